@@ -17,9 +17,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/engine/server"
 	"github.com/crossplane-contrib/function-export/internal/proof"
-	"github.com/crossplane-contrib/function-export/internal/server"
 	"github.com/crossplane-contrib/function-export/internal/testdata/attack"
 )
 

@@ -18,11 +18,11 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/function"
-	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/engine/function"
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/engine/server"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 	"github.com/crossplane-contrib/function-export/internal/proof"
-	"github.com/crossplane-contrib/function-export/internal/server"
-	"github.com/crossplane-contrib/function-export/internal/wire"
 )
 
 // FuzzCodec answers any bytes as the server does, with each codec. The errors and the responses must be the

@@ -12,9 +12,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/function"
-	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
-	"github.com/crossplane-contrib/function-export/internal/wire"
+	"github.com/crossplane-contrib/function-export/internal/engine/function"
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // lying returns a request in memory of its own. The counter is increased when the memory is collected. A

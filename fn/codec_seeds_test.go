@@ -10,8 +10,8 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/crossplane-contrib/function-export/internal/cli/render"
-	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/proof"
 	"github.com/crossplane-contrib/function-export/internal/testdata/attack"
 )

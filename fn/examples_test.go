@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/crossplane-contrib/function-export/internal/pages"
+	"github.com/crossplane-contrib/function-export/internal/desk/pages"
 )
 
 // TestExamplesHavePages checks that each folder of an example has a page. example/README.md must link to the

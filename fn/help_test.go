@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crossplane-contrib/function-export/internal/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 )
 
 // TestHelp checks the help of each command. It must say what the command does, show examples, and describe

@@ -18,8 +18,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
-	"github.com/crossplane-contrib/function-export/internal/metrics"
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
 )
 
 // BenchmarkLoad compares the function with one that does nothing, over gRPC on loopback. One iteration is a

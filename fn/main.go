@@ -14,17 +14,17 @@ import (
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
-	"github.com/crossplane-contrib/function-export/internal/cli/check"
-	"github.com/crossplane-contrib/function-export/internal/cli/completions"
-	"github.com/crossplane-contrib/function-export/internal/cli/explain"
-	"github.com/crossplane-contrib/function-export/internal/cli/help"
-	"github.com/crossplane-contrib/function-export/internal/cli/migrate"
-	"github.com/crossplane-contrib/function-export/internal/cli/render"
-	"github.com/crossplane-contrib/function-export/internal/cli/serve"
-	"github.com/crossplane-contrib/function-export/internal/cli/terminal"
-	"github.com/crossplane-contrib/function-export/internal/credential"
-	"github.com/crossplane-contrib/function-export/internal/function"
-	"github.com/crossplane-contrib/function-export/internal/metrics"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/check"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/completions"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/explain"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/help"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/migrate"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/serve"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/engine/credential"
+	"github.com/crossplane-contrib/function-export/internal/engine/function"
+	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
 )
 
 // cli is the command line. Without a command it serves, as every function does.

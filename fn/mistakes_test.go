@@ -20,10 +20,10 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/crossplane-contrib/function-export/internal/cli/render"
-	"github.com/crossplane-contrib/function-export/internal/cli/terminal"
-	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
-	"github.com/crossplane-contrib/function-export/internal/metrics"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
 )
 
 // The corpus has at least this many mistakes. At least this percentage of the outputs that should say something

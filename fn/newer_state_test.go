@@ -15,11 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane-contrib/function-export/internal/cli/render"
-	"github.com/crossplane-contrib/function-export/internal/credential"
-	"github.com/crossplane-contrib/function-export/internal/function"
-	"github.com/crossplane-contrib/function-export/internal/seal"
-	"github.com/crossplane-contrib/function-export/internal/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
+	"github.com/crossplane-contrib/function-export/internal/engine/credential"
+	"github.com/crossplane-contrib/function-export/internal/engine/function"
+	"github.com/crossplane-contrib/function-export/internal/engine/seal"
+	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
 // TestNewerState checks a rollback of the function. A newer version has written and sealed state that this

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
-	"github.com/crossplane-contrib/function-export/internal/pages"
+	"github.com/crossplane-contrib/function-export/internal/desk/pages"
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
 var (

@@ -29,11 +29,11 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane-contrib/function-export/internal/cli/check"
-	"github.com/crossplane-contrib/function-export/internal/expression"
-	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
-	"github.com/crossplane-contrib/function-export/internal/pages"
-	"github.com/crossplane-contrib/function-export/internal/plan"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/check"
+	"github.com/crossplane-contrib/function-export/internal/desk/pages"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
 // notRun are the programs of commands that no test runs, each with the reason.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
-	"github.com/crossplane-contrib/function-export/internal/pages"
+	"github.com/crossplane-contrib/function-export/internal/desk/pages"
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
 // TestReadmeIsShort checks that the README can be read in three minutes.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
 // TestRenderProgram runs the program itself, with a command line, an exit code and the real function.

@@ -10,10 +10,10 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/function"
-	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
-	"github.com/crossplane-contrib/function-export/internal/metrics"
-	"github.com/crossplane-contrib/function-export/internal/wire"
+	"github.com/crossplane-contrib/function-export/internal/engine/function"
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // BenchmarkTypeChecking measures one reconcile of a correct input, with encoded requests. By default, there

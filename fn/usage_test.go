@@ -8,7 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/crossplane-contrib/function-export/internal/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 )
 
 // TestUsageErrorsHaveNoValue checks that errors do not quote values. It sets every flag of every command in

@@ -6,5 +6,5 @@
 package input
 
 //go:generate go tool controller-gen paths=./v1beta1 object crd:crdVersions=v1 output:artifacts:config=../package/input
-//go:generate go run ../internal/jsonschema ../package/input/export.fn.crossplane.io_exports.yaml ../package/schema ../internal/definition/exports.json
-//go:generate go run ../internal/reference ../package/input/export.fn.crossplane.io_exports.yaml ../internal/jsonschema/testdata/full.yaml ../internal/limits/limits.go README.md
+//go:generate go run ../internal/desk/jsonschema ../package/input/export.fn.crossplane.io_exports.yaml ../package/schema ../internal/engine/definition/exports.json
+//go:generate go run ../internal/desk/reference ../package/input/export.fn.crossplane.io_exports.yaml ../internal/desk/jsonschema/testdata/full.yaml ../internal/engine/limits/limits.go README.md

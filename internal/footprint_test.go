@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	// The result of a test is cached as long as what it imports stays the same.
-	_ "github.com/crossplane-contrib/function-export/internal/collect"
-	_ "github.com/crossplane-contrib/function-export/internal/credential"
-	_ "github.com/crossplane-contrib/function-export/internal/observation"
-	_ "github.com/crossplane-contrib/function-export/internal/rewrite"
-	_ "github.com/crossplane-contrib/function-export/internal/rotation"
+	_ "github.com/crossplane-contrib/function-export/internal/engine/collect"
+	_ "github.com/crossplane-contrib/function-export/internal/engine/credential"
+	_ "github.com/crossplane-contrib/function-export/internal/engine/observation"
+	_ "github.com/crossplane-contrib/function-export/internal/engine/rewrite"
+	_ "github.com/crossplane-contrib/function-export/internal/engine/rotation"
 )
 
 // Kubernetes' typed API is large, and every object of it registers itself at start. The
@@ -28,7 +28,7 @@ func TestFootprint(t *testing.T) {
 		"wire":        append(machinery, typed...),
 		"credential":  typed, // a section of the input is a typed object
 	} {
-		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+dir).Output()
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./engine/"+dir).Output()
 		if err != nil {
 			t.Fatalf("cannot list the imports of %s: %v", dir, err)
 		}
@@ -38,7 +38,7 @@ func TestFootprint(t *testing.T) {
 			}
 			for _, prefix := range refused {
 				if strings.HasPrefix(path, prefix) {
-					t.Errorf("internal/%s imports %s, directly or through others", dir, path)
+					t.Errorf("internal/engine/%s imports %s, directly or through others", dir, path)
 				}
 			}
 		}

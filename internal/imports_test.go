@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,199 +17,102 @@ import (
 
 const module = "github.com/crossplane-contrib/function-export/"
 
-// The packages that a package may import besides the standard library: of this module, without
-// "internal/", and of other modules, with what is below them. Tests may import more.
-type imports struct{ own, other string }
+// The packages of the engine, in layers: a package imports only packages of lines above its own. So none of them imports
+// the desk.
+const engine = `
+	limits diagnostic suggest sensitive decode lifecycle metrics
+	budget pem format kubernetes wire
+	expression object rewrite schema definition
+	observation collect environment credential
+	rotation seal advice
+	plan
+	typecheck
+	reconcile
+	function
+	server
+`
 
-// The map. A package that is not on it fails the test.
-var mayImport = map[string]imports{
-	"fn": {
-		own:   "cli/check cli/completions cli/explain cli/help cli/migrate cli/render cli/serve cli/terminal credential function metrics",
-		other: "github.com/alecthomas/kong github.com/crossplane/function-sdk-go",
-	},
-	"internal/cli/check": {
-		own:   "cli/files cli/terminal diagnostic expression inspect plan",
-		other: "github.com/alecthomas/kong",
-	},
-	"internal/cli/completions": {own: "cli/terminal", other: "github.com/alecthomas/kong"},
-	"internal/cli/explain":     {own: "cli/files cli/terminal expression inspect vocabulary", other: "github.com/alecthomas/kong"},
-	"internal/cli/files": {
-		own:   "input/v1beta1 cli/terminal composition diagnostic document expression inspect limits plan schema suggest",
-		other: "github.com/bmatcuk/doublestar google.golang.org/protobuf",
-	},
-	"internal/cli/help":    {own: "cli/terminal", other: "github.com/alecthomas/kong"},
-	"internal/cli/migrate": {own: "cli/files cli/terminal expression migrate", other: "github.com/alecthomas/kong"},
-	"internal/cli/render": {
-		own: "input/v1beta1 cli/files cli/terminal advice composition decode diagnostic expression observation plan reconcile rotation schema seal",
-		other: "github.com/alecthomas/kong github.com/crossplane/function-sdk-go github.com/google/uuid " +
-			"google.golang.org/protobuf k8s.io/apimachinery sigs.k8s.io/yaml",
-	},
-	"internal/cli/serve": {
-		own:   "cli/terminal metrics server",
-		other: "github.com/alecthomas/kong github.com/crossplane/function-sdk-go google.golang.org/grpc/credentials",
-	},
-	"internal/cli/terminal": {own: "suggest", other: "github.com/alecthomas/kong golang.org/x/term"},
-	"internal/server": { // which knows the function by its interface only
-		own: "metrics wire",
-		other: "github.com/crossplane/function-sdk-go github.com/grpc-ecosystem/go-grpc-middleware " +
-			"github.com/prometheus/client_golang golang.org/x/sync/semaphore google.golang.org/grpc google.golang.org/protobuf",
-	},
-	"internal/function": {
-		own:   "diagnostic expression limits metrics observation plan reconcile wire",
-		other: "github.com/crossplane/function-sdk-go google.golang.org/grpc/status google.golang.org/protobuf",
-	},
-	"internal/function/functiontest": { // for tests
-		own: "credential function rotation seal sensitive wire",
-		other: "flag os github.com/crossplane/crossplane-runtime/v2/pkg/logging github.com/crossplane/function-sdk-go " +
-			"github.com/google/go-cmp google.golang.org/grpc/encoding google.golang.org/grpc/mem google.golang.org/protobuf " +
-			"sigs.k8s.io/yaml",
-	},
-	"internal/metrics":     {other: "github.com/prometheus/client_golang"},
-	"input":                {},
-	"input/v1beta1":        {other: "k8s.io/apimachinery"},
-	"internal/lifecycle":   {},
-	"internal/limits":      {},
-	"internal/diagnostic":  {},
-	"internal/definition":  {own: "diagnostic", other: "github.com/google/cel-go google.golang.org/protobuf/types"},
-	"internal/advice":      {own: "expression suggest"},
-	"internal/budget":      {own: "limits"},
-	"internal/suggest":     {},
-	"internal/pem":         {own: "limits"},
-	"internal/format":      {other: "github.com/BurntSushi/toml net net/netip"}, // net to write the address of a host
-	"internal/document":    {other: "go.yaml.in/yaml/v2 go.yaml.in/yaml/v3 sigs.k8s.io/yaml"},
-	"internal/decode":      {},
-	"internal/composition": {own: "decode", other: "github.com/crossplane/crossplane-runtime"},
-	"internal/schema": {
-		own: "decode suggest",
-		other: "github.com/crossplane/crossplane-runtime github.com/crossplane/crossplane/apis " +
-			"github.com/google/cel-go/common/types google.golang.org/protobuf k8s.io/api " +
-			"k8s.io/apiextensions-apiserver/pkg/apis k8s.io/apimachinery",
-	},
-	"internal/migrate": {
-		own: "input/v1beta1 composition decode diagnostic expression migrate/celtext migrate/gotemplate object plan schema",
-		other: "github.com/crossplane/crossplane-runtime google.golang.org/protobuf/types k8s.io/apimachinery " +
-			"sigs.k8s.io/yaml",
-	},
-	"internal/migrate/celtext":    {own: "plan"},
-	"internal/migrate/gotemplate": {own: "migrate/celtext", other: "sigs.k8s.io/yaml"},
-	"internal/jsonschema": { // a program, which go generate runs
-		own:   "definition limits",
-		other: "os sigs.k8s.io/yaml",
-	},
-	"internal/reference": { // a program, which go generate runs
-		own: "input/v1beta1 definition diagnostic expression limits plan vocabulary wire",
-		other: "os github.com/google/cel-go google.golang.org/protobuf/encoding/protojson " +
-			"google.golang.org/protobuf/types/known/structpb sigs.k8s.io/yaml",
-	},
-	"internal/vocabulary": {own: "budget expression", other: "github.com/google/cel-go sigs.k8s.io/yaml"},
-	"internal/sensitive":  {other: "log/slog"}, // to redact itself there
-	"internal/wire/wiretest": { // for tests
-		own:   "wire",
-		other: "github.com/crossplane/function-sdk-go/proto google.golang.org/protobuf",
-	},
-	"internal/wire": {other: "github.com/crossplane/function-sdk-go/proto google.golang.org/protobuf"},
-	"internal/expression": {
-		own:   "budget diagnostic format kubernetes limits pem sensitive suggest",
-		other: "github.com/google/cel-go google.golang.org/protobuf/types sigs.k8s.io/yaml",
-	},
-	"internal/kubernetes": {
-		other: "github.com/blang/semver/v4 github.com/google/cel-go k8s.io/apimachinery/pkg/api/resource " +
-			"k8s.io/apimachinery/pkg/util/validation k8s.io/kube-openapi/pkg/validation/strfmt",
-	},
-	"internal/observation": {own: "expression wire", other: "github.com/google/cel-go"},
-	"internal/object":      {own: "sensitive wire", other: "google.golang.org/protobuf/types k8s.io/apimachinery"},
-	"internal/environment": {
-		own: "input/v1beta1 budget diagnostic limits wire",
-		other: "github.com/crossplane/crossplane-runtime google.golang.org/protobuf/types " +
-			"google.golang.org/protobuf/encoding/protojson k8s.io/apimachinery",
-	},
-	"internal/seal":     {own: "credential object sensitive"},
-	"internal/rotation": {own: "input/v1beta1 limits object", other: "github.com/robfig/cron/v3"},
-	"internal/credential": { // which knows nothing of generations
-		own: "input/v1beta1 limits object pem sensitive",
-		other: "github.com/google/uuid github.com/pavlo-v-chernykh/keystore-go/v4 " +
-			"golang.org/x/crypto/bcrypt golang.org/x/crypto/blowfish golang.org/x/crypto/ssh " +
-			"k8s.io/apimachinery k8s.io/utils/ptr software.sslmate.com/src/go-pkcs12",
-	},
-	"internal/collect": {own: "expression limits object sensitive"},
-	"internal/rewrite": {own: "budget diagnostic limits sensitive suggest"},
-	"internal/plan": {
-		own: "input/v1beta1 budget credential definition diagnostic environment expression rotation limits object observation " +
-			"rewrite schema suggest wire",
-		other: "github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath google.golang.org/protobuf/types/known/structpb " +
-			"k8s.io/apimachinery k8s.io/utils/lru",
-	},
-	"internal/plan/plantest": { // for tests
-		own:   "expression plan wire",
-		other: "google.golang.org/protobuf sigs.k8s.io/yaml",
-	},
-	"internal/inspect": {
-		own: "input/v1beta1 advice budget diagnostic environment expression limits object plan schema suggest wire",
-		other: "github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath github.com/google/cel-go/common/types " +
-			"google.golang.org/protobuf/types/known/structpb k8s.io/apimachinery",
-	},
-	"internal/reconcile": {
-		own: "input/v1beta1 advice budget collect credential diagnostic environment expression inspect lifecycle limits object " +
-			"observation plan rewrite rotation seal sensitive suggest wire",
-		other: "github.com/google/cel-go/common/types google.golang.org/protobuf k8s.io/apimachinery",
-	},
-	"internal/pages": {other: "os"}, // for tests
-	"internal/proof": {other: "os"}, // for tests
-}
+// The packages of the desk, in layers like those of the engine. They import all of the engine, except the server.
+const desk = `
+	document composition migrate/celtext pages
+	inspect vocabulary migrate/gotemplate jsonschema
+	migrate reference
+	cli
+`
 
-// Nested modules are not on the map: no package imports them, and they keep what they need out of
-// the product's go.mod. Each one needs a reason, so that no package leaves the map with a go.mod.
+// Nested modules are in no layer: no package imports them, and they keep what they need out of
+// the product's go.mod. Each one needs a reason, so that no package leaves the layers with a go.mod.
 var modules = map[string]string{
 	"internal/e2e":     "the real Crossplane, Kubernetes and etcd, and the readers of other languages",
 	"internal/lint":    "golangci-lint and govulncheck, which need two hundred modules",
 	"internal/release": "images, registries and SBOMs",
 }
 
-// The packages that meet the outside, with those below them. All others see only what they are
-// handed: what they do depends on no file, no connection, no flag and no log.
-var outermost = []string{"fn", "internal/cli", "internal/server"}
+// The packages that meet the outside, with those below them. All others depend only on their arguments: on no
+// file, connection, flag or log.
+var outermost = []string{
+	"fn", "internal/desk/cli", "internal/engine/server",
+	"internal/desk/jsonschema", "internal/desk/reference", // programs, which go generate runs
+	"internal/engine/function/functiontest", "internal/desk/pages", "internal/proof", // for tests
+	"internal/engine/sensitive", // to redact itself in a log
+	"internal/engine/format",    // to write the address of a host
+}
 
-// Only the outermost packages may import these, and a package that names them on the map.
+// The packages that are in no half: the program, the input, and what the guarantees are tested with.
+var outside = []string{"fn", "input", "input/v1beta1", "internal/proof"}
+
+// Only the outermost packages may import these.
 var onlyOutermost = []string{"log", "log/slog", "flag", "os", "net", "net/http"}
 
 // It parses the files itself: the test cache does not see what a go command reads.
 func TestImports(t *testing.T) {
+	layers := map[string]int{}
+	for half, lines := range map[string]string{"engine": engine, "desk": desk} {
+		for i, line := range strings.Split(lines, "\n") {
+			for _, name := range strings.Fields(line) {
+				layers[half+"/"+name] = i + map[string]int{"engine": 0, "desk": 100}[half]
+			}
+		}
+	}
+	found := map[string]bool{}
 	for dir, files := range packages(t) {
-		may, ok := mayImport[dir]
-		if !ok {
-			t.Errorf("package %s is not on the map: say what it may import", dir)
-			continue
+		name := layerOf(layers, strings.TrimPrefix(dir, "internal/"))
+		found[name] = true
+		if _, ok := layers[name]; !ok && !slices.Contains(outside, dir) {
+			t.Errorf("package %s is in no layer: say where it belongs", dir)
 		}
 		for _, file := range files {
 			for _, path := range importsOf(t, file) {
-				if why := may.refuse(dir, path); why != "" {
-					t.Errorf("%s imports %s: %s", file, path, why)
+				if slices.Contains(onlyOutermost, path) && !isOutermost(dir) {
+					t.Errorf("%s imports %s, which only the outermost packages may import", file, path)
+				}
+				own, isOwn := strings.CutPrefix(path, module+"internal/")
+				of := layerOf(layers, own)
+				if layer, ok := layers[name]; ok && isOwn && of != name && layers[of] >= layer {
+					t.Errorf("%s imports %s, which is in the same layer or in one below it", file, path)
 				}
 			}
 		}
 	}
-	for dir := range mayImport {
-		if _, ok := packages(t)[dir]; !ok {
-			t.Errorf("package %s is on the map and does not exist", dir)
+	for name := range layers {
+		if !found[name] {
+			t.Errorf("package %s is in a layer and does not exist", name)
 		}
 	}
 }
 
-func (i imports) refuse(dir, path string) string {
-	named := slices.ContainsFunc(strings.Fields(i.other), func(p string) bool { return strings.HasPrefix(path+"/", p+"/") })
-	own, isOwn := strings.CutPrefix(path, module)
-	host, _, _ := strings.Cut(path, "/")
-	switch {
-	case isOwn && !slices.Contains(strings.Fields(i.own), strings.TrimPrefix(own, "internal/")):
-		return "the map does not allow this package"
-	case isOwn || named:
-		return ""
-	case strings.Contains(host, "."):
-		return "the map does not allow this module"
-	case slices.Contains(onlyOutermost, path) && !slices.ContainsFunc(outermost, func(o string) bool { return strings.HasPrefix(dir+"/", o+"/") }):
-		return "only the outermost packages may import it"
+// layerOf returns the name under which a package, or the package that it is below, is in a layer.
+func layerOf(layers map[string]int, dir string) string {
+	for name := dir; strings.Contains(name, "/"); name = path.Dir(name) {
+		if _, ok := layers[name]; ok {
+			return name
+		}
 	}
-	return ""
+	return dir
+}
+
+func isOutermost(dir string) bool {
+	return slices.ContainsFunc(outermost, func(o string) bool { return strings.HasPrefix(dir+"/", o+"/") })
 }
 
 // packages returns the files of each package, without tests.

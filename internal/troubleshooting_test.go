@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crossplane-contrib/function-export/internal/pages"
-	"github.com/crossplane-contrib/function-export/internal/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/desk/pages"
+	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 )
 
 const troubleshooting = "../example/TROUBLESHOOTING.md"

@@ -23,7 +23,7 @@ import (
 // The text of the project is plain English. This file finds patterns that are not, and says what
 // to write instead. List what it finds below a directory with:
 //
-//	go test ./internal -run 'TestWords$' -v -args -words internal/plan
+//	go test ./internal -run 'TestWords$' -v -args -words internal/engine/plan
 
 var listWords = flag.String("words", "", "list what TestWords finds in files whose path begins with this prefix")
 
@@ -359,8 +359,8 @@ func goPassages(file string, data []byte) (out []passage, err error) {
 }
 
 func forTests(file string) bool {
-	for _, dir := range []string{"internal/e2e/", "internal/testdata/", "internal/function/functiontest/",
-		"internal/plan/plantest/", "internal/wire/wiretest/", "internal/release/"} {
+	for _, dir := range []string{"internal/e2e/", "internal/testdata/", "internal/engine/function/functiontest/",
+		"internal/engine/plan/plantest/", "internal/engine/wire/wiretest/", "internal/release/"} {
 		if strings.HasPrefix(file, dir) {
 			return true
 		}

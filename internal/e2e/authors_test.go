@@ -12,11 +12,11 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crossplane-contrib/function-export/internal/expression"
-	"github.com/crossplane-contrib/function-export/internal/observation"
-	"github.com/crossplane-contrib/function-export/internal/plan"
-	"github.com/crossplane-contrib/function-export/internal/reconcile"
-	"github.com/crossplane-contrib/function-export/internal/wire"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // authorExample has the definition whose operatorSpec users copy.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crossplane-contrib/function-export/internal/pages"
+	"github.com/crossplane-contrib/function-export/internal/desk/pages"
 )
 
 // Each command of the Crossplane CLI on a page exists, with the flags that the page gives it.

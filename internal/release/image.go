@@ -30,7 +30,7 @@ const (
 const repositoryURL = "https://github.com/crossplane-contrib/function-export"
 
 // versionVariable is the variable of the function that holds its version.
-const versionVariable = "github.com/crossplane-contrib/function-export/internal/cli/terminal.Version"
+const versionVariable = "github.com/crossplane-contrib/function-export/internal/desk/cli/terminal.Version"
 
 // The architectures that a package is built for, all of them with Linux.
 var architectures = []string{"amd64", "arm64"}

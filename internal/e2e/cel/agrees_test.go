@@ -1,4 +1,4 @@
-// Package cel compares the CEL functions of internal/kubernetes with the original, k8s.io/apiserver/pkg/cel/library. It
+// Package cel compares the CEL functions of internal/engine/kubernetes with the original, k8s.io/apiserver/pkg/cel/library. It
 // is a module of its own, because the original imports the typed API and hundreds of packages.
 package cel
 
@@ -15,8 +15,8 @@ import (
 	"github.com/google/cel-go/ext"
 	"k8s.io/apiserver/pkg/cel/library"
 
-	"github.com/crossplane-contrib/function-export/internal/budget"
-	"github.com/crossplane-contrib/function-export/internal/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
 
 // kubernetes is an environment with the original functions. Its other libraries are those of ours.

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 
-	"github.com/crossplane-contrib/function-export/internal/format"
+	"github.com/crossplane-contrib/function-export/internal/engine/format"
 )
 
 // A login is what all connection strings contain.

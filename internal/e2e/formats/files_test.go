@@ -12,7 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"gopkg.in/ini.v1"
 
-	"github.com/crossplane-contrib/function-export/internal/format"
+	"github.com/crossplane-contrib/function-export/internal/engine/format"
 )
 
 func FuzzPropertiesRoundTrip(f *testing.F) {

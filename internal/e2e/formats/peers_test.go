@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/function-export/internal/format"
+	"github.com/crossplane-contrib/function-export/internal/engine/format"
 )
 
 // A document has two hostile values.

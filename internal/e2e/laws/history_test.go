@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crossplane-contrib/function-export/internal/rotation"
+	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
 )
 
 // TestVersionOf reads the states that the function stores. A law that reads nothing would find nothing.

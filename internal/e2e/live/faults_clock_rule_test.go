@@ -70,7 +70,7 @@ func buildClocks(t *testing.T, name string, rule bool) string {
 	}
 
 	if !rule {
-		without(t, strings.TrimPrefix(overlay, "-overlay="), "internal/rotation/rotation.go", " || next.Since.After(s.now)")
+		without(t, strings.TrimPrefix(overlay, "-overlay="), "internal/engine/rotation/rotation.go", " || next.Since.After(s.now)")
 	}
 
 	program := state("function-export-" + name)

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/pages"
 	"github.com/crossplane-contrib/function-export/internal/e2e"
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
-	"github.com/crossplane-contrib/function-export/internal/pages"
 )
 
 // pagesManifests are the objects that the pages name: the composite my-app in the namespace team-a,

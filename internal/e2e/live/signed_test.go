@@ -13,9 +13,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/pages"
 	"github.com/crossplane-contrib/function-export/internal/e2e"
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
-	"github.com/crossplane-contrib/function-export/internal/pages"
 )
 
 // The identity of the workflow that signs releases, and its issuer.

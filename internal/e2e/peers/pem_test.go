@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/function-export/internal/pem"
+	"github.com/crossplane-contrib/function-export/internal/engine/pem"
 )
 
 // openssl runs OpenSSL in a folder, and returns what it printed.

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/crossplane-contrib/function-export/internal/e2e/laws"
-	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
 // The parts of inputs of the function.

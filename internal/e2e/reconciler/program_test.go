@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/crossplane-contrib/function-export/internal/e2e"
-	"github.com/crossplane-contrib/function-export/internal/function"
+	"github.com/crossplane-contrib/function-export/internal/engine/function"
 )
 
 // The commands and answers of the program in internal/e2e/testdata/reconciler, which documents them.

@@ -21,7 +21,7 @@ import (
 	"github.com/crossplane/function-sdk-go/logging"
 
 	"github.com/crossplane-contrib/function-export/internal/e2e/laws"
-	"github.com/crossplane-contrib/function-export/internal/function"
+	"github.com/crossplane-contrib/function-export/internal/engine/function"
 	"github.com/crossplane-contrib/function-export/internal/proof"
 )
 

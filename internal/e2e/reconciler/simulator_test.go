@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
 // A stage is a Crossplane with its API server: the program with Crossplane's reconciler, or the simulator of the

@@ -14,7 +14,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
 // A Generating is an input that generates too much for one request, with the composite and the objects that it reads.

@@ -1,0 +1,233 @@
+// Package check implements the command fn check: it finds the errors of the inputs in files.
+package check
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/typecheck"
+)
+
+// Command is the command `fn check`: it compiles every input of this function in files, and prints
+// every error with its position.
+type Command struct {
+	Paths []string `arg:"" help:"Files, folders with all YAML files below them, patterns such as 'apis/**/composition.yaml', or - for stdin." name:"file|folder" predictor:"path"`
+
+	// Flags. Keep them in alphabetical order.
+	ConnectionKeys map[string]string `help:"The keys of the connection details of a composed resource, or of all resources of a kind: db=username,password, or rds.aws.upbound.io/v1beta1/Instance=username,password. May be repeated." mapsep:"none" placeholder:"NAME=KEY,…"`
+	Output         string            `default:"text" enum:"text,json,sarif,github" help:"The format of the errors: text for people, json, sarif for code scanning, or github for annotations in GitHub Actions."`
+	Resource       map[string]string `help:"The kind of a composed resource that no step names literally: db=rds.aws.upbound.io/v1beta1/Instance. May be repeated." mapsep:"none" placeholder:"NAME=KIND"`
+	Schema         []string          `help:"Files or folders with XRDs and CRDs, for example of an unpacked package. XRDs and CRDs in the checked files are always used. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
+}
+
+// Help is what kong prints below the flags.
+func (c *Command) Help() string {
+	return `Finds every Exports input in pipeline steps of Compositions, in lists of steps and
+as a document of its own. Compiles each input as the function does, and prints every
+error with its line and column in the file and with its correction.
+
+If the schemas of the kinds that an expression reads are known, the expression is
+type-checked: a misspelt field, a string in place of a number and a comparison that
+is never true are errors. Schemas come from XRDs and CRDs in the checked files and
+in the files of --schema. The kind of a composed resource comes from the other steps
+of the pipeline: from patch-and-transform bases, and from literal manifests in Go
+templates. A value of unknown type is not an error. dyn(...) around a value turns
+type-checking off for that value.
+
+A placeholder of another tool in a text, such as ${host}, is a warning, because the
+function would export it as it is. Write a text that is meant as it is as r'...'.
+A comparison of a field with null, and base64.decode of a connection detail, are also
+warnings, unless dyn(...) is around the value: a missing field is waited for, and
+connection details are already decoded.
+
+Exit codes: 0 if there are no errors, 1 if there are errors, 2 if a file could not
+be read or if there was nothing to check.
+
+Examples:
+
+    fn check composition.yaml
+
+    fn check apis/ --schema crds/ --connection-keys db=username,password
+
+    fn check 'apis/**/composition.yaml' --output github
+
+    kubectl get composition app -o yaml | fn check -`
+}
+
+// Run is called by kong.
+func (c *Command) Run(k *kong.Context) error {
+	return c.RunWith(context.Background(), os.Stdin, k.Stdout, k.Stderr)
+}
+
+// A checked is the result for all files.
+type checked struct {
+	Diagnostics []files.Diagnostic
+	Files       int // with an input
+	Steps       int
+	Unread      bool
+	Untyped     []string // kinds without a schema
+}
+
+// RunWith checks the files. It prints their diagnostics to stdout in the selected format, and a summary to stderr. If
+// there are diagnostics, the error is a *terminal.ExitError.
+func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // the process ends soon, and needs no garbage collection
+	}
+	result, err := c.check(ctx, stdin, progressOn(stderr))
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, terminal.Name()+": error: "+terminal.OneLine(err.Error()))
+		return &terminal.ExitError{Code: terminal.ExitUnread, Why: "something could not be read"}
+	}
+	if err := c.print(result, stdout); err != nil {
+		return fmt.Errorf("cannot write the errors: %w", err)
+	}
+	_, _ = fmt.Fprintln(stderr, result.summary())
+	switch {
+	case result.Unread:
+		return &terminal.ExitError{Code: terminal.ExitUnread, Why: "something could not be read"}
+	case result.errors() > 0:
+		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "there are errors"}
+	}
+	return nil
+}
+
+// summary returns a summary in one line, and the kinds that were not type-checked in a second line.
+func (r *checked) summary() string {
+	found := "no errors"
+	if n := r.errors(); n > 0 {
+		found = terminal.Counted(n, "error", "errors")
+	}
+	if n := len(r.Diagnostics) - r.errors(); n > 0 {
+		found += ", " + terminal.Counted(n, "warning", "warnings")
+	}
+	text := fmt.Sprintf("%s in %s of %s", found, terminal.Counted(r.Steps, "input", "inputs"), terminal.Counted(r.Files, "file", "files"))
+	if n := len(r.Untyped); n > 0 {
+		text += fmt.Sprintf("\nnot type-checked, because there is no schema (see --schema): %s", strings.Join(r.Untyped[:min(n, kindsListed)], ", "))
+		if n > kindsListed {
+			text += fmt.Sprintf(" and %d more", n-kindsListed)
+		}
+	}
+	return text
+}
+
+// errors returns the number of diagnostics that are not warnings.
+func (r *checked) errors() int {
+	n := 0
+	for _, d := range r.Diagnostics {
+		if !d.Warning {
+			n++
+		}
+	}
+	return n
+}
+
+// kindsListed is how many kinds the summary lists.
+const kindsListed = 5
+
+// progressOn prints the progress to a terminal, because a check can take long.
+func progressOn(w io.Writer) func(done, all int) {
+	if !terminal.IsTerminal(w) || os.Getenv("TERM") == "dumb" {
+		return func(int, int) {}
+	}
+	const many = 20
+	return func(done, all int) {
+		if all < many {
+			return
+		}
+		_, _ = fmt.Fprintf(w, "\rchecked %d of %d files", done, all)
+		if done == all {
+			_, _ = fmt.Fprint(w, "\r\x1b[K")
+		}
+	}
+}
+
+// check checks all files. An error is about the command line, or says that there is nothing to
+// check.
+func (c *Command) check(ctx context.Context, stdin io.Reader, progress func(done, all int)) (*checked, error) {
+	paths, err := files.Find(c.Paths, files.Below)
+	if err != nil {
+		return nil, err
+	}
+	known, err := files.NewKnowledge(c.Schema, c.Resource, c.ConnectionKeys)
+	if err != nil {
+		return nil, err
+	}
+	env, err := expression.NewEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	read := files.ReadAll(paths, stdin, files.MayMatter)
+	result := &checked{}
+	var steps []files.Step
+	for _, f := range read {
+		found, unread := files.FindSteps(f)
+		steps = append(steps, found...)
+		result.Diagnostics = append(result.Diagnostics, slices.Concat(f.Unread(), unread)...)
+	}
+	result.Diagnostics = append(result.Diagnostics, known.Learn(read)...)
+	result.Unread = len(result.Diagnostics) > 0
+	if err := known.LearnSchemas(steps); err != nil {
+		return nil, err
+	}
+	byFile := groupByFile(steps)
+	diagnostics := files.OnAllCores(byFile, func(steps []files.Step) []files.Diagnostic {
+		out := make([]files.Diagnostic, 0, len(steps))
+		for _, s := range steps {
+			out = append(out, checkStep(ctx, env, known, s)...)
+		}
+		return out
+	}, func(done int) { progress(done, len(byFile)) })
+	result.Diagnostics = append(result.Diagnostics, slices.Concat(diagnostics...)...)
+	result.Files, result.Steps, result.Untyped = len(byFile), len(steps), known.Untyped()
+	if result.Steps == 0 && !result.Unread {
+		return nil, fmt.Errorf("cannot find an input of kind Exports in %s: name the files with the Compositions", strings.Join(c.Paths, ", "))
+	}
+	return result, nil
+}
+
+// checkStep returns the diagnostics of a step.
+func checkStep(ctx context.Context, env *expression.Environment, known *files.Knowledge, s files.Step) []files.Diagnostic {
+	input, wrong := files.InputOf(s)
+	if wrong != nil {
+		return []files.Diagnostic{s.InFile(wrong)}
+	}
+	all := typecheck.Check(ctx, env, input, func(p *plan.Plan) *typecheck.Known { return known.Of(ctx, env, s, p) })
+	return s.AllInFile(all)
+}
+
+func groupByFile(steps []files.Step) [][]files.Step {
+	var out [][]files.Step
+	for _, s := range steps {
+		if n := len(out); n > 0 && out[n-1][0].File == s.File {
+			out[n-1] = append(out[n-1], s)
+			continue
+		}
+		out = append(out, []files.Step{s})
+	}
+	return out
+}
+
+// print prints the diagnostics in the selected format.
+func (c *Command) print(r *checked, w io.Writer) error {
+	switch c.Output {
+	case "json":
+		return r.printJSON(w)
+	case "sarif":
+		return r.printSARIF(w)
+	case "github":
+		return r.printGitHub(w)
+	}
+	return files.PrintText(w, r.Diagnostics)
+}

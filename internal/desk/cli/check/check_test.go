@@ -1,0 +1,156 @@
+package check
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
+)
+
+// checkFiles returns the diagnostics of files, as text.
+func checkFiles(t *testing.T, cmd Command) (*checked, string) {
+	t.Helper()
+	result, err := cmd.check(context.Background(), strings.NewReader(""), func(int, int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := files.PrintText(&text, result.Diagnostics); err != nil {
+		t.Fatal(err)
+	}
+	return result, text.String()
+}
+
+// TestExamplesAreRight checks all examples at once, with the types that they declare.
+func TestExamplesAreRight(t *testing.T) {
+	result, text := checkFiles(t, Command{Paths: []string{"../../../../example"}})
+	if text != "" || result.Unread {
+		t.Errorf("want no faults, got:\n%s", text)
+	}
+	compositions, err := filepath.Glob("../../../../example/*/composition.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Steps < len(compositions) {
+		t.Errorf("want an input of each of %d Compositions, got %d", len(compositions), result.Steps)
+	}
+}
+
+// TestMigratedIsRight checks the output of `fn migrate`, as its users would.
+func TestMigratedIsRight(t *testing.T) {
+	files, err := filepath.Glob("../../migrate/testdata/*.golden.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, text := checkFiles(t, Command{Paths: files})
+	if text != "" || result.Unread {
+		t.Errorf("want no faults, got:\n%s", text)
+	}
+	if result.Files < len(files) || len(files) == 0 {
+		t.Errorf("want an input in each of %d files, got %d", len(files), result.Files)
+	}
+}
+
+// TestCheckKinds has composed resources whose kind, or name, is not known for sure.
+func TestCheckKinds(t *testing.T) {
+	const objects = `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: App}
+  mode: Pipeline
+  pipeline:
+  - step: one
+    functionRef: {name: function-conditional-patch-and-transform}
+    input: {apiVersion: conditional-pt.fn.crossplane.io/v1beta1, kind: Resources, condition: observed.composite.resource.spec.a, resources: [{name: db, base: {apiVersion: v1, kind: ConfigMap}}]}
+  - step: two
+    functionRef: {name: function-conditional-patch-and-transform}
+    input: {apiVersion: conditional-pt.fn.crossplane.io/v1beta1, kind: Resources, MORE resources: [{name: db, base: {apiVersion: v1, kind: KIND}}]}
+  - step: export
+    functionRef: {name: function-export}
+    input:
+      apiVersion: export.fn.crossplane.io/v1beta1
+      kind: Exports
+      configMaps:
+      - name: settings
+        data:
+        - {key: region, value: VALUE}
+`
+	for name, c := range map[string]struct{ reason, kind, more, value, want string }{
+		"Same":   {"Both are one kind, which has no such field.", "ConfigMap", "", "resources.db.spec.x", "ConfigMap of v1 has no field spec"},
+		"Two":    {"Of two kinds it is one or the other.", "Service", "", "resources.db.data.x", ""},
+		"Closed": {"All that is composed is known.", "ConfigMap", "", "resources.bd.data.x", "no step of the pipeline composes a resource named bd"},
+		"Secret": {"The connection Secret has a name of its own.", "ConfigMap", "writeConnectionSecretToRef: {name: x},", "resources.bd.data.x", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.NewReplacer("KIND", c.kind, "MORE", c.more, "VALUE", c.value).Replace(objects)
+			dir := functiontest.Folder(t, functiontest.Files{"xr.yaml": "-", "composition.yaml": text})
+			if _, got := checkFiles(t, Command{Paths: []string{dir}}); (got != "") != (c.want != "") || !strings.Contains(got, c.want) {
+				t.Errorf("%s\nwant %q, got:\n%s", c.reason, c.want, got)
+			}
+		})
+	}
+}
+
+// TestCheckEnvironment has the environment that a step of function-environment-configs
+// looks up, of EnvironmentConfigs among the files.
+func TestCheckEnvironment(t *testing.T) {
+	const objects = `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: App}
+  mode: Pipeline
+  pipeline:
+  - step: environment
+    functionRef: {name: function-environment-configs}
+    input:
+      apiVersion: environmentconfigs.fn.crossplane.io/v1beta1
+      kind: Input
+      spec:
+        environmentConfigs:
+        - {type: Reference, ref: {name: NAME}}
+  - step: export
+    functionRef: {name: function-export}
+    input:
+      apiVersion: export.fn.crossplane.io/v1beta1
+      kind: Exports
+      environment: {set: [{fieldPath: own.x, value: composite.spec.x}]}
+      configMaps:
+      - name: settings
+        data:
+        - {key: region, value: environment.regoin + environment.own.x}
+---
+apiVersion: apiextensions.crossplane.io/v1beta1
+kind: EnvironmentConfig
+metadata: {name: base}
+data: {region: eu}
+`
+	const fault = "environment has no field regoin: did you mean region?"
+	for name, c := range map[string]struct {
+		reason string
+		files  string
+		want   bool
+	}{
+		"Known":    {"All that the environment is made of is known.", strings.Replace(objects, "NAME", "base", 1), true},
+		"NotThere": {"The EnvironmentConfig is not among the files.", strings.Replace(objects, "NAME", "other", 1), false},
+		"Two":      {"Two of one name: which is in the cluster no file says.", strings.Replace(objects, "NAME", "base", 1) + "---\napiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {name: base}\ndata: {regoin: us}\n", false},
+		"Patch":    {"A patch writes into it.", strings.Replace(strings.Replace(objects, "NAME", "base", 1), "  - step: environment", "  - {step: pt, functionRef: {name: pt}, input: {apiVersion: pt.fn.crossplane.io/v1beta1, kind: Resources, resources: [{name: a, base: {apiVersion: v1, kind: ConfigMap}, patches: [{type: ToEnvironmentFieldPath, fromFieldPath: metadata.name, toFieldPath: regoin}]}]}}\n  - step: environment", 1), false},
+		"Opaque":   {"Another step may write into it.", strings.Replace(strings.Replace(objects, "NAME", "base", 1), "  - step: environment", "  - {step: other, functionRef: {name: function-kcl}, input: {apiVersion: krm.kcl.dev/v1alpha1, kind: KCLInput}}\n  - step: environment", 1), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := functiontest.Folder(t, functiontest.Files{"xr.yaml": "-", "composition.yaml": c.files})
+			result, text := checkFiles(t, Command{Paths: []string{dir}})
+			got := slices.ContainsFunc(result.Diagnostics, func(f files.Diagnostic) bool { return f.Message == fault })
+			if got != c.want || !c.want && text != "" {
+				t.Errorf("%s\nwant the fault %t, got:\n%s", c.reason, c.want, text)
+			}
+		})
+	}
+}

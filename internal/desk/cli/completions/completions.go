@@ -1,0 +1,68 @@
+// Package completions implements the command fn completions: it prints a script with which a shell completes
+// command lines of the program. The script asks the program itself for the completions, so that it stays correct
+// when the program is updated.
+package completions
+
+import (
+	"embed"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+)
+
+// Command is the command `fn completions`.
+type Command struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"The shell: bash, zsh, or fish." name:"shell"`
+}
+
+//go:embed script.bash script.zsh script.fish
+var scripts embed.FS
+
+// Help is what kong prints below the flags.
+func (c *Command) Help() string {
+	return `Prints a script with which the shell completes commands, flags, their values, and
+files. Load it when the shell starts:
+
+    bash, in ~/.bashrc                     source <(fn completions bash)
+
+    zsh, in ~/.zshrc                       source <(fn completions zsh)
+
+    fish, in ~/.config/fish/config.fish    fn completions fish | source
+
+Examples:
+
+    fn completions bash
+
+    fn completions fish | source`
+}
+
+// Run is called by kong.
+func (c *Command) Run(k *kong.Context) error {
+	script, err := scripts.ReadFile("script." + c.Shell)
+	if err != nil {
+		return fmt.Errorf("cannot complete in %s", c.Shell) // kong accepts only shells with a script
+	}
+	name := terminal.Name()
+	text := strings.NewReplacer("PROGRAM", name, "FUNCTION", strings.ReplaceAll(name, "-", "_")).Replace(string(script))
+	_, err = io.WriteString(k.Stdout, text)
+	return err
+}
+
+// WordsCommand is the hidden command that the scripts call. It prints the completions of the last word, one on each
+// line, with a tab before their description. The line ":files" asks the shell to complete a file.
+type WordsCommand struct {
+	Words []string `arg:"" help:"The words of a command line up to the cursor, without the program." name:"word" optional:""`
+}
+
+// files is the line that asks the shell to complete a file.
+const files = ":files"
+
+// Run is called by kong.
+func (c *WordsCommand) Run(k *kong.Context) error {
+	_, err := io.WriteString(k.Stdout, strings.Join(complete(k.Model, c.Words), ""))
+	return err
+}

@@ -1,0 +1,203 @@
+// Package explain implements the command fn explain: it prints what an input reads and composes.
+package explain
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/inspect"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+)
+
+// Command is the command `fn explain`: it prints what the Exports inputs in files read and compose,
+// without any data. With --functions, it prints the functions of expressions.
+type Command struct {
+	Paths []string `arg:"" help:"Files, folders with all YAML files below them, patterns such as 'apis/**/composition.yaml', or - for stdin. With --functions, parts of names." name:"file|folder" optional:"" predictor:"path"`
+
+	// Flags. Keep them in alphabetical order.
+	Functions bool     `help:"Print the functions of expressions instead: all of them, or those whose name contains an argument."`
+	Output    string   `default:"text" enum:"text,mermaid,json" help:"The output format: ${enum}. Mermaid is a graph from the inputs to the objects." placeholder:"FORMAT"`
+	Schema    []string `help:"Files or folders with XRDs and CRDs, for the names of the resources in the ClusterRole. XRDs and CRDs in the explained files are always used. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
+}
+
+// Help is what kong prints below the flags.
+func (c *Command) Help() string {
+	return `Prints for each exported key which inputs it reads, which of them are secret, and
+which of them it waits for:
+
+    waits for         while the input is missing, the object is kept or not created
+    may wait for      the same, if the evaluation reaches the input
+    reads if present  the expression does not need the input
+
+Then prints which objects the function requires from Crossplane, by name or by the
+expression of the name; the ClusterRole that permits Crossplane to read them, if its
+default role does not; how a change of each input is noticed, and how soon; and the
+maximum fuel of each expression for data of the usual size.
+
+The command needs no cluster, no composite and no data, and evaluates nothing. The
+resource names in the ClusterRole come from XRDs and CRDs, or are guesses, which are
+marked as guesses.
+
+With --functions, it reads no file. It prints the functions, operators and macros of
+expressions with their signatures, and an example with its result.
+
+Examples:
+
+    fn explain example/ca-from-a-secret/composition.yaml
+
+    fn explain apis/ --schema crds/
+
+    fn explain composition.yaml --output mermaid
+
+    fn explain --functions hex`
+}
+
+// Run is called by kong.
+func (c *Command) Run(k *kong.Context) error {
+	return c.RunWith(context.Background(), os.Stdin, k.Stdout, k.Stderr)
+}
+
+// RunWith explains all inputs of the files to stdout, in one write and only if all of them compile.
+// Diagnostics are on stderr, as check prints them.
+func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
+	env, err := expression.NewEnvironment()
+	if err != nil {
+		return err
+	}
+	if c.Functions {
+		return printFunctions(ctx, stdout, env, c.Paths)
+	}
+	steps, known, wrong, err := c.load(stdin)
+	if err != nil {
+		return err
+	}
+	out := make([]explained, 0, len(steps))
+	for _, s := range steps {
+		p, list := s.Compile(ctx, env)
+		for _, d := range list {
+			wrong = append(wrong, s.InFile(d))
+		}
+		if p != nil {
+			out = append(out, explained{Title: s.Title(), File: s.File, Step: s.Name, Explanation: inspect.Explain(p, known.Catalog.Plural)})
+		}
+	}
+	if n := len(wrong); n > 0 {
+		_ = files.PrintText(stderr, wrong) // the exit code tells the result
+		why := fmt.Sprintf("cannot explain %s: %s", strings.Join(c.Paths, ", "), terminal.Counted(n, "error", "errors"))
+		_, _ = fmt.Fprintln(stderr, terminal.Name()+": error: "+terminal.OneLine(why))
+		return &terminal.ExitError{Code: exitCode(wrong), Why: why}
+	}
+	nameRoles(steps, out)
+	var b bytes.Buffer
+	if err := printExplained(&b, c.Output, out); err != nil {
+		return err
+	}
+	if _, err := stdout.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("cannot write the explanation: %w", err)
+	}
+	return nil
+}
+
+// exitCode returns the exit code for diagnostics: a file that cannot be read matters more than an error in an input.
+func exitCode(wrong []files.Diagnostic) int {
+	if slices.ContainsFunc(wrong, func(d files.Diagnostic) bool { return d.Rule == files.Unreadable }) {
+		return terminal.ExitUnread
+	}
+	return terminal.ExitErrors
+}
+
+// load loads the inputs of the files, the known kinds, and the diagnostics of inputs that cannot be read.
+func (c *Command) load(stdin io.Reader) ([]files.Step, *files.Knowledge, []files.Diagnostic, error) {
+	paths, err := files.Find(c.Paths, files.Below)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	read := files.ReadAll(paths, stdin, files.AnyText)
+	var steps []files.Step
+	var wrong []files.Diagnostic
+	for _, f := range read {
+		found, unread := files.FindSteps(f)
+		steps = append(steps, found...)
+		wrong = append(wrong, slices.Concat(f.Unread(), unread)...)
+	}
+	if len(steps)+len(wrong) == 0 {
+		return nil, nil, nil, c.nothing(read)
+	}
+	known, err := files.NewKnowledge(c.Schema, nil, nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	_ = known.Learn(read) // fn check reports errors in kinds
+	return steps, known, wrong, known.LearnSchemas(steps)
+}
+
+// nothing returns the reason why the files have no input: a file cannot be read, or all of them have other objects.
+func (c *Command) nothing(read []files.File) error {
+	for _, f := range read {
+		if err := f.First(); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("cannot find an input of kind Exports in %s: name the files with the Compositions", strings.Join(c.Paths, ", "))
+}
+
+// An explained is an input and its explanation.
+type explained struct {
+	// Title names the input.
+	Title string `json:"title"`
+
+	// File is the file with the input, and Step the step of the pipeline, if there is one.
+	File string `json:"file"`
+	Step string `json:"step,omitempty"`
+
+	// ClusterRole is the name of the ClusterRole with the rules that are missing, empty if none are.
+	ClusterRole string `json:"clusterRole,omitempty"`
+
+	*inspect.Explanation
+}
+
+// nameRoles gives each ClusterRole a name of its own, so that the role of one Composition does not
+// replace another's. The name is that of the Composition, with the step if several of its steps
+// need a role, and that of the step without a Composition.
+func nameRoles(steps []files.Step, out []explained) {
+	needed := map[string]int{}
+	for i, s := range steps {
+		if len(out[i].Missing()) > 0 {
+			needed[s.Owner()]++
+		}
+	}
+	for i, s := range steps {
+		if len(out[i].Missing()) == 0 {
+			continue
+		}
+		parts := []string{"function-export-sources", s.Owner()}
+		if parts[1] == "" || needed[parts[1]] > 1 {
+			parts = append(parts, s.Name)
+		}
+		out[i].ClusterRole = objectName(parts)
+	}
+}
+
+// objectName returns a valid name of an object from any texts.
+func objectName(parts []string) string {
+	var out []string
+	for _, p := range parts {
+		p = strings.Trim(notInNames.ReplaceAllString(strings.ToLower(p), "-"), "-.")
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, "-")
+}
+
+var notInNames = regexp.MustCompile(`[^a-z0-9.]+`)

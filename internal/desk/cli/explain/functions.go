@@ -1,0 +1,72 @@
+package explain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/vocabulary"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+)
+
+// Validate is called by kong when the command line is parsed.
+func (c *Command) Validate() error {
+	switch {
+	case c.Functions && (c.Output != "text" || len(c.Schema) > 0):
+		return &terminal.UsageError{Text: "--functions: leave out --output and --schema, because the list is a text without schemas"}
+	case !c.Functions && len(c.Paths) == 0:
+		return &terminal.UsageError{Text: fmt.Sprintf("expected \"<file|folder> ...\": see %s explain --help", terminal.Name())}
+	}
+	return nil
+}
+
+// printFunctions prints the functions of expressions, in one write: all of them, or those with a name that contains one
+// of the texts.
+func printFunctions(ctx context.Context, w io.Writer, env *expression.Environment, texts []string) error {
+	groups, err := vocabulary.Of(ctx, env)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	p := &printer{w: &b}
+	for _, g := range groups {
+		p.functions(g, texts)
+	}
+	if b.Len() == 0 {
+		return errors.New("cannot find a function with this text in its name: leave the text out to print all functions")
+	}
+	if _, err := w.Write(bytes.TrimPrefix(b.Bytes(), []byte("\n"))); err != nil {
+		return fmt.Errorf("cannot write the functions: %w", err)
+	}
+	return nil
+}
+
+func (p *printer) functions(g vocabulary.Group, texts []string) {
+	first := true
+	for _, e := range g.Entries {
+		if !named(e, texts) {
+			continue
+		}
+		if first {
+			p.section("%s", g.Title)
+			first = false
+		}
+		for _, s := range e.Signatures {
+			p.line(1, "%s", s)
+		}
+		p.line(2, "%s", e.Does)
+		p.line(2, "%s = %s", e.Example, e.Result)
+	}
+}
+
+// named reports whether a name of an entry contains one of the texts, or whether there are none.
+func named(e vocabulary.Entry, texts []string) bool {
+	names := strings.ToLower(strings.Join(slices.Concat(e.Names, e.Macros, []string{e.As}), " "))
+	return len(texts) == 0 ||
+		slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(names, strings.ToLower(t)) })
+}

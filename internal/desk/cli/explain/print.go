@@ -1,0 +1,285 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/inspect"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+)
+
+// printExplained prints explanations as text, mermaid or json.
+func printExplained(w io.Writer, output string, list []explained) error {
+	switch output {
+	case "mermaid":
+		return printMermaid(w, graphOf(list))
+	case "json":
+		if err := terminal.WriteJSON(w, list); err != nil {
+			return fmt.Errorf("cannot write the explanation: %w", err)
+		}
+		return nil
+	}
+	for i, ex := range list {
+		if i > 0 {
+			_, _ = fmt.Fprintln(w)
+		}
+		printPlan(w, ex)
+	}
+	return nil
+}
+
+// printPlan prints one explanation as text.
+func printPlan(w io.Writer, ex explained) {
+	p := &printer{w: w}
+	p.line(0, "%s", ex.Title)
+	for _, o := range ex.Objects {
+		p.object(o)
+	}
+	p.keys("Status of the composite", ex.Status)
+	p.keys("Environment for this step and later ones", ex.Environment)
+	for _, g := range ex.Generators {
+		p.generator(g)
+	}
+	p.fromComposite(ex.FromComposite)
+	p.asks(ex.Explanation)
+	p.rules(ex.ClusterRole, ex.Explanation)
+	p.freshness(ex.Explanation)
+	p.section("Fuel")
+	if ex.Fuel.Max < countedFuel {
+		p.line(1, "a request takes almost none of the limit of %d", ex.Fuel.Limit)
+		return
+	}
+	p.line(1, "for data of the usual size, a request takes up to %s; the largest part, %d, is for %s", costText(ex.Fuel.Cost), ex.Fuel.Share, ex.Fuel.Path)
+}
+
+// A printer writes lines. An error of a line shows at the end, because everything is written at
+// once.
+type printer struct{ w io.Writer }
+
+// line writes one line, even if the texts of the input have line breaks.
+func (p *printer) line(depth int, format string, args ...any) {
+	_, _ = fmt.Fprintln(p.w, strings.Repeat("  ", depth)+terminal.OneLine(fmt.Sprintf(format, args...)))
+}
+
+func (p *printer) section(format string, args ...any) {
+	_, _ = fmt.Fprintln(p.w)
+	p.line(0, format, args...)
+}
+
+func (p *printer) object(o inspect.ExplainedObject) {
+	p.section("%s %q (%s), which is %s/%s", o.Kind, o.Name, o.Path, o.Namespace, o.ObjectName)
+	if o.ForEach != "" {
+		p.line(1, "there is one for each item of %s", o.ForEach)
+	}
+	if o.ConnectionDetails {
+		p.line(1, "its data is also published as connection details of the composite")
+	}
+	for _, k := range slices.Concat(o.Metadata, o.Keys) {
+		p.key(k)
+	}
+}
+
+func (p *printer) keys(title string, keys []inspect.ExplainedKey) {
+	if len(keys) == 0 {
+		return
+	}
+	p.section("%s", title)
+	for _, k := range keys {
+		p.key(k)
+	}
+}
+
+// key prints one key, or all keys of one entry, with the inputs that it reads.
+func (p *printer) key(k inspect.ExplainedKey) {
+	text := fmt.Sprintf("%s (%s)", keyNames(k), k.Path)
+	if k.Optional {
+		text += ", optional"
+	}
+	p.line(1, "%s%s", text, fuelText(k))
+	p.inputs(k)
+	for _, w := range k.Waits {
+		p.line(2, "waits for %s", w)
+	}
+}
+
+func (p *printer) inputs(k inspect.ExplainedKey) {
+	for _, in := range k.Inputs {
+		text := needText(in.Need, k.Optional) + " " + inputText(k, in)
+		switch {
+		case in.NonSensitive:
+			text += ", which is declared not to be secret"
+		case in.Secret:
+			text += ", secret"
+		}
+		if len(in.Through) > 0 {
+			text += ", through " + expression.PathText(expression.Variables, in.Through[0])
+			for _, v := range in.Through[1:] {
+				text += " and " + expression.PathText(expression.Variables, v)
+			}
+		}
+		p.line(2, "%s", text)
+	}
+}
+
+// inputText returns the name of an input, and where it comes from.
+func inputText(k inspect.ExplainedKey, in inspect.Input) string {
+	variable, _, _ := strings.Cut(in.Name, ".")
+	if k.Own && slices.Contains([]string{expression.Resource, expression.Self, expression.Secret}, variable) {
+		return in.Name + " of the generation"
+	}
+	return in.Name
+}
+
+// needText returns the effect of a missing input.
+func needText(n expression.Need, optional bool) string {
+	texts := map[expression.Need]string{expression.Required: "waits for", expression.Conditional: "may wait for", expression.Optional: "reads if present"}
+	if optional {
+		texts[expression.Required], texts[expression.Conditional] = "is left out without", "may be left out without"
+	}
+	return texts[n]
+}
+
+func keyNames(k inspect.ExplainedKey) string {
+	names := append([]string{}, k.Names...)
+	for _, n := range k.Maybe {
+		names = append(names, n+" (or not)")
+	}
+	if k.Others != "" {
+		names = append(names, k.Others)
+	}
+	if len(names) == 0 {
+		return "no key"
+	}
+	return strings.Join(names, ", ")
+}
+
+// countedFuel is the least fuel that is printed, which is more than a few selections and calls take.
+const countedFuel = 100
+
+// fuelText returns the fuel of a key, if it is at least countedFuel.
+func fuelText(k inspect.ExplainedKey) string {
+	if k.Fuel == nil || k.Fuel.Max < countedFuel {
+		return ""
+	}
+	return ", fuel up to " + costText(*k.Fuel)
+}
+
+func costText(c expression.Cost) string {
+	if c.Max <= c.Limit {
+		return fmt.Sprintf("%d of %d", c.Max, c.Limit)
+	}
+	return fmt.Sprintf("%d, OVER ITS LIMIT of %d", c.Max, c.Limit)
+}
+
+func (p *printer) generator(g inspect.ExplainedGenerator) {
+	p.section("Generator %q (%s), of type %s, each generation of which is a %s", g.Name, g.Path, g.Type, g.Makes)
+	if g.ForEach != "" {
+		p.line(1, "there is one for each item of %s", g.ForEach)
+	}
+	outputs := append([]string{}, g.Outputs...)
+	if g.Others != "" {
+		outputs = append(outputs, g.Others)
+	}
+	p.line(1, "produces %s, secret", strings.Join(outputs, ", "))
+	if g.SignedBy != "" {
+		p.line(1, "is signed by generator %q", g.SignedBy)
+	}
+	for _, r := range g.Renewed {
+		p.line(1, "creates another generation when %s", r)
+	}
+	if g.Grace != "" {
+		p.line(1, "keeps the previous generation for %s", g.Grace)
+	}
+	if g.AbandonAfter != "" {
+		p.line(1, "abandons a pending generation that does not work after %s", g.AbandonAfter)
+	}
+	for _, k := range g.Expressions {
+		p.key(k)
+	}
+}
+
+func (p *printer) fromComposite(t *inspect.ExplainedAuthors) {
+	if t == nil {
+		return
+	}
+	p.section("Composite authors may add exports, in %s", t.FieldPath)
+	if t.Secret != "" {
+		p.line(1, "secret is %s", expression.PathText(expression.Secrets, t.Secret))
+	}
+	for _, name := range t.Secrets {
+		p.line(1, "may read %s, secret", expression.PathText(expression.Secrets, name))
+	}
+	for _, name := range t.Resources {
+		p.line(1, "may read %s", expression.PathText(expression.Resources, name))
+	}
+	if t.Environment {
+		p.line(1, "may read %s", expression.Env)
+	}
+	for _, k := range t.Labels {
+		p.line(1, "may set label %s", allowedKey(k))
+	}
+	for _, k := range t.Annotations {
+		p.line(1, "may set annotation %s", allowedKey(k))
+	}
+	p.line(1, "fuel: at most %d for an expression, and %d for all of a request", t.Fuel, t.RequestFuel)
+}
+
+// allowedKey returns a key, or the prefix of several keys.
+func allowedKey(k string) string {
+	if strings.HasSuffix(k, "/") {
+		k += "..."
+	}
+	return k
+}
+
+func (p *printer) asks(ex *inspect.Explanation) {
+	if len(ex.Asks)+len(ex.Unused) > 0 {
+		p.section("Crossplane must read")
+	}
+	for _, a := range ex.Asks {
+		text := a.String()
+		if a.Optional {
+			text += ", if there is one"
+		}
+		p.line(1, "%s: %s (%s)", text, a.Why, a.Path)
+		p.inputs(inspect.ExplainedKey{Inputs: a.Inputs})
+	}
+	for _, name := range ex.Unused {
+		p.line(1, "not the source %q, because no expression uses it", name)
+	}
+}
+
+// rules prints the ClusterRole with the rights that Crossplane needs in addition to its own.
+func (p *printer) rules(name string, ex *inspect.Explanation) {
+	missing := ex.Missing()
+	switch {
+	case len(ex.Rules) == 0:
+		return
+	case len(missing) == 0:
+		p.section("Crossplane's default role permits all of this")
+		return
+	}
+	p.section("Unless an installed provider or an XRD defines these kinds, Crossplane also needs this ClusterRole")
+	for _, l := range []string{
+		"apiVersion: rbac.authorization.k8s.io/v1",
+		"kind: ClusterRole",
+		"metadata:",
+		"  name: " + name,
+		`  labels: {rbac.crossplane.io/aggregate-to-crossplane: "true"}`,
+		"rules:",
+	} {
+		_, _ = fmt.Fprintln(p.w, "  "+l)
+	}
+	for _, r := range missing {
+		guess := ""
+		if r.Kind != "" {
+			guess = "a guess from the kind " + r.Kind + ", "
+		}
+		p.line(1, "- apiGroups: [%q]", r.APIGroup)
+		p.line(2, "resources: [%q] # %sfor %s", r.Resource, guess, strings.Join(r.For, ", "))
+		p.line(2, "verbs: [%s]", strings.Join(r.Verbs, ", "))
+	}
+}

@@ -1,0 +1,212 @@
+// Package files finds and reads the files of commands, finds the inputs of this function in them, and
+// finds the position of a diagnostic in a file.
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+)
+
+// A File is a file that was read.
+type File struct {
+	Name        string
+	docs        []*document.Document
+	diagnostics []*document.Diagnostic // documents that cannot be read
+	err         error                  // it could not be read
+
+	holdsSteps bool // it may contain inputs of this function
+}
+
+// First returns the first reason why a file cannot be read as a whole, with its line and column, or nil.
+func (f File) First() error {
+	if f.err != nil || len(f.diagnostics) == 0 {
+		return f.err
+	}
+	return fmt.Errorf("%s:%w", f.Name, f.diagnostics[0])
+}
+
+// Whole returns the documents of a file, or the first reason why it cannot be read.
+func (f File) Whole() ([]*document.Document, error) { return f.docs, f.First() }
+
+// unreadable returns a diagnostic for a position in the file.
+func (f File) unreadable(at document.Position, text string) Diagnostic {
+	return Diagnostic{File: f.Name, Line: at.Line, Column: at.Column, Rule: Unreadable, Message: text}
+}
+
+// Unread returns the diagnostics of a file that cannot be read and may contain an input of this function. Other
+// files may be templates of a Helm chart, which are not YAML.
+func (f File) Unread() []Diagnostic {
+	var out []Diagnostic
+	if f.err != nil {
+		out = append(out, f.unreadable(document.Position{Line: 1, Column: 1}, f.err.Error()))
+	}
+	for _, d := range f.diagnostics {
+		if f.holdsSteps {
+			out = append(out, f.unreadable(d.Position, d.Message))
+		}
+	}
+	return out
+}
+
+// ReadAll reads and parses files on all cores. They stay in their order.
+func ReadAll(files []string, stdin io.Reader, wanted func(text string) bool) []File {
+	return OnAllCores(files, func(name string) File { return Read(name, stdin, wanted) }, func(int) {})
+}
+
+// Read reads a file. Its documents are parsed if wanted returns true for the text.
+func Read(name string, stdin io.Reader, wanted func(text string) bool) File {
+	out := File{Name: name}
+	var data []byte
+	var err error
+	switch {
+	case name == Stdin && stdin == nil:
+		err = errors.New("pass it as a file")
+	case name == Stdin:
+		out.Name = "<stdin>"
+		data, err = readAll(stdin)
+	default:
+		data, err = ReadFile(name)
+	}
+	if err != nil {
+		out.err = CannotRead(name, err)
+		return out
+	}
+	text := document.Text(string(data))
+	if n := strings.Count(text, "\n---"); n > limits.FileDocuments {
+		out.err = CannotRead(name, fmt.Errorf("it has %d documents, over the limit of %d", n, limits.FileDocuments))
+		return out
+	}
+	out.holdsSteps = mayHoldSteps(text)
+	if wanted(text) {
+		out.docs, out.diagnostics = document.Parse(text)
+	}
+	return out
+}
+
+// descriptor matches the paths of open files of the process, such as the output of a command in <(command).
+var descriptor = regexp.MustCompile(`^(/dev/stdin|/dev/fd/[0-9]+|/proc/self/fd/[0-9]+)$`)
+
+// ReadFile reads a regular file or an open file of the process, up to a limit. Devices and pipes may never end, and a
+// pull request can add a link to one.
+func ReadFile(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil || info.IsDir() || descriptor.MatchString(name):
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file: pass the output of a command as -")
+	case info.Size() == 0: // it is empty, or one of the system, such as /proc/kmsg, whose end may never come
+		return nil, nil
+	}
+	f, err := os.Open(name) //nolint:gosec // the user names it
+	if err != nil {
+		return nil, err //nolint:wrapcheck // CannotRead adds the name
+	}
+	defer func() { _ = f.Close() }()
+	return readAll(f)
+}
+
+func readAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limits.FileBytes+1))
+	if err == nil && len(data) > limits.FileBytes {
+		err = fmt.Errorf("it has more than %d bytes", limits.FileBytes)
+	}
+	return data, err //nolint:wrapcheck // CannotRead adds the name
+}
+
+// WhyNotYAML returns the reason why the parser refuses a text, after its line and column.
+func WhyNotYAML(text string) string {
+	if _, diagnostics := document.Parse(text); len(diagnostics) > 0 {
+		return diagnostics[0].Error()
+	}
+	return "not valid JSON or YAML"
+}
+
+// AnyText is true for each file.
+func AnyText(string) bool { return true }
+
+// An Object is a document, or an item of one that is a List, as kubectl prints several objects.
+type Object struct {
+	Doc   *document.Document
+	At    []any // the path of the item in the document
+	Value any
+}
+
+// start is where the object begins.
+func (o Object) start() document.Position {
+	if len(o.At) == 0 {
+		return o.Doc.Start()
+	}
+	place, _ := o.Doc.Find(o.At...)
+	return place.Value
+}
+
+// Line returns the line of a field of the object, or of the nearest parent if the field is missing. Without a path it
+// is the line where the object begins.
+func (o Object) Line(path ...any) int {
+	if len(path) == 0 {
+		return o.start().Line
+	}
+	place, _ := o.Doc.Find(slices.Concat(o.At, path)...)
+	return place.Key.Line
+}
+
+// Objects returns the objects of the file, in their order.
+func (f File) Objects() []Object {
+	out := make([]Object, 0, len(f.docs))
+	for _, d := range f.docs {
+		out = append(out, objectsIn(Object{Doc: d, Value: d.Value()})...)
+	}
+	return out
+}
+
+func objectsIn(o Object) []Object {
+	m, _ := o.Value.(map[string]any)
+	items, ok := m["items"].([]any)
+	if !ok || m["apiVersion"] != "v1" || m["kind"] != "List" {
+		return []Object{o}
+	}
+	var out []Object
+	for i, item := range items {
+		out = append(out, objectsIn(Object{o.Doc, append(slices.Clone(o.At), "items", i), item})...)
+	}
+	return out
+}
+
+// OnAllCores calls do for each item, in parallel on all cores. The results are in the order of the
+// items.
+func OnAllCores[T, R any](items []T, do func(T) R, progress func(done int)) []R {
+	out := make([]R, len(items))
+	var next, done int
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(items)) {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				i := next
+				next++
+				mu.Unlock()
+				if i >= len(items) {
+					return
+				}
+				out[i] = do(items[i])
+				mu.Lock()
+				done++
+				progress(done)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return out
+}

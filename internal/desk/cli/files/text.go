@@ -1,0 +1,67 @@
+package files
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+)
+
+// lineShown is how much of a long line is shown around an error.
+const lineShown = 120
+
+// PrintText prints diagnostics for people: the position, the message, and the line with a caret
+// below it. A terminal shows them in color.
+func PrintText(w io.Writer, diagnostics []Diagnostic) error {
+	return printText(w, diagnostics, terminal.ColorsFor(w))
+}
+
+func printText(w io.Writer, diagnostics []Diagnostic, colors terminal.Colors) error {
+	var b bytes.Buffer
+	for _, f := range diagnostics {
+		where := ""
+		if f.Warning {
+			where = "warning: "
+		}
+		if f.Field != "" {
+			where += terminal.OneLine(f.Field) + ": "
+		}
+		place := fmt.Sprintf("%s:%d:%d:", terminal.OneLine(f.File), f.Line, f.Column)
+		fmt.Fprintf(&b, "%s %s%s\n", colors.Place(place), where, terminal.OneLine(f.Message))
+		if strings.TrimSpace(f.source) != "" {
+			text, caret := shownLine(f.source, f.Column)
+			number := colors.Faint(fmt.Sprintf("%5d |", f.Line))
+			fmt.Fprintf(&b, "%s %s\n%s %s%s\n", number, text, colors.Faint("      |"), caret, colors.Error("^"))
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// shownLine returns the part of a line around a column, and the blanks before the caret below it.
+// Control characters become blanks.
+func shownLine(line string, column int) (text, before string) {
+	runes := []rune(line)
+	from := 0
+	if len(runes) > lineShown {
+		from = min(max(0, column-1-lineShown/2), len(runes)-lineShown)
+		runes = runes[from : from+lineShown]
+	}
+	var shown, caret strings.Builder
+	for i, c := range runes {
+		blank := ' '
+		if c == '\t' {
+			blank = '\t'
+		}
+		if c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 {
+			c = blank
+		}
+		shown.WriteRune(c)
+		if i < column-1-from {
+			caret.WriteRune(blank)
+		}
+	}
+	return strings.TrimRight(shown.String(), " \t"), caret.String()
+}

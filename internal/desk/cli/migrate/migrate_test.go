@@ -1,0 +1,270 @@
+package migrate
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/crossplane/function-sdk-go/logging"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/check"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
+	"github.com/crossplane-contrib/function-export/internal/engine/function"
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
+)
+
+// migrateComposition has connection details of function-patch-and-transform.
+const migrateComposition = `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: App}
+  mode: Pipeline
+  pipeline:
+  - step: compose
+    functionRef: {name: function-patch-and-transform}
+    input:
+      apiVersion: pt.fn.crossplane.io/v1beta1
+      kind: Resources
+      resources:
+      - name: db
+        base: {apiVersion: example.org/v1, kind: Database}
+        connectionDetails:
+        - {name: pass, type: FromConnectionSecretKey, fromConnectionSecretKey: password}
+        - {name: kind, type: FromFieldPath, fromFieldPath: kind}
+        - {name: port, type: FromValue, value: "5432"}
+`
+
+func migratedFile(t *testing.T, c Command, stdin io.Reader) (stdout, stderr, failure string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if err := c.RunWith(t.Context(), stdin, &out, &errs); err != nil {
+		failure = err.Error()
+	}
+	return out.String(), errs.String(), failure
+}
+
+func TestMigrate(t *testing.T) {
+	const canary = "canary"
+	dir := t.TempDir()
+	t.Chdir(dir)
+	files := functiontest.Files{
+		"composition.yaml": migrateComposition,
+		"two.yaml":         "kind: ConfigMap\napiVersion: v1\n---\n" + migrateComposition,
+		"list.yaml":        "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(migrateComposition), "\n", "\n  ") + "\n- {apiVersion: v1, kind: Secret, stringData: {a: canary}}\n",
+		"secret.yaml":      "{apiVersion: v1, kind: Secret, stringData: {a: canary}}",
+		"items.yaml":       "apiVersion: v1\nkind: List\nitems:\n- {kind: A}\n- apiVersion: external-secrets.io/v1\n  kind: ExternalSecret\n  metadata: {name: e}\n  spec: {data: [{secretKey: a, remoteRef: {property: canary}}]}\n",
+		"bad.yaml":         "a: [\ncanary",
+		"fault.yaml":       "\n\n" + strings.Replace(migrateComposition, "type: FromValue", "type: canary", 1),
+		"faults.yaml":      strings.Replace(strings.Replace(migrateComposition, "type: FromValue", "type: canary", 1), "fromFieldPath: kind", `fromFieldPath: [canary]`, 1),
+	}
+	for name, text := range files {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const step = "- step: export-values"
+	for name, c := range map[string]struct {
+		reason  string
+		paths   []string
+		stdin   string
+		steps   int
+		head    string
+		stderr  string
+		failure string
+	}{
+		"File": {
+			paths: []string{"composition.yaml"}, steps: 1,
+			head:   "# From Composition apps (composition.yaml:1).\n",
+			stderr: "composition.yaml: 1 step; 3 decisions are left to you, 0 other objects ignored\n",
+		},
+		"Stdin": {
+			paths: []string{"-"}, stdin: migrateComposition, steps: 1,
+			head:   "# From Composition apps (-:1).\n",
+			stderr: "-: 1 step; 3 decisions are left to you, 0 other objects ignored\n",
+		},
+		"Several": {
+			reason: "each document is named by its line, its step by a name of its own, and others are counted",
+			paths:  []string{"two.yaml", "composition.yaml"}, steps: 2,
+			head:   "# From Composition apps (two.yaml:4).\n",
+			stderr: "two.yaml, composition.yaml: 2 steps; 6 decisions are left to you, 1 other object ignored\n",
+		},
+		"List": {
+			reason: "kubectl prints several objects as one",
+			paths:  []string{"list.yaml"}, steps: 1,
+			head:   "# From Composition apps (list.yaml:1: items[0]).\n",
+			stderr: "list.yaml: 1 step; 3 decisions are left to you, 1 other object ignored\n",
+		},
+		"Nothing": {
+			paths: []string{"secret.yaml"},
+			failure: "cannot migrate secret.yaml: nothing to migrate: neither a Composition with connectionDetails or with a Secret in a template, nor an ExternalSecret, " +
+				"nor a resource of Azure Service Operator with operatorSpec",
+		},
+		"Missing": {
+			paths:   []string{"composition.yaml", "none.yaml"},
+			failure: "cannot read none.yaml: no such file or directory",
+		},
+		"NoYAML": {
+			paths:   []string{"bad.yaml"},
+			failure: "bad.yaml:1:4: not valid YAML: a [ that is not closed: write ] where the value ends; if the value is an expression, write `|-` after the key, and the value indented in the next line",
+		},
+		"Fault": {
+			reason:  "a single fault is the error",
+			paths:   []string{"fault.yaml"},
+			failure: "cannot migrate fault.yaml: fault.yaml:21: spec.pipeline[0].input.resources[0].connectionDetails[2].type: must be FromConnectionSecretKey, FromFieldPath or FromValue",
+		},
+		"FaultInList": {
+			reason:  "the place of an item of a List",
+			paths:   []string{"items.yaml"},
+			failure: "cannot migrate items.yaml: items.yaml:8: items[1]: spec.data[0].remoteRef.key: must be set",
+		},
+		"Faults": {
+			reason: "several are lines, and no step is printed of what is right",
+			paths:  []string{"composition.yaml", "faults.yaml"},
+			stderr: "faults.yaml:18: spec.pipeline[0].input.resources[0].connectionDetails[1].fromFieldPath: must be a string\n" +
+				"faults.yaml:19: spec.pipeline[0].input.resources[0].connectionDetails[2].type: must be FromConnectionSecretKey, FromFieldPath or FromValue\n",
+			failure: "cannot migrate composition.yaml, faults.yaml: 2 errors",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, stderr, failure := migratedFile(t, Command{Paths: c.paths}, strings.NewReader(c.stdin))
+			if diff := cmp.Diff(c.stderr, stderr); diff != "" {
+				t.Errorf("%s\nstderr: -want, +got:\n%s", c.reason, diff)
+			}
+			if diff := cmp.Diff(c.failure, failure); diff != "" {
+				t.Errorf("%s\nerror: -want, +got:\n%s", c.reason, diff)
+			}
+			if got := strings.Count(stdout, step); got != c.steps || !strings.HasPrefix(stdout, c.head) {
+				t.Errorf("%s\nwant %d steps below %q:\n%s", c.reason, c.steps, c.head, stdout)
+			}
+			if strings.Contains(stderr+failure, canary) {
+				t.Error("a value is out")
+			}
+		})
+	}
+}
+
+// The command line takes "-", and its help says what it is.
+func TestMigrateCommandLine(t *testing.T) {
+	var c struct {
+		Migrate Command `cmd:"" help:"x"`
+	}
+	var help bytes.Buffer
+	k, err := kong.New(&c, kong.Writers(&help, io.Discard), kong.Exit(func(int) { panic("exit") }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Parse([]string{"migrate", "a.yaml", "-"}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a.yaml", "-"}, c.Migrate.Paths); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := k.Parse([]string{"migrate"}); err == nil {
+		t.Error("no file is no error")
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = k.Parse([]string{"migrate", "--help"})
+	}()
+	if !strings.Contains(help.String(), "fn migrate composition.yaml") {
+		t.Errorf("the help has no example:\n%s", help.String())
+	}
+}
+
+// The printed step works in the pipeline without changes, and the real function exports the same
+// connection details.
+func TestMigrateAndRender(t *testing.T) {
+	stdout, _, failure := migratedFile(t, Command{Paths: []string{"-"}}, strings.NewReader(migrateComposition))
+	if failure != "" {
+		t.Fatal(failure)
+	}
+	steps := regexp.MustCompile(`(?m)^`).ReplaceAllString(strings.TrimSuffix(stdout, "\n"), "  ")
+	dir := functiontest.Folder(t, functiontest.Files{
+		"composition.yaml": migrateComposition + steps + "\n",
+		"observed.yaml":    functiontest.Database + "spec: {writeConnectionSecretToRef: {name: conn}}\n",
+		"required.yaml":    functiontest.DatabaseSecret + "stringData: {password: hunter2}\n",
+	})
+	fn, err := function.New(logging.NewNopLogger(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fn.Now = func() time.Time { return time.Unix(0, 0) }
+	var out, errs bytes.Buffer
+	c := render.Command{Paths: []string{dir}, ShowSecrets: true}
+	if err := c.RunWith(t.Context(), fn, &out, &errs); err != nil {
+		t.Fatalf("%v\n%s", err, errs.String())
+	}
+	_, secret, _ := strings.Cut(out.String(), "---\napiVersion: v1\n")
+	const want = `data:
+  kind: RGF0YWJhc2U=
+  pass: aHVudGVyMg==
+  port: NTQzMg==
+kind: Secret
+metadata:
+  annotations:
+    crossplane.io/composition-resource-name: connection
+    export.fn.crossplane.io/revision: "1"
+  name: demo-connection
+  namespace: default
+type: Opaque
+`
+	if diff := cmp.Diff(want, secret); diff != "" {
+		t.Errorf("-want, +got:\n%s\n%s", diff, errs.String())
+	}
+}
+
+// The printed step has no errors with the types of an ordinary XRD of Crossplane v2, which has no
+// spec.writeConnectionSecretToRef.
+func TestMigrateAndCheck(t *testing.T) {
+	stdout, _, failure := migratedFile(t, Command{Paths: []string{"-"}}, strings.NewReader(migrateComposition))
+	if failure != "" {
+		t.Fatal(failure)
+	}
+	steps := regexp.MustCompile(`(?m)^`).ReplaceAllString(strings.TrimSuffix(stdout, "\n"), "  ")
+	strict := strings.Replace(steps, "kind: Exports", "kind: Exports\n      typeChecking: Strict", 1)
+	const definition = `
+---
+apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: apps.example.org}
+spec:
+  scope: Namespaced
+  group: example.org
+  names: {kind: App, plural: apps}
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: string}}}}}}
+`
+	var out, printed strings.Builder
+	c := &check.Command{Paths: []string{"-"}, Output: "text"}
+	err := c.RunWith(t.Context(), strings.NewReader(migrateComposition+strict+definition), &out, &printed)
+	if err != nil || out.Len() > 0 || !strings.Contains(printed.String(), "no errors in 1 input") {
+		t.Errorf("want no errors:\n%s%s", out.String(), printed.String())
+	}
+}
+
+// The steps of all forms of ExternalSecrets have no errors in one pipeline, without any decision.
+func TestMigrateFormsAndCheck(t *testing.T) {
+	stdout, _, failure := migratedFile(t, Command{Paths: []string{"../../migrate/testdata/external-secret-forms.yaml"}}, nil)
+	if failure != "" {
+		t.Fatal(failure)
+	}
+	const head = "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata: {name: forms}\nspec:\n" +
+		"  compositeTypeRef: {apiVersion: example.org/v1, kind: App}\n  mode: Pipeline\n  pipeline:\n"
+	steps := regexp.MustCompile(`(?m)^`).ReplaceAllString(strings.ReplaceAll(strings.TrimSuffix(stdout, "\n"), "\n---\n", "\n"), "  ")
+	var out, printed strings.Builder
+	c := &check.Command{Paths: []string{"-"}, Output: "text"}
+	err := c.RunWith(t.Context(), strings.NewReader(head+steps+"\n"), &out, &printed)
+	if err != nil || !strings.Contains(printed.String(), "no errors in 18 inputs") {
+		t.Errorf("want no errors: %v\n%s%s", err, out.String(), printed.String())
+	}
+}

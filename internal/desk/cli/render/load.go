@@ -1,0 +1,290 @@
+package render
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/engine/schema"
+)
+
+// environmentKey is the key of the environment in the pipeline context.
+const environmentKey = "apiextensions.crossplane.io/environment"
+
+// inputs are the files, read and checked.
+type inputs struct {
+	// composite has a UID even if it has none in its file, xr.
+	composite, xr object
+	legacy        bool // the composite has the v1 style
+
+	steps       []composition.Step
+	exports     map[string]files.Step // the inputs of this function, by step
+	observed    []object
+	details     []object // connection Secrets that are among the observed resources, but are not composed
+	required    []object
+	credentials []object
+	context     map[string]any
+	schemas     *schema.Catalog
+}
+
+// A layout holds the path of each file. The path of a missing file is "".
+type layout struct {
+	xr, composition, functions, environment string
+
+	observed, required, xrd []string
+}
+
+// The end of errors about the wrong files.
+const (
+	wantFiles = "the files xr.yaml composition.yaml [functions.yaml]"
+	wantOrder = "pass the files in the order xr.yaml composition.yaml [functions.yaml]"
+)
+
+// layout finds the files by their names in a folder, or by their order.
+func (c *Command) layout() (layout, error) {
+	for i, p := range c.Paths {
+		info, err := os.Stat(p)
+		switch {
+		case err != nil:
+			return layout{}, files.CannotRead(p, err)
+		case info.IsDir() && len(c.Paths) == 1:
+			return folderLayout(p)
+		case info.IsDir() && i != 2: // functions can be a folder
+			const text = "cannot render the folder %s with other paths: pass only the folder, or %s"
+			return layout{}, fmt.Errorf(text, p, wantFiles)
+		}
+	}
+	if n := len(c.Paths); n != 2 && n != 3 {
+		count := terminal.Counted(n, "file", "files")
+		return layout{}, fmt.Errorf("cannot render %s: pass one folder, or %s", count, wantFiles)
+	}
+	l := layout{xr: c.Paths[0], composition: c.Paths[1]}
+	if len(c.Paths) == 3 {
+		l.functions = c.Paths[2]
+	}
+	return l, nil
+}
+
+func folderLayout(dir string) (layout, error) {
+	// Lstat, so that a broken link is an error and not ignored.
+	ifThere := func(name string) []string {
+		p := filepath.Join(dir, name)
+		if _, err := os.Lstat(p); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return []string{p}
+	}
+	for _, name := range []string{"xr.yaml", "composition.yaml"} {
+		if ifThere(name) == nil {
+			return layout{}, fmt.Errorf("cannot find %s in the folder %s: add it, or pass %s", name, dir, wantFiles)
+		}
+	}
+	first := func(ps []string) string { return slices.Concat(ps, []string{""})[0] }
+	return layout{
+		xr:          filepath.Join(dir, "xr.yaml"),
+		composition: filepath.Join(dir, "composition.yaml"),
+		functions:   first(ifThere("functions.yaml")),
+		environment: first(ifThere("environment.yaml")),
+		observed:    slices.Concat(ifThere("observed.yaml"), ifThere("observed")),
+		required:    slices.Concat(ifThere("required.yaml"), ifThere("required")),
+		xrd:         ifThere("xrd.yaml"),
+	}, nil
+}
+
+// load reads and checks all files. Its errors name the file, the line and the correction, and contain no
+// value of the file.
+func (c *Command) load() (*inputs, error) {
+	l, err := c.layout()
+	if err != nil {
+		return nil, err
+	}
+	if c.XRD != "" {
+		l.xrd = []string{c.XRD}
+	}
+	in := &inputs{schemas: schema.NewCatalog()}
+	for _, load := range []func() error{
+		func() (err error) { in.xr, err = loadXR(l.xr); return err },
+		func() error { return in.loadXRD(l.xrd) },
+		func() error { return in.loadComposition(l.composition) },
+		func() error { return checkFunctions(l.functions) },
+		func() error { return in.loadObserved(l.observed, c.ObservedResources) },
+		func() (err error) {
+			in.required, err = loadObjects(slices.Concat(l.required, c.RequiredResources))
+			return err
+		},
+		func() (err error) { in.credentials, err = loadCredentials(c.FunctionCredentials); return err },
+		func() error { return checkAnnotations(c.FunctionAnnotations) },
+		func() error { return loadSchemas(in.schemas, c.RequiredSchemas) },
+		func() (err error) { in.context, err = c.loadContext(l.environment); return err },
+	} {
+		if err := load(); err != nil {
+			return nil, err
+		}
+	}
+	return in, nil
+}
+
+// loadOne reads a file that must contain one object. Its errors name the expected object with the argument what.
+func loadOne(file, what string) (object, error) {
+	docs, err := readObjects(file)
+	switch {
+	case err != nil:
+		return object{}, err
+	case len(docs) == 0:
+		return object{}, fmt.Errorf("%s: is empty: it must contain %s", file, what)
+	case len(docs) > 1:
+		return object{}, fmt.Errorf("%s is a second object: the file must contain only %s", docs[1].at(), what)
+	}
+	return docs[0], nil
+}
+
+func loadXR(file string) (object, error) {
+	xr, err := loadOne(file, "the composite resource (XR)")
+	if err != nil {
+		return object{}, err
+	}
+	if g := xr.GroupVersionKind().Group; g == composition.Group || g == packageGroup {
+		return object{}, fmt.Errorf("%s is not a composite resource (XR): %s", xr.at(), wantOrder)
+	}
+	return object{xr.DeepCopy(), xr.file, xr.from}, xr.named()
+}
+
+// withUID returns the composite with a UID. Every real composite has one. A composite without a UID
+// gets the UID that `crossplane composition render` would set.
+func withUID(xr object) object {
+	out := object{xr.DeepCopy(), xr.file, xr.from}
+	if out.GetUID() == "" {
+		id := xr.GroupVersionKind().String() + "\x00" + xr.GetNamespace() + "\x00" + xr.GetName()
+		out.SetUID(types.UID(uuid.NewSHA1(uuid.Nil, []byte(id)).String()))
+	}
+	return out
+}
+
+// loadObjects reads objects that the function may require.
+func loadObjects(paths []string) ([]object, error) {
+	docs, err := readObjects(paths...)
+	for _, d := range docs {
+		if err := cmp.Or(d.named(), d.normalizeSecret()); err != nil {
+			return nil, err
+		}
+	}
+	return docs, err
+}
+
+// loadCredentials reads the Secrets that a Composition passes to functions. This function needs none. As in
+// Crossplane, they are among the objects that it may require.
+func loadCredentials(path string) ([]object, error) {
+	if path == "" {
+		return nil, nil
+	}
+	docs, err := loadObjects([]string{path})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range docs {
+		if !d.isSecret() {
+			return nil, fmt.Errorf("%s is not a Secret: pass observed and required objects with -o and -e", d.at())
+		}
+	}
+	return docs, nil
+}
+
+// checkAnnotations refuses what `crossplane composition render` refuses. Annotations have no effect here.
+func checkAnnotations(annotations []string) error {
+	for _, a := range annotations {
+		if key, _, ok := strings.Cut(a, "="); !ok || key == "" {
+			return errors.New("--function-annotations: cannot read its value: write it as KEY=VALUE")
+		}
+	}
+	return nil
+}
+
+// packageGroup is the API group of Functions.
+const packageGroup = "pkg.crossplane.io"
+
+// checkFunctions detects files in the wrong order. The functions are not used, because the input of
+// a step decides which function it runs.
+func checkFunctions(path string) error {
+	if path == "" {
+		return nil
+	}
+	docs, err := readObjects(path)
+	if err != nil {
+		return err
+	}
+	for _, d := range docs {
+		if gvk := d.GroupVersionKind(); gvk.Group != packageGroup || gvk.Kind != "Function" {
+			if gvk.Group == "meta."+packageGroup {
+				return fmt.Errorf("%s is the metadata of a package, not a Function: leave %s out", d.at(), path)
+			}
+			return fmt.Errorf("%s is not a Function of %s: pass observed and required objects with -o and -e",
+				d.at(), packageGroup)
+		}
+	}
+	return nil
+}
+
+// loadContext returns the context of earlier steps: the environment, then files, then values. Later
+// ones take precedence.
+func (c *Command) loadContext(environment string) (map[string]any, error) {
+	out := map[string]any{}
+	if environment != "" {
+		d, err := loadOne(environment, "the environment")
+		if err != nil {
+			return nil, err
+		}
+		out[environmentKey] = d.Object
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.ContextFiles)) {
+		data, err := files.ReadFile(c.ContextFiles[key])
+		if err != nil { // the path may be a value that was meant for --context-values
+			return nil, fmt.Errorf("--context-files%s: %w", contextKey(key, " %s: cannot read its file", ": cannot read a file"), files.WithoutPath(err))
+		}
+		var v any
+		if err := yaml.Unmarshal(data, &v); err != nil {
+			return nil, fmt.Errorf("--context-files%s: %s", contextKey(key, " %s", ": a file"), files.WhyNotYAML(string(data)))
+		}
+		out[key] = v
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.ContextValues)) {
+		if v := c.ContextValues[key]; !json.Valid([]byte(v)) && secondValue.MatchString(v) {
+			return nil, errors.New("--context-values: two values are separated by a comma: write a semicolon between them, as in 'a={...};b={...}'")
+		}
+		var v any
+		if err := yaml.Unmarshal([]byte(c.ContextValues[key]), &v); err != nil {
+			return nil, fmt.Errorf("--context-values%s", contextKey(key, " %s: not valid JSON or YAML", ": a value is not valid JSON or YAML: write a semicolon in it as \\;, or use --context-files"))
+		}
+		out[key] = v
+	}
+	return out, nil
+}
+
+// contextKey returns a text that names a key of the context, if the key is a name with a domain, as all
+// keys of Crossplane are. Otherwise the text does not contain the key, because it may be part of a value
+// with a semicolon.
+func contextKey(key, named, unnamed string) string {
+	domain, _, ok := strings.Cut(key, "/")
+	if !ok || !strings.Contains(domain, ".") || len(validation.IsQualifiedName(key)) > 0 {
+		return unnamed
+	}
+	return fmt.Sprintf(named, key)
+}
+
+// secondValue is a comma between two values of --context-values.
+var secondValue = regexp.MustCompile(`[}\]] *, *[A-Za-z][-.\w]*(?:/[-.\w]+)?=`)

@@ -1,0 +1,120 @@
+package render
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/engine/decode"
+	"github.com/crossplane-contrib/function-export/internal/engine/schema"
+)
+
+// loadXRD reads the CompositeResourceDefinition of the composite, if there is one. As the API server does, it sets
+// fields of the composite to their defaults.
+func (in *inputs) loadXRD(paths []string) error {
+	docs, err := readObjects(paths...)
+	if err != nil {
+		return err
+	}
+	for _, d := range docs {
+		if err := in.schemas.Add(d.Object); err != nil {
+			return fmt.Errorf("%s: %w", d.at(decode.At(err)...), err)
+		}
+	}
+	in.legacy = looksLegacy(in.xr)
+	if len(paths) > 0 {
+		if err := in.define(docs, paths); err != nil {
+			return err
+		}
+	}
+	in.composite = withUID(in.xr)
+	return nil
+}
+
+// define applies the definition of the composite.
+func (in *inputs) define(docs []object, paths []string) error {
+	gvk := in.xr.GroupVersionKind()
+	for _, d := range docs {
+		if d.GetKind() != "CompositeResourceDefinition" || d.text("spec", "group") != gvk.Group {
+			continue
+		}
+		switch gvk.Kind {
+		case d.text("spec", "claimNames", "kind"):
+			return fmt.Errorf("%s is a claim, not a composite resource (XR): pass the composite, of kind %s",
+				in.xr.at(), d.text("spec", "names", "kind"))
+		case d.text("spec", "names", "kind"):
+			s := in.schemas.Find(schema.Kind{APIVersion: in.xr.GetAPIVersion(), Kind: gvk.Kind})
+			if s == nil {
+				return fmt.Errorf("%s has no version %s, the version of the composite at %s: add the version, "+
+					"or change the apiVersion of the composite", d.at("spec", "versions"), gvk.Version, in.xr.line())
+			}
+			schema.SetDefaults(in.xr.Object, s)
+			in.legacy = isLegacy(d)
+			return in.checkScope(d)
+		}
+	}
+	return fmt.Errorf("%s: has no definition of %s of %s, the kind of the composite at %s: "+
+		"pass the CompositeResourceDefinition of the composite", strings.Join(paths, ", "), gvk.Kind, gvk.Group, in.xr.line())
+}
+
+// checkScope refuses a composite without a namespace, if its definition says that it has one. The API server has no
+// such composite, and the function would refuse its exports.
+func (in *inputs) checkScope(xrd object) error {
+	if scopeOf(xrd) != schema.Namespaced || in.xr.GetNamespace() != "" {
+		return nil
+	}
+	return fmt.Errorf("%s has no metadata.namespace, but its definition at %s has the scope Namespaced: add the namespace",
+		in.xr.at("metadata"), xrd.line("spec", "scope"))
+}
+
+// isLegacy reports whether the composites of a definition have the v1 style, the only one with connection details.
+func isLegacy(xrd object) bool { return scopeOf(xrd) == schema.LegacyCluster }
+
+// scopeOf returns the scope of the composites of a definition.
+func scopeOf(xrd object) schema.Scope {
+	preset := schema.Namespaced
+	if xrd.GetAPIVersion() == composition.Group+"/v1" {
+		preset = schema.LegacyCluster
+	}
+	return cmp.Or(schema.Scope(xrd.text("spec", "scope")), preset)
+}
+
+// looksLegacy reports whether a composite may have the v1 style. Without its definition this is visible only in fields
+// that every composite of the v2 style has: a namespace, or spec.crossplane.
+func looksLegacy(xr object) bool {
+	_, modern, _ := unstructured.NestedFieldNoCopy(xr.Object, "spec", "crossplane")
+	return xr.GetNamespace() == "" && !modern
+}
+
+// errNoSchema is about a file without schemas.
+var errNoSchema = errors.New("neither a CustomResourceDefinition, a CompositeResourceDefinition, " +
+	"nor an OpenAPI v3 document of kubectl get --raw /openapi/v3/apis/GROUP/VERSION")
+
+// loadSchemas reads the kinds that definitions and OpenAPI documents declare.
+func loadSchemas(into *schema.Catalog, paths []string) error {
+	read, err := readFiles(files.WithJSONBelow, paths)
+	if err != nil {
+		return err
+	}
+	for _, f := range read {
+		for _, o := range f.Objects() {
+			d, ok := objectOf(f, o)
+			add := into.Add
+			switch {
+			case schema.IsOpenAPI(d.Object):
+				add = into.AddOpenAPI
+			case !ok:
+				return fmt.Errorf("%s: %w", d.line(), errNoSchema)
+			}
+			if err := add(d.Object); err != nil {
+				return fmt.Errorf("%s: %w", d.line(decode.At(err)...), err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,310 @@
+// Package inspect explains which objects a plan reads and creates, before there is any data. It also
+// checks the expressions of a plan against the schemas of the objects that they read.
+package inspect
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+)
+
+// An Explanation says which objects a plan reads and creates, as far as this is known before there is
+// any data. Lists are in the order of the input.
+type Explanation struct {
+	// Objects are the Secrets, and then the ConfigMaps, that are exported.
+	Objects []ExplainedObject `json:"objects,omitempty"`
+
+	// Status and Environment are the fields that the plan sets there.
+	Status      []ExplainedKey `json:"status,omitempty"`
+	Environment []ExplainedKey `json:"environment,omitempty"`
+
+	Generators []ExplainedGenerator `json:"generators,omitempty"`
+
+	// Variables are listed on their own. An expression that uses a variable also has its inputs.
+	Variables []ExplainedKey `json:"variables,omitempty"`
+
+	// FromComposite is nil if composite authors cannot request exports.
+	FromComposite *ExplainedAuthors `json:"fromComposite,omitempty"`
+
+	// Asks are all requirements that the function may return to Crossplane. Unused are the sources
+	// that are never required, because no expression uses them.
+	Asks   []Ask    `json:"asks,omitempty"`
+	Unused []string `json:"unused,omitempty"`
+
+	// Freshness says how a change of each input is noticed. The order is: the composite, composed resources, Asks,
+	// other objects that the Composition requires, the environment, the context, schemas, generators.
+	Freshness []Noticed `json:"freshness,omitempty"`
+
+	// NextCall is the next call of the function if no input changes.
+	NextCall NextCall `json:"nextCall"`
+
+	// Rules are the RBAC rules that Crossplane needs.
+	Rules []Rule `json:"rules,omitempty"`
+
+	// Fuel of one request.
+	Fuel RequestCost `json:"fuel"`
+}
+
+// A RequestCost is the fuel that one request may use.
+type RequestCost struct {
+	expression.Cost
+
+	// Path is the expression that may use the most fuel, and Share is that fuel.
+	Path  string `json:"path,omitempty"`
+	Share int64  `json:"share,omitempty"`
+}
+
+// An ExplainedObject is an object that is exported.
+type ExplainedObject struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"` // the composition resource name
+	Path string `json:"path"`
+
+	// Namespace and ObjectName are its namespace and its name in the cluster.
+	Namespace  Spelling `json:"namespace"`
+	ObjectName Spelling `json:"objectName"`
+
+	// ForEach is the list for whose items one object each is exported. It is empty for a single object.
+	ForEach string `json:"forEach,omitempty"`
+
+	// Metadata are the expressions of its list and key, name, namespace, labels and annotations.
+	Metadata []ExplainedKey `json:"metadata,omitempty"`
+	Keys     []ExplainedKey `json:"keys,omitempty"`
+
+	// ConnectionDetails is set if the composite also publishes its data.
+	ConnectionDetails bool `json:"connectionDetails,omitempty"`
+}
+
+// An ExplainedKey is the result of one expression, or one entry of dataFrom.
+type ExplainedKey struct {
+	// Path of the expression in the input.
+	Path string `json:"path"`
+
+	// Names are the keys that the input spells. A field has one. Keys in Maybe may be left out.
+	Names []string `json:"names,omitempty"`
+	Maybe []string `json:"maybe,omitempty"`
+
+	// Others describes keys whose names are not known before run time.
+	Others string `json:"others,omitempty"`
+
+	// Optional is set if the key is left out while an input is missing.
+	Optional bool `json:"optional,omitempty"`
+
+	Inputs []Input `json:"inputs,omitempty"`
+
+	// Own is set if resource, self and secret among the inputs belong to the generation that the
+	// expression is about.
+	Own bool `json:"own,omitempty"`
+
+	// Waits are other conditions that must be met.
+	Waits []string `json:"waits,omitempty"`
+
+	// Fuel is nil if there is no expression.
+	Fuel *expression.Cost `json:"fuel,omitempty"`
+}
+
+// Secret reports whether it reads secret data that is not declared nonSensitive.
+func (k ExplainedKey) Secret() bool {
+	return slices.ContainsFunc(k.Inputs, func(i Input) bool { return i.Secret && !i.NonSensitive })
+}
+
+// An Input is a path that is read.
+type Input struct {
+	// Name is the path in the syntax of CEL.
+	Name string `json:"name"`
+
+	// Secret is set for connection details, Secrets and outputs of generators. NonSensitive is set if
+	// the input allows its use outside of Secrets.
+	Secret       bool `json:"secret,omitempty"`
+	NonSensitive bool `json:"nonSensitive,omitempty"`
+
+	Need expression.Need `json:"need"`
+
+	// Through are the variables that lead to it. The first one is the variable that the expression
+	// uses.
+	Through []string `json:"through,omitempty"`
+}
+
+// A Spelling is a text of the input, or an expression that returns it, or a description if
+// there is no single expression.
+type Spelling struct {
+	Text       string `json:"text,omitempty"`
+	Expression string `json:"expression,omitempty"`
+	Words      string `json:"words,omitempty"`
+}
+
+// String returns a literal text of the input, or in angle brackets the expression of the text.
+func (s Spelling) String() string {
+	if given := s.Expression + s.Words; given != "" {
+		return "<" + given + ">"
+	}
+	return s.Text
+}
+
+// An ExplainedGenerator is a generator.
+type ExplainedGenerator struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+
+	// ForEach is the list for whose items one credential each is generated. It is empty for a single credential.
+	ForEach string `json:"forEach,omitempty"`
+
+	// Type is the field of the generator that is set, for example password.
+	Type string `json:"type"`
+
+	// Makes is the kind of a generation.
+	Makes string `json:"makes"`
+
+	// Outputs that are known before the first generation. Others describes the rest.
+	Outputs []string `json:"outputs,omitempty"`
+	Others  string   `json:"others,omitempty"`
+
+	// Renewed says when another generation is created.
+	Renewed []string `json:"renewed,omitempty"`
+
+	// Grace is how long the previous generation is kept.
+	Grace string `json:"grace,omitempty"`
+
+	// AbandonAfter is how long a pending generation may take to work.
+	AbandonAfter string `json:"abandonAfter,omitempty"`
+
+	// SignedBy is the generator of the CA.
+	SignedBy string `json:"signedBy,omitempty"`
+
+	// Expressions are those of its keepers, manifest, outputs and so on.
+	Expressions []ExplainedKey `json:"expressions,omitempty"`
+}
+
+// ExplainedAuthors says what composite authors may export.
+type ExplainedAuthors struct {
+	// FieldPath is the field of the composite with their exports.
+	FieldPath string `json:"fieldPath"`
+
+	// Secret is the input that the variable secret reads, if any.
+	Secret string `json:"secret,omitempty"`
+
+	Secrets     []string `json:"secrets,omitempty"`
+	Resources   []string `json:"resources,omitempty"`
+	Environment bool     `json:"environment,omitempty"`
+
+	// Labels and Annotations are the keys, and prefixes of keys, that their objects may have.
+	Labels      []string `json:"labels,omitempty"`
+	Annotations []string `json:"annotations,omitempty"`
+
+	// Fuel is the limit of each of their expressions, and RequestFuel the limit of all of them.
+	Fuel        int64 `json:"fuel"`
+	RequestFuel int64 `json:"requestFuel"`
+}
+
+// Explain explains a plan. The explanation contains no data, only texts of the input and facts that
+// follow from them. plural returns the resource of a kind, or an empty string if it is unknown. It
+// may be nil.
+func Explain(p *plan.Plan, plural func(plan.Kind) string) *Explanation {
+	x := newExplainer(p)
+	out := &Explanation{}
+	for _, v := range p.Variables {
+		k := x.variable(v.Value, v.Name)
+		x.variables[v.Name], x.rootsOfVariables[v.Name] = k.Inputs, x.rootsOf(v.Value)
+		x.names = append(x.names, v.Name)
+		out.Variables = append(out.Variables, k)
+	}
+	for _, f := range p.Set {
+		out.Environment = append(out.Environment, x.declared(x.optional(x.expression(f.Value, f.At.String()), f.Optional)))
+	}
+	for i := range p.Generators {
+		out.Generators = append(out.Generators, x.generator(&p.Generators[i]))
+	}
+	for _, e := range p.Exports {
+		out.Objects = append(out.Objects, x.Object(e))
+	}
+	for _, s := range p.Status {
+		out.Status = append(out.Status, x.declared(x.optional(x.expression(s.Value, s.Path), s.Optional)))
+	}
+	out.FromComposite = explainAuthors(p.Authors)
+	x.ask(out)
+	x.freshness(out)
+	out.Rules = rulesOf(out.Asks, p.Generators, plural)
+	out.Fuel = x.cost
+	out.Fuel.Limit = limits.RequestFuel
+	return out
+}
+
+func explainAuthors(t *plan.Authors) *ExplainedAuthors {
+	if t == nil {
+		return nil
+	}
+	return &ExplainedAuthors{
+		FieldPath: t.At.String(), Secret: t.Sees.Secret, Secrets: t.Sees.Secrets, Resources: t.Sees.Resources, Environment: t.Sees.Environment,
+		Labels: t.Labels.Keys, Annotations: t.Annotations.Keys,
+		Fuel: limits.AuthorFuel, RequestFuel: limits.AuthorRequestFuel,
+	}
+}
+
+// Object is one export.
+func (x *explainer) Object(e plan.Export) ExplainedObject {
+	out := ExplainedObject{Kind: string(e.Kind), Name: e.Name, Path: e.Path.String(),
+		ConnectionDetails: e.Secret.ConnectionDetails}
+	out.Namespace = spelling(e.Metadata.Namespace, e.Metadata.NamespaceExpr, ownNamespaceSpelling)
+	m, list, key := e.Metadata, (*expression.Expression)(nil), (*expression.Expression)(nil)
+	standard := defaultName(e.Name)
+	if f := e.ForEach; f != nil {
+		list, key = f.List, f.Key
+		out.Name, out.ForEach = plan.ItemName(e.Name, "<key>"), list.Source().Text
+		standard = Spelling{Expression: defaultName(e.Name+"-").Expression + " + key"}
+	}
+	out.ObjectName = spelling(m.Name, m.NameExpr, standard)
+	for _, f := range []struct {
+		name  string
+		value *expression.Expression
+	}{
+		{"forEachExpression", list},
+		{"keyExpression", key},
+		{"metadata.nameExpression", m.NameExpr},
+		{"metadata.namespaceExpression", m.NamespaceExpr},
+		{"metadata.labelsExpression", m.LabelsExpression},
+		{"metadata.annotationsExpression", m.AnnotationsExpression},
+	} {
+		if f.value != nil {
+			out.Metadata = append(out.Metadata, x.declared(x.expression(f.value, f.name)))
+		}
+	}
+	add := func(k ExplainedKey) {
+		if e.Kind != "Secret" {
+			k = x.declared(k)
+		}
+		out.Keys = append(out.Keys, k)
+	}
+	for _, b := range e.DataFrom {
+		add(x.dataFrom(b))
+	}
+	for _, d := range e.Data {
+		if d.Key != "" {
+			add(x.optional(x.expression(d.Value, d.Key), d.Optional))
+			continue
+		}
+		add(x.optional(x.keys(d.Value), d.Optional))
+	}
+	return out
+}
+
+// ownNamespaceSpelling is the namespace if the input does not set it. Only the composite shows
+// whether it is namespaced, or is a legacy composite with a claim.
+var ownNamespaceSpelling = Spelling{Words: "namespace of the composite or its claim"} //nolint:gochecknoglobals // a constant
+
+func defaultName(name string) Spelling {
+	return Spelling{Expression: fmt.Sprintf("composite.metadata.name + '-%s'", name)}
+}
+
+// spelling returns the spelling of an expression or a text, or the default.
+func spelling(text string, x *expression.Expression, other Spelling) Spelling {
+	switch {
+	case x != nil:
+		return Spelling{Expression: x.Source().Text}
+	case text != "":
+		return Spelling{Text: text}
+	}
+	return other
+}

@@ -1,0 +1,181 @@
+package migrate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
+	"github.com/crossplane-contrib/function-export/internal/engine/decode"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+)
+
+// azureDocument returns the step of a resource of Azure Service Operator that is a document.
+func (m *migration) azureDocument(c decode.Value) *step {
+	name := c.Get("metadata", "name").Text()
+	s := newStep("Put it after the step that composes the resource.")
+	s.taken[name] = true
+	m.azure(s, c, name, func(path string) string {
+		return fmt.Sprintf("%s of %s %s", path, c.Get("kind").Text(), name)
+	})
+	if s.empty() {
+		return nil
+	}
+	needed(c.Get("metadata", "name"))
+	s.above = slices.Insert(s.above, 1, fmt.Sprintf("%sthe composed resource is called %s here: set from to its name in the pipeline.", decide, name))
+	return s
+}
+
+// azure adds the exports of a resource of Azure Service Operator. The name is that of the composed
+// resource. The function of returns the position of a field.
+func (m *migration) azure(s *step, c decode.Value, name string, of func(path string) string) {
+	spec := c.Get("spec", "operatorSpec")
+	x := azure{m, s, name}
+	for _, kind := range []struct {
+		expressions, fields string
+		to                  *node
+	}{
+		{"secretExpressions", "secrets", s.secrets},
+		{"configMapExpressions", "configMaps", s.configMaps},
+	} {
+		secret := kind.to == s.secrets
+		objects := map[string]*azureObject{}
+		var order []*azureObject
+		object := func(c decode.Value) *azureObject {
+			to := needed(c.Get("name"))
+			if objects[to] == nil {
+				objects[to] = &azureObject{name: to, labels: map[string]string{}, annotations: map[string]string{}}
+				order = append(order, objects[to])
+			}
+			return objects[to]
+		}
+		for _, e := range items(spec.Get(kind.expressions)) {
+			x.expression(object(e), e, secret)
+		}
+		fields := spec.Get(kind.fields)
+		for _, field := range fields.Keys() {
+			if e := fields.Key(field); secret {
+				x.written(object(e), e)
+			} else {
+				object(e).known(e, field)
+			}
+		}
+		if spec.Get(kind.expressions).Exists() {
+			s.remove = append(s.remove, of("spec.operatorSpec."+kind.expressions))
+		}
+		if !secret && fields.Exists() {
+			s.remove = append(s.remove, of("spec.operatorSpec."+kind.fields))
+		}
+		for _, o := range order {
+			kind.to.items = append(kind.to.items, x.export(o))
+		}
+	}
+}
+
+// azure is a resource of Azure Service Operator.
+type azure struct {
+	migration *migration
+	step      *step
+	resource  string // its name in the pipeline
+}
+
+// An azureObject is a Secret or ConfigMap that several entries write.
+type azureObject struct {
+	name                string
+	data                []*node
+	labels, annotations map[string]string
+	secret              bool   // an entry reads the resource's secrets
+	evaluated           bool   // an entry is an expression that reads the resource
+	source              string // the Secret that the operator still writes, as a source
+}
+
+// expression adds an entry of secretExpressions or configMapExpressions. Without a key it has several
+// values.
+func (x azure) expression(o *azureObject, c decode.Value, secret bool) {
+	n, value := mapping(), needed(c.Get("value"))
+	if key := c.Get("key").Text(); key != "" {
+		n.withText("key", key).withText("value", value)
+	} else {
+		n.withText("valueMap", value)
+	}
+	o.data = append(o.data, n)
+	o.evaluated = true
+	o.secret = o.secret || secret && x.readsSecret(value)
+	maps.Copy(o.labels, texts(c.Get("labels")))
+	maps.Copy(o.annotations, texts(c.Get("annotations")))
+}
+
+func (x azure) readsSecret(text string) bool {
+	e, _ := x.migration.env.Compile(expression.Source{Text: text, Want: expression.WantAny})
+	return e != nil && slices.ContainsFunc(e.References(), func(r expression.Reference) bool { return r.Variable == expression.Secret })
+}
+
+// known adds an output whose field only the operator knows.
+func (o *azureObject) known(c decode.Value, output string) {
+	n := mapping().with("key", textNode(needed(c.Get("key")))).with("value", textNode(celtext.Select(expression.Resource+".status", output)))
+	n.note(fmt.Sprintf("%sonly the operator knows where %s comes from, because it depends on the kind: write which key or field it is.", decide, output))
+	o.data = append(o.data, n)
+	o.evaluated = true
+}
+
+// written adds a secret that only the operator can read. The operator still writes its Secret, which
+// becomes a source.
+func (x azure) written(o *azureObject, c decode.Value) {
+	if o.source == "" {
+		o.source = x.step.exportName(o.name)
+		x.step.sources.items = append(x.step.sources.items, mapping().withText("name", o.source).
+			withText("apiVersion", "v1").withText("kind", "Secret").withText("matchName", o.name))
+	}
+	key := needed(c.Get("key"))
+	o.data = append(o.data, mapping().withText("key", key).with("value", textNode(celtext.Select("secrets", o.source, key))))
+}
+
+func (x azure) export(o *azureObject) *node {
+	e := mapping().withText("name", x.step.exportName(o.name))
+	metadata := mapping()
+	if o.source == "" {
+		metadata = x.step.literalName(o.name)
+	} else {
+		e.note(decide + "keep operatorSpec.secrets: the operator still writes the Secret with that name, and this Secret has another name and the same keys. Remove this export if it is not needed.")
+	}
+	x.texts(metadata, "labels", o.labels)
+	x.texts(metadata, "annotations", o.annotations)
+	if o.secret {
+		e.note(fmt.Sprintf("%ssecret has the connection details of %s, and a resource of the operator has none: compose it with a Crossplane provider,", decide, x.resource),
+			"with writeConnectionSecretToRef, or let operatorSpec.secrets write a Secret, and read that Secret as one of sources.")
+	}
+	if len(metadata.fields) > 0 {
+		e.with("metadata", metadata)
+	}
+	if o.evaluated {
+		e.withText("from", x.resource)
+	}
+	return e.with("data", list(o.data...))
+}
+
+// texts adds labels or annotations. Those that are expressions of type string are evaluated, as the operator does.
+func (x azure) texts(metadata *node, field string, texts map[string]string) {
+	plain := map[string]string{}
+	var computed []string
+	for _, k := range slices.Sorted(maps.Keys(texts)) {
+		if _, errs := x.migration.env.Compile(expression.Source{Text: texts[k], Want: expression.WantString}); len(errs) > 0 {
+			plain[k] = texts[k]
+			continue
+		}
+		computed = append(computed, celtext.Literal(k)+": "+texts[k])
+	}
+	metadata.with(field, stringMap(plain))
+	if len(computed) > 0 {
+		metadata.with(field+"Expression", textNode("{"+strings.Join(computed, ", ")+"}"))
+	}
+}
+
+// literalName returns the metadata of an object that keeps its name.
+func (s *step) literalName(name string) *node {
+	const why = decide + "metadata.name is the name of one object: if a namespace has several composites, remove it."
+	if !slices.Contains(s.above, why) {
+		s.above = append(s.above, why)
+	}
+	return mapping().withText("name", name)
+}

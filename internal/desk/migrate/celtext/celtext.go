@@ -1,0 +1,92 @@
+// Package celtext writes CEL expressions as text.
+package celtext
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+)
+
+// Literal returns a text as a CEL string, in the quotes that need the fewest escapes. The object that
+// is migrated also uses a placeholder in the text as it is, so the text is raw.
+func Literal(s string) string {
+	quote := '\''
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		quote = '"'
+	}
+	text := Quoted(quote, s)
+	if plan.HasPlaceholder(s) && !strings.Contains(text, `\`) {
+		return "r" + text
+	}
+	return text
+}
+
+// Quoted returns a text in double quotes of YAML, or in quotes of CEL, which have the same escapes.
+func Quoted(mark rune, s string) string {
+	var b strings.Builder
+	b.WriteRune(mark)
+	for _, r := range s {
+		switch {
+		case r == mark || r == '\\':
+			b.WriteRune('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case !NeedsEscape(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	b.WriteRune(mark)
+	return b.String()
+}
+
+// NeedsEscape reports whether a character must not be written as it is.
+func NeedsEscape(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
+
+var identifier = regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
+
+// Step returns a step into an object, by a string, or into a list, by an int. An optional one has a
+// question mark.
+func Step(step any, optional bool) string {
+	mark := ""
+	if optional {
+		mark = "?"
+	}
+	name, isField := step.(string)
+	if !isField {
+		return fmt.Sprintf("[%s%d]", mark, step)
+	}
+	if identifier.MatchString(name) && !slices.Contains([]string{"in", "true", "false", "null"}, name) {
+		return "." + mark + name
+	}
+	return "[" + mark + Literal(name) + "]"
+}
+
+// Select returns the CEL of a field below a variable.
+func Select(variable string, names ...string) string {
+	for _, n := range names {
+		variable += Step(n, false)
+	}
+	return variable
+}
+
+// Path returns the CEL of a path below a variable.
+func Path(variable string, path []any, optional bool) string {
+	for _, step := range path {
+		variable += Step(step, optional)
+	}
+	return variable
+}
+
+// Format returns the CEL of a format with these values.
+func Format(text string, values []string) string {
+	return Literal(text) + ".format([" + strings.Join(values, ", ") + "])"
+}

@@ -1,0 +1,89 @@
+package migrate
+
+import (
+	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/decode"
+	"github.com/crossplane-contrib/function-export/internal/engine/schema"
+)
+
+// definitionsOf returns the kinds that the documents define, and how many documents define kinds.
+func definitionsOf(documents []Document) (*schema.Catalog, int, []Diagnostic) {
+	catalog, count := schema.NewCatalog(), 0
+	var list []Diagnostic
+	for _, d := range documents {
+		o, _ := d.Value.(map[string]any)
+		kind, _ := o["kind"].(string)
+		if kind != "CompositeResourceDefinition" && kind != "CustomResourceDefinition" {
+			continue
+		}
+		count++
+		if err := catalog.Add(o); err != nil {
+			list = append(list, Diagnostic{Document: d.Name, Message: err.Error()})
+		}
+	}
+	return catalog, count, list
+}
+
+// An xr is the kind of the composites of a Composition, as far as a definition of it is known.
+type xr struct {
+	schema *structpb.Struct
+	scope  schema.Scope // empty if it is not known
+	keys   []string     // connectionSecretKeys
+}
+
+// kindOfComposites returns the kind in compositeTypeRef.
+func (m *migration) kindOfComposites(ref decode.Value) xr {
+	k := schema.Kind{APIVersion: ref.Get("apiVersion").Text(), Kind: ref.Get("kind").Text()}
+	s := m.catalog.Find(k)
+	if s == nil {
+		return xr{}
+	}
+	return xr{schema: schema.OfKind(s), scope: m.catalog.ScopeOf(k), keys: m.catalog.ConnectionSecretKeys(k)}
+}
+
+// may reports whether composites may have a field.
+func (x xr) may(path ...string) bool {
+	_, ok := schema.At(x.schema, steps(path)...)
+	return ok
+}
+
+// variable returns the composite. It is dyn if the schema may not have the field.
+func (x xr) variable(path ...string) string {
+	if s, _ := schema.At(x.schema, steps(path)...); s == nil {
+		return "dyn(composite)"
+	}
+	return "composite"
+}
+
+// kindOf returns the JSON type at a field path, or nothing if it is not known.
+func (x xr) kindOf(path string) string { return kindAt(x.schema, path) }
+
+func kindAt(s *structpb.Struct, path string) string {
+	segments, err := fieldpath.Parse(path)
+	if err != nil {
+		return ""
+	}
+	list := make([]any, len(segments))
+	for i, p := range segments {
+		list[i] = p.Field
+		if p.Type == fieldpath.SegmentIndex {
+			list[i] = int(p.Index)
+		}
+	}
+	return typeAt(s, list...)
+}
+
+func typeAt(s *structpb.Struct, path ...any) string {
+	at, _ := schema.At(s, path...)
+	return at.GetFields()["type"].GetStringValue()
+}
+
+func steps(path []string) []any {
+	out := make([]any, len(path))
+	for i, name := range path {
+		out[i] = name
+	}
+	return out
+}

@@ -1,0 +1,245 @@
+package migrate_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/migrate"
+)
+
+// head of a Composition, up to the fields of the input.
+const pipeline = `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: c}
+spec:
+  pipeline:
+  - step: compose
+    input:
+      apiVersion: pt.fn.crossplane.io/v1beta1
+      kind: Resources
+`
+
+const (
+	external = "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: e}\n"
+	storage  = "apiVersion: storage.azure.com/v1\nkind: StorageAccount\nmetadata: {name: s}\n"
+)
+
+func TestDiagnostics(t *testing.T) {
+	const nothing = "nothing to migrate: neither a Composition with connectionDetails or with a Secret in a template, nor an ExternalSecret, nor a resource of Azure Service Operator with operatorSpec"
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		want   []string
+	}{
+		"Empty": {
+			reason: "an empty file is no success",
+			input:  "",
+			want:   []string{nothing},
+		},
+		"NoObject": {
+			reason: "what is no object is ignored, as is another kind",
+			input:  "[1, 2]\n---\nhello\n---\n{apiVersion: v1, kind: Secret, data: {a: canary}}",
+			want:   []string{nothing},
+		},
+		"Without": {
+			reason: "a Composition, an ExternalSecret and a resource that export nothing",
+			input: pipeline + "      resources: [{name: a, connectionDetails: []}]\n---\n" + external +
+				"spec: {}\n---\n" + storage + "spec: {}",
+			want: []string{nothing},
+		},
+		"OtherGroup": {
+			reason: "a kind of that name in another group is none of ours",
+			input:  "{apiVersion: example.org/v1, kind: ExternalSecret, spec: {data: 1}}\n---\n{apiVersion: example.org/v1, kind: Composition, spec: 1}\n---\n{apiVersion: azure.com/v1, kind: A, spec: 1}\n---\n{apiVersion: x.notazure.com/v1, kind: A, spec: 1}",
+			want:   []string{nothing},
+		},
+		"UnusedGenerator": {
+			reason: "a generator that no ExternalSecret has is nothing",
+			input:  "{apiVersion: generators.external-secrets.io/v1alpha1, kind: UUID, metadata: {name: a}}",
+			want:   []string{nothing},
+		},
+		"Types": {
+			reason: "each wrong type, with its place and without its value",
+			input: pipeline + `
+      writeConnectionSecretToRef: {name: [canary], patches: {}}
+      resources:
+      - name: 1
+        connectionDetails:
+        - {name: {}, type: FromValue, value: 5432}
+        - canary
+        - null
+      - name: a
+        base: canary
+        connectionDetails: {}
+`,
+			want: []string{
+				"f:2: spec.pipeline[0].input.resources[0].name: must be a string",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[2]: must not be null",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[0].name: must be a string",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[0].value: must be a string",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[1]: must be an object",
+				"f:2: spec.pipeline[0].input.resources[1].connectionDetails: must be a list",
+				"f:2: spec.pipeline[0].input.writeConnectionSecretToRef.name: must be a string",
+				"f:2: spec.pipeline[0].input.writeConnectionSecretToRef.patches: must be a list",
+				"f:2: spec.pipeline[0].input.resources[1].base: must be an object",
+			},
+		},
+		"Details": {
+			reason: "what function-patch-and-transform refuses itself",
+			input: pipeline + `
+      resources:
+      - connectionDetails:
+        - {name: a, type: FromFieldPath}
+        - {name: b, type: FromConnectionSecretKey}
+        - {name: c, type: FromValue}
+        - {name: d, type: canary}
+        - {name: e}
+        - {type: FromValue, value: canary}
+        - {name: f, type: FromFieldPath, fromFieldPath: ""}
+`,
+			want: []string{
+				"f:2: spec.pipeline[0].input.resources[0].name: must be set",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[0].fromFieldPath: must be set",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[1].fromConnectionSecretKey: must be set",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[2].value: must be set",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[3].type: must be FromConnectionSecretKey, FromFieldPath or FromValue",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[4].type: must be set",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[5].name: must be set",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[6].fromFieldPath: must not be empty",
+			},
+		},
+		"SecondDocument": {
+			reason: "nothing comes out if one of the documents has a fault, and it is named",
+			input:  storage + "spec: {operatorSpec: {secrets: {a: {name: x, key: k}}}}\n---\n" + external + "spec: {data: [{secretKey: a, remoteRef: {property: canary}}, {remoteRef: {key: [canary]}}]}",
+			want: []string{
+				"f:6: spec.data[0].remoteRef.key: must be set",
+				"f:6: spec.data[1].secretKey: must be set",
+				"f:6: spec.data[1].remoteRef.key: must be a string",
+			},
+		},
+		"External": {
+			reason: "what there must be in an ExternalSecret",
+			input: external + `
+spec:
+  target: {immutable: canary, template: {metadata: {labels: {a: 1}}}}
+  dataFrom:
+  - {}
+  - {extract: {}}
+  - {extract: {key: a}, rewrite: [{}, {regexp: 1}]}
+  - {sourceRef: {generatorRef: {kind: Password}}}
+`,
+			want: []string{
+				"f:1: spec.dataFrom[0]: must have extract, find or sourceRef.generatorRef",
+				"f:1: spec.dataFrom[1].extract.key: must be set",
+				"f:1: spec.dataFrom[2].rewrite[0]: must have regexp, merge or transform",
+				"f:1: spec.dataFrom[2].rewrite[1].regexp: must be an object",
+				"f:1: spec.dataFrom[3].sourceRef.generatorRef.name: must be set",
+				"f:1: spec.target.template.metadata.labels[a]: must be a string",
+				"f:1: spec.target.immutable: must be true or false",
+			},
+		},
+		"LongName": {
+			reason: "a name that YAML cannot have for a key",
+			input:  external + "spec: {target: {template: {metadata: {labels: {? \"" + strings.Repeat("a", 1020) + "\" : x}}}}, dataFrom: [{extract: {key: a}}]}",
+			want:   []string{"f:1: spec.target.template.metadata.labels: has a name that is too long to be printed"},
+		},
+		"Generator": {
+			reason: "a fault of a generator is at its own place",
+			input: external + "spec: {dataFrom: [{sourceRef: {generatorRef: {kind: Password, name: p}}}]}\n---\n" +
+				"{apiVersion: generators.external-secrets.io/v1alpha1, kind: Password, metadata: {name: p}, spec: {length: 1.5, digits: [canary]}}",
+			want: []string{
+				"f:6: spec.length: must be a whole number",
+				"f:6: spec.digits: must be a string, a number or a boolean",
+			},
+		},
+		"Azure": {
+			reason: "what there must be in an entry of Azure Service Operator",
+			input:  storage + "spec: {operatorSpec: {secretExpressions: [{key: a}, {name: m, value: 1}], configMaps: {a: {name: m}}}}",
+			want: []string{
+				"f:1: spec.operatorSpec.secretExpressions[0].name: must be set",
+				"f:1: spec.operatorSpec.secretExpressions[0].value: must be set",
+				"f:1: spec.operatorSpec.secretExpressions[1].value: must be a string",
+				"f:1: spec.operatorSpec.configMaps[a].key: must be set",
+			},
+		},
+		"AzureWithoutName": {
+			reason: "the resource has to be called something",
+			input:  "apiVersion: a.azure.com/v1\nkind: A\nspec: {operatorSpec: {secrets: {a: {name: x, key: k}}}}",
+			want:   []string{"f:1: metadata.name: must be set"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, faults := migrate.Migrate(context.Background(), env, parse(t, "f", c.input))
+			if r != nil {
+				t.Errorf("%s\nthere is a result:\n%s", c.reason, r.YAML)
+			}
+			var got []string
+			for _, f := range faults {
+				got = append(got, f.Error())
+			}
+			if strings.Contains(strings.Join(got, ""), "canary") {
+				t.Error("a value is in a fault")
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// A diagnostic has the position of its field, if the caller knows the position.
+func TestDiagnosticAt(t *testing.T) {
+	d := parse(t, "f", external+"spec: {data: [{secretKey: a, remoteRef: {key: b}}, {secretKey: a}], target: {template: {metadata: {labels: {a.b: 1}}}}}")[0]
+	d.At = func(path ...any) string { return fmt.Sprintf("%v", path) }
+	_, faults := migrate.Migrate(context.Background(), env, []migrate.Document{d})
+	var got []string
+	for _, f := range faults {
+		got = append(got, f.Error())
+	}
+	want := []string{
+		"[spec data 1 remoteRef key]: spec.data[1].remoteRef.key: must be set",
+		"[spec target template metadata labels a.b]: spec.target.template.metadata.labels[a.b]: must be a string",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+func TestCounts(t *testing.T) {
+	const other = "---\n{apiVersion: v1, kind: ConfigMap}\n"
+	for name, c := range map[string]struct {
+		reason                    string
+		input                     string
+		steps, ignored, decisions int
+	}{
+		"One": {
+			reason: "nothing to decide about a literal except the kind and the scope of its composite",
+			input:  pipeline + "      resources: [{name: a, connectionDetails: [{name: k, type: FromValue, value: 'v\n\n# DECIDE: no\n'}]}]\n" + other,
+			steps:  1, ignored: 1, decisions: 2,
+		},
+		"Generators": {
+			reason: "a generator that is referred to is not ignored, wherever it stands",
+			input: "{apiVersion: generators.external-secrets.io/v1alpha1, kind: UUID, metadata: {name: a}}\n---\n" +
+				"{apiVersion: generators.external-secrets.io/v1alpha1, kind: UUID, metadata: {name: b}}\n---\n" +
+				external + "spec: {dataFrom: [{sourceRef: {generatorRef: {kind: UUID, name: a}}}]}\n" + other + other,
+			steps: 1, ignored: 3, decisions: 2,
+		},
+		"Nothing": {
+			reason: "a step that is a comment is none, and its document is not ignored",
+			input:  external + "spec: {data: [{secretKey: a, remoteRef: {key: b, property: 'c.#'}}]}\n" + other,
+			steps:  0, ignored: 1, decisions: 4,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := migrated(t, "f", c.input)
+			got := []int{r.Steps, r.Ignored, r.Decisions}
+			if diff := cmp.Diff([]int{c.steps, c.ignored, c.decisions}, got); diff != "" {
+				t.Errorf("%s\n-want, +got steps, ignored, decisions:\n%s\n%s", c.reason, diff, r.YAML)
+			}
+		})
+	}
+}

@@ -1,0 +1,219 @@
+package migrate
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
+	"github.com/crossplane-contrib/function-export/internal/desk/migrate/gotemplate"
+	"github.com/crossplane-contrib/function-export/internal/engine/decode"
+)
+
+// onlyInput returns the CEL of the only entry of dataFrom, if all its keys keep their names.
+func (x *external) onlyInput(entries []decode.Value, dataFrom []*node) string {
+	if len(entries) != 1 || len(items(entries[0].Get("rewrite"))) > 0 {
+		return ""
+	}
+	c := entries[0].Get("extract")
+	for _, f := range []struct{ name, usual string }{{"property", ""}, {"conversionStrategy", "Default"}, {"decodingStrategy", "None"}, {"metadataPolicy", "None"}} {
+		if v := c.Get(f.name).Text(); v != "" && v != f.usual {
+			return ""
+		}
+	}
+	key := dataFrom[0].field("extract").field("key")
+	switch {
+	case key == nil:
+		return ""
+	case strings.HasPrefix(key.scalar, generatedPrefix):
+		return celtext.Select("generated", strings.TrimPrefix(key.scalar, generatedPrefix))
+	}
+	return celtext.Select("secrets", x.lastInput)
+}
+
+// lookup returns the value of a key that a template reads.
+func (x *external) lookup(path []any, _ bool) (gotemplate.Expr, error) {
+	if len(path) != 1 {
+		return gotemplate.Expr{}, errors.New("does not read a single key")
+	}
+	key, _ := path[0].(string)
+	switch v, ok := x.values[key]; {
+	case ok && !v.Empty():
+		return v, nil
+	case ok:
+		return v, fmt.Errorf("reads %s, which is a comment", key)
+	case x.all == "":
+		return v, fmt.Errorf("reads %s, and it is not known which entry has this key", key)
+	}
+	return gotemplate.Of(celtext.Select(x.all, key), gotemplate.Text), nil
+}
+
+// merge leaves the entries that the Secret has besides the keys of the templates. It returns the keys of
+// the templates that are comments.
+func (x *external) merge(templates []*node, data, dataFrom *[]*node) []string {
+	if !x.templated {
+		rest, lost := overwritten(templates, *data, *dataFrom)
+		*data = rest
+		return lost
+	}
+	_, lost := overwritten(templates, nil, nil)
+	*data, *dataFrom = onlyRead(*data, len(lost) > 0), onlyRead(*dataFrom, len(lost) > 0)
+	return lost
+}
+
+// onlyRead returns the entries that only a template reads: none of them, or comments if a template must
+// be written by hand.
+func onlyRead(list []*node, show bool) []*node {
+	if !show {
+		return nil
+	}
+	for _, n := range list {
+		n.off = true
+	}
+	if len(list) > 0 {
+		list[0].above = slices.Insert(list[0].above, 0, "In the ExternalSecret, only the template reads these entries.")
+	}
+	return list
+}
+
+// overwritten removes the entries of data that a template overwrites. If the template is a comment, it
+// disables them, and the entries of dataFrom that may have such a key. It also returns the keys of the
+// templates that are comments.
+func overwritten(templates, data, dataFrom []*node) (rest []*node, lost []string) {
+	by := map[string]*node{}
+	for _, t := range templates {
+		key := keyOf(t)
+		by[key] = t
+		if t.off {
+			lost = append(lost, key)
+		}
+	}
+	for _, d := range data {
+		switch t := by[keyOf(d)]; {
+		case t == nil:
+		case !t.off:
+			continue
+		case !d.off:
+			d.disable("in the ExternalSecret the template of this key overwrites it, and the template is also a comment")
+		}
+		rest = append(rest, d)
+	}
+	for _, d := range dataFrom {
+		if len(lost) > 0 && !d.off {
+			d.disable("this entry is a comment, because in the ExternalSecret templates replace these keys, and the templates are also comments: " + strings.Join(lost, ", "))
+		}
+	}
+	return rest, lost
+}
+
+// templates returns the keys of target.template.
+func (x *external) templates(c decode.Value) []*node {
+	values := texts(c.Get("data"))
+	out := make([]*node, 0, len(values))
+	for _, k := range slices.Sorted(maps.Keys(values)) {
+		out = append(out, x.template(k, values[k]))
+	}
+	for _, from := range items(c.Get("templateFrom")) {
+		out = append(out, x.templateFrom(from)...)
+	}
+	return out
+}
+
+// template returns a key that a template produces.
+func (x *external) template(key, text string) *node {
+	n := mapping().withText("key", key)
+	e, err := gotemplate.Translate(text, x.templateData())
+	if text, ok := e.Constant(); ok && err == nil && strings.Contains(text, "{{") {
+		n.note("The template is escaped for Helm. This is what Helm makes of it.")
+		e, err = gotemplate.Translate(text, x.templateData())
+	}
+	switch {
+	case err != nil:
+		return n.with("value", textNode(text)).disable("this Go template " + err.Error() + ": write it in CEL")
+	case e.Empty():
+		return n.with("value", textNode(celtext.Literal(""))).disable(emptyValue)
+	}
+	return n.with("value", textNode(e.CEL()))
+}
+
+func (x *external) templateData() gotemplate.Data {
+	return gotemplate.Data{Lookup: x.lookup, Strict: true}
+}
+
+// templateFrom returns the keys of templates that are not in template.data.
+func (x *external) templateFrom(c decode.Value) []*node {
+	if target := c.Get("target").Text(); target != "" && target != "Data" {
+		if target != "Labels" && target != "Annotations" {
+			return []*node{unread("templateFrom", "it writes a field of an object that is not a Secret: "+c.Get("literal").Text())}
+		}
+		x.notes = append(x.notes, decide+"templateFrom writes "+strings.ToLower(target)+", which must not depend on a secret: write labelsExpression or annotationsExpression.")
+		return nil
+	}
+	if text := c.Get("literal").Text(); text != "" {
+		return x.keysAndValues(text)
+	}
+	for _, kind := range []string{"configMap", "secret"} {
+		ref := c.Get(kind)
+		if !ref.Exists() {
+			continue
+		}
+		name := needed(ref.Get("name"))
+		values, ok := x.migration.configMaps[name]
+		x.migration.read[name] = ok
+		if kind == "secret" || !ok {
+			return []*node{unread(name, "its templates are in the "+kind+" "+name+": give the file of a ConfigMap along, or write the keys that they produce in CEL")}
+		}
+		var out []*node
+		for _, item := range items(ref.Get("items")) {
+			key := needed(item.Get("key"))
+			text, isText := values[key].(string)
+			switch {
+			case !isText:
+				out = append(out, unread(key, "the ConfigMap "+name+" has no such template"))
+			case item.Get("templateAs").Text() == "KeysAndValues":
+				out = append(out, x.keysAndValues(text)...)
+			default:
+				out = append(out, x.template(key, text))
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// keysAndValues returns the keys of a template that renders YAML.
+func (x *external) keysAndValues(text string) []*node {
+	m, err := gotemplate.Parse(text, "", "", x.templateData())
+	if err != nil || len(m.Documents) != 1 {
+		return []*node{unread("templateFrom", "it cannot be read as keys and values: write its keys in CEL")}
+	}
+	object, err := m.Object(m.Documents[0])
+	if err != nil || len(m.Conditions(m.Documents[0])) > 0 {
+		return []*node{unread("templateFrom", "it cannot be read as keys and values: write its keys in CEL: "+m.Source(m.Documents[0]))}
+	}
+	out := make([]*node, 0, len(object))
+	for _, k := range slices.Sorted(maps.Keys(object)) {
+		value, isText := object[k].(string)
+		n := mapping().withText("key", m.Source(k))
+		e, err := m.Expr(value)
+		switch {
+		case m.HasActions(k):
+			n.with("value", textNode(m.Source(value))).disable("its key depends on a secret: write valueMap in CEL")
+		case !isText:
+			n.with("value", textNode("''")).disable("its value is not a text: write it in CEL")
+		case err != nil:
+			n.with("value", textNode(m.Source(value))).disable("this Go template " + err.Error() + ": write it in CEL")
+		default:
+			n.with("value", textNode(e.CEL()))
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// unread returns a comment for a template that is not read.
+func unread(key, why string) *node {
+	return mapping().withText("key", key).withText("value", "''").disable(why)
+}

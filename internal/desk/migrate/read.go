@@ -1,0 +1,90 @@
+package migrate
+
+import (
+	"github.com/crossplane-contrib/function-export/internal/engine/decode"
+)
+
+// A Diagnostic says why a document cannot be migrated. It quotes no value of the document.
+type Diagnostic struct {
+	Document string // the name from the caller, or the position in it; empty for all documents
+	Path     string // of the field; empty for the whole document
+	Message  string
+}
+
+// Error returns the diagnostic in one line.
+func (d Diagnostic) Error() string {
+	text := d.Message
+	for _, where := range []string{d.Path, d.Document} {
+		if where != "" {
+			text = where + ": " + text
+		}
+	}
+	return text
+}
+
+// A reading is a document with its diagnostics.
+type reading struct {
+	Document
+	list []Diagnostic
+}
+
+func (r *reading) root() decode.Value { return decode.Value{Raw: r.Value, Report: r.report} }
+
+func (r *reading) report(path decode.Path, message string) {
+	where := r.Name
+	if r.At != nil {
+		steps := make([]any, len(path))
+		for i, step := range path {
+			if key, ok := step.(decode.Key); ok {
+				step = string(key)
+			}
+			steps[i] = step
+		}
+		where = r.At(steps...)
+	}
+	r.list = append(r.list, Diagnostic{where, path.String(), message})
+}
+
+// refuse reports an error of the whole document.
+func (r *reading) refuse(message string) {
+	r.list = append(r.list, Diagnostic{Document: r.Name, Message: message})
+}
+
+// items returns the items of a list that are not null.
+func items(v decode.Value) []decode.Value {
+	list := v.List()
+	out := make([]decode.Value, 0, len(list))
+	for _, item := range list {
+		if !item.Exists() {
+			item.Refuse("must not be null")
+			continue
+		}
+		out = append(out, item)
+	}
+	return out
+}
+
+// needed returns the text of a required field.
+func needed(v decode.Value) string {
+	text := v.Required().Text()
+	if v.Raw == "" {
+		v.Refuse("must not be empty")
+	}
+	return text
+}
+
+// longestName is the longest key in YAML: 1024 characters in printed form. A label has at most 317.
+const longestName = 1000
+
+// texts returns the values of an object whose values are strings.
+func texts(v decode.Value) map[string]string {
+	out := map[string]string{}
+	for _, name := range v.Keys() {
+		if len(quote(name)) > longestName {
+			v.Refuse("has a name that is too long to be printed")
+			continue
+		}
+		out[name] = v.Key(name).Text()
+	}
+	return out
+}

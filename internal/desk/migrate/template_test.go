@@ -1,0 +1,313 @@
+package migrate_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"text/template"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/desk/migrate"
+	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// The functions of templates that are translated, as Sprig defines them.
+var templateFunctions = template.FuncMap{
+	"upper": strings.ToUpper, "lower": strings.ToLower, "trim": strings.TrimSpace,
+	"quote": func(v any) string { return strconv.Quote(fmt.Sprint(v)) }, "squote": func(v any) string { return "'" + fmt.Sprint(v) + "'" },
+	"b64enc": func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+	"b64dec": func(s string) (string, error) {
+		b, err := base64.StdEncoding.DecodeString(s)
+		return string(b), err
+	},
+	"replace":    func(from, to, s string) string { return strings.ReplaceAll(s, from, to) },
+	"trimPrefix": func(p, s string) string { return strings.TrimPrefix(s, p) },
+	"trimSuffix": func(p, s string) string { return strings.TrimSuffix(s, p) },
+	"toString":   func(v any) string { return fmt.Sprint(v) },
+	"required":   func(_ string, v any) any { return v },
+	"default": func(d any, given ...any) any {
+		if len(given) == 0 || given[0] == nil || given[0] == "" || given[0] == 0.0 || given[0] == false {
+			return d
+		}
+		return given[0]
+	},
+	"toJson": func(v any) (string, error) {
+		b, err := json.Marshal(v)
+		return string(b), err
+	},
+	"fromJson": func(s string) (v any, err error) { return v, json.Unmarshal([]byte(s), &v) },
+	"get":      func(m map[string]any, k string) any { return m[k] },
+	"dig": func(args ...any) any {
+		var v any = args[len(args)-1]
+		for _, name := range args[:len(args)-2] {
+			m, _ := v.(map[string]any)
+			if v = m[name.(string)]; v == nil {
+				return args[len(args)-2]
+			}
+		}
+		return v
+	},
+	"nospace": func(s string) string { return strings.ReplaceAll(s, " ", "") },
+	"int":     func(v any) int { return int(v.(float64)) },
+	"getComposedConnectionDetails": func(root map[string]any, name string) any {
+		return root["observed"].(map[string]any)["resources"].(map[string]any)[name].(map[string]any)["connectionDetails"]
+	},
+	"getComposedResource": func(root map[string]any, name string) any {
+		return root["observed"].(map[string]any)["resources"].(map[string]any)[name].(map[string]any)["resource"]
+	},
+	"getCompositeResource": func(root map[string]any) any {
+		return root["observed"].(map[string]any)["composite"].(map[string]any)["resource"]
+	},
+	"setResourceNameAnnotation": func(name string) string {
+		return "gotemplating.fn.crossplane.io/composition-resource-name: " + name
+	},
+}
+
+// rendered is what a template produces.
+func rendered(t testing.TB, text string, data any) string {
+	t.Helper()
+	parsed, err := template.New("").Option("missingkey=error").Funcs(templateFunctions).Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := parsed.Execute(&b, data); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// A Composition of the resource db, so that the remote secret db needs no source.
+var withDatabase = migrate.Document{Name: "composition", Value: map[string]any{
+	"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition",
+	"spec": map[string]any{"mode": "Pipeline", "pipeline": []any{map[string]any{"step": "compose", "input": map[string]any{
+		"apiVersion": "pt.fn.crossplane.io/v1beta1", "kind": "Resources",
+		"resources": []any{map[string]any{"name": "db", "base": map[string]any{"apiVersion": "example.org/v1", "kind": "DB"}}},
+	}}}},
+}}
+
+// A template of an ExternalSecret and its translation produce the same.
+func TestTemplates(t *testing.T) {
+	secret := map[string]string{
+		"user": "Ann", "password": "p%s's \"q\" <&>", "spaced": "  a b\t\n", "encoded": "aGVsbG8=", "blank": "",
+		"name": `{"first": "Ann", "last": "Lee", "port": 5432}`, "url": "oci://registry.example.org", "with-dash": "x",
+	}
+	details, data := map[string][]byte{}, map[string]any{}
+	for k, v := range secret {
+		details[k], data[k] = []byte(v), v
+	}
+	for name, text := range map[string]string{
+		"Lookup":         `{{ .user }}`,
+		"Text":           "a: {{ .user }}\nb: '{{ .password }}' 100% %s\n",
+		"Trimmed":        "a {{- .user -}}  \n b",
+		"Comment":        "a{{/* not this */}}{{ .user }}",
+		"Index":          `{{ index . "with-dash" }}`,
+		"Get":            `{{ get $ "with-dash" | upper }}`,
+		"Case":           `{{ .user | upper }}{{ lower .user }}`,
+		"Trim":           `[{{ .spaced | trim }}]`,
+		"Encode":         `{{ .password | b64enc }}`,
+		"EncodeText":     `{{ printf "%s:%s" .user .password | b64enc }}`,
+		"Decode":         `{{ .encoded | b64dec }}`,
+		"DecodeInText":   `<{{ .encoded | b64dec | upper }}>`,
+		"Both":           `{{ .password | b64enc | b64dec }}`,
+		"Quote":          `{{ .password | quote }}{{ .user | squote }}`,
+		"JSON":           `{"a": {{ .user | toJson }}}`,
+		"FromJSON":       `{{ (fromJson .name).first }} {{ (.name | fromJson).last }} {{ (fromJson .name).port }}`,
+		"Whole":          `{{ (fromJson .name).port }}`,
+		"Printf":         `{{ printf "%s=%v 100%%" .user .password }}`,
+		"Nested":         `{{ printf "<%s>" (printf "%s@" .user) | upper }}`,
+		"Default":        `{{ .user | default "none" }}`,
+		"DefaultOfBlank": `{{ .blank | default "none" }}{{ default .user .blank }}`,
+		"NoDefault":      `{{ .user | default "" }}`,
+		"Replace":        `{{ .user | replace "n" "m" }}`,
+		"Prefix":         `{{ trimPrefix "oci://" .url }}{{ .url | trimSuffix ".org" }}`,
+		"Variable":       `{{ $u := .user | upper }}{{ $u }}:{{ $u }}`,
+		"Literal":        `{{ "it's" }} {{ 5 }} {{ true }}`,
+		"Required":       `{{ required "a user" .user }}{{ print .user }}`,
+		"Escape":         `{{ .user | urlquery }}`,
+		"Spaces":         `{{ .spaced | toString | trim | nospace }}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			es := map[string]any{
+				"apiVersion": "external-secrets.io/v1", "kind": "ExternalSecret", "metadata": map[string]any{"name": "e"},
+				"spec": map[string]any{
+					"target":   map[string]any{"template": map[string]any{"data": map[string]any{"out": text}}},
+					"dataFrom": []any{map[string]any{"extract": map[string]any{"key": "db"}}},
+				},
+			}
+			r, faults := migrate.Migrate(context.Background(), env, []migrate.Document{withDatabase, {Name: "doc", Value: es}})
+			if r == nil {
+				t.Fatal(faults)
+			}
+			if r.Steps != 1 {
+				t.Fatalf("it is a comment:\n%s", r.YAML)
+			}
+			_, inputs := steps(t, r.YAML)
+			got, _, why := composedSecret(t, inputs[0], compositeXR(nil), observedDatabase(t, nil, details))
+			want := map[string]string{"out": rendered(t, text, data)}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("-want, +got:\n%s\n%s\n%s", diff, why, r.YAML)
+			}
+		})
+	}
+}
+
+func compositeXR(fields map[string]any) map[string]any {
+	xr := map[string]any{"apiVersion": "example.org/v1", "kind": "XR", "metadata": map[string]any{"name": "xr", "namespace": "team", "uid": "u"}}
+	for k, v := range fields {
+		xr[k] = v
+	}
+	return xr
+}
+
+func observedDatabase(t testing.TB, status map[string]any, details map[string][]byte) map[string]observation.Resource {
+	t.Helper()
+	db, err := structpb.NewStruct(map[string]any{"apiVersion": "example.org/v1", "kind": "DB", "metadata": map[string]any{"name": "db-1"}, "status": status})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]observation.Resource{"db": {Object: wire.Of(db), Details: observation.Details(details)}}
+}
+
+// A Secret that a template of function-go-templating renders has the same name and the same data after
+// the migration.
+func TestTemplatedSecrets(t *testing.T) {
+	details := map[string][]byte{"username": []byte("ann"), "password": []byte("p\"1': #")}
+	status := map[string]any{"host": "db.example.org", "port": 5432.0, "addresses": []any{map[string]any{"ip": "10.0.0.1"}}, "off": false, "none": ""}
+	xr := compositeXR(map[string]any{"spec": map[string]any{"database": "shop", "team": "t-1", "empty": "", "size": 3.0}})
+	encoded := map[string]any{}
+	for k, v := range details {
+		encoded[k] = base64.StdEncoding.EncodeToString(v)
+	}
+	data := map[string]any{
+		"observed": map[string]any{
+			"composite": map[string]any{"resource": xr},
+			"resources": map[string]any{"db": map[string]any{"resource": map[string]any{"status": status}, "connectionDetails": encoded}},
+		},
+	}
+	const head = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: xr-conn\n  annotations:\n    {{ setResourceNameAnnotation \"conn\" }}\n"
+	for name, text := range map[string]string{
+		"ConnectionDetails": head + "data:\n  u: {{ .observed.resources.db.connectionDetails.username }}\n  p: {{ (index $.observed.resources \"db\").connectionDetails.password }}\n",
+		"Decoded":           head + "stringData:\n  u: {{ .observed.resources.db.connectionDetails.username | b64dec }}\n  p: {{ .observed.resources.db.connectionDetails.password | b64dec | quote }}\n",
+		"Twice":             head + "data:\n  u: {{ .observed.resources.db.connectionDetails.username | b64enc }}\n",
+		"AsText":            head + "stringData:\n  u: {{ .observed.resources.db.connectionDetails.username }}\n",
+		"URL":               head + "data:\n  url: {{ printf \"postgres://%s@%s:%v/x\" (.observed.resources.db.connectionDetails.username | b64dec) .observed.resources.db.resource.status.host .observed.resources.db.resource.status.port | b64enc }}\n",
+		"Getters":           head + "data:\n  u: {{ (getComposedConnectionDetails . \"db\").username }}\nstringData:\n  h: {{ (getComposedResource . \"db\").status.host }}\n  d: {{ (getCompositeResource .).spec.database }}\n",
+		"Numbers":           head + "stringData:\n  port: {{ .observed.resources.db.resource.status.port | quote }}\n  ip: {{ (index .observed.resources.db.resource.status.addresses 0).ip }}\n  n: '{{ .observed.composite.resource.spec.size | int }}'\n",
+		"Defaults":          head + "stringData:\n  a: {{ .observed.composite.resource.spec.empty | default \"x\" }}\n  b: {{ default \"x\" .observed.composite.resource.spec.team }}\n  c: {{ dig \"spec\" \"absent\" \"none\" .observed.composite.resource }}\n  d: '{{ .observed.resources.db.resource.status.off | default \"z\" }}'\n",
+		"Guards":            "{{ if .observed.resources.db }}\n---\n" + head + "{{ with .observed.resources.db }}\ndata:\n  u: {{ .connectionDetails.username }}\n{{ end }}\n{{ end }}\n",
+		"Branches":          head + "{{ if not .observed.resources }}\ndata: {}\n{{ else }}\ndata:\n  u: {{ .observed.resources.db.connectionDetails.username }}\n{{ end }}",
+		"Variables":         "{{ $db := .observed.resources.db }}{{ $d := $db.connectionDetails }}\n" + head + "data:\n  {{- if $d.username }}\n  u: {{ $d.username }}\n  {{- end }}\n",
+		"Block":             head + "stringData:\n  f: |\n    user={{ .observed.resources.db.connectionDetails.username | b64dec }}\n    host: {{ .observed.resources.db.resource.status.host | quote }}\n",
+		"Name":              strings.Replace(head, "xr-conn", "{{ .observed.composite.resource.metadata.name }}-conn", 1) + "data: {a: YQ==}\n",
+		"NameQuoted":        strings.Replace(head, "xr-conn", "{{ printf \"%s-conn\" .observed.composite.resource.metadata.name | quote }}", 1) + "stringData: {a: b}\n",
+		"OtherDocuments":    "apiVersion: v1\nkind: ConfigMap\ndata: {a: {{ .observed.composite.resource.spec.team }}}\n---\n" + head + "stringData: {a: 'b'}\n--- # more\nkind: X\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := migratedTemplate(t, text)
+			if r.Steps != 1 || r.Decisions != 0 {
+				t.Fatalf("it has %d steps and %d decisions:\n%s", r.Steps, r.Decisions, r.YAML)
+			}
+			_, inputs := steps(t, r.YAML)
+			got, where, why := composedSecret(t, inputs[0], xr, observedDatabase(t, status, details))
+			if diff := cmp.Diff(renderedSecret(t, rendered(t, text, data)), got); diff != "" || where != "team/xr-conn" {
+				t.Errorf("%s: -want, +got:\n%s\n%s\n%s", where, diff, why, r.YAML)
+			}
+		})
+	}
+}
+
+// A Secret whose name Crossplane chose keeps it, and a new one has the default name.
+func TestTemplatedSecretWithoutName(t *testing.T) {
+	const text = "apiVersion: v1\nkind: Secret\nmetadata:\n  annotations:\n    {{ setResourceNameAnnotation \"conn\" }}\nstringData: {a: b}\n"
+	_, inputs := steps(t, migratedTemplate(t, text).YAML)
+	secret, err := structpb.NewStruct(map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "xr-x7k2p", "namespace": "team"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		reason   string
+		observed map[string]observation.Resource
+		want     string
+	}{
+		"There":    {reason: "the observed object", observed: map[string]observation.Resource{"conn": {Object: wire.Of(secret)}}, want: "team/xr-x7k2p"},
+		"NotThere": {reason: "the default name of an export", want: "team/xr-conn"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, where, why := composedSecret(t, inputs[0], compositeXR(nil), c.observed)
+			if diff := cmp.Diff(c.want, where); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s\n%s", c.reason, diff, why)
+			}
+		})
+	}
+}
+
+// templatedComposition is a Composition with an inline template.
+func templatedComposition(text string) map[string]any {
+	return map[string]any{"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": map[string]any{"name": "c"}, "spec": map[string]any{
+		"mode": "Pipeline", "pipeline": []any{map[string]any{"step": "render", "input": map[string]any{
+			"apiVersion": "gotemplating.fn.crossplane.io/v1beta1", "kind": "GoTemplate", "source": "Inline", "inline": map[string]any{"template": text},
+		}}},
+	}}
+}
+
+func migratedTemplate(t testing.TB, text string) *migrate.Result {
+	t.Helper()
+	r, faults := migrate.Migrate(context.Background(), env, []migrate.Document{{Name: "doc", Value: templatedComposition(text)}})
+	if r == nil {
+		t.Fatal(faults)
+	}
+	return r
+}
+
+// renderedSecret is the data of the only Secret in YAML.
+func renderedSecret(t testing.TB, text string) map[string]string {
+	t.Helper()
+	docs, err := document.Parse(text)
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, text)
+	}
+	out := map[string]string{}
+	for _, d := range docs {
+		o, _ := d.Value().(map[string]any)
+		if o["kind"] != "Secret" {
+			continue
+		}
+		data, _ := o["data"].(map[string]any)
+		for k, v := range data {
+			b, err := base64.StdEncoding.DecodeString(v.(string))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[k] = string(b)
+		}
+		texts, _ := o["stringData"].(map[string]any)
+		for k, v := range texts {
+			out[k] = v.(string)
+		}
+	}
+	return out
+}
+
+// Nearly all forms of ExternalSecrets become a step that compiles, with few decisions.
+func TestForms(t *testing.T) {
+	b, err := os.ReadFile("testdata/external-secret-forms.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := migrated(t, "forms", string(b))
+	all := strings.Count(string(b), "ExternalSecret\n")
+	comments := all - r.Steps
+	if all < 20 || comments != 3 || r.Decisions > 3*all {
+		t.Errorf("%d ExternalSecrets: %d are only comments, and %d decisions are left: want 3 comments, and at most 3 decisions for each\n%s", all, comments, r.Decisions, r.YAML)
+	}
+}

@@ -1,0 +1,73 @@
+package credential
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
+)
+
+func outputsOf(texts ...string) Outputs {
+	out := Outputs{}
+	for i := 0; i < len(texts); i += 2 {
+		out[texts[i]] = sensitive.FromString(texts[i+1])
+	}
+	return out
+}
+
+func TestSourceOnly(t *testing.T) {
+	all := Source{Map: outputsOf(tlsCert, "1", tlsKey, "2", caCert, "3", "other", "4")}
+	pair := Source{Map: outputsOf(tlsCert, "1", tlsKey, "2")}
+	three := Source{Map: outputsOf(tlsCert, "1", tlsKey, "2", caCert, "3")}
+	cases := map[string]struct {
+		reason     string
+		kind       Kind
+		from, want Source
+	}{
+		"Hash":             {"it reads the text", &Bcrypt{}, ofText("made-up").Source, ofText("made-up").Source},
+		"Htpasswd":         {"each key is a user", &Htpasswd{}, all, all},
+		"JKS":              {"without a truststore, no CA is read", &JKS{}, all, pair},
+		"JKSTruststore":    {"the CA is read", &JKS{truststore: true}, all, three},
+		"PKCS12":           {"without a truststore, no CA is read", &PKCS12{}, all, pair},
+		"PKCS12Truststore": {"the CA is read", &PKCS12{truststore: true}, all, three},
+		"Missing":          {"a missing key is not added", &JKS{truststore: true}, pair, pair},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := tc.from.Only(tc.kind)
+			if diff := cmp.Diff(texts(tc.want), texts(got)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// texts are the made-up values of a source.
+func texts(s Source) map[string]string {
+	out := map[string]string{"": string(s.Text.Reveal())}
+	for key, value := range s.Map {
+		out[key] = string(value.Reveal())
+	}
+	return out
+}
+
+func TestKeystoreKeys(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		kind   Kind
+		want   []string
+	}{
+		"JKS":              {"no truststore", &JKS{}, []string{"keystore.jks", "password"}},
+		"JKSTruststore":    {"both", &JKS{truststore: true}, []string{"keystore.jks", "truststore.jks", "password"}},
+		"PKCS12":           {"no truststore", &PKCS12{}, []string{"keystore.p12", "password"}},
+		"PKCS12Truststore": {"both", &PKCS12{truststore: true}, []string{"keystore.p12", "truststore.p12", "password"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.kind.Keys()); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,165 @@
+package credential
+
+import (
+	"encoding/base32"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
+)
+
+// External Secrets' defaults. The numbers of digits and of symbols are each a quarter of the length.
+const (
+	defaultLength  = 24
+	defaultSymbols = "~!@#$%^&*()_+`-={}|[]\\:\"<>?,./"
+	defaultKey     = "password"
+)
+
+// The other characters of a password.
+const (
+	lowerCase = "abcdefghijklmnopqrstuvwxyz"
+	upperCase = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	allDigits = "0123456789"
+)
+
+var encodings = map[string]func([]byte) string{
+	"":          func(b []byte) string { return string(b) },
+	"raw":       func(b []byte) string { return string(b) },
+	"base64":    base64.StdEncoding.EncodeToString,
+	"base64url": base64.URLEncoding.EncodeToString,
+	"base32":    base32.StdEncoding.EncodeToString,
+	"hex":       hex.EncodeToString,
+}
+
+// A Password generates passwords. It is immutable, and safe for concurrent use.
+//
+// A password has exactly the requested numbers of digits and symbols. The rest are letters. If there are two or more
+// letters, and they may be upper case, at least one is upper and at least one is lower case. Prefix and suffix are put
+// around it, may repeat its characters, and are encoded with it.
+type Password struct {
+	keys                     []string // sorted
+	letters, digits, symbols class
+	noUpper                  bool
+	prefix, suffix           string
+	encode                   func([]byte) string
+}
+
+// CompilePassword compiles a section of the input at a path, or returns its diagnostics. Make always finds characters
+// for a password that compiles.
+func CompilePassword(at *field.Path, in *v1beta1.PasswordGenerator) (*Password, field.ErrorList) {
+	p := &Password{
+		keys: []string{defaultKey}, noUpper: in.NoUpper, encode: encodings[in.Encoding],
+		prefix: ptr.Deref(in.Prefix, ""), suffix: ptr.Deref(in.Suffix, ""),
+	}
+	var errs field.ErrorList
+	if len(in.SecretKeys) > 0 {
+		p.keys = slices.Sorted(slices.Values(in.SecretKeys))
+	}
+	if i := slices.Index(in.SecretKeys, SaltKey); i >= 0 {
+		errs = append(errs, invalid(at.Child("secretKeys").Index(i), "is the key of the salts of hashes: use another key"))
+	}
+	symbols := ptr.Deref(in.SymbolCharacters, defaultSymbols)
+	if i := strings.IndexFunc(symbols, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }); i >= 0 {
+		errs = append(errs, invalid(at.Child("symbolCharacters"), "has letters or digits: leave them out, "+
+			"because a password has them in addition to its symbols"))
+	}
+	if errs = append(errs, p.count(at, in, symbols)...); len(errs) > 0 {
+		return nil, errs
+	}
+	return p, nil
+}
+
+// count sets how many characters of each class a password has, and finds classes with too few characters.
+func (p *Password) count(at *field.Path, in *v1beta1.PasswordGenerator, from string) (errs field.ErrorList) {
+	length, repeat := ptr.Deref(in.Length, defaultLength), ptr.Deref(in.AllowRepeat, false)
+	digits, symbols := ptr.Deref(in.Digits, length/4), ptr.Deref(in.Symbols, length/4)
+	digitsText, symbolsText := amount(digits, "digit", in.Digits), amount(symbols, "symbol", in.Symbols)
+	if digits > length || symbols > length-digits {
+		return field.ErrorList{invalid(at.Child("length"), "%s and %s are over the length of %d: "+
+			"use fewer of them, or a greater length", digitsText, symbolsText, length)}
+	}
+	letters := lowerCase + upperCase
+	if p.noUpper {
+		letters = lowerCase
+	}
+	p.letters = newClass(letters, length-digits-symbols, repeat)
+	p.digits, p.symbols = newClass(allDigits, digits, repeat), newClass(from, symbols, repeat)
+	if in.AllowRepeat == nil && in.SymbolCharacters != nil {
+		p.symbols.repeat = p.symbols.n > len(p.symbols.from) // fewer characters than symbols must repeat
+	}
+	if symbols > 0 && from == "" {
+		return field.ErrorList{invalid(at.Child("symbolCharacters"),
+			"is empty, but the password must have %s: set symbols to 0", symbolsText)}
+	}
+	for _, of := range []struct {
+		class
+
+		name, text string
+	}{
+		{p.digits, "digits", digitsText}, {p.symbols, "symbols", symbolsText},
+		{p.letters, "length", fmt.Sprintf("%d letters, which are the rest of the length,", p.letters.n)},
+	} {
+		if !of.repeat && of.n > len(of.from) {
+			errs = append(errs, invalid(at.Child(of.name), "%s without repeats need %[3]d different characters, and there are "+
+				"%[2]d: set allowRepeat, or ask for at most %[2]d of them", of.text, len(of.from), of.n))
+		}
+	}
+	return errs
+}
+
+func newClass(from string, n uint64, repeat bool) class {
+	set := slices.Sorted(slices.Values([]rune(from)))
+	return class{from: slices.Compact(set), n: int(n), repeat: repeat} //nolint:gosec // at most the longest length
+}
+
+// amount also explains a number that the user did not set.
+func amount(n uint64, what string, set *uint64) string {
+	if n != 1 {
+		what += "s"
+	}
+	if set == nil {
+		what += " (by default a quarter of the length)"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// Keys are the outputs, sorted.
+func (p *Password) Keys() []string { return slices.Clone(p.keys) }
+
+// Make generates an independent password for each key. It fails only if Random fails.
+func (p *Password) Make(from From) (Outputs, error) {
+	d := &dice{random: from.Random}
+	out := make(Outputs, len(p.keys))
+	for _, key := range p.keys {
+		text := slices.Concat(p.drawLetters(d), d.draw(p.digits), d.draw(p.symbols))
+		d.shuffle(text)
+		out[key] = sensitive.FromString(p.encode([]byte(p.prefix + string(text) + p.suffix)))
+	}
+	if d.err != nil {
+		return nil, fmt.Errorf("cannot generate a password: %w", d.err)
+	}
+	return out, nil
+}
+
+// drawLetters draws a letter of each case first if both must occur. Compared with all passwords that have both cases,
+// this makes those with as many upper-case as lower-case letters slightly likelier. It loses less than one bit.
+func (p *Password) drawLetters(d *dice) []rune {
+	rest := p.letters
+	if p.noUpper || rest.n < 2 {
+		return d.draw(rest)
+	}
+	out := slices.Concat(d.draw(newClass(upperCase, 1, true)), d.draw(newClass(lowerCase, 1, true)))
+	rest.n -= len(out)
+	if !rest.repeat {
+		rest.from = slices.DeleteFunc(slices.Clone(rest.from), func(r rune) bool { return slices.Contains(out, r) })
+	}
+	return append(out, d.draw(rest)...)
+}

@@ -1,0 +1,172 @@
+package environment
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire/wiretest"
+)
+
+// choosing merges what was found by a selector of mode Multiple that sorts by a path.
+func choosing(t *testing.T, sortBy string) chosen {
+	t.Helper()
+	in := fromYAML[*v1beta1.Environment](t, `{environmentConfigs: [{type: Selector, selector: {mode: Multiple, matchLabels: [{type: Value, key: a, value: b}]}}]}`)
+	in.EnvironmentConfigs[0].Selector.SortByFieldPath = sortBy
+	return compiled(t, in).sources[0].by
+}
+
+func TestSort(t *testing.T) {
+	const at = "environment.environmentConfigs[0].selector.sortByFieldPath: "
+	const hint = ": use a string in all EnvironmentConfigs, or a number in all"
+	cases := map[string]struct {
+		reason string
+		by     string
+		found  string // a list of EnvironmentConfigs
+		want   string // their names, in order
+		fault  string
+	}{
+		"SortByString": {
+			reason: "names are the default",
+			found:  `[{metadata: {name: c}}, {metadata: {name: a}}, {metadata: {name: b}}]`,
+			want:   "a b c",
+		},
+		"SortByInt": {
+			reason: "numbers are compared as numbers",
+			by:     "data.rank",
+			found:  `[{metadata: {name: c}, data: {rank: 10}}, {metadata: {name: a}, data: {rank: 9}}, {metadata: {name: b}, data: {rank: -1}}]`,
+			want:   "b a c",
+		},
+		"SortByFloat": {
+			reason: "a whole number is one of them",
+			by:     "data.rank",
+			found:  `[{metadata: {name: c}, data: {rank: 1.5}}, {metadata: {name: a}, data: {rank: 2}}, {metadata: {name: b}, data: {rank: 1.25}}]`,
+			want:   "b c a",
+		},
+		"StringsOfDigits": {
+			reason: "texts are compared as texts",
+			by:     "data.rank",
+			found:  `[{metadata: {name: c}, data: {rank: "9"}}, {metadata: {name: a}, data: {rank: "10"}}]`,
+			want:   "a c",
+		},
+		"InconsistentType": {
+			reason: "a number and a text have no order",
+			by:     "data.rank",
+			found:  `[{metadata: {name: c}, data: {rank: 3}}, {metadata: {name: a}, data: {rank: 1}}, {metadata: {name: b}, data: {rank: "2"}}]`,
+			fault:  at + `cannot sort by "data.rank", which is a string in b and a number in a, c` + hint,
+		},
+		"OtherTypes": {
+			reason: "nothing else has an order",
+			by:     "data.rank",
+			found: `[{metadata: {name: d}, data: {rank: true}}, {metadata: {name: c}, data: {rank: {}}}, {metadata: {name: b}, data: {rank: []}},
+				{metadata: {name: a}, data: text}, {metadata: {name: e}, data: {rank: 5}}]`,
+			fault: at + `cannot sort by "data.rank", which is a number in e and neither string nor number in a, b, c, d` + hint,
+		},
+		"OneOfOtherType": {
+			reason: "one alone needs no order",
+			by:     "data.rank",
+			found:  `[{metadata: {name: d}, data: {rank: true}}]`,
+			want:   "d",
+		},
+		"InvalidPathAll": {
+			reason: "where none has the field, their names decide",
+			by:     "metadata.rank",
+			found:  `[{metadata: {name: c}}, {metadata: {name: a}}, {}, {metadata: {name: b}}]`,
+			want:   " a b c",
+		},
+		"InvalidPathSome": {
+			reason: "one that lacks the text counts as empty",
+			by:     "data.rank",
+			found: `[{metadata: {name: d}, data: {rank: b}}, {metadata: {name: c}, data: {rank: a}}, {metadata: {name: b}, data: {rank: null}},
+				{metadata: {name: a}, data: {}}]`,
+			want: "a b c d",
+		},
+		"AbsentNumber": {
+			reason: "one that lacks the number counts as 0",
+			by:     "data.rank",
+			found:  `[{metadata: {name: d}, data: {rank: -1}}, {metadata: {name: c}, data: {rank: 1}}, {metadata: {name: b}}, {metadata: {name: a}, data: {rank: 0}}]`,
+			want:   "d a b c",
+		},
+		"Ties": {
+			reason: "names decide between equals",
+			by:     "data.rank",
+			found: `[{metadata: {name: d}, data: {rank: 2}}, {metadata: {name: c}, data: {rank: 1}}, {metadata: {name: b}, data: {rank: 2}},
+				{metadata: {name: a}, data: {rank: 1}}]`,
+			want: "a c b d",
+		},
+		"Labels": {
+			reason: "a path goes through names with dots, and lists",
+			by:     "metadata.labels[a.b/c]",
+			found:  `[{metadata: {name: a, labels: {a.b/c: beta}}}, {metadata: {name: b, labels: {a.b/c: alpha}}}]`,
+			want:   "b a",
+		},
+	}
+	for name, tc := range cases {
+		for as, read := range wiretest.Readings {
+			t.Run(name+as, func(t *testing.T) {
+				m := choosing(t, tc.by)
+				configs := readList(t, read, fromYAML[[]*structpb.Struct](t, tc.found))
+				for range len(configs) { // in whatever order they come
+					configs = append(configs[1:], configs[0])
+					before := namesOf(configs)
+					got, fault := m.chooseMany(&Selector{}, configs)
+					if fault != nil {
+						if diff := cmp.Diff(tc.fault, fault.Error()); diff != "" {
+							t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+						}
+						continue
+					}
+					if diff := cmp.Diff(tc.want, strings.Join(namesOf(got), " ")); diff != "" || tc.fault != "" {
+						t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+					}
+					if diff := cmp.Diff(before, namesOf(configs)); diff != "" {
+						t.Errorf("%s: what was found was sorted in place: -before, +after:\n%s", tc.reason, diff)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Sorting keeps the order of names between equals, however many there are.
+func TestSortMany(t *testing.T) {
+	var configs []wire.Struct
+	var want []string
+	for i := range 99 {
+		want = append(want, fmt.Sprintf("c%02d", i%33*3+i/33))
+		configs = append(configs, wire.Of(fields(t, fmt.Sprintf("{metadata: {name: c%02d}, data: {rank: %d}}", i, i%3))))
+	}
+	got, fault := choosing(t, "data.rank").chooseMany(&Selector{}, configs)
+	if diff := cmp.Diff(want, namesOf(got)); diff != "" || fault != nil {
+		t.Errorf("%v, -want, +got:\n%s", fault, diff)
+	}
+}
+
+func TestLongMessages(t *testing.T) {
+	in := fromYAML[*v1beta1.Environment](t, `{environmentConfigs: [{type: Selector, selector: {}}]}`)
+	value := "v"
+	for i := range 12 {
+		m := v1beta1.EnvironmentLabelMatcher{Type: v1beta1.EnvironmentLabelValue, Key: fmt.Sprintf("l%02d", i), Value: &value}
+		in.EnvironmentConfigs[0].Selector.MatchLabels = append(in.EnvironmentConfigs[0].Selector.MatchLabels, m)
+	}
+	var configs []wire.Struct
+	for i := range 11 {
+		configs = append(configs, wire.Of(fields(t, fmt.Sprintf("{metadata: {name: c%02d}}", 10-i))))
+	}
+	l := compiled(t, in)
+	asked, _ := l.Selectors(wire.Struct{}, wire.Struct{})
+	_, faults := l.Merge(budget.New(context.Background()), nil, asked, [][]wire.Struct{configs})
+	want := []string{"environment.environmentConfigs[0].selector: mode Single needs one EnvironmentConfig with the labels " +
+		"l00=v, l01=v, l02=v, l03=v, l04=v, l05=v, l06=v, l07=v, l08=v, l09=v and 2 more, and 11 have them " +
+		"(c00, c01, c02, c03, c04, c05, c06, c07, c08, c09 and 1 more): match a label that only one of them has, or set mode to Multiple"}
+	if diff := cmp.Diff(want, texts(faults)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,127 @@
+package environment
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire/wiretest"
+)
+
+const labelHelp = "use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit"
+
+func TestCompileDiagnostics(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		in     string
+		want   []string // after "environment."
+	}{
+		"Empty": {
+			reason: "an environment may say nothing",
+			in:     `{}`,
+		},
+		"NullDefaultData": {
+			reason: "null is as if it were not there",
+			in:     `{defaultData: null, policy: null, environmentConfigs: null}`,
+		},
+		"DefaultDataText": {
+			reason: "only an object can be merged, and its text is nobody's business",
+			in:     `{defaultData: "hush"}`,
+			want:   []string{"defaultData: must be a JSON object"},
+		},
+		"DefaultDataList": {
+			reason: "only an object can be merged",
+			in:     `{defaultData: [{}]}`,
+			want:   []string{"defaultData: must be a JSON object"},
+		},
+		"Incomplete": {
+			reason: "the definition refuses what is missing, and other words",
+			in: `{environmentConfigs: [{}, {selector: {}}, {type: Selector}, {type: other, ref: {}}, {ref: {}},
+				{type: Selector, selector: {mode: other, matchLabels: [{}, {type: Value}, {type: other}]}}]}`,
+		},
+		"Names": {
+			reason: "Crossplane would fail on a name that no object can have",
+			in:     `{environmentConfigs: [{ref: {name: a/b%c}}, {ref: {name: ..}}, {ref: {name: A_b}}]}`,
+			want: []string{
+				"environmentConfigs[0].ref.name: is not a valid name of an object: it may not contain '/'",
+				"environmentConfigs[0].ref.name: is not a valid name of an object: it may not contain '%'",
+				"environmentConfigs[1].ref.name: is not a valid name of an object: it may not be '..'",
+			},
+		},
+		"Labels": {
+			reason: "a label has a certain form",
+			in: `{environmentConfigs: [{type: Selector, selector: {matchLabels: [
+				{key: two words, valueFromFieldPath: a},
+				{key: A.b/c/d, type: Value, value: two words},
+				{key: example.org/a_b, type: Value, value: ""},
+			]}}]}`,
+			want: []string{
+				"environmentConfigs[0].selector.matchLabels[0].key: is not a valid label key: " + labelHelp + "; a DNS name and a slash may precede it",
+				"environmentConfigs[0].selector.matchLabels[1].key: is not a valid label key: " + labelHelp + "; a DNS name and a slash may precede it",
+				"environmentConfigs[0].selector.matchLabels[1].value: is not a valid label value: " + labelHelp,
+			},
+		},
+		"Paths": {
+			reason: "each path must be one",
+			in: `{environmentConfigs: [
+				{type: Selector, selector: {mode: Multiple, sortByFieldPath: "data[*].x", matchLabels: [{key: a, valueFromFieldPath: a..b}]}, toFieldPath: "[1]"},
+				{ref: {name: a}, toFieldPath: "a[1024].b[3]"},
+				{ref: {name: a}, toFieldPath: "a[3].b[1025]"},
+				{ref: {name: a}, toFieldPath: "a[2000].b[3]"},
+			]}`,
+			want: []string{
+				"environmentConfigs[0].selector.sortByFieldPath: must not have a wildcard: name the field",
+				"environmentConfigs[0].selector.matchLabels[0].valueFromFieldPath: cannot be parsed as a field path: unexpected '.' at position 2",
+				"environmentConfigs[0].toFieldPath: must begin with the name of a field",
+				"environmentConfigs[2].toFieldPath: has the index 1025, over the limit of 1024",
+				"environmentConfigs[3].toFieldPath: has the index 2000, over the limit of 1024",
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l, list := Compile(section, fromYAML[*v1beta1.Environment](t, tc.in))
+			var want []string
+			for _, w := range tc.want {
+				want = append(want, "environment."+w)
+			}
+			if diff := cmp.Diff(want, texts(list)); diff != "" || (l == nil) != (len(want) > 0) {
+				t.Errorf("%s: lookup %v, -want, +got:\n%s", tc.reason, l, diff)
+			}
+		})
+	}
+}
+
+func TestCompileNothing(t *testing.T) {
+	for name, in := range map[string]*v1beta1.Environment{
+		"Nil": nil, "Null": {DefaultData: &runtime.RawExtension{Raw: []byte(" null\n")}}, "NoBytes": {DefaultData: &runtime.RawExtension{}},
+	} {
+		l := compiled(t, in)
+		got, list := l.Merge(budget.New(context.Background()), nil, nil, nil)
+		if len(list) > 0 || len(got.GetFields()) != 2 {
+			t.Errorf("%s: %v, %v", name, got, list)
+		}
+	}
+}
+
+// A lookup does not change if the input that it was compiled from changes later.
+func TestLookupIsImmutable(t *testing.T) {
+	in := fromYAML[*v1beta1.Environment](t, `{
+		defaultData: {a: 1},
+		environmentConfigs: [{type: Selector, selector: {mode: Multiple, minMatch: 0, maxMatch: 1, matchLabels: [{type: Value, key: a, value: b}]}}],
+	}`)
+	l := compiled(t, in)
+	s := in.EnvironmentConfigs[0].Selector
+	*s.MinMatch, *s.MaxMatch, *s.MatchLabels[0].Value, in.DefaultData.Raw[2] = 5, 0, "c", 'x'
+	asked, _ := l.Selectors(wire.Struct{}, wire.Struct{})
+	got, list := l.Merge(budget.New(context.Background()), nil, asked, readAll(t, wiretest.Decoded, found(t, `[[{metadata: {name: one}, data: {b: 2}}]]`)))
+	want := fields(t, `{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, a: 1, b: 2}`)
+	if diff := cmp.Diff(want.AsMap(), got.AsMap()); diff != "" || len(list) > 0 || asked[0].Labels["a"] != "b" {
+		t.Errorf("asked for %v, %v, -want, +got:\n%s", asked[0], list, diff)
+	}
+}

@@ -1,0 +1,156 @@
+package expression
+
+import (
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+)
+
+// A nodeCost is an upper bound of what the checker computes for a node: the number of paths that its
+// value may have, and the size of its type.
+type nodeCost struct{ paths, parts int }
+
+func (b nodeCost) or(other nodeCost) nodeCost {
+	return nodeCost{b.paths + other.paths, max(b.parts, other.parts)}
+}
+
+// A local is a variable that the expression itself declares.
+type local struct {
+	name   string
+	cost   nodeCost
+	parent *local
+}
+
+func (l *local) of(name string) nodeCost {
+	for ; l != nil; l = l.parent {
+		if l.name == name {
+			return l.cost
+		}
+	}
+	return nodeCost{1, 1}
+}
+
+// A weigher adds up the costs of all nodes. It is fast even if the checker is slow: the type of
+// {{x: x}: {x: x}} contains the type of x four times, and true ? x : x has all paths of x twice.
+type weigher struct{ total int }
+
+// checkingCost returns the cost of an expression, over all its nodes. Above the limit it is not exact.
+func checkingCost(e ast.Expr) int {
+	w := &weigher{}
+	w.weigh(e, nil)
+	return w.total
+}
+
+func (w *weigher) weigh(e ast.Expr, scope *local) nodeCost {
+	if w.total > limits.ExpressionCheckingCost {
+		return nodeCost{1, 1}
+	}
+	b := w.node(e, scope)
+	w.total += b.paths + b.parts
+	return b
+}
+
+func (w *weigher) node(e ast.Expr, scope *local) nodeCost {
+	switch e.Kind() { //nolint:exhaustive // a literal has one type
+	case ast.IdentKind:
+		return scope.of(strings.TrimPrefix(e.AsIdent(), "."))
+	case ast.CallKind:
+		return w.call(e.AsCall(), scope)
+	case ast.SelectKind:
+		return w.weigh(e.AsSelect().Operand(), scope)
+	case ast.ListKind:
+		return nodeCost{1, 1 + w.largest(scope, e.AsList().Elements()...)}
+	case ast.MapKind:
+		keys, values := 0, 0
+		for _, x := range e.AsMap().Entries() {
+			keys = max(keys, w.largest(scope, x.AsMapEntry().Key()))
+			values = max(values, w.largest(scope, x.AsMapEntry().Value()))
+		}
+		return nodeCost{1, 1 + keys + values}
+	case ast.StructKind:
+		for _, x := range e.AsStruct().Fields() {
+			w.weigh(x.AsStructField().Value(), scope)
+		}
+	case ast.ComprehensionKind:
+		return w.comprehension(e.AsComprehension(), scope)
+	}
+	return nodeCost{1, 1}
+}
+
+func (w *weigher) largest(scope *local, children ...ast.Expr) int {
+	parts := 0
+	for _, c := range children {
+		parts = max(parts, w.weigh(c, scope).parts)
+	}
+	return parts
+}
+
+// call returns the cost of a call: its type is the type of an operand or is made of it, and its value
+// may be any of its operands.
+func (w *weigher) call(c ast.CallExpr, scope *local) nodeCost {
+	var out nodeCost
+	for _, o := range operandsOf(c) {
+		out = out.or(w.weigh(o, scope))
+	}
+	return nodeCost{max(out.paths, 1), 1 + out.parts}
+}
+
+func (w *weigher) comprehension(c ast.ComprehensionExpr, scope *local) nodeCost {
+	ranged, init := w.weigh(c.IterRange(), scope), w.weigh(c.AccuInit(), scope)
+	if isBind(c) {
+		return w.weigh(c.Result(), &local{c.AccuVar(), init, scope})
+	}
+	inner := &local{c.AccuVar(), nodeCost{1, init.parts}, scope}
+	inner = &local{c.IterVar(), ranged, inner}
+	if c.HasIterVar2() {
+		inner = &local{c.IterVar2(), ranged, inner}
+	}
+	w.weigh(c.LoopCondition(), inner)
+	step := w.weigh(c.LoopStep(), inner)
+	return w.weigh(c.Result(), &local{c.AccuVar(), nodeCost{1, max(init.parts, step.parts)}, scope})
+}
+
+// A treeSize counts the parts of an expression that make the checker slow.
+type treeSize struct{ nodes, comprehensions, empty, loops, binds int }
+
+// sizeOf returns the size of a parsed tree: the comprehensions without cel.bind and similar macros,
+// the empty lists and maps without those that a macro creates, and how deeply comprehensions and
+// binds nest. The range of a comprehension counts as part of it, so that a chain also counts.
+func sizeOf(a *ast.AST) treeSize {
+	n := treeSize{nodes: ast.NodeCount(a)}
+	for _, e := range ast.MatchDescendants(ast.NavigateAST(a), ast.AllMatcher()) {
+		if isEmpty(e) {
+			n.empty++
+		}
+		if e.Kind() != ast.ComprehensionKind {
+			continue
+		}
+		c := e.AsComprehension()
+		if isEmpty(c.AccuInit()) {
+			n.empty--
+		}
+		if isBind(c) {
+			n.empty--
+		} else {
+			n.comprehensions++
+		}
+		loops, binds := 0, 0
+		for at, ok := e, true; ok; at, ok = at.Parent() {
+			switch {
+			case at.Kind() != ast.ComprehensionKind:
+			case isBind(at.AsComprehension()):
+				binds++
+			default:
+				loops++
+			}
+		}
+		n.loops, n.binds = max(n.loops, loops), max(n.binds, binds)
+	}
+	return n
+}
+
+func isEmpty(e ast.Expr) bool {
+	return e.Kind() == ast.ListKind && e.AsList().Size() == 0 || e.Kind() == ast.MapKind && e.AsMap().Size() == 0
+}

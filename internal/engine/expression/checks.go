@@ -1,0 +1,362 @@
+package expression
+
+import (
+	"maps"
+	"regexp/syntax"
+
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/kubernetes"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+)
+
+// A check examines the arguments of a call before the call runs. It returns how many nodes and bytes
+// the call will visit, or why it may not run. A check takes no longer than the call itself at its
+// limit.
+type check func(args []ref.Val) (visits int64, refused string)
+
+// Why calls are refused.
+const (
+	refusedVisits   = "its operands are too large"
+	refusedBytes    = "its result would be too large"
+	refusedElements = "its result would have too many elements"
+	refusedPattern  = "its pattern is too long or too complex"
+)
+
+// checks of the functions whose work or result can be larger than the meter assumes for a call: one
+// unit, and one unit for each 64 bytes of text that it returns.
+var checks = joined(pemChecks, formatChecks(), kubernetesChecks, map[string]check{ //nolint:gochecknoglobals // a table
+	operators.Equals:    checkEqual,
+	operators.NotEquals: checkEqual,
+	operators.In:        visits(inVisits),
+	operators.Add:       checkAdd,
+	orderedCall:         checkOrdered,
+	formatCall:          produces(func(a []ref.Val) int64 { return textLen(a[0]) + weigh(a[1], limits.CallBytes) }),
+	"join":              produces(joinBytes),
+	"replace":           produces(replaceBytes),
+	"json.encode":       weighed,
+	"yaml.encode":       visits(func(a []ref.Val) int64 { return 16 * weigh(a[0], limits.CallVisits/16) }),
+	"json.decode":       visits(func(a []ref.Val) int64 { return 4 * textLen(a[0]) }),
+	"yaml.decode":       checkYAML,
+	"split":             visits(func(a []ref.Val) int64 { return textLen(a[0]) * 16 }),
+	"indexOf":           visits(searchVisits),
+	"lastIndexOf":       visits(searchVisits),
+	"flatten":           weighed,
+	"optional.unwrap":   weighed, // its error contains a value that is not an optional
+	"unwrapOpt":         weighed,
+	// The key of an entry of transformMap, or the entries of transformMapEntry: if the map already
+	// has the key, the error contains it.
+	"cel.@mapInsert":   visits(func(a []ref.Val) int64 { return 8 + weigh(a[1], limits.CallVisits) }),
+	"merge":            checkMerge,
+	"sort":             visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) + size(a[0])*16 }),
+	sortByCall:         visits(func(a []ref.Val) int64 { return weigh(a[1], limits.CallVisits) + size(a[0])*16 }),
+	"slice":            visits(func(a []ref.Val) int64 { return size(a[0]) }),
+	"lists.range":      visits(rangeVisits),
+	"distinct":         visits(func(a []ref.Val) int64 { return pairs(a[0], a[0]) }),
+	"sets.contains":    visits(func(a []ref.Val) int64 { return pairs(a[0], a[1]) }),
+	"sets.equivalent":  visits(func(a []ref.Val) int64 { return 2 * pairs(a[0], a[1]) }),
+	"sets.intersects":  visits(func(a []ref.Val) int64 { return pairs(a[0], a[1]) }),
+	"matches":          checkRegex,
+	"regex.extract":    checkRegex,
+	"regex.extractAll": checkRegex,
+	"regex.replace":    checkRegexReplace,
+	"charAt":           linear(4), // these functions convert the whole text to runes
+	"substring":        linear(4),
+	"reverse":          linear(4),
+	"strings.quote":    linear(4),
+	"size":             linear(1),
+	"contains":         linear(1),
+	"trim":             linear(1),
+	"lowerAscii":       linear(1),
+	"upperAscii":       linear(1),
+	"base64.encode":    linear(1),
+	"base64.decode":    linear(1),
+	"bytes":            linear(1),
+	"string":           linear(1),
+	"sha256":           linear(1),
+	"hash.md5":         linear(1),
+	"hash.fnv64a":      linear(1),
+	"hash.sha1":        linear(1),
+	"hash.sha256":      linear(1),
+	"hash.sha512":      linear(1),
+	"hmac.sha256":      visits(func(a []ref.Val) int64 { return hmacVisits + textLen(a[0]) + textLen(a[1]) }),
+	"hex.encode":       produces(func(a []ref.Val) int64 { return 2 * textLen(a[0]) }),
+	"hex.decode":       linear(1),
+	"base64url.encode": produces(func(a []ref.Val) int64 { return textLen(a[0]) + textLen(a[0])/3 }),
+	"base64url.decode": linear(1),
+	"url.queryEscape":  linear(2),
+	"url.pathEscape":   linear(2),
+	"dockerconfigjson": visits(func(a []ref.Val) int64 { return 4 * (textLen(a[0]) + textLen(a[1]) + textLen(a[2])) }),
+})
+
+// joined returns the entries of several tables.
+func joined[V any](tables ...map[string]V) map[string]V {
+	out := map[string]V{}
+	for _, t := range tables {
+		maps.Copy(out, t)
+	}
+	return out
+}
+
+// hmacVisits is the work of a keyed hash of an empty message: it hashes four blocks.
+const hmacVisits = 4 * 64
+
+// linear is the check of a function that reads its first operand the given number of times, and does
+// not return more than it reads.
+func linear(times int64) check {
+	return visits(func(a []ref.Val) int64 { return times * (textLen(a[0]) + size(a[0])) })
+}
+
+var weighed = visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) })
+
+func visits(count func([]ref.Val) int64) check {
+	return atMost(limits.CallVisits, refusedVisits, count)
+}
+
+func produces(count func([]ref.Val) int64) check {
+	return atMost(limits.CallBytes, refusedBytes, count)
+}
+
+func atMost(limit int64, refused string, count func([]ref.Val) int64) check {
+	return func(args []ref.Val) (int64, string) {
+		n := count(args)
+		if n < 0 || n > limit {
+			return limit, refused
+		}
+		return n, ""
+	}
+}
+
+func checkEqual(a []ref.Val) (int64, string) {
+	if isScalar(a[0]) || isScalar(a[1]) {
+		return 1, ""
+	}
+	return visits(func(a []ref.Val) int64 {
+		return weigh(a[0], limits.CallVisits) + weigh(a[1], limits.CallVisits)
+	})(a)
+}
+
+func inVisits(a []ref.Val) int64 {
+	if _, ok := a[1].(traits.Mapper); ok {
+		return min(1+textLen(a[0]), limits.CallVisits)
+	}
+	if isScalar(a[0]) {
+		return size(a[1])
+	}
+	return weigh(a[1], limits.CallVisits) + (size(a[1])+1)*min(weigh(a[0], limits.CallVisits), 64)
+}
+
+func checkAdd(a []ref.Val) (int64, string) {
+	if n := textLen(a[0]) + textLen(a[1]); n > limits.CallBytes {
+		return n, refusedBytes
+	} else if n > 0 {
+		return n, ""
+	}
+	switch a[0].(type) {
+	case traits.MutableLister:
+		return size(a[1]), "" // the accumulator of a comprehension
+	case traits.Lister:
+		return checkElements(size(a[0]) + size(a[1]))
+	}
+	return 1, ""
+}
+
+// checkOrdered refuses an iteration that is too long.
+func checkOrdered(a []ref.Val) (int64, string) { return checkElements(size(a[0])) }
+
+func checkElements(n int64) (int64, string) {
+	if n > limits.CallElements {
+		return n, refusedElements
+	}
+	return n, ""
+}
+
+// checkMerge refuses a map with too many entries. A call hashes and sorts the keys, but it does not visit the values.
+func checkMerge(a []ref.Val) (int64, string) {
+	if n, refused := checkElements(size(a[0]) + size(a[1])); refused != "" {
+		return n, refused
+	}
+	return visits(func(a []ref.Val) int64 { return weighKeys(a[0]) + weighKeys(a[1]) })(a)
+}
+
+// weighKeys counts the bytes of the keys of a map, and the steps of sorting them.
+func weighKeys(v ref.Val) (n int64) {
+	m, ok := v.(traits.Mapper)
+	if !ok {
+		return 1
+	}
+	for it := m.Iterator(); it.HasNext() == types.True && n <= limits.CallVisits; {
+		n += 24 + textLen(it.Next())
+	}
+	return n
+}
+
+func checkYAML(a []ref.Val) (int64, string) {
+	if textLen(a[0]) > limits.YAMLBytes {
+		return 16 * textLen(a[0]), refusedVisits
+	}
+	return 16 * textLen(a[0]), ""
+}
+
+func rangeVisits(a []ref.Val) int64 {
+	n, _ := a[0].(types.Int)
+	return min(int64(n), limits.RangeElements)
+}
+
+func joinBytes(a []ref.Val) int64 {
+	n := weigh(a[0], limits.CallBytes)
+	if len(a) > 1 {
+		n += size(a[0]) * textLen(a[1])
+	}
+	return n
+}
+
+func replaceBytes(a []ref.Val) int64 {
+	text, old, repl := textLen(a[0]), max(textLen(a[1]), 1), textLen(a[2])
+	return text + (text/old+1)*repl
+}
+
+func searchVisits(a []ref.Val) int64 { return textLen(a[0]) * max(1, textLen(a[1])) }
+
+// pairs returns the cost of comparing each element of one list with each element of another one. A
+// comparison ends at the end of the smaller value. Comparing text is one step.
+func pairs(a, b ref.Val) int64 {
+	n, m := size(a), size(b)
+	if n*m > limits.CallVisits {
+		return n * m
+	}
+	return n*m + min(n*weighNodes(b, limits.CallVisits), m*weighNodes(a, limits.CallVisits))
+}
+
+func checkRegex(a []ref.Val) (int64, string) {
+	pattern, ok := a[1].(types.String)
+	if !ok {
+		return 1, ""
+	}
+	n, err := regexInstructions(string(pattern))
+	if err != nil {
+		return 1, "" // the call itself refuses it
+	}
+	if n > limits.RegexInstructions || len(pattern) > limits.RegexCharacters {
+		return n, refusedPattern
+	}
+	work := n * max(1, textLen(a[0]))
+	if work > limits.RegexVisits {
+		return work, refusedVisits
+	}
+	return work / 8, ""
+}
+
+func checkRegexReplace(a []ref.Val) (int64, string) {
+	n, refused := checkRegex(a)
+	if refused != "" {
+		return n, refused
+	}
+	m, refused := produces(func(a []ref.Val) int64 { return (textLen(a[0]) + 1) * (textLen(a[2]) + 1) })(a)
+	return n + m, refused
+}
+
+// regexInstructions counts the instructions of a pattern's program without compiling it: a
+// repetition multiplies the instructions that it repeats.
+func regexInstructions(pattern string) (int64, error) {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0, err
+	}
+	return countInstructions(re), nil
+}
+
+func countInstructions(re *syntax.Regexp) int64 {
+	const tooMany = 1 << 30
+	n := int64(1)
+	switch re.Op { //nolint:exhaustive // all others are one instruction and the instructions below them
+	case syntax.OpLiteral:
+		n = int64(len(re.Rune))
+	case syntax.OpCharClass:
+		n = int64(1 + len(re.Rune)/2)
+	}
+	for _, sub := range re.Sub {
+		n += countInstructions(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		times := int64(re.Max)
+		if times < 0 {
+			times = int64(re.Min) + 1
+		}
+		n *= max(times, 1)
+	}
+	return min(n, tooMany)
+}
+
+func isScalar(v ref.Val) bool {
+	switch v.(type) {
+	case types.Int, types.Double, types.Bool, types.Uint, types.Null:
+		return true
+	}
+	return false
+}
+
+// textLen returns the bytes of a string, of bytes, or of the text that an opaque value was made of.
+func textLen(v ref.Val) int64 {
+	switch t := v.(type) {
+	case types.String:
+		return int64(len(t))
+	case types.Bytes:
+		return int64(len(t))
+	case kubernetes.Opaque:
+		return t.Len()
+	}
+	return 0
+}
+
+func size(v ref.Val) int64 {
+	switch v.(type) {
+	case traits.Mapper, traits.Lister:
+		if n, ok := v.(traits.Sizer).Size().(types.Int); ok {
+			return int64(n)
+		}
+	}
+	return 1
+}
+
+// weigh counts the nodes and bytes below v as a tree: a shared value counts each time. It stops as
+// soon as the number exceeds most, and returns a number over most.
+func weigh(v ref.Val, most int64) int64 { return weighBy(v, most, 1) }
+
+// weighNodes is like weigh, but 64 bytes count as one node.
+func weighNodes(v ref.Val, most int64) int64 { return weighBy(v, most, 64) }
+
+func weighBy(v ref.Val, most, bytes int64) int64 {
+	n := 1 + textLen(v)/bytes
+	switch t := v.(type) {
+	case *types.Optional:
+		if t.HasValue() {
+			n += weighBy(t.GetValue(), most-n, bytes)
+		}
+	case KeyOrdered:
+		Each(t, func(k, e ref.Val) bool {
+			n += weighBy(k, most-n, bytes)
+			n += weighBy(e, most-n, bytes)
+			return n <= most
+		})
+	case traits.Mapper:
+		for it := t.Iterator(); it.HasNext() == types.True && n <= most; {
+			k := it.Next()
+			n += weighBy(k, most-n, bytes)
+			if e, ok := t.Find(k); ok {
+				n += weighBy(e, most-n, bytes)
+			}
+		}
+	case traits.Lister:
+		if s := size(t); s > most {
+			return s
+		}
+		for it := t.Iterator(); it.HasNext() == types.True && n <= most; {
+			n += weighBy(it.Next(), most-n, bytes)
+		}
+	}
+	return n
+}

@@ -1,0 +1,255 @@
+package expression
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/containers"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/cel-go/interpreter"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+)
+
+// missingError is the unexported type of cel-go's error for a missing key or index. It is compared
+// by type, because its text contains the key.
+var missingError = func() reflect.Type { //nolint:gochecknoglobals // a constant that must be computed
+	attributes := interpreter.NewAttributeFactory(containers.DefaultContainer, types.DefaultTypeAdapter, nil)
+	key, err := attributes.NewQualifier(nil, 0, "missing", false)
+	if err == nil {
+		_, err = key.Qualify(interpreter.EmptyActivation(), map[string]string{})
+	}
+	return causeType(err)
+}()
+
+// causeType is the type of the innermost error.
+func causeType(err error) reflect.Type {
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		err = inner
+	}
+	return reflect.TypeOf(err)
+}
+
+// classify distinguishes missing inputs from failures. It uses only types and positions of cel-go's
+// error, because the text of the error may quote a value.
+func (x *Expression) classify(vars cel.Activation, p *program, err error) error {
+	var (
+		waiting     *Waiting
+		failed      *Failed
+		cancelled   interpreter.EvalCancelledError
+		interrupted interpreter.InterruptError
+		celErr      *types.Err
+	)
+	switch {
+	case errors.As(err, &waiting):
+		return waiting
+	case errors.As(err, &failed):
+		if failed.Path == "" {
+			return x.failedAt(nodeOf(err), failed.Reason)
+		}
+		return failed
+	case errors.As(err, &cancelled) && cancelled.Cause == interpreter.CostLimitExceeded:
+		if p.stoppedAt == 0 {
+			return x.failedAt(0, "was stopped: "+cancelled.Message)
+		}
+		return x.failedAt(p.stoppedAt, x.callText(p.stoppedAt)+" was stopped: "+cancelled.Message)
+	case errors.As(err, &interrupted):
+		return x.stopped()
+	case errors.As(err, &celErr):
+		return x.classifyNode(vars, p, celErr)
+	}
+	return x.failedAt(0, "failed inside the CEL interpreter")
+}
+
+func nodeOf(err error) int64 {
+	var celErr *types.Err
+	if errors.As(err, &celErr) {
+		return celErr.NodeID()
+	}
+	return 0
+}
+
+// sharedNode marks the error values that cel-go shares between evaluations. Without the mark, cel-go
+// would write the node of the first evaluation into them, which is a data race.
+const sharedNode = -1
+
+func init() { //nolint:gochecknoinits // before the first evaluation
+	types.LabelErrNode(sharedNode, types.NoSuchOverloadErr())
+	types.LabelErrNode(sharedNode, types.Int(math.MaxInt64).ConvertToType(types.TimestampType))
+}
+
+func (x *Expression) classifyNode(vars cel.Activation, p *program, err *types.Err) error {
+	id, missing := err.NodeID(), causeType(err) == missingError
+	if err := x.classifyReferences(vars, id, missing); err != nil {
+		return err
+	}
+	node := x.node(id)
+	if missing || isOptionalValue(node) {
+		if inputs := x.absent(vars); len(inputs) > 0 {
+			return NewWaiting(inputs...)
+		}
+		return NewWaiting(x.below(vars, node))
+	}
+	if nulls := x.nulls(vars, node); len(nulls) > 0 {
+		return waitingForNull(nulls...)
+	}
+	if p.nullAt == id {
+		return NewWaiting(x.below(vars, node))
+	}
+	return x.classifyCall(vars, node, id, err)
+}
+
+// classifyReferences walks the paths that the value of a node may have. If a path is absent, the
+// expression waits for it. Otherwise, a path below a scalar is a failure. It returns nil if all paths
+// exist.
+func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing bool) error {
+	var failed error
+	var needed, optional []string // of the absent paths
+	all := make([]string, 0, len(x.byNode[id]))
+	for _, i := range x.byNode[id] {
+		r := x.references[i].in(vars)
+		all = append(all, x.name(r))
+		switch n, _, end := walk(vars, r); {
+		case end == endScalar:
+			failed = x.failedAt(id, x.belowScalar(vars, r, n))
+		case end != endAbsent:
+		case x.mayLack[x.name(x.references[i].upTo(n+1))]:
+			optional = append(optional, x.name(r.upTo(n+1)))
+		default:
+			needed = append(needed, x.name(r.upTo(n+1)))
+		}
+	}
+	switch {
+	case len(needed) > 0: // the optional ones are in branches that are not evaluated
+		return NewWaiting(append(x.absent(vars), needed...)...)
+	case len(optional) > 0:
+		return NewWaiting(append(x.absent(vars), optional...)...)
+	case failed != nil:
+		return failed
+	case missing && len(all) > 0:
+		return NewWaiting(append(x.absent(vars), all...)...)
+	}
+	return nil
+}
+
+// belowScalar says why the step after the first n steps of a path cannot be selected.
+func (x *Expression) belowScalar(vars cel.Activation, r Reference, n int) string {
+	above := x.name(r.upTo(n))
+	reason := fmt.Sprintf("cannot select %s: %s is ", x.name(r.upTo(n+1)), above)
+	if _, v, _ := walk(vars, r.upTo(n)); isList(v) {
+		return reason + fmt.Sprintf("a list: write %s[0], or %s.filter(x, x.name == 'a')[0]", above, above)
+	}
+	return reason + "not an object"
+}
+
+// nulls returns the paths that a node reads and that are null. They are missing inputs that may have
+// caused the failure.
+func (x *Expression) nulls(vars cel.Activation, node ast.Expr) []string {
+	ids := nodesOf(node)
+	var out []string
+	budget := limits.RangeElements // for all references together
+	for _, r := range x.references {
+		r = r.in(vars)
+		root, ok := vars.ResolveName(r.Variable)
+		if ok && ids[r.node] && !r.tested && someNull(types.DefaultTypeAdapter.NativeToValue(root), r.Path, &budget) {
+			out = append(out, x.name(r))
+		}
+	}
+	return out
+}
+
+func nodesOf(e ast.Expr) map[int64]bool {
+	ids := map[int64]bool{}
+	if e != nil {
+		ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) { ids[e.ID()] = true }))
+	}
+	return ids
+}
+
+func isOptionalValue(e ast.Expr) bool {
+	return e != nil && e.Kind() == ast.CallKind && e.AsCall().IsMemberFunction() && e.AsCall().FunctionName() == "value"
+}
+
+// stopped returns the failure of an evaluation that exceeds the budget.
+func (x *Expression) stopped() *Failed { return x.failedAt(0, "was stopped: "+overBudget) }
+
+// failedAt returns a failure at a node. Node 0 is the whole expression.
+func (x *Expression) failedAt(id int64, reason string) *Failed {
+	line, column := x.position(id)
+	return &Failed{Path: x.source.wrongAt(line, column, "").Place(), Reason: reason}
+}
+
+// position returns the position of a node, or 0 if it has none.
+func (x *Expression) position(id int64) (line, column int) {
+	if _, ok := x.ast.SourceInfo().GetOffsetRange(id); !ok || id == 0 {
+		return 0, 0
+	}
+	l := x.ast.SourceInfo().GetStartLocation(id)
+	return l.Line(), l.Column() + 1
+}
+
+func (x *Expression) node(id int64) (found ast.Expr) {
+	if id == 0 {
+		return nil
+	}
+	ast.PostOrderVisit(x.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.ID() == id {
+			found = e
+		}
+	}))
+	return found
+}
+
+// below names the value that is read below a node.
+func (x *Expression) below(vars cel.Activation, node ast.Expr) string {
+	ids := nodesOf(node)
+	for _, r := range x.references {
+		if ids[r.node] && !slices.ContainsFunc(r.Path, Step.Any) {
+			return "an element of " + x.name(r)
+		}
+	}
+	for _, r := range x.references {
+		r = r.in(vars)
+		if n, _, end := walk(vars, r); (ids[r.node] || !r.branch) && end == endAbsent && n < r.must {
+			return x.name(r.upTo(n + 1))
+		}
+	}
+	return "a computed value of " + x.source.Path
+}
+
+func isList(v ref.Val) bool {
+	_, ok := v.(traits.Lister)
+	return ok
+}
+
+// absent returns the paths of [Expression.Absent] as text.
+func (x *Expression) absent(vars cel.Activation) []string {
+	absent := x.Absent(vars)
+	names := make([]string, 0, len(absent))
+	for _, r := range absent {
+		names = append(names, x.name(r))
+	}
+	return names
+}
+
+// Absent returns the required paths that are missing, each up to the missing step.
+func (x *Expression) Absent(vars cel.Activation) []Reference {
+	var out []Reference
+	for _, r := range x.references {
+		if r.Need != Required {
+			continue
+		}
+		r = r.in(vars)
+		if n, _, end := walk(vars, r); end == endAbsent {
+			out = append(out, r.upTo(n+1))
+		}
+	}
+	return out
+}

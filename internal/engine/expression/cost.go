@@ -1,0 +1,121 @@
+package expression
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/google/cel-go/checker"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+)
+
+// A Cost is an estimate of the fuel of one evaluation. CEL's own cost model estimates it only from the
+// source, because the size of the data is not known before it is observed.
+type Cost struct {
+	// Max is the estimate for data of the usual size: texts of up to 32 characters, lists
+	// and maps of up to 16 entries. Most evaluations take much less.
+	Max int64 `json:"max"`
+
+	// Limit of an evaluation.
+	Limit int64 `json:"limit"`
+}
+
+// The assumed size of data.
+const (
+	assumedText    = 32   // characters
+	assumedEntries = 8    // of a list or a map
+	assumedUnknown = 16   // of a value that may be either
+	assumedObject  = 1024 // nodes and bytes of an observed resource
+)
+
+// mostCost is the largest estimate. Larger values have no further meaning.
+const mostCost = 1000 * limits.Fuel
+
+// Cost estimates the cost of one evaluation.
+func (x *Expression) Cost() Cost {
+	out := Cost{Max: mostCost, Limit: limits.Fuel}
+	if c, err := x.env.env.EstimateCost(x.checked, coster{}); err == nil {
+		out.Max = int64(min(c.Max, mostCost))
+	}
+	return out
+}
+
+// A coster provides the facts that CEL's cost model does not know.
+type coster struct{}
+
+// EstimateSize estimates the size of a value that is not in the source.
+func (coster) EstimateSize(n checker.AstNode) *checker.SizeEstimate {
+	if n.Expr().Kind() == ast.IdentKind && len(n.Path()) == 0 {
+		return nil // a variable of the expression: CEL's model knows its value
+	}
+	switch n.Type().Kind() { //nolint:exhaustive // all others may be anything
+	case types.StringKind, types.BytesKind:
+		return &checker.SizeEstimate{Max: assumedText}
+	case types.ListKind, types.MapKind:
+		return &checker.SizeEstimate{Max: assumedEntries}
+	}
+	return &checker.SizeEstimate{Max: assumedUnknown}
+}
+
+// weights are how often functions read each character or entry, if more than once.
+var weights = joined(kubernetesWeights, map[string]uint64{ //nolint:gochecknoglobals // a table
+	"json.decode": 4, "yaml.decode": 16, "yaml.encode": 16, "split": 16, "merge": 24, "sort": 16, sortByCall: 16,
+	"charAt": 4, "substring": 4, "reverse": 4, "strings.quote": 4,
+	"pem.split": 2, "pem.join": 2,
+	// A certificate has more characters than other texts, and a signature.
+	"pem.chain": 500, "pem.leaf": 500, "pem.ca": 500,
+})
+
+// EstimateCallCost estimates the cost of functions that read a whole operand, and that CEL's cost model
+// counts as one step.
+func (coster) EstimateCallCost(
+	function, _ string, target *checker.AstNode, args []checker.AstNode,
+) *checker.CallEstimate {
+	if target != nil {
+		args = append([]checker.AstNode{*target}, args...)
+	}
+	if _, checked := checks[function]; !checked && function != optionalCall {
+		return nil
+	}
+	size := sizeOfNode(args[0])
+	visits := size.Max
+	switch function {
+	case orderedCall, optionalCall: // they return their operand
+		return &checker.CallEstimate{CostEstimate: checker.FixedCostEstimate(1), ResultSize: &size}
+	case operators.Add, operators.Equals, operators.NotEquals, operators.In, "size", formatCall: // in CEL's model
+		return nil
+	case "json.encode", "yaml.encode":
+		visits = mul(visits, assumedText)
+		if args[0].Type().Kind() == types.DynKind {
+			visits = assumedObject
+		}
+	}
+	if f, ok := textFormats[function]; ok {
+		visits = mul(mul(visits, assumedText), uint64(f.growth)) //nolint:gosec // it is positive
+	}
+	if function != sortByCall { // its second operand is as long as the first
+		for _, a := range args[1:] {
+			visits = mul(visits, 1+sizeOfNode(a).Max/8)
+		}
+	}
+	visits = mul(visits, max(1, weights[function])) / 8
+	return &checker.CallEstimate{CostEstimate: checker.CostEstimate{Min: 1, Max: 1 + visits}}
+}
+
+func sizeOfNode(n checker.AstNode) checker.SizeEstimate {
+	if s := n.ComputedSize(); s != nil {
+		return *s
+	}
+	return checker.SizeEstimate{Max: assumedUnknown}
+}
+
+// mul returns a product that does not overflow.
+func mul(a, b uint64) uint64 {
+	if overflow, product := bits.Mul64(a, b); overflow == 0 {
+		return product
+	}
+	return math.MaxUint64
+}

@@ -1,0 +1,85 @@
+package expression_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+)
+
+// The law: decoding what was encoded returns the same bytes, and the text is what Go's library writes.
+func FuzzEncodingsRoundTrip(f *testing.F) {
+	for _, b := range []string{"", "a", "ab", "abc", "\x00\xff", "\xfb\xff\xfe", strings.Repeat("x", 1000)} {
+		f.Add([]byte(b))
+	}
+	const bytesOfText = "base64.decode(secret.text)"
+	encode := map[string]func([]byte) string{"hex": hex.EncodeToString, "base64url": base64.URLEncoding.EncodeToString}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		b = b[:min(len(b), 1<<16)]
+		o := secretText(base64.StdEncoding.EncodeToString(b))
+		for name, want := range encode {
+			text, err := evaluate(t, o, name+".encode("+bytesOfText+")", "")
+			if err != nil || text != want(b) {
+				t.Fatalf("%s of %q: want %q, got %q, %v", name, b, want(b), text, err)
+			}
+			again, err := evaluate(t, secretText(text), name+".decode(secret.text)", "")
+			if err != nil || !bytes.Equal([]byte(again), b) {
+				t.Fatalf("%s of %q, decoded: %q, %v", name, b, again, err)
+			}
+			again, err = evaluate(t, secretText(strings.TrimRight(text, "=")), name+".decode(secret.text)", "")
+			if err != nil || !bytes.Equal([]byte(again), b) {
+				t.Fatalf("%s of %q, decoded without padding: %q, %v", name, b, again, err)
+			}
+		}
+	})
+}
+
+// The law: a text that cannot be decoded is a failure, and its message is the same for all texts.
+func FuzzDecodingFailsWithoutData(f *testing.F) {
+	for _, s := range []string{"abc", "zz", "4a", "_-8", "a+b/", "====", "a=b", "canary"} {
+		f.Add(s)
+	}
+	want := map[string]string{
+		"hex.decode": "here:1:11: hex.decode failed on string: the text is not hexadecimal",
+		"base64url.decode": "here:1:17: base64url.decode failed on string: the text is not base64url, " +
+			"which has - and _ instead of + and /",
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for name, message := range want {
+			_, err := evaluate(t, secretText(text), name+"(secret.text)", "")
+			var failed *expression.Failed
+			if err != nil && (!errors.As(err, &failed) || err.Error() != message) && strings.ToValidUTF8(text, "") == text {
+				t.Fatalf("%s of %q: %v", name, text, err)
+			}
+		}
+	})
+}
+
+func secretText(text string) *observation.Observation {
+	return &observation.Observation{Composite: observation.Resource{Details: observation.Details{"text": []byte(text)}}}
+}
+
+// A call that could produce or visit too much is refused before it runs.
+func TestEncodingsAreLimited(t *testing.T) {
+	o := secretText(strings.Repeat("a", 1<<20))
+	for text, want := range map[string]string{
+		"hex.encode(secret.text)":                                   "its result would be too large",
+		"base64url.encode(secret.text)":                             "its result would be too large",
+		"hmac.sha256(secret.text, secret.text)":                     "the limit of work",
+		"lists.range(9).map(i, hash.sha512(secret.text))[8]":        "the limit of work",
+		"lists.range(9).map(i, hex.decode(secret.text)).size() > 0": "the limit of work",
+	} {
+		x := compile(t, text, expression.WantAny, "")
+		_, err := x.Evaluate(context.Background(), o.Scope("", nil), budget.New(context.Background()))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: want %q, got %v", text, want, err)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package expression_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// The vocabulary of expressions is a promise. This test fails if a new version of cel-go adds, changes or removes a
+// function, an overload or a macro, or if a variable is added or removed. The cost of a new function must also be added
+// to the table of checks.
+func TestEnvironmentIsFrozen(t *testing.T) {
+	const golden = "testdata/environment.txt"
+	got := describe(t, env.CEL())
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has, had := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	for _, line := range had {
+		if !slices.Contains(has, line) {
+			t.Errorf("the %s is missing: inputs of users depend on it, so keep this name and this signature", line)
+		}
+	}
+	for _, line := range has {
+		if !slices.Contains(had, line) {
+			t.Errorf("the %s is new: if it is meant, run go test ./internal/engine/expression -run IsFrozen -update", line)
+		}
+	}
+}
+
+// The environment of a composite author lacks some variables. Everything else is the same.
+func TestTenantsEnvironmentIsFrozen(t *testing.T) {
+	lacks := []string{
+		"variable context: map(string, dyn)", "variable sources: map(string, dyn)", "variable variables: map(string, dyn)",
+		"variable generated: map(string, map(string, string))", "variable previous: map(string, map(string, string))",
+		"variable candidate: map(string, map(string, string))", "variable revisions: map(string, dyn)",
+		"variable item: dyn", "variable index: int", "variable key: string",
+	}
+	differ(t, env.CEL(), env.Authors().CEL(), lacks)
+}
+
+// The environment of what makes a generation has a variable more, and nothing else.
+func TestMakingEnvironmentIsFrozen(t *testing.T) {
+	differ(t, env.Generations().CEL(), env.CEL(), []string{"variable generation: map(string, dyn)"})
+}
+
+// differ reports if some is not all without what it lacks.
+func differ(t *testing.T, all, some *cel.Env, lacks []string) {
+	t.Helper()
+	lines := strings.Split(describe(t, all), "\n")
+	want := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(lacks, line) })
+	if diff := cmp.Diff(want, strings.Split(describe(t, some), "\n")); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if n := len(lines) - len(want); n != len(lacks) {
+		t.Errorf("want %d variables fewer, got %d", len(lacks), n)
+	}
+}
+
+// Each scope has its own variables of generators. If a scope does not have a variable, its use is
+// a diagnostic at its position when the input is compiled.
+func TestVariablesOfGenerators(t *testing.T) {
+	const (
+		tenants = "the variables are composite, environment, resource, resources, secret, secrets, self"
+		all     = "the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables"
+	)
+	undeclared := func(variable, others string) diagnostic.List {
+		return diagnostic.List{{Path: "here", Line: 1, Column: 1, Rule: diagnostic.Expression, Message: "there is no variable " + variable + " here: " + others}}
+	}
+	cases := map[string]struct {
+		reason string
+		env    *expression.Environment
+		text   string
+		want   diagnostic.List
+	}{
+		"Generated":            {"an export reads outputs", env, "generated.db.password", nil},
+		"Previous":             {"and those of the generation before", env, "previous.?db.?password.orValue('')", nil},
+		"Generation":           {"which one it is, only the manifest of a generator knows", env, "generation.number", undeclared("generation", all)},
+		"GenerationsNumber":    {"that is there for", env.Generations(), "generation.number", nil},
+		"GenerationsID":        {"", env.Generations(), "generation.id", nil},
+		"GenerationsGenerated": {"with all else: a generator may read another one", env.Generations(), "generated.db.password + variables.x + sources.y.z + context.w", nil},
+		"GenerationsPrevious":  {"", env.Generations(), "previous.?db.?password", nil},
+		"AuthorsGenerated":     {"the composite's author has no generators", env.Authors(), "generated.db.password", undeclared("generated", tenants)},
+		"AuthorsPrevious":      {"", env.Authors(), "previous.?db.?password", undeclared("previous", tenants)},
+		"AuthorsGeneration":    {"", env.Authors(), "generation.number", undeclared("generation", tenants)},
+		"AuthorsAbsolute":      {"a dot in front is no way around", env.Authors(), ".generated.db.password", diagnostic.List{{Path: "here", Line: 1, Column: 2, Rule: diagnostic.Expression, Message: "there is no variable generated here: " + tenants}}},
+		"KeysGenerated":        {"a key is made of a key alone", env.Keys(), "generated.db.password", undeclared("generated", "the only variable is key")},
+		"GeneratedIsText": {
+			"its outputs are strings, as those of a Secret are", env, "generated.db.password + 1",
+			diagnostic.List{{Path: "here", Line: 1, Column: 23, Rule: diagnostic.Expression, Message: "+ does not accept string and int: wrap the operand that is not a string in string(...)"}},
+		},
+		"PreviousIsText": {
+			"", env, "previous.db.password + 1",
+			diagnostic.List{{Path: "here", Line: 1, Column: 22, Rule: diagnostic.Expression, Message: "+ does not accept string and int: wrap the operand that is not a string in string(...)"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, faults := tc.env.Compile(expression.Source{Text: tc.text, Path: "here"})
+			if diff := cmp.Diff(tc.want, faults); diff != "" {
+				t.Errorf("%s\n%s: -want, +got:\n%s", tc.reason, tc.text, diff)
+			}
+		})
+	}
+}
+
+func describe(t *testing.T, e *cel.Env) string {
+	t.Helper()
+	var lines []string
+	for _, v := range e.Variables() {
+		lines = append(lines, fmt.Sprintf("variable %s: %s", v.Name(), cel.FormatCELType(v.Type())))
+	}
+	for _, m := range e.Macros() {
+		lines = append(lines, "macro "+m.MacroKey())
+	}
+	for name, f := range e.Functions() {
+		for _, o := range f.OverloadDecls() {
+			args := make([]string, 0, len(o.ArgTypes()))
+			for _, a := range o.ArgTypes() {
+				args = append(args, cel.FormatCELType(a))
+			}
+			target := ""
+			if o.IsMemberFunction() {
+				target, args = args[0]+".", args[1:]
+			}
+			lines = append(lines, fmt.Sprintf("function %s%s(%s) -> %s", target, name, strings.Join(args, ", "), cel.FormatCELType(o.ResultType())))
+		}
+	}
+	for _, l := range e.Libraries() {
+		lines = append(lines, "library "+l)
+	}
+	sort.Strings(lines)
+	return strings.Join(lines, "\n") + "\n"
+}

@@ -1,0 +1,116 @@
+package expression
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/format"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+)
+
+// A textFormat is a function that writes a map or a list as a text of a format that is not JSON or YAML.
+type textFormat struct {
+	argument *cel.Type
+	write    func(any) (string, error)
+
+	// growth is how many bytes one byte of a value can become, or more if the work is larger.
+	growth int64
+}
+
+// textFormats are these functions by name. Package format describes them.
+var textFormats = map[string]textFormat{ //nolint:gochecknoglobals // a table
+	"properties.encode": ofMap(format.Properties, 6),
+	"dotenv.encode":     ofMap(format.Dotenv, 2),
+	"ini.encode":        ofMap(format.INI, 2),
+	"toml.encode":       ofMap(encodeTOML, 16), // as much work as YAML
+	"pgpass.encode":     {cel.ListType(cel.MapType(cel.StringType, cel.DynType)), encodePgpass, 8},
+	"libpq.encode":      ofMap(format.Libpq, 2),
+	"jdbc.url":          ofMap(format.JDBC, 3),
+	"mysql.dsn":         ofMap(format.MySQL, 3),
+	"amqp.url":          ofMap(format.AMQP, 3),
+	"mongodb.url":       ofMap(format.MongoDB, 3),
+	"redis.url":         ofMap(format.Redis, 3),
+}
+
+func ofMap(write func(map[string]any) (string, error), growth int64) textFormat {
+	return textFormat{cel.MapType(cel.StringType, cel.DynType), func(v any) (string, error) {
+		m, _ := v.(map[string]any) // CEL calls the function only with a map
+		return write(m)
+	}, growth}
+}
+
+func encodeTOML(m map[string]any) (string, error) {
+	return format.TOML(m, limits.CallBytes, limits.YAMLDepth)
+}
+
+func encodePgpass(v any) (string, error) {
+	l, _ := v.([]any) // CEL calls the function only with a list
+	return format.Pgpass(l)
+}
+
+// formatFunctions declares the functions of formats.
+func formatFunctions() []cel.EnvOption {
+	out := make([]cel.EnvOption, 0, len(textFormats))
+	for name, f := range textFormats {
+		call := cel.UnaryBinding(func(v ref.Val) ref.Val { return f.call(name, v) })
+		id := name + "_" + f.argument.TypeName()
+		out = append(out, cel.Function(name, cel.Overload(id, []*cel.Type{f.argument}, cel.StringType, call)))
+	}
+	return out
+}
+
+// call the function. Its error contains the name of the function and the rule that was broken, but no data.
+func (f textFormat) call(name string, v ref.Val) ref.Val {
+	n, err := native(v, &converter{left: ofResult()})
+	var unfit *notJSON
+	if errors.As(err, &unfit) {
+		return failf("%s failed: %v", name, unfit)
+	}
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	if hasNull(n) {
+		return types.WrapErr(errNull)
+	}
+	text, err := f.write(n)
+	if err != nil {
+		return failf("%s failed: %v", name, err)
+	}
+	return types.String(text)
+}
+
+// errNull is the error for a null, which no format has. It is not a failure if the null is the value of an input: then
+// the expression waits.
+var errNull = errors.New("a value is null")
+
+// nullHint is the hint for a null that is not the value of an input.
+const nullHint = ": a value is null: leave the key out"
+
+func hasNull(v any) bool {
+	switch t := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		for _, e := range t {
+			if hasNull(e) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(t, hasNull)
+	}
+	return false
+}
+
+// formatChecks are the checks of these functions.
+func formatChecks() map[string]check {
+	out := map[string]check{}
+	for name, f := range textFormats {
+		out[name] = produces(func(a []ref.Val) int64 { return f.growth * weigh(a[0], limits.CallBytes/f.growth) })
+	}
+	return out
+}

@@ -1,0 +1,50 @@
+package expression_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+)
+
+// Package format tests the texts. This test is about the values that CEL passes to it, and about errors.
+func TestFormats(t *testing.T) {
+	details := observation.Details{"username": []byte("ann"), "password": []byte("p'a\"ss"), "port": []byte("5432"), "binary": []byte("\xff\x00")}
+	o := &observation.Observation{
+		Composite: observation.Resource{Object: object(t, `{"spec": {"port": 7000, "ratio": 1.0, "on": true, "none": null, "labels": {"b": 1, "a": "x"}}}`), Details: details},
+	}
+	for name, c := range map[string]struct{ reason, text, want string }{
+		"Map":         {"a whole map is in the order of its keys", "properties.encode(composite.spec.labels)", "a=x\nb=1\n"},
+		"Kinds":       {"observed numbers are whole", "dotenv.encode({'P': composite.spec.port, 'R': composite.spec.ratio, 'O': composite.spec.on, 'U': 1u, 'B': b'b'})", "B=b\nO=true\nP=7000\nR=1\nU=1\n"},
+		"Secret":      {"", "ini.encode({'default': {'port': secret.port, 'user': secret.username}})", "[default]\nport = 5432\nuser = ann\n"},
+		"Optional":    {"an entry that is left out", "toml.encode({'a': 1, ?'b': composite.spec.?no})", "a = 1\n"},
+		"Double":      {"a double remains one", "toml.encode({'a': 1.0, 'b': 1})", "a = 1.0\nb = 1\n"},
+		"Decoded":     {"", "toml.encode(json.decode('{\"a\": {\"b\": 9007199254740993}}'))", "[a]\nb = 9007199254740993\n"},
+		"Merged":      {"", "libpq.encode({'host': 'db'}.merge({'user': secret.username}))", "host='db' user='ann'"},
+		"Passwords":   {"", "pgpass.encode([{'host': 'db', 'password': secret.password}])", "db:*:*:*:p'a\"ss\n"},
+		"Connection":  {"connection details are text", "jdbc.url({'driver': 'sqlserver', 'host': 'db', 'port': secret.port})", "jdbc:sqlserver://db:5432"},
+		"Null":        {"a null is waited for", "dotenv.encode({'A': composite.spec.none})", "waiting for composite.spec.none"},
+		"NullBelow":   {"", "toml.encode(composite.spec)", "waiting for an element of composite.spec"},
+		"Missing":     {"", "dotenv.encode({'A': secret.token})", "waiting for secret.token"},
+		"NullLiteral": {"", "dotenv.encode({'A': [null]})", "here:1:14: dotenv.encode failed: a value is null: leave the key out"},
+		"NoValue":     {"", "toml.encode({'a': [optional.none()]})", "here:1:12: toml.encode failed: a value is null: leave the key out"},
+		"Rule":        {"", "mysql.dsn({'host': 'db', 'username': secret.username + ':'})", "here:1:10: mysql.dsn failed: username contains a colon, after which the driver expects the password"},
+		"List":        {"", "dotenv.encode({'A': [1]})", "here:1:14: dotenv.encode failed: a value is not a string, bytes, a bool or a number: leave the key out, or use json.encode"},
+		"Binary":      {"", "dotenv.encode({'A': base64.decode('/w==')})", "here:1:14: dotenv.encode failed: a text is not UTF-8: use base64.encode"},
+		"Time":        {"", "toml.encode({'a': timestamp('2026-01-02T03:04:05Z')})", "here:1:12: toml.encode failed: there is a google.protobuf.Timestamp: wrap it in string(...)"},
+		"Keys":        {"", "toml.encode({'a': {1: 'a'}})", "here:1:12: toml.encode failed: there is a map whose keys are int: wrap them in string(...)"},
+		"Infinite":    {"", "toml.encode({'a': 1.0 / 0.0})", "here:1:12: toml.encode failed: there is a number that is infinite or not a number"},
+		"Text":        {"", "toml.encode(dyn(secret.password))", "here:1:12: toml.encode failed on string"},
+		"Levels":      {"", "toml.encode(json.decode('" + strings.Repeat(`{"a":`, 101) + "1" + strings.Repeat("}", 101) + "'))", "here:1:12: toml.encode failed: the value has too many levels"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := evaluate(t, o, c.text, "")
+			if err != nil {
+				got = err.Error()
+			}
+			if got != c.want {
+				t.Errorf("%s: want %q, got %q", c.reason, c.want, got)
+			}
+		})
+	}
+}

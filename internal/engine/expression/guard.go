@@ -1,0 +1,281 @@
+package expression
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/functions"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/cel-go/interpreter"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+)
+
+// guards create programs that check the arguments of a call before they call the function.
+type guards map[string]functions.FunctionOp // by function, or function/overload
+
+// newGuards collects the implementations of the checked functions. A function without an
+// implementation is a defect: a new version of cel-go renamed it.
+func newGuards(env *cel.Env) (guards, error) {
+	g := guards{
+		"_==_": func(a ...ref.Val) ref.Val { return types.Equal(a[0], a[1]) },
+		"_!=_": func(a ...ref.Val) ref.Val { return types.Bool(types.Equal(a[0], a[1]) != types.True) },
+	}
+	for name := range checks {
+		if _, ok := g[name]; ok {
+			continue
+		}
+		f, ok := env.Functions()[name]
+		if !ok {
+			return nil, fmt.Errorf("cannot guard function %q: it does not exist", name)
+		}
+		bindings, err := f.Bindings()
+		if err != nil {
+			return nil, fmt.Errorf("cannot guard function %q: %w", name, err)
+		}
+		for _, b := range bindings {
+			if op := implementation(b); op != nil && b.Operator == name {
+				g[name] = op
+			} else if op != nil {
+				g[name+"/"+b.Operator] = op
+			}
+		}
+	}
+	return g, nil
+}
+
+// implementation returns the implementation of an overload. Like cel-go's own calls, it first checks
+// the trait of the first operand.
+func implementation(b *functions.Overload) functions.FunctionOp {
+	op := b.Function
+	switch {
+	case op != nil:
+	case b.Binary != nil:
+		op = func(a ...ref.Val) ref.Val { return b.Binary(a[0], a[1]) }
+	case b.Unary != nil:
+		op = func(a ...ref.Val) ref.Val { return b.Unary(a[0]) }
+	default:
+		return nil
+	}
+	if b.OperandTrait == 0 {
+		return op
+	}
+	return func(a ...ref.Val) ref.Val {
+		if !a[0].Type().HasTrait(b.OperandTrait) {
+			return types.MaybeNoSuchOverloadErr(a[0])
+		}
+		return op(a...)
+	}
+}
+
+func (g guards) of(call interpreter.InterpretableCall) (functions.FunctionOp, error) {
+	for _, name := range []string{call.Function() + "/" + call.OverloadID(), call.Function()} {
+		if op := g[name]; op != nil {
+			return op, nil
+		}
+	}
+	return nil, fmt.Errorf("cannot guard function %q: no implementation", call.Function())
+}
+
+// interruptFrequency is the number of steps of comprehensions between checks of the clock. With 100,
+// an evaluation took seven times its limit.
+const interruptFrequency = 10
+
+// A program is a planned expression with its own meter. CEL's programs have no state, so the counter
+// is in a copy that only one evaluation uses at a time.
+type program struct {
+	cel.Program
+	fuel      int64
+	deadline  time.Time
+	ctx       context.Context // of the request, which its caller can cancel
+	steps     uint32
+	stoppedAt int64 // the node that was refused
+	nullAt    int64 // the last failed call that had a null operand
+	bodies    map[int64]int64
+
+	explaining bool
+}
+
+// program plans a program. CEL's own optimizations stay off, because they replace calls together with
+// their checks.
+func (g guards) program(env *cel.Env, a *cel.Ast) (*program, error) {
+	p := &program{fuel: limits.Fuel, bodies: bodies(a.NativeRep())}
+	prg, err := env.Program(a,
+		cel.InterruptCheckFrequency(interruptFrequency),
+		cel.CustomDecoratorV2(p.guard(g)))
+	if err != nil {
+		return nil, err
+	}
+	p.Program = prg
+	return p, nil
+}
+
+func (p *program) guard(g guards) interpreter.InterpretableDecoratorV2 {
+	return func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+		if c, ok := i.(interpreter.InterpretableConstructor); ok {
+			return meteredConstructor{c, p, int64(len(c.InitVals()))}, nil
+		}
+		call, ok := i.(interpreter.InterpretableCall)
+		if !ok {
+			return i, nil
+		}
+		check, ok := checks[call.Function()]
+		if !ok {
+			return meteredCall{call, p}, nil
+		}
+		op, err := g.of(call)
+		if err != nil {
+			return nil, err
+		}
+		if m := compiledMatch(call); m != nil {
+			op = m
+		}
+		if call.Function() == "_+_" {
+			op = flatSum(op)
+		}
+		times := max(1, p.bodies[call.ID()]) // an iteration spends its fuel before it begins
+		guarded := func(a ...ref.Val) ref.Val {
+			n, refused := check(a)
+			p.spend(n * times / 8)
+			if refused != "" {
+				p.stop(call.ID(), refused)
+			}
+			return op(a...)
+		}
+		return meteredCall{interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), guarded), p}, nil
+	}
+}
+
+// flatSum copies the sum of two lists. cel-go's sum refers to both lists, so that each access to a sum
+// of a thousand lists would take a thousand steps.
+func flatSum(add functions.FunctionOp) functions.FunctionOp {
+	return func(a ...ref.Val) ref.Val {
+		sum := add(a...)
+		l, ok := sum.(traits.Lister)
+		if _, accumulator := sum.(traits.MutableLister); !ok || accumulator || sum == a[0] || sum == a[1] {
+			return sum
+		}
+		elements := make([]ref.Val, 0, size(l))
+		for _, part := range a {
+			for it := part.(traits.Lister).Iterator(); it.HasNext() == types.True; {
+				elements = append(elements, it.Next())
+			}
+		}
+		return types.NewRefValList(types.DefaultTypeAdapter, elements)
+	}
+}
+
+// compiledMatch returns a call of matches with a literal pattern that is compiled only once, or nil.
+func compiledMatch(call interpreter.InterpretableCall) functions.FunctionOp {
+	if call.Function() != "matches" || len(call.Args()) != 2 {
+		return nil
+	}
+	c, ok := call.Args()[1].(interpreter.InterpretableConst)
+	if !ok || c.Value().Type() != types.StringType {
+		return nil
+	}
+	re, err := regexp.Compile(textOf(c.Value()))
+	if err != nil {
+		return nil
+	}
+	return func(a ...ref.Val) ref.Val {
+		s, ok := a[0].(types.String)
+		if !ok {
+			return types.MaybeNoSuchOverloadErr(a[0])
+		}
+		return types.Bool(re.MatchString(string(s)))
+	}
+}
+
+// A meteredCall spends fuel for each call, and for the text that it returns.
+type meteredCall struct {
+	interpreter.InterpretableCall
+	program *program
+}
+
+func (m meteredCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	m.program.spend(1)
+	v := m.InterpretableCall.Exec(frame)
+	if err, failed := v.(*types.Err); failed && err.NodeID() == m.ID() && !m.program.explaining {
+		m.program.explain(m, frame)
+	}
+	m.program.spend(textLen(v) / 64)
+	return v
+}
+
+// explain records whether a failed call had a null operand. If so, the expression waits for an input.
+// explain evaluates the operands again, with the same result.
+func (p *program) explain(call interpreter.InterpretableCall, frame *interpreter.ExecutionFrame) {
+	p.explaining = true
+	defer func() { p.explaining = false }()
+	for _, arg := range call.Args() {
+		v := arg.Exec(frame)
+		p.spend(size(v) / 8)
+		isNull := func(v ref.Val) bool { return v == types.NullValue }
+		if isNull(v) || someElement(v, isNull) {
+			p.nullAt = call.ID()
+		}
+	}
+}
+
+func (m meteredCall) Eval(a interpreter.Activation) ref.Val {
+	return m.Exec(interpreter.AsFrame(a))
+}
+
+// A meteredConstructor spends fuel for each element of a list or map that it creates.
+type meteredConstructor struct {
+	interpreter.InterpretableConstructor
+	program  *program
+	elements int64
+}
+
+func (m meteredConstructor) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	m.program.spend(m.elements / 4)
+	return m.InterpretableConstructor.Exec(frame)
+}
+
+func (m meteredConstructor) Eval(a interpreter.Activation) ref.Val {
+	return m.Exec(interpreter.AsFrame(a))
+}
+
+// spend takes fuel, and sometimes checks the clock. CEL itself checks the clock only between the steps
+// of a comprehension.
+func (p *program) spend(n int64) {
+	p.fuel -= n
+	if p.fuel < 0 {
+		p.stop(0, overBudget)
+	}
+	if p.steps++; (n >= 512 || p.steps%64 == 0) && (time.Now().After(p.deadline) || p.ctx.Err() != nil) {
+		p.stop(0, overBudget)
+	}
+}
+
+// overBudget is the reason why an evaluation is stopped or not started. It is always the same text
+// without a position: which limit is exceeded first, and where, depends on the load of the machine,
+// and each change of a condition would cause another reconcile.
+const overBudget = "it exceeds the limit of work for one expression, or for all expressions together"
+
+// stop ends the evaluation. An error value would not end it, because `|| true` absorbs the error.
+func (p *program) stop(node int64, reason string) {
+	p.stoppedAt = node
+	panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded, Message: reason})
+}
+
+// bodies returns the number of nodes that comprehensions evaluate for each element, by the node of the
+// call around their range.
+func bodies(a *ast.AST) map[int64]int64 {
+	out := map[int64]int64{}
+	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.ComprehensionKind && !isBind(e.AsComprehension()) {
+			c := e.AsComprehension()
+			out[c.IterRange().ID()] = int64(len(nodesOf(c.LoopCondition())) + len(nodesOf(c.LoopStep())))
+		}
+	}))
+	return out
+}

@@ -1,0 +1,84 @@
+package expression
+
+import (
+	"slices"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/kubernetes"
+)
+
+// kubernetesChecks are the checks of Kubernetes' functions. An address, a network and a quantity have a limited size.
+var kubernetesChecks = map[string]check{ //nolint:gochecknoglobals // a table
+	"url":            linear(8),
+	"isURL":          linear(4),
+	"getEscapedPath": linear(4),
+	"getHostname":    linear(2),
+	"getPort":        linear(2),
+	"getQuery":       linear(16),
+	"ip":             linear(2),
+	"isIP":           linear(2),
+	"ip.isCanonical": linear(2),
+	"cidr":           linear(2),
+	"isCIDR":         linear(2),
+	"containsIP":     visits(func(a []ref.Val) int64 { return 2 * textLen(a[1]) }),
+	"containsCIDR":   visits(func(a []ref.Val) int64 { return 2 * textLen(a[1]) }),
+	"semver":         linear(16),
+	"isSemver":       linear(16),
+	"quantity":       quantityWork,
+	"isQuantity":     quantityWork,
+	"add":            quantityWork,
+	"sub":            quantityWork,
+	"isGreaterThan":  comparisonWork,
+	"isLessThan":     comparisonWork,
+	"compareTo":      comparisonWork,
+	"validate":       visits(func(a []ref.Val) int64 { return 32 * (textLen(a[1]) + 16) }), // several patterns
+}
+
+// kubernetesWeights are estimates of the same work, for each character or unknown value.
+var kubernetesWeights = map[string]uint64{ //nolint:gochecknoglobals // a table
+	"url": 8, "isURL": 4, "getEscapedPath": 4, "getQuery": 16, "semver": 16, "isSemver": 16, "validate": 24,
+	"quantity": 64, "isQuantity": 64, "add": 8, "sub": 8, "isGreaterThan": 8, "isLessThan": 8, "compareTo": 8,
+}
+
+// quantityVisits is the work of calculating with a quantity of a thousand digits.
+const quantityVisits = 256
+
+var (
+	quantityWork   = visits(func([]ref.Val) int64 { return quantityVisits })
+	comparisonWork = visits(func(a []ref.Val) int64 { return quantityVisits + textLen(a[0]) + textLen(a[1]) })
+)
+
+// explainQuantity returns a message about a function of quantities that other languages have for lists and strings.
+func explainQuantity(fn string, have []*types.Type) string {
+	switch {
+	case fn == "add" && isKind(have[0], types.ListKind):
+		return "add is for quantities: write list + [value]"
+	case fn == "sub" && isKind(have[0], types.StringKind):
+		return "sub is for quantities: " + forReplace
+	}
+	return ""
+}
+
+// operandHint returns a hint for an operator or a function that does not accept a value of Kubernetes' functions.
+func operandHint(fn string, have []*types.Type) string {
+	for _, t := range have {
+		switch hint := opaqueHint(t); {
+		case hint == "":
+		case slices.Contains(comparisons, fn):
+			return ": compare the values with .isLessThan(...), .isGreaterThan(...) or .compareTo(...)"
+		default:
+			return hint
+		}
+	}
+	return ""
+}
+
+// opaqueHint returns what to write instead of a value that only Kubernetes' functions read, or an empty text.
+func opaqueHint(t *types.Type) string {
+	if hint := kubernetes.Instead(t); hint != "" {
+		return ": " + hint
+	}
+	return ""
+}

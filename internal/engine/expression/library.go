@@ -1,0 +1,236 @@
+package expression
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"sigs.k8s.io/yaml"
+	goyaml "sigs.k8s.io/yaml/goyaml.v2"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+)
+
+// library declares the functions that exports need and CEL's libraries do not have. Their errors only
+// say which function failed, because an operand may be a secret. CEL calls an overload only with
+// operands of its types.
+func library() []cel.EnvOption {
+	str, dyn := cel.StringType, cel.DynType
+	entries := cel.MapType(cel.TypeParamType("K"), cel.TypeParamType("V"))
+	return append(slices.Concat(encodingFunctions(), pemFunctions(), formatFunctions()),
+		cel.Function("url.queryEscape", cel.Overload("url_query_escape", []*cel.Type{str}, str, text(queryEscape))),
+		cel.Function("url.pathEscape", cel.Overload("url_path_escape", []*cel.Type{str}, str, text(url.PathEscape))),
+		cel.Function("json.encode", cel.Overload("json_encode", []*cel.Type{dyn}, str, cel.UnaryBinding(encodeJSON))),
+		cel.Function("json.decode", cel.Overload("json_decode", []*cel.Type{str}, dyn, cel.UnaryBinding(decodeJSON))),
+		cel.Function("yaml.encode", cel.Overload("yaml_encode", []*cel.Type{dyn}, str, cel.UnaryBinding(encodeYAML))),
+		cel.Function("yaml.decode", cel.Overload("yaml_decode", []*cel.Type{str}, dyn, cel.UnaryBinding(decodeYAML))),
+		cel.Function("merge", // as in kro's library
+			cel.MemberOverload("map_merge", []*cel.Type{entries, entries}, entries, cel.BinaryBinding(merge))),
+		cel.Function("dockerconfigjson",
+			cel.Overload("dockerconfigjson", []*cel.Type{str, str, str}, str, cel.FunctionBinding(dockerConfig))),
+	)
+}
+
+// textOf returns the text of a string or bytes.
+func textOf(v ref.Val) string {
+	switch t := v.(type) {
+	case types.String:
+		return string(t)
+	case types.Bytes:
+		return string(t)
+	}
+	return ""
+}
+
+func text(f func(string) string) cel.OverloadOpt {
+	return cel.UnaryBinding(func(v ref.Val) ref.Val { return types.String(f(textOf(v))) })
+}
+
+// queryEscape escapes everything except letters, digits and -_.~ with percent signs, so that the result
+// is valid in a user name, a password and a query. Go's own function escapes a space as a plus sign,
+// which only means a space in a query.
+func queryEscape(s string) string {
+	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
+}
+
+func dockerConfig(args ...ref.Val) ref.Val {
+	registry, username, password := textOf(args[0]), textOf(args[1]), textOf(args[2])
+	type auth struct {
+		Username string `json:"username"`
+		Password string `json:"password"`
+		Auth     string `json:"auth"`
+	}
+	return encoded(map[string]any{"auths": map[string]auth{
+		registry: {username, password, base64.StdEncoding.EncodeToString([]byte(username + ":" + password))},
+	}})
+}
+
+// encoded returns a value as JSON: keys are sorted, whole numbers are exact, and nothing is escaped for
+// HTML.
+func encoded(v any) ref.Val {
+	s, err := marshal(v)
+	if err != nil {
+		return types.NewErr("cannot encode JSON")
+	}
+	return types.String(s)
+}
+
+func marshal(v any) (string, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "", err
+	}
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+func encodeJSON(v ref.Val) ref.Val {
+	n, err := native(v, &converter{left: ofResult()})
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	return encoded(n)
+}
+
+func encodeYAML(v ref.Val) ref.Val {
+	encoded := encodeJSON(v)
+	s, ok := encoded.(types.String)
+	if !ok {
+		return encoded // the error
+	}
+	if depth(string(s)) > limits.YAMLDepth {
+		return failf("cannot encode YAML with more than %d levels", limits.YAMLDepth)
+	}
+	b, err := yaml.JSONToYAML([]byte(s))
+	if err != nil {
+		return types.NewErr("cannot encode YAML")
+	}
+	return types.String(b)
+}
+
+func failf(format string, args ...any) ref.Val {
+	return types.WrapErr(&Failed{Reason: fmt.Sprintf(format, args...)})
+}
+
+// depth returns how deeply objects and lists nest in a JSON text.
+func depth(text string) (deepest int) {
+	now, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			now++
+			deepest = max(deepest, now)
+		case c == '}', c == ']':
+			now--
+		}
+	}
+	return deepest
+}
+
+func decodeYAML(v ref.Val) ref.Val {
+	if tooManyAliases(textOf(v)) {
+		return failf("cannot decode YAML whose aliases expand to more than %d bytes", limits.ResultBytes)
+	}
+	b, err := yaml.YAMLToJSON([]byte(textOf(v)))
+	if err != nil {
+		return types.NewErr("cannot decode YAML")
+	}
+	return decodeJSON(types.String(b))
+}
+
+// tooManyAliases reports whether a document is too large after its aliases are expanded. The parser
+// limits the number of aliases that it follows, but not the size of the text that they repeat: 64 KiB
+// can become 300 MB.
+func tooManyAliases(document string) bool {
+	if !strings.Contains(document, "&") || !strings.Contains(document, "*") {
+		return false
+	}
+	var v any
+	if err := goyaml.Unmarshal([]byte(document), &v); err != nil {
+		return false // decoding fails in the same way
+	}
+	left := ofResult()
+	return takeYAML(v, &left) != nil
+}
+
+func takeYAML(v any, left *limit) error {
+	switch t := v.(type) {
+	case string:
+		return left.take(len(t))
+	case map[any]any:
+		for k, e := range t {
+			if err := errors.Join(takeYAML(k, left), takeYAML(e, left)); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, e := range t {
+			if err := takeYAML(e, left); err != nil {
+				return err
+			}
+		}
+	}
+	return left.take(0)
+}
+
+func decodeJSON(v ref.Val) ref.Val {
+	dec := json.NewDecoder(strings.NewReader(textOf(v)))
+	dec.UseNumber()
+	var n any
+	if dec.Decode(&n) != nil || !errors.Is(dec.Decode(new(any)), io.EOF) { // or more data follows
+		return types.NewErr("cannot decode JSON")
+	}
+	n, err := exact(n)
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	return types.DefaultTypeAdapter.NativeToValue(n)
+}
+
+// errNumber refuses a whole number that neither an int nor a double can represent.
+var errNumber = &Failed{Reason: "cannot decode a whole number over 2^63 exactly: use a string instead"}
+
+// exact converts the numbers below v: whole numbers to int64, and others to float64.
+func exact(v any) (any, error) {
+	var err error
+	switch t := v.(type) {
+	case json.Number:
+		if i, err := t.Int64(); err == nil {
+			return i, nil
+		}
+		f, err := t.Float64()
+		if err != nil || (f == math.Trunc(f) && strings.Trim(t.String(), "-0123456789") == "") {
+			return nil, errNumber
+		}
+		return f, nil
+	case map[string]any:
+		for k, e := range t {
+			if t[k], err = exact(e); err != nil {
+				return nil, err
+			}
+		}
+	case []any:
+		for i, e := range t {
+			if t[i], err = exact(e); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}

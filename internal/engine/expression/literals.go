@@ -1,0 +1,107 @@
+package expression
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+)
+
+// literalValidator refuses literals that always fail or lose data: a regular expression that does not
+// compile or is too complex, a %d for a double, or a map that contains a key twice.
+type literalValidator struct{}
+
+// Name of the validator for cel-go.
+func (literalValidator) Name() string { return "export.literals" }
+
+// Validate reports at the positions of the literals.
+func (literalValidator) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, iss *cel.Issues) {
+	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() == ast.MapKind {
+			validateMap(e.AsMap(), iss)
+		}
+		if e.Kind() != ast.CallKind {
+			return
+		}
+		switch operands := operandsOf(e.AsCall()); e.AsCall().FunctionName() {
+		case "matches", "regex.replace", "regex.extract", "regex.extractAll":
+			validatePattern(operands, iss)
+		case formatCall:
+			validateFormat(operands, iss)
+		case operators.Index:
+			validateIndex(a.GetType(operands[0].ID()), operands[1], iss)
+		}
+	}))
+}
+
+func literalString(e ast.Expr) (string, bool) {
+	s, ok := literalKey(e).(string)
+	return s, ok
+}
+
+func validatePattern(args []ast.Expr, iss *cel.Issues) {
+	if len(args) < 2 {
+		return
+	}
+	pattern, ok := literalString(args[1])
+	if !ok {
+		return
+	}
+	refuse := func(format string, a ...any) { iss.ReportErrorAtID(args[1].ID(), format, a...) }
+	if n := len(pattern); n > limits.RegexCharacters {
+		refuse("regular expression has %d characters, over the limit of %d", n, limits.RegexCharacters)
+		return
+	}
+	switch n, err := regexInstructions(pattern); {
+	case err != nil:
+		refuse("is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	case n > limits.RegexInstructions:
+		refuse("regular expression has %d instructions, over the limit of %d", n, limits.RegexInstructions)
+	}
+}
+
+const formatCall = "format"
+
+// clause is a clause of a format.
+var clause = regexp.MustCompile(`%(\.[0-9]+)?[a-zA-Z]`)
+
+// validateFormat refuses a literal double for %d. Whole numbers in data are ints, so such a literal is a
+// mistake.
+func validateFormat(args []ast.Expr, iss *cel.Issues) {
+	if len(args) != 2 || args[1].Kind() != ast.ListKind {
+		return
+	}
+	format, _ := literalString(args[0])
+	clauses := clause.FindAllString(strings.ReplaceAll(format, "%%", ""), -1)
+	for i, v := range args[1].AsList().Elements() {
+		if i == len(clauses) {
+			return
+		}
+		if v.Kind() == ast.LiteralKind && v.AsLiteral().Type() == types.DoubleType && strings.HasSuffix(clauses[i], "d") {
+			iss.ReportErrorAtID(v.ID(), "%%d takes whole numbers, but this is a double: write %%f, or wrap it in int(...)")
+		}
+	}
+}
+
+// validateIndex refuses a negative index, which in other languages counts from the end of a list.
+func validateIndex(of *types.Type, index ast.Expr, iss *cel.Issues) {
+	if n, ok := literalKey(index).(int64); ok && n < 0 && !isKind(of, types.MapKind) {
+		iss.ReportErrorAtID(index.ID(), "an index cannot be negative: write list[size(list) - 1] for the last element")
+	}
+}
+
+func validateMap(m ast.MapExpr, iss *cel.Issues) {
+	seen := map[string]bool{}
+	for _, x := range m.Entries() {
+		k, ok := literalString(x.AsMapEntry().Key())
+		if ok && seen[k] {
+			iss.ReportErrorAtID(x.AsMapEntry().Key().ID(), "key %q is in the map twice: keep one of them", k)
+		}
+		seen[k] = seen[k] || ok
+	}
+}

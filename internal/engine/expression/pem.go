@@ -1,0 +1,90 @@
+package expression
+
+import (
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/pem"
+)
+
+// pemTexts are the functions in the namespace pem that return a part of a PEM text.
+var pemTexts = map[string]func(string) (string, error){ //nolint:gochecknoglobals // a table
+	"pem.ca": pem.CA, "pem.certificates": pem.Certificates, "pem.chain": pem.Chain, "pem.leaf": pem.Leaf,
+	"pem.privateKey": pem.PrivateKey,
+}
+
+// pemChecks are the checks of the functions in the namespace pem. A signature takes longer than all other work, so a
+// check finds out which ones the call will verify.
+var pemChecks = map[string]check{ //nolint:gochecknoglobals // a table
+	"pem.split":        produces(func(a []ref.Val) int64 { return 2 * textLen(a[0]) }),
+	"pem.join":         produces(func(a []ref.Val) int64 { return 2 * weigh(a[0], limits.CallBytes) }),
+	"pem.certificates": linear(2),
+	"pem.privateKey":   linear(2),
+	"pem.chain":        checkChain,
+	"pem.leaf":         checkChain,
+	"pem.ca":           checkChain,
+}
+
+// pemFunctions declares the functions of PEM texts.
+func pemFunctions() []cel.EnvOption {
+	str, list := cel.StringType, cel.ListType(cel.StringType)
+	out := make([]cel.EnvOption, 0, len(pemChecks))
+	out = append(out,
+		cel.Function("pem.split", cel.Overload("pem_split", []*cel.Type{str}, list, cel.UnaryBinding(splitPEM))),
+		cel.Function("pem.join", cel.Overload("pem_join", []*cel.Type{list}, str, cel.UnaryBinding(joinPEM))))
+	for name, f := range pemTexts {
+		call := func(v ref.Val) ref.Val {
+			text, err := f(textOf(v))
+			if err != nil {
+				return failedPEM(name, err)
+			}
+			return types.String(text)
+		}
+		out = append(out, cel.Function(name, cel.Overload(name+"_string", []*cel.Type{str}, str, cel.UnaryBinding(call))))
+	}
+	return out
+}
+
+// failedPEM returns the error of a function. An error of package pem contains no part of the text.
+func failedPEM(name string, err error) ref.Val { return failf("%s failed: %s", name, err) }
+
+func splitPEM(v ref.Val) ref.Val {
+	texts, err := pem.Split(textOf(v))
+	if err != nil {
+		return failedPEM("pem.split", err)
+	}
+	return types.DefaultTypeAdapter.NativeToValue(texts)
+}
+
+func joinPEM(v ref.Val) ref.Val {
+	l, ok := v.(traits.Lister)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(v)
+	}
+	texts := make([]string, 0, size(l))
+	for it := l.Iterator(); it.HasNext() == types.True; {
+		e := it.Next()
+		s, ok := e.(types.String)
+		if !ok {
+			return types.MaybeNoSuchOverloadErr(e)
+		}
+		texts = append(texts, string(s))
+	}
+	text, err := pem.Join(texts)
+	if err != nil {
+		return failedPEM("pem.join", err)
+	}
+	return types.String(text)
+}
+
+// checkChain counts four visits for each byte, because the certificates are parsed twice: by the check and by the call.
+func checkChain(a []ref.Val) (int64, string) {
+	n, refused := linear(4)(a)
+	if refused != "" {
+		return n, refused
+	}
+	return visits(func(a []ref.Val) int64 { return n + 8*pem.Work(textOf(a[0])) })(a)
+}

@@ -1,0 +1,452 @@
+package expression
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+)
+
+// A Reference is one use of a variable by an expression: the path below the variable that it reads, as
+// far as it is known from the source.
+type Reference struct {
+	// Variable that is read, for example resources.
+	Variable string
+
+	// Path below the variable.
+	Path []Step
+
+	// Need says what the expression does if the path is missing.
+	Need Need
+
+	must   int   // the number of steps without which the expression waits
+	tested bool  // has() or hasValue() tests the path, and its value is not read
+	branch bool  // only read under a condition
+	node   int64 // the outermost node of the path
+}
+
+// A Step is one step of a path.
+type Step struct {
+	// Key is a string, or an index as int64. It is nil if it is not known from the source: a computed
+	// index, or the element of an iteration.
+	Key any
+
+	// ItemKey is set if the index is the variable [Key].
+	ItemKey bool
+
+	optional bool
+	parts    []part // of a computed index; nil if a message may not name it
+}
+
+// A part of a computed index is a text, or a value of a variable.
+type part struct {
+	text string
+	read Reference // if it has a variable
+}
+
+// nameable are the variables without secrets. Lists may not use secrets, so an item has none.
+var nameable = []string{Composite, Resource, Self, Resources, Env, Item, Key} //nolint:gochecknoglobals // a table
+
+// partsOf returns the parts of an index that is a value or several joined texts, without secrets. Otherwise it returns
+// nil.
+func (t *tracer) partsOf(e ast.Expr, s *scope) []part {
+	if text, ok := literalString(e); ok {
+		return []part{{text: text}}
+	}
+	if c := e.AsCall(); c.FunctionName() == operators.Add && len(c.Args()) == 2 {
+		left, right := t.partsOf(c.Args()[0], s), t.partsOf(c.Args()[1], s)
+		if left == nil || right == nil {
+			return nil
+		}
+		return append(left, right...)
+	}
+	ps := (&tracer{types: t.types}).paths(e, s)
+	if len(ps) != 1 || !slices.Contains(nameable, ps[0].variable) {
+		return nil
+	}
+	return []part{{read: Reference{Variable: ps[0].variable, Path: ps[0].steps}}}
+}
+
+// Any reports whether the key or index is not known from the source.
+func (s Step) Any() bool { return s.Key == nil }
+
+// mayLack reports whether the expression evaluates without the last step of the path.
+func (r Reference) mayLack() bool { return r.must < len(r.Path) }
+
+// needs sets the need of each reference. A branch does not need a path that another part of the expression may lack,
+// because a test usually chooses the branch: has(a.b) ? a.b : 'none'.
+func (x *Expression) needs() {
+	for _, r := range x.references {
+		if r.mayLack() {
+			x.mayLack[x.name(r)] = true
+		}
+	}
+	for i, r := range x.references {
+		x.references[i].Need = x.needOf(r)
+	}
+}
+
+func (x *Expression) needOf(r Reference) Need {
+	switch {
+	case r.mayLack(), r.branch && x.mayLack[x.name(r)]:
+		return Optional
+	case r.branch:
+		return Conditional
+	}
+	return Required
+}
+
+// text returns the reference as it is written in CEL. It uses from for the variables that refer to a
+// different input in each export.
+func (r Reference) text(from string) string {
+	var b strings.Builder
+	switch {
+	case from == own:
+		b.WriteString(r.Variable)
+	case from != "" && (r.Variable == Resource || r.Variable == Self):
+		b.WriteString(Resources)
+		writeKey(&b, from)
+	case from != "" && r.Variable == Secret:
+		b.WriteString(Secrets)
+		writeKey(&b, from)
+	case r.Variable == Resource || r.Variable == Self:
+		b.WriteString(Composite)
+	default:
+		b.WriteString(r.Variable)
+	}
+	for _, s := range r.Path {
+		switch k := s.Key.(type) {
+		case nil:
+			if s.ItemKey {
+				b.WriteString("[" + Key + "]")
+			} else {
+				b.WriteString("[*]")
+			}
+		case string:
+			writeKey(&b, k)
+		case int64:
+			b.WriteString("[" + strconv.FormatInt(k, 10) + "]")
+		}
+	}
+	return b.String()
+}
+
+func writeKey(b *strings.Builder, key string) {
+	if isIdentifier(key) {
+		b.WriteString("." + key)
+		return
+	}
+	b.WriteString("['" + strings.ReplaceAll(strings.ReplaceAll(key, `\`, `\\`), `'`, `\'`) + "']")
+}
+
+func isIdentifier(s string) bool {
+	for i, r := range s {
+		letter := r == '_' || (r >= 'a' && r <= 'z') || (r >= 'A' && r <= 'Z')
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// References returns the references of the expression, over all branches, in the order of the source.
+// Variables that comprehensions and cel.bind declare are followed to their values. They are never
+// confused with a variable of the same name.
+func (x *Expression) References() []Reference { return x.references }
+
+// A path is a variable or something below it that may be the value of a node.
+type path struct {
+	variable string
+	steps    []Step
+	branch   bool // only under a condition
+}
+
+func (p path) then(s Step) path {
+	return path{p.variable, append(slices.Clip(p.steps), s), p.branch}
+}
+
+// below returns the paths one step below others.
+func below(ps []path, s Step) []path {
+	out := make([]path, 0, len(ps))
+	for _, p := range ps {
+		out = append(out, p.then(s))
+	}
+	return out
+}
+
+// A scope maps a local variable to the paths that its value may have. A value that does not come from a
+// variable has no paths.
+type scope struct {
+	name   string
+	paths  []path
+	parent *scope
+}
+
+func (s *scope) find(name string) ([]path, bool) {
+	for ; s != nil; s = s.parent {
+		if s.name == name {
+			return s.paths, true
+		}
+	}
+	return nil, false
+}
+
+// A tracer walks a checked tree, and collects references.
+type tracer struct {
+	types  map[int64]*types.Type // of the tree's nodes
+	out    []Reference
+	branch int // how many conditions are above the node
+}
+
+func findReferences(a *ast.AST) []Reference {
+	t := &tracer{types: a.TypeMap()}
+	t.use(a.Expr(), nil)
+	return t.out
+}
+
+func (t *tracer) add(p path, node int64, tested bool) {
+	out := Reference{Variable: p.variable, Path: p.steps, tested: tested, branch: t.branch > 0 || p.branch, node: node}
+	out.must = slices.IndexFunc(p.steps, func(s Step) bool { return s.optional })
+	switch {
+	case out.must >= 0:
+	case tested:
+		out.must = len(p.steps) - 1
+	default:
+		out.must = len(p.steps)
+	}
+	t.out = append(t.out, out)
+}
+
+// use walks e, and records the paths of its value as used.
+func (t *tracer) use(e ast.Expr, s *scope) {
+	for _, p := range t.paths(e, s) {
+		t.add(p, asWritten(e).ID(), false)
+	}
+}
+
+func (t *tracer) under(e ast.Expr, s *scope) {
+	t.branch++
+	t.use(e, s)
+	t.branch--
+}
+
+// paths walks e, and returns the paths of its value. It records the paths that are used inside e, but
+// not the paths that it returns.
+func (t *tracer) paths(e ast.Expr, s *scope) []path {
+	switch e.Kind() { //nolint:exhaustive // a literal uses nothing
+	case ast.IdentKind:
+		return t.identPaths(e, s)
+	case ast.SelectKind:
+		return t.selectPaths(e, s)
+	case ast.CallKind:
+		return t.callPaths(e, s)
+	case ast.ComprehensionKind:
+		return t.comprehensionPaths(e.AsComprehension(), s)
+	case ast.ListKind:
+		for _, x := range e.AsList().Elements() {
+			t.use(x, s)
+		}
+	case ast.MapKind:
+		for _, x := range e.AsMap().Entries() {
+			t.use(x.AsMapEntry().Key(), s)
+			t.use(x.AsMapEntry().Value(), s)
+		}
+	case ast.StructKind:
+		for _, x := range e.AsStruct().Fields() {
+			t.use(x.AsStructField().Value(), s)
+		}
+	}
+	return nil
+}
+
+func (t *tracer) identPaths(e ast.Expr, s *scope) []path {
+	name, global := strings.CutPrefix(e.AsIdent(), ".") // the variable itself, even where a local one shadows it
+	if ps, ok := s.find(name); ok && !global {
+		return ps
+	}
+	if t.types[e.ID()].Kind() == types.TypeKind {
+		return nil // int, string and so on: no variable is a type
+	}
+	return []path{{variable: name}}
+}
+
+func (t *tracer) selectPaths(e ast.Expr, s *scope) []path {
+	sel := e.AsSelect()
+	ps := below(t.paths(sel.Operand(), s), Step{Key: sel.FieldName()})
+	if !sel.IsTestOnly() {
+		return ps
+	}
+	for _, p := range ps {
+		t.add(p, e.ID(), true)
+	}
+	return nil
+}
+
+func (t *tracer) callPaths(e ast.Expr, s *scope) []path {
+	c := e.AsCall()
+	args := operandsOf(c)
+	form := c.FunctionName()
+	if c.IsMemberFunction() {
+		form = fmt.Sprintf(".%s/%d", form, len(c.Args()))
+	}
+	switch form {
+	case operators.Index, operators.OptIndex, operators.OptSelect:
+		return t.indexPaths(args, form != operators.Index, s)
+	case operators.Conditional:
+		t.use(args[0], s)
+		return append(t.chosen(args[1], s), t.chosen(args[2], s)...)
+	case operators.LogicalAnd, operators.LogicalOr:
+		for _, a := range args {
+			t.under(a, s) // the other side alone may determine the result
+		}
+		return nil
+	case ".value/0":
+		return t.paths(args[0], s)
+	case ".or/1", ".orValue/1":
+		return append(t.paths(args[0], s), t.chosen(args[1], s)...)
+	case ".hasValue/0":
+		for _, p := range t.paths(args[0], s) {
+			t.add(p, e.ID(), true)
+		}
+		return nil
+	}
+	if isIdentity(c) {
+		return t.paths(args[0], s)
+	}
+	for _, a := range args {
+		t.use(a, s)
+	}
+	return nil
+}
+
+// chosen returns the paths of the value that a condition chooses.
+func (t *tracer) chosen(e ast.Expr, s *scope) []path {
+	t.branch++
+	ps := slices.Clone(t.paths(e, s))
+	t.branch--
+	for i := range ps {
+		ps[i].branch = true
+	}
+	return ps
+}
+
+// asWritten returns e without the call that Compile added around it.
+func asWritten(e ast.Expr) ast.Expr {
+	switch e.AsCall().FunctionName() { // it is empty for an expression that is no call
+	case orderedCall, optionalCall:
+		return e.AsCall().Args()[0]
+	}
+	return e
+}
+
+// isIdentity reports whether a call returns its only argument, also within an optional.
+func isIdentity(c ast.CallExpr) bool {
+	switch c.FunctionName() {
+	case "dyn", "optional.of", "optional.ofNonZeroValue", orderedCall:
+		return true
+	}
+	return false
+}
+
+func (t *tracer) indexPaths(args []ast.Expr, optional bool, s *scope) []path {
+	step := Step{optional: optional, Key: literalKey(args[1]), ItemKey: isItemKey(args[1], s)}
+	if step.Any() {
+		step.parts = t.partsOf(args[1], s)
+	}
+	t.use(args[1], s)
+	return below(t.paths(args[0], s), step)
+}
+
+// isItemKey reports whether an expression is the variable with the key of an item.
+func isItemKey(e ast.Expr, s *scope) bool {
+	_, local := s.find(e.AsIdent()) // it is empty for an expression that is no variable
+	return !local && strings.TrimPrefix(e.AsIdent(), ".") == Key
+}
+
+func literalKey(e ast.Expr) any {
+	if e.Kind() != ast.LiteralKind {
+		return nil
+	}
+	switch v := e.AsLiteral().Value().(type) {
+	case string, int64:
+		return v
+	}
+	return nil // a uint or double may also be an index: any key
+}
+
+func (t *tracer) comprehensionPaths(c ast.ComprehensionExpr, s *scope) []path {
+	if isBind(c) {
+		return t.paths(c.Result(), &scope{c.AccuVar(), t.paths(c.AccuInit(), s), s})
+	}
+	ranged := t.paths(c.IterRange(), s)
+	for _, p := range ranged {
+		t.add(p, asWritten(c.IterRange()).ID(), false)
+	}
+	elements := below(ranged, Step{})
+	t.use(c.AccuInit(), s)
+
+	// A single variable is the element of a list or the key of a map. Assume the element, because a key
+	// has nothing below it. If there are two variables, the second one is the value.
+	inner := &scope{name: c.AccuVar(), parent: s}
+	if c.HasIterVar2() {
+		inner = &scope{name: c.IterVar(), parent: inner}
+		inner = &scope{c.IterVar2(), elements, inner}
+	} else {
+		inner = &scope{c.IterVar(), elements, inner}
+	}
+	t.under(c.LoopCondition(), inner)
+	t.under(c.LoopStep(), inner)
+	t.use(c.Result(), &scope{name: c.AccuVar(), parent: s})
+	return nil
+}
+
+// PathText returns a path below a variable as it is written in CEL, for example secrets.db['ca.crt'].
+func PathText(variable string, keys ...string) string {
+	r := Reference{Variable: variable}
+	for _, k := range keys {
+		r.Path = append(r.Path, Step{Key: k})
+	}
+	return r.text("")
+}
+
+// firstStep is the first step of a path below a variable.
+var firstStep = regexp.MustCompile(`^(?:\.([A-Za-z_]\w*)|\['((?:[^'\\]|\\.)*)'\])`)
+
+// CutStep returns the first key of a path below a variable, as [PathText] writes it, and the path below this key. It is
+// false if the path does not begin with a key.
+func CutStep(path string) (key, rest string, ok bool) {
+	m := firstStep.FindStringSubmatch(path)
+	if m == nil {
+		return "", path, false
+	}
+	return m[1] + strings.NewReplacer(`\\`, `\`, `\'`, `'`).Replace(m[2]), path[len(m[0]):], true
+}
+
+// A Place is a position in the text of an expression. Line and Column are 0 for the whole expression.
+type Place struct {
+	Path         string
+	Line, Column int
+}
+
+// Wrong returns a diagnostic at the place.
+func (p Place) Wrong(message string) *diagnostic.Diagnostic {
+	return Source{Path: p.Path}.wrongAt(p.Line, p.Column, message)
+}
+
+// String returns the path with the line and the column.
+func (p Place) String() string {
+	return (&diagnostic.Diagnostic{Path: p.Path, Line: p.Line, Column: p.Column}).Place()
+}
+
+// Place returns the position of a reference.
+func (x *Expression) Place(r Reference) Place {
+	line, column := x.position(r.node)
+	return Place{x.source.Path, line, column}
+}

@@ -1,0 +1,431 @@
+package expression
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/cel-go/cel"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
+)
+
+// syntaxDiagnostic returns a plain message for an error of CEL's parser, which reports errors in terms
+// of its grammar. It reports only the first error, because later ones follow from the same mistake.
+func syntaxDiagnostic(s Source, err *cel.Error) *diagnostic.Diagnostic {
+	c := newScript(s.Text)
+	at := c.offset(err.Location.Line(), err.Location.Column())
+	message, at := c.explain(explainCEL(err.Message), at)
+	if s.Want.isMap() && strings.HasPrefix(message, unexpectedColon) {
+		message = unexpectedColon + ": write { } around the entries, and quotes around the keys, {'key': value}"
+	}
+	if err.Location.Line() < 1 {
+		return s.wrong("%s", message)
+	}
+	line, column := c.position(at)
+	return s.wrongAt(line, column, message)
+}
+
+// A script is a source split into tokens.
+type script struct {
+	text   string
+	tokens []token
+	paths  [][]int // offsets of all paths in the text; pathAt finds them once
+}
+
+type token struct {
+	text string
+	at   int // in bytes
+	kind tokenKind
+}
+
+type tokenKind int
+
+const (
+	symbol tokenKind = iota
+	word
+	number
+	quoted
+	unclosed // a text without its closing quote
+)
+
+// Brackets, in the same order.
+const (
+	opening = "([{"
+	closing = ")]}"
+)
+
+func (t token) end() int { return t.at + len(t.text) }
+
+// is reports whether a token is one of the brackets.
+func (t token) is(brackets string) bool {
+	return t.text != "" && strings.Contains(brackets, t.text)
+}
+
+// closedBy returns the bracket that closes t, or an empty text if t is empty.
+func (t token) closedBy() string {
+	i := strings.Index(opening, t.text)
+	return closing[i : i+len(t.text)]
+}
+
+// isValue reports whether a value can end or begin with the token. brackets are the brackets that can
+// end or begin a value.
+func (t token) isValue(brackets string) bool {
+	return t.kind == word || t.kind == number || t.kind == quoted || t.is(brackets)
+}
+
+// String returns the token for messages.
+func (t token) String() string {
+	const most = 32
+	if r := []rune(t.text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return t.text
+}
+
+// Texts in double quotes. A group of each is the closing quote. As in CEL, a text in single quote
+// characters ends with its line.
+const (
+	rawText     = `(?:[rR][rRbB]?|[bB][rR])(?:"{3}.*?(?:("{3})|\z)|"[^\n"]*(")?)`
+	escapedText = `[bB]{0,2}(?:"{3}(?:\\.|[^\\])*?(?:("{3})|\\?\z)|"(?:\\.|[^\\\n"])*(?:(")|\\\z)?)`
+)
+
+// lexer matches a token: a blank or comment (group 1), a text (group 2, with a group for each
+// closing quote), a word, a number, or a symbol. A no-break space is a symbol.
+var lexer = func() *regexp.Regexp {
+	texts := rawText + "|" + escapedText
+	texts += "|" + strings.ReplaceAll(texts, `"`, `'`)
+	return regexp.MustCompile(`(?s)\x{a0}|([\s\v\x{85}\pZ]|//[^\n]*)|(` + texts +
+		`)|([a-zA-Z_]\w*)|([0-9][\w.]*|\.[0-9][\w.]*)|&&|\|\||[=!<>]=|.`)
+}()
+
+func newScript(text string) *script {
+	c := &script{text: text}
+	for _, m := range lexer.FindAllStringSubmatchIndex(text, -1) {
+		t := token{text: text[m[0]:m[1]], at: m[0]}
+		groups := m[2:]
+		last := len(groups) - 4 // of word and number
+		switch {
+		case groups[0] >= 0:
+			continue
+		case groups[2] >= 0 && slices.Max(groups[4:last]) < 0:
+			t.kind = unclosed
+		case groups[2] >= 0:
+			t.kind = quoted
+		case groups[last] >= 0:
+			t.kind = word
+		case groups[last+2] >= 0:
+			t.kind = number
+		}
+		c.tokens = append(c.tokens, t)
+	}
+	return c
+}
+
+// offset returns the offset in bytes of a line, from 1, and a column in characters, from 0.
+func (c *script) offset(line, column int) (at int) {
+	for ; line > 1; line-- {
+		at += strings.IndexByte(c.text[at:], '\n') + 1
+	}
+	for ; column > 0 && at < len(c.text); column-- {
+		_, width := utf8.DecodeRuneInString(c.text[at:])
+		at += width
+	}
+	return at
+}
+
+// position returns the line and column of an offset, from 1.
+func (c *script) position(at int) (line, column int) {
+	before := c.text[:at]
+	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+}
+
+var lastWord = regexp.MustCompile(`\w*$`)
+
+// nameBefore returns the offset of the function name before the bracket at an offset.
+func (c *script) nameBefore(at int) int {
+	if !strings.HasPrefix(c.text[at:], "(") {
+		return at
+	}
+	return lastWord.FindStringIndex(c.text[:at])[0]
+}
+
+// explain returns a message for an error of CEL at an offset. The mistake may be at another offset.
+func (c *script) explain(said string, at int) (message string, where int) {
+	if said == explainedHas {
+		return c.fieldOfHas(at), at
+	}
+	if !strings.HasPrefix(said, grammarMessage) {
+		return said, at
+	}
+	if message, at := c.inserted(); message != "" {
+		return message, at
+	}
+	i := slices.IndexFunc(c.tokens, func(t token) bool { return t.end() > at })
+	if i < 0 {
+		i = len(c.tokens)
+	}
+	if message, j := c.foreign(min(i+2, len(c.tokens)), i); message != "" {
+		return message, c.tokens[j].at
+	}
+	if i == len(c.tokens) {
+		return c.endsEarly(strings.HasSuffix(said, noColonMessage)), len(c.text)
+	}
+	if i > 0 && c.tokens[i].isValue(opening) {
+		if message, ok := insteadBefore[c.tokens[i-1].text]; ok {
+			return message, c.tokens[i-1].at
+		}
+	}
+	return c.unexpected(i), c.tokens[i].at
+}
+
+// fieldOfHas returns the message for has() whose argument at an offset is not a field.
+func (c *script) fieldOfHas(at int) string {
+	begin := max(strings.LastIndex(c.text[:at], "has("), 0) + len("has(")
+	argument := strings.TrimSuffix(strings.TrimPrefix(c.bracket(begin-1), "("), ")")
+	m := stepAtEnd.FindStringSubmatch(argument)
+	switch {
+	case isInput(argument):
+		return fmt.Sprintf("has takes a field, and %s always exists: "+
+			"write for example has(resources.db), or has(resource.status.host)", argument)
+	case pathAtEnd.FindString(argument) != argument || m == nil && !strings.Contains(argument, ".?"):
+		return explainedHas
+	case strings.Contains(argument, "?"):
+		return fmt.Sprintf("has takes a field without ?: write %s.hasValue()", argument)
+	}
+	before, key := strings.TrimSuffix(argument, m[0]), strings.Trim(m[2], `'"`)
+	switch {
+	case m[1] != "":
+		return explainedHas
+	case key == m[2]:
+		return fmt.Sprintf("has takes a field, not an element: write size(%s) > %s", before, key)
+	case isIdentifier(key):
+		return fmt.Sprintf("has takes a field: write has(%s.%s)", before, key)
+	}
+	return fmt.Sprintf("has takes a field: write %s in %s", m[2], before)
+}
+
+// escape matches a backslash with the character that it escapes.
+var escape = regexp.MustCompile(`(?s)\\.`)
+
+// badEscape returns the first invalid escape in a text.
+func badEscape(text string) string {
+	if prefix, _, _ := strings.Cut(strings.ReplaceAll(text, `"`, `'`), `'`); strings.ContainsAny(prefix, "rR") {
+		return ""
+	}
+	for _, e := range escape.FindAllString(text, -1) {
+		if !strings.ContainsAny(e[1:], "abfnrtv\\?\"'`xXuU01234567") {
+			return e
+		}
+	}
+	return ""
+}
+
+// open returns the innermost bracket that is open before a token. Its text is empty if there is none.
+func (c *script) open(i int) token {
+	open := []token{{}}
+	for _, t := range c.tokens[:i] {
+		switch {
+		case t.is(opening):
+			open = append(open, t)
+		case t.is(closing) && len(open) > 1:
+			open = open[:len(open)-1]
+		}
+	}
+	return open[len(open)-1]
+}
+
+func (c *script) notClosed(t token) string {
+	line, column := c.position(t.at)
+	return fmt.Sprintf("the %s at %d:%d is not closed", t.text, line, column)
+}
+
+// endsEarly returns a message about the missing end.
+func (c *script) endsEarly(noColon bool) string {
+	if len(c.tokens) == 0 {
+		return "contains no expression: write one, or leave the field out"
+	}
+	last, open := c.tokens[len(c.tokens)-1], c.open(len(c.tokens))
+	switch {
+	case !last.isValue(closing) && !last.is(opening):
+		return fmt.Sprintf("ends too early: a value is missing after %s", last)
+	case open.text != "":
+		return fmt.Sprintf("ends too early: %s: write %s", c.notClosed(open), open.closedBy())
+	case noColon:
+		return "ends too early: write condition ? one : other"
+	}
+	return "ends too early: something is missing at its end"
+}
+
+// textInQuotes is the hint for text that is not in quotes.
+const textInQuotes = "text in its own quotes, as in "
+
+const unexpectedColon = "unexpected : in an expression"
+
+// unexpected returns a message about a token in a wrong place, or about a missing token before it.
+func (c *script) unexpected(i int) string {
+	t, before, open := c.tokens[i], token{}, c.open(i)
+	if i > 0 {
+		before = c.tokens[i-1]
+	}
+	switch text := c.insteadOf(i, open); {
+	case text != "":
+		return text
+	case !t.is(closing) || open.closedBy() == t.text:
+		return c.misplaced(t, before, open)
+	case open.text == "":
+		return fmt.Sprintf("there is one %s too many: leave it out", t)
+	}
+	return fmt.Sprintf("%s: write %s before %s", c.notClosed(open), open.closedBy(), t)
+}
+
+// insteadOf returns a message about a token that is an operator in other languages.
+func (c *script) insteadOf(i int, open token) string {
+	t, next := c.tokens[i], ""
+	if i+1 < len(c.tokens) {
+		next = c.tokens[i+1].text
+	}
+	switch path := translated(c.text[t.end():]); {
+	case t.text == ":" && i == 1 && slices.Contains([]string{"cel", "expr", "expression"}, strings.ToLower(c.tokens[0].text)):
+		return fmt.Sprintf("the field is already CEL: leave the prefix %s: out", c.tokens[0])
+	case t.text == "=" && open.text == "{":
+		return "there is no = in a map: write : between a key and its value"
+	case t.text == ";" && open.text == "{":
+		return "there is no ; in a map: write a comma between two entries"
+	case t.text == "$" && path != "":
+		return "$ cannot be part of a name" + suggest.DidYouMean(path)
+	case t.text == "|":
+		return c.insteadOfPipe(i, next)
+	case t.text == "&" && c.joins(i):
+		return "there is no operator &: write + to join texts"
+	case t.text == "or":
+		return instead["or"] + c.withDefaultBefore(t.at, c.literalAt(i+1))
+	}
+	return instead[t.text]
+}
+
+// insteadOfPipe returns a message about a pipe to a function of another language.
+func (c *script) insteadOfPipe(i int, next string) string {
+	const what = "there is no operator |: "
+	at := c.tokens[i].at
+	switch {
+	case next == "default":
+		return what + "for a default write " + c.withDefaultBefore(at, c.literalAt(i+2))
+	case isDecoding(next) && isSecret(pathBefore(c.text[:at])):
+		return fmt.Sprintf("%sleave | %s out: %s", what, next, alreadyDecoded)
+	case foreignHint(next) != "":
+		return what + foreignHint(next)
+	}
+	return instead["|"]
+}
+
+// joins reports whether a token is beside a text, in a source that compares nothing.
+func (c *script) joins(i int) bool {
+	compares := slices.ContainsFunc(c.tokens, func(t token) bool {
+		return slices.Contains([]string{"==", "!=", "<", ">", "<=", ">=", "?", "in"}, t.text)
+	})
+	beside := c.tokens[max(i-1, 0):min(i+2, len(c.tokens))]
+	return !compares && slices.ContainsFunc(beside, func(t token) bool { return t.kind == quoted })
+}
+
+// Numbers that are not numbers of CEL.
+var (
+	grouped  = regexp.MustCompile(`^[0-9]+(?:_[0-9]+)+$`)
+	quantity = regexp.MustCompile(`^[0-9][\w.]*$`)
+)
+
+// conversions are functions that other languages write without parentheses.
+var conversions = []string{ //nolint:gochecknoglobals // a table
+	"string", "int", "double", "bool", "bytes", "size", "has",
+}
+
+// malformed returns a message about a number that CEL cannot read.
+func malformed(number string) string {
+	switch {
+	case grouped.MatchString(number):
+		return fmt.Sprintf("%s is not a number: write %s", number, strings.ReplaceAll(number, "_", ""))
+	case quantity.MatchString(number) && strings.Trim(number, "0123456789") != "":
+		return fmt.Sprintf("%s is not a number: write it in quotes, '%s'", token{text: number}, token{text: number})
+	}
+	return ""
+}
+
+// inBracket are messages about a token, after the bracket that is open, if there is one.
+var inBracket = map[string]string{ //nolint:gochecknoglobals // a table
+	",": "returns more than one value: join them with +, or write [ ] around a list",
+	":": unexpectedColon + ": write " + textInQuotes + "\"'https://host:443'\"" +
+		", or with values \"'https://%s:443'.format([value])\"",
+	"[:": "there is no slice [a:b]: write text.substring(0, 3) or list.slice(0, 3)",
+}
+
+// misplaced returns a message about a token that does not fit the token before it or the open bracket.
+func (c *script) misplaced(t, before, open token) string {
+	if message := c.misplacedValue(t, before); message != "" {
+		return message
+	}
+	afterValue, beginsValue := before.isValue(closing), t.isValue(opening)
+	switch {
+	case t.text == "/" && !afterValue:
+		return "a value is missing before /: write a regular expression as a text, and a comment after //"
+	case t.text == "," && open.text == "(" && strings.HasSuffix(strings.TrimSpace(c.text[:open.at]), "%"):
+		return "% divides numbers: write '%s'.format([...]) to put values into a text"
+	case inBracket[open.text+t.text] != "":
+		return c.misplacedIn(open.text + t.text)
+	case afterValue && beginsValue:
+		return fmt.Sprintf("unexpected %s after %s: write an operator between them, such as +, and %s\"'some text'\"",
+			t, before, textInQuotes)
+	case !beginsValue && !afterValue:
+		return fmt.Sprintf("a value is missing before %s", t)
+	case t.text == "}":
+		return "{ } is a map here: leave { and } out, or write {'key': value}"
+	case open.text != "":
+		return fmt.Sprintf("unexpected %s: %s: write %s before it, or a comma", t, c.notClosed(open), open.closedBy())
+	}
+	return fmt.Sprintf("unexpected %s: leave it out, or write %s\"'some text'\"", t, textInQuotes)
+}
+
+// misplacedIn returns the message about an open bracket, if there is one, and a token.
+func (c *script) misplacedIn(pair string) string {
+	if paths := c.colons(); pair == ":" && paths != "" {
+		return unexpectedColon + ": write " + paths
+	}
+	return inBracket[pair]
+}
+
+// inYAML is how a quote is escaped in YAML.
+var inYAML = map[string]string{"'": `, and \\' if YAML has the expression in double quotes`} //nolint:gochecknoglobals // a table
+
+// colons returns how to join paths that are only separated by colons, or an empty text.
+func (c *script) colons() string {
+	parts := strings.Split(strings.TrimSpace(c.text), ":")
+	for i, p := range parts {
+		if parts[i] = translated(p); parts[i] == "" {
+			return ""
+		}
+		parts[i] = inText(parts[i])
+	}
+	return strings.Join(parts, " + ':' + ")
+}
+
+// misplacedValue returns a message about a number, text or name that does not fit the token before it.
+func (c *script) misplacedValue(t, before token) string {
+	afterValue, adjacent := before.isValue(closing), before.end() == t.at
+	switch {
+	case afterValue && t.kind == number && t.text[0] == '.':
+		n := wordFirst.FindString(t.text[1:])
+		return fmt.Sprintf(".%s does not select anything: write ['%s'] for a key, or [%s] for an element of a list", n, n, n)
+	case t.kind == number && !afterValue:
+		return malformed(t.text)
+	case before.kind == quoted && adjacent && (t.kind == word || t.kind == quoted):
+		quote := before.text[len(before.text)-1:]
+		return fmt.Sprintf(`the text ends before %s: write \%s for a %s inside a text%s`, t, quote, quote, inYAML[quote])
+	case t.kind == quoted && before.text == ".":
+		return "a text cannot follow a dot: write + between two texts"
+	case before.kind == word && t.kind == word && slices.Contains(conversions, before.text):
+		return fmt.Sprintf("%s is a function: write %s(...) around the value", before, before)
+	}
+	return ""
+}

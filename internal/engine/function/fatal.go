@@ -1,0 +1,67 @@
+package function
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/response"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
+	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+const reasonInvalidInput = "InvalidInput" // all other reasons are states
+
+// A tooLarge error is the size of a response that cannot be smaller.
+type tooLarge int
+
+// Error says what makes a response smaller.
+func (size tooLarge) Error() string {
+	return fmt.Sprintf("nothing is changed: the response has %d bytes even if all exports are kept unchanged, "+
+		"and Crossplane accepts %d: "+
+		"compose less in this pipeline, or put less into its context", size, limits.ResponseBytes)
+}
+
+// fatal ends the call with an error. A fatal result stops the whole pipeline: Crossplane applies nothing of any step,
+// and calls again only after a back-off. These are all the errors that have one. Whatever else is missing, broken or
+// read in two versions holds only what depends on it.
+func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, req *wire.Request, err error) *fnv1.RunFunctionResponse {
+	var stale *reconcile.Stale
+	var claim *reconcile.ClaimError
+	var large tooLarge
+	var wrong *diagnostic.Diagnostic
+	switch {
+	case errors.As(err, &stale):
+		// What this call desires replaces the list of the composite's objects. Another list than the real one would lose
+		// the object that the composite does not list yet.
+		rsp.Meta.Ttl = nil // Crossplane must not repeat this answer from a cache
+		return f.end(rsp, reconcile.Waiting.String(), metrics.OutcomeWaiting, stale.Message, "")
+	case errors.As(err, &claim):
+		// This step reads and writes in the namespace of the claim, and the composite names the claim of another composite.
+		return f.end(rsp, reconcile.Conflict.String(), metrics.OutcomeConflict, claim.Message, "")
+	case errors.As(err, &large):
+		// Crossplane's client refuses the response, so nothing of it would be applied.
+		return f.end(rsp, reconcile.Held.String(), metrics.OutcomeHeld, large.Error(), "")
+	case errors.As(err, &wrong):
+		// The mistake is in the Composition, or in what it requires: what the author meant is not known. This includes a
+		// required EnvironmentConfig that is missing, as in function-environment-configs: all steps may read it.
+		text := "invalid input: " + message(strings.Split(err.Error(), "\n")) // joined errors
+		see := reconcile.SeeComposition(req.Observed.Composite.Object)
+		return f.end(rsp, reasonInvalidInput, metrics.OutcomeInvalidInput, text, see)
+	}
+	panic("an error that is not fatal has no result") // the server answers with an error that names no value
+}
+
+// end sets the fatal result and the condition. The argument see is a command that shows more, or empty.
+func (f *Function) end(rsp *fnv1.RunFunctionResponse, reason, outcome, text, see string) *fnv1.RunFunctionResponse {
+	response.Fatal(rsp, errors.New(text))
+	response.ConditionFalse(rsp, reconcile.ConditionType, reason).WithMessage(withCommand(text, see)).TargetCompositeAndClaim()
+	f.Metrics.Reconcile(outcome)
+	f.Log.Debug("Ran function", "tag", rsp.GetMeta().GetTag(), "reason", reason)
+	return rsp
+}

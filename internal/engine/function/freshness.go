@@ -1,0 +1,65 @@
+package function
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// watchesMember is the member of a report that is true if Crossplane watches the required objects.
+const watchesMember = "watches"
+
+// watchesRequired reports whether Crossplane watches all required objects. No capability says so. But a version that
+// watches them sends those of the last reconcile with the first call of the next one. Any other version sends
+// them only with a later call, which also has the report of the first call in its context. An object that was not
+// required in the last reconcile is watched only after this one. A change until then may be lost.
+func watchesRequired(req *wire.Request, own string, required []reconcile.Requirement) bool {
+	if before := req.Context.At(exportsKey, own); before.Exists() {
+		return before.Struct().Get(watchesMember).Bool()
+	}
+	for _, r := range required {
+		if _, sent := req.RequiredResources[r.Key()]; !sent {
+			return false
+		}
+	}
+	return len(required) > 0 || !declares(req)
+}
+
+// declares reports whether the Composition itself requires objects. Without other required objects, nothing shows
+// whether Crossplane watches them.
+func declares(req *wire.Request) bool {
+	for name := range req.RequiredResources {
+		if !strings.HasPrefix(name, reconcile.RequirementPrefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// watches returns what Crossplane watches for a request with this result. A result with failures may only need another
+// call, for example after an evaluation that took too long. No event says that a later step removed a created object.
+func watches(req *wire.Request, p *plan.Plan, seen *reconcile.Request, result *reconcile.Result) plan.Watches {
+	creates := slices.ContainsFunc(result.Objects, func(o reconcile.Object) bool { return o.State == reconcile.Created })
+	return plan.Watches{
+		Objects: result.Failed == 0 && !creates && !isDisturbed(req.Observed.Composite.Object) &&
+			watchesRequired(req, p.ID(), result.Requirements),
+		Environment: !seen.Observation.Environment.Exists(),
+	}
+}
+
+// isDisturbed reports whether Crossplane drops events of a composite, because too many objects changed and its circuit
+// breaker is open, or could not apply an object, and no event says when it can.
+func isDisturbed(xr wire.Struct) bool {
+	for _, v := range xr.At("status", "conditions").List().All() {
+		switch c := v.Struct(); {
+		case c.Get("type").Is("Responsive") && c.Get("reason").Is("WatchCircuitOpen"):
+			return true
+		case c.Get("type").Is("Synced") && c.Get("status").Is("False"):
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,138 @@
+// Package function turns a request of Crossplane into its response: it runs the request against the plan of
+// its input, and converts the result into resources, a condition, results and context. Errors become results
+// only here.
+package function
+
+import (
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
+	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// Function answers Crossplane. It keeps compiled inputs, but no data of requests. New sets each field;
+// tests replace some of them.
+type Function struct {
+	fnv1.UnimplementedFunctionRunnerServiceServer
+
+	Plans   *plan.Cache      // the compiled inputs
+	Metrics *metrics.Metrics // nil counts nothing
+	Log     logging.Logger
+	Now     func() time.Time
+	Entropy func() io.Reader // the source of credentials
+}
+
+// New returns a function with the system's clock and randomness. Its metrics may be nil.
+func New(log logging.Logger, m *metrics.Metrics) (*Function, error) {
+	env, err := expression.NewEnvironment()
+	if err != nil {
+		return nil, err
+	}
+	return &Function{Plans: plan.NewCache(env), Metrics: m, Log: log, Now: now, Entropy: entropy}, nil
+}
+
+// RunFunction runs a request that the SDK has decoded.
+func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	rsp := f.Run(ctx, wire.OfRequest(req))
+	if err := ctx.Err(); err != nil {
+		return nil, status.FromContextError(err).Err()
+	}
+	return rsp.Proto()
+}
+
+// Run answers one call. If its context is done, the returned response must not be sent. The request is
+// not changed, because parts of it are also in the response.
+func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
+	f.Metrics.Request(req.Decoded())
+	rsp := &fnv1.RunFunctionResponse{
+		Meta: &fnv1.ResponseMeta{Tag: req.Meta.GetTag(), Ttl: durationpb.New(plan.PollTTL)},
+	}
+	p, diagnostics, hit := f.Plans.Get(req.Input) //nolint:contextcheck // a compiled input is shared with other requests
+	f.Metrics.PlanCache(hit)
+	if len(diagnostics) > 0 {
+		return req.Respond(f.fatal(rsp, req, diagnostics.Error()))
+	}
+	seen := observe(req, p)
+	seen.Now, seen.Random = f.Now().UTC(), f.Entropy()
+	result, err := reconcile.Run(ctx, p, seen)
+	switch {
+	case ctx.Err() != nil: // the caller went away
+		return req.Respond(rsp)
+	case err != nil:
+		return req.Respond(f.fatal(rsp, req, err))
+	}
+	if result.Unchecked && repeats(req, result, p.ID()) {
+		result.SkipCheck()
+	}
+	rsp.Meta.Ttl = ttl(p.Freshness.After(watches(req, p, seen, result)), result, seen.Now)
+	out := respond(req, rsp.GetMeta(), result, p)
+	for size := out.Size(); size > limits.ResponseBytes; size = out.Size() { // measured once: it may be large
+		if !result.Keep(size - limits.ResponseBytes) {
+			return new(wire.Request).Respond(f.fatal(rsp, req, tooLarge(size))) // without the content of the request
+		}
+		out = respond(req, rsp.GetMeta(), result, p)
+	}
+	f.count(result)
+	f.Log.Debug("Ran function", "tag", rsp.GetMeta().GetTag(), "reason", worst(result).String())
+	return out
+}
+
+// observe returns the request that a plan sees. No object is copied.
+func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
+	xr, context, id := req.Observed.Composite, contextBefore(req.Context, p), p.ID()
+	out := &reconcile.Request{
+		Observation: observation.Observation{
+			Composite:   observation.Resource{Object: xr.Object, Details: xr.ConnectionDetails},
+			Resources:   make(map[string]observation.Resource, len(req.Observed.Resources)),
+			Environment: context.Get(environmentKey).Struct(),
+			Context:     context,
+		},
+		Found:         req.RequiredResources,
+		Desired:       make(map[string]wire.Struct, len(req.Desired.Resources)),
+		Later:         len(revisionsElsewhere(req.Context, p)) > 0,
+		Possible:      possibleBefore(req.Context, id),
+		Schemas:       schemas(req),
+		HasSchemas:    hasSchemas(req),
+		Size:          req.Size,
+		DesiredStatus: req.Desired.Composite.Object.Get("status").Struct(),
+	}
+	for name := range generatorsElsewhere(req.Context, id) {
+		put(&out.Elsewhere, name, true)
+	}
+	for name, r := range req.Observed.Resources {
+		out.Observation.Resources[name] = observation.Resource{Object: r.Object, Details: r.ConnectionDetails}
+	}
+	for name, r := range req.Desired.Resources {
+		out.Desired[name] = r.Object
+		if out.Possible[name] && r.Proto().GetReady() != fnv1.Ready_READY_FALSE { // a step in between composes it
+			delete(out.Possible, name)
+		}
+	}
+	return out
+}
+
+func (f *Function) count(result *reconcile.Result) {
+	f.Metrics.Evaluations(metrics.EvaluationOK, result.OK)
+	f.Metrics.Evaluations(metrics.EvaluationWaiting, result.Waiting)
+	f.Metrics.Evaluations(metrics.EvaluationFailed, result.Failed)
+	if result.Unread {
+		return
+	}
+	f.Metrics.Reconcile(strings.ToLower(worst(result).String()))
+	for _, o := range result.Objects {
+		f.Metrics.Object(string(o.Kind), strings.ToLower(o.State.String()))
+	}
+}

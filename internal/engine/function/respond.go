@@ -1,0 +1,293 @@
+package function
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/response"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// respond converts the result of a plan into the response.
+func respond(req *wire.Request, meta *fnv1.ResponseMeta, result *reconcile.Result, p *plan.Plan) *wire.Response {
+	rsp := &fnv1.RunFunctionResponse{
+		Meta: meta, Requirements: requirements(result), Desired: desired(req.Desired.Composite, result),
+	}
+	c := &pipelineContext{found: req.Context}
+	saveEnvironment(c, result, p)
+	for name, state := range result.GeneratorState {
+		c.setMember(generatorsKey, name, state)
+	}
+	saveRevisions(c, result.Revisions)
+	r := reportOf(result)
+	r.watches = watchesRequired(req, p.ID(), result.Requirements)
+	setCondition(rsp, c, r, p.ID())
+	warnOfOutcomes(rsp, result)
+	warn(rsp, p.Warnings)
+	rsp.Context = c.changes()
+	out := req.Respond(rsp)
+	out.Drop = result.Drop
+	return out
+}
+
+// warn warns about the input itself, in one result for all of its warnings.
+func warn(rsp *fnv1.RunFunctionResponse, warnings diagnostic.List) {
+	texts := make([]string, 0, len(warnings))
+	for _, w := range warnings {
+		texts = append(texts, w.Error())
+	}
+	if len(texts) > 0 {
+		response.Warning(rsp, errors.New("check the input: "+message(texts)))
+	}
+}
+
+func requirements(result *reconcile.Result) *fnv1.Requirements {
+	if len(result.Requirements)+len(result.Schemas) == 0 {
+		return nil
+	}
+	out := &fnv1.Requirements{Schemas: requiredSchemas(result.Schemas)}
+	for _, r := range result.Requirements {
+		s := &fnv1.ResourceSelector{ApiVersion: r.APIVersion, Kind: r.Kind}
+		if r.Namespace != "" {
+			s.Namespace = &r.Namespace
+		}
+		s.Match = &fnv1.ResourceSelector_MatchName{MatchName: r.Name}
+		if r.Name == "" {
+			s.Match = &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: r.Labels}}
+		}
+		put(&out.Resources, r.Key(), s)
+	}
+	return out
+}
+
+// put adds an entry to a map that may be nil.
+func put[V any](m *map[string]V, key string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[key] = v
+}
+
+// desired returns what the result adds to the desired state: resources, and the composite if it changes.
+// A resource is ready if it matches the input.
+func desired(before wire.Resource, result *reconcile.Result) *fnv1.State {
+	out := &fnv1.State{Resources: make(map[string]*fnv1.Resource, len(result.Objects))}
+	details := map[string][]byte{}
+	for _, o := range result.Objects {
+		for k, v := range o.ConnectionDetails {
+			details[k] = v.Reveal()
+		}
+		if o.Desired != nil {
+			is := ready(o.State == reconcile.Available || o.Ready)
+			out.Resources[o.Name] = &fnv1.Resource{Resource: o.Desired, Ready: is}
+		}
+	}
+	for _, g := range result.Generations {
+		out.Resources[g.Name] = &fnv1.Resource{Resource: g.Desired, Ready: ready(g.Ready)}
+	}
+	written := slices.ContainsFunc(result.Status, func(s reconcile.Status) bool { return s.Value != nil })
+	unready := isCompositeUnready(result)
+	if len(details) == 0 && !written && !unready {
+		return out
+	}
+	was := before.Proto()
+	out.Composite = &fnv1.Resource{
+		Resource:          withStatus(was.GetResource(), result.Status),
+		ConnectionDetails: was.GetConnectionDetails(),
+		Ready:             was.GetReady(),
+	}
+	if len(details) > 0 {
+		out.Composite.ConnectionDetails = with(was.GetConnectionDetails(), details)
+	}
+	if unready {
+		out.Composite.Ready = fnv1.Ready_READY_FALSE
+	}
+	return out
+}
+
+func ready(is bool) fnv1.Ready {
+	if is {
+		return fnv1.Ready_READY_TRUE
+	}
+	return fnv1.Ready_READY_FALSE
+}
+
+// isCompositeUnready reports whether something that is not a resource does not match the input, or a resource does
+// not exist yet: a later step can remove it, and Crossplane does not know then that it is missing. Crossplane itself
+// reports the name of any other unready resource.
+func isCompositeUnready(result *reconcile.Result) bool {
+	other := func(o reconcile.Outcome) bool { return o.State != reconcile.Available && !o.Ready }
+	object := func(o reconcile.Object) bool {
+		return o.State != reconcile.Available && (o.Desired == nil || o.State <= reconcile.Waiting)
+	}
+	status := func(s reconcile.Status) bool { return s.State != reconcile.Available }
+	return slices.ContainsFunc(result.Others, other) || slices.ContainsFunc(result.Objects, object) ||
+		slices.ContainsFunc(result.Status, status)
+}
+
+// withStatus returns the desired composite with the status fields. Changed objects are copied.
+func withStatus(xr *structpb.Struct, fields []reconcile.Status) *structpb.Struct {
+	for _, s := range fields {
+		if s.Value != nil {
+			xr = withField(xr, append([]string{"status"}, s.Segments...), s.Value)
+		}
+	}
+	return xr
+}
+
+func withField(s *structpb.Struct, segments []string, v *structpb.Value) *structpb.Struct {
+	if len(segments) > 1 {
+		v = structpb.NewStructValue(withField(s.GetFields()[segments[0]].GetStructValue(), segments[1:], v))
+	}
+	return &structpb.Struct{Fields: with(s.GetFields(), map[string]*structpb.Value{segments[0]: v})} //nolint:gosec // there is a segment
+}
+
+// with returns a map, which may be nil, with the entries of another one.
+func with[V any](m, more map[string]V) map[string]V {
+	out := make(map[string]V, len(m)+len(more))
+	maps.Copy(out, m)
+	maps.Copy(out, more)
+	return out
+}
+
+// outcomes returns the outcomes of the input's own exports, and of those of the composite author. Those of objects that
+// are only created come last, so that they crowd out no other message.
+func outcomes(result *reconcile.Result) (own, author []reconcile.Outcome) {
+	add := func(o reconcile.Outcome) {
+		if o.Author {
+			author = append(author, o)
+		} else {
+			own = append(own, o)
+		}
+	}
+	for _, o := range result.Objects {
+		add(o.Outcome)
+	}
+	for _, s := range result.Status {
+		add(s.Outcome)
+	}
+	for _, o := range result.Others {
+		add(o)
+	}
+	for _, all := range [][]reconcile.Outcome{own, author} {
+		slices.SortStableFunc(all, func(a, b reconcile.Outcome) int { return isCreated(a) - isCreated(b) })
+	}
+	return own, author
+}
+
+func isCreated(o reconcile.Outcome) int {
+	if o.State == reconcile.Created {
+		return 1
+	}
+	return 0
+}
+
+func worst(result *reconcile.Result) reconcile.State {
+	state := reconcile.Available
+	for _, o := range result.Objects {
+		state = max(state, o.State)
+	}
+	for _, s := range result.Status {
+		state = max(state, s.State)
+	}
+	for _, o := range result.Others {
+		state = max(state, o.State)
+	}
+	return state
+}
+
+// reportOf returns the report of a result. Messages for the Composition's author come first. Otherwise messages for
+// the composite author could crowd them out.
+func reportOf(result *reconcile.Result) report {
+	own, author := outcomes(result)
+	r := report{state: worst(result), again: result.Unread}
+	for _, o := range result.Objects {
+		if o.Possible {
+			r.possible = append(r.possible, o.Name)
+		}
+	}
+	for _, o := range own {
+		r.add(o)
+	}
+	shown, more := limited(author)
+	for _, o := range shown {
+		r.add(o)
+	}
+	if more > 0 {
+		r.messages = append(r.messages, fmt.Sprintf("and %d more messages for the composite author", more))
+	}
+	return r
+}
+
+// limited returns the outcomes of the composite author that the condition shows, and the number of the others.
+func limited(author []reconcile.Outcome) (shown []reconcile.Outcome, more int) {
+	said := slices.DeleteFunc(author, func(o reconcile.Outcome) bool { return !o.Said() })
+	n := min(len(said), limits.MessageItems)
+	return said[:n], len(said) - n
+}
+
+// conditionOf returns the state and the message of the condition for a report, and those of other steps.
+func conditionOf(before, r report) (reconcile.State, string) {
+	messages := slices.Concat(before.messages, r.messages)
+	if len(messages) == 0 {
+		return max(before.state, r.state), ""
+	}
+	return max(before.state, r.state), withCommand(message(messages), cmp.Or(before.see, r.see))
+}
+
+// repeats reports whether the composite already has the condition of a result. Then its messages were checked against
+// schemas before, if Crossplane has them, without a warning. A text that counts more messages can stand for others.
+func repeats(req *wire.Request, result *reconcile.Result, id string) bool {
+	state, text := conditionOf(reportBefore(req.Context, id), reportOf(result))
+	for _, v := range req.Observed.Composite.Object.At("status", "conditions").List().All() {
+		c := v.Struct()
+		if c.Get("type").Is(reconcile.ConditionType) {
+			return c.Get("reason").Is(state.String()) && c.Get("message").Text() == text && !isShortened(text)
+		}
+	}
+	return false
+}
+
+// setCondition sets the condition of the composite.
+func setCondition(rsp *fnv1.RunFunctionResponse, c *pipelineContext, r report, id string) {
+	state, text := conditionOf(reportBefore(c.found, id), r)
+	r.save(c, id)
+	set := response.ConditionFalse
+	if state == reconcile.Available {
+		set = response.ConditionTrue
+	}
+	condition := set(rsp, reconcile.ConditionType, state.String()).TargetCompositeAndClaim()
+	if text != "" {
+		condition.WithMessage(text)
+	}
+}
+
+// warnOfOutcomes warns about problems that do not resolve by waiting.
+func warnOfOutcomes(rsp *fnv1.RunFunctionResponse, result *reconcile.Result) {
+	own, author := outcomes(result)
+	for _, o := range own {
+		if o.Warn {
+			response.Warning(rsp, errors.New(message([]string{o.Message})))
+		}
+	}
+	var warnings []string
+	shown, _ := limited(author) // the condition counts the rest
+	for _, o := range shown {
+		if o.Warn {
+			warnings = append(warnings, o.Message)
+		}
+	}
+	if len(warnings) > 0 { // one for all: the composite author must not flood the events
+		response.Warning(rsp, errors.New(message(warnings))).TargetCompositeAndClaim()
+	}
+}

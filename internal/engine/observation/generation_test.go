@@ -1,0 +1,256 @@
+package observation_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire/wiretest"
+)
+
+func asStruct(t testing.TB, m map[string]any) *structpb.Struct {
+	t.Helper()
+	s, err := structpb.NewStruct(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// generators are one with outputs and a generation before, one that gives no keys,
+// and two that have nothing yet.
+func generators(t testing.TB, read wiretest.Reading) *observation.Observation {
+	t.Helper()
+	return &observation.Observation{
+		Composite: observation.Resource{
+			Object:  read(t, asStruct(t, map[string]any{"kind": "XR"})),
+			Details: observation.Details{"key": []byte("of-the-composite")},
+		},
+		Generated: map[string]observation.Generated{
+			"db":    {Outputs: observation.Details{"password": []byte("new"), "user": []byte("app")}},
+			"empty": {Outputs: observation.Details{}},
+			"slow":  {Waits: "its resource is not ready"},
+			"mute":  {},
+		},
+		Previous: map[string]observation.Generated{"db": {Outputs: observation.Details{"password": []byte("old")}}},
+	}
+}
+
+// made is what text gives to the expressions of a generation.
+func made(t testing.TB, o *observation.Observation, m *observation.Generation, text string) string {
+	t.Helper()
+	x, faults := env.Generations().Compile(expression.Source{Text: text, Path: "here"})
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	return result(x, o.GenerationScope(m, nil))
+}
+
+func TestGenerated(t *testing.T) {
+	const (
+		slow = "*expression.Waiting: waiting for generated.slow (its resource is not ready)"
+		mute = "*expression.Waiting: waiting for generated.mute"
+	)
+	cases := map[string]struct{ reason, text, want string }{
+		"Output":           {"an output", "generated.db.password", "types.String(new)"},
+		"OutputMissing":    {"a key that it does not give, as one of a Secret", "generated.db.nope", "*expression.Waiting: waiting for generated.db.nope"},
+		"OutputOptional":   {"", "generated.db.?nope", "none"},
+		"NoOutputs":        {"outputs without a key are there", "generated.empty.size()", "types.Int(0)"},
+		"Waits":            {"what is not there yet, with what it waits for", "generated.slow.password", slow},
+		"WaitsWhole":       {"", "generated.slow", slow},
+		"WaitsComputed":    {"by a computed name, too", "generated[string('slow')].password", slow},
+		"WaitsOptional":    {"a default is no way around: what it gives changes in a moment", "generated.?slow.?password.orValue('default')", slow},
+		"WaitsHas":         {"nor is asking for it", "has(generated.slow) ? 'there' : 'default'", slow},
+		"WaitsIn":          {"", "'slow' in generated", slow},
+		"WaitsValues":      {"nor is walking them", "generated.transformList(name, outputs, outputs.size())", mute},
+		"WaitsNoReason":    {"a text without what for", "generated.mute.password", mute},
+		"Unknown":          {"a generator that there is none of", "generated.nope.password", "*expression.Waiting: waiting for generated.nope"},
+		"UnknownIn":        {"", "'nope' in generated", "types.Bool(false)"},
+		"Previous":         {"the generation before", "previous.db.password", "types.String(old)"},
+		"PreviousAbsent":   {"there is none before the first", "previous.empty.password", "*expression.Waiting: waiting for previous.empty"},
+		"PreviousOptional": {"which optional access goes on without", "previous.?empty.?password", "none"},
+		"PreviousOrValue":  {"as an export of both does", "previous.?slow.?password.orValue(generated.db.password)", "types.String(new)"},
+		"PreviousHas":      {"", "has(previous.empty)", "types.Bool(false)"},
+		"PreviousKey":      {"it may lack a key", "previous.db.?user", "none"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			x, faults := env.Compile(expression.Source{Text: tc.text, Path: "here"})
+			if len(faults) > 0 {
+				t.Fatal(faults)
+			}
+			for as, read := range wiretest.Readings {
+				o := generators(t, read)
+				if diff := cmp.Diff(tc.want, result(x, o.Scope("", nil))); diff != "" {
+					t.Errorf("%s\n%s over %s: -want, +got:\n%s", tc.reason, tc.text, as, diff)
+				}
+				if diff := cmp.Diff(tc.want, made(t, o, &observation.Generation{}, tc.text)); diff != "" {
+					t.Errorf("%s\n%s over %s for a generation: -want, +got:\n%s", tc.reason, tc.text, as, diff)
+				}
+			}
+		})
+	}
+}
+
+// A generation before that is not there is a key that is not there, and no error to
+// wait for: what an expression makes of it is its own.
+func TestPreviousIsNoSuchKey(t *testing.T) {
+	v, ok := generators(t, wiretest.Decoded).Scope("", nil).ResolveName(expression.Previous)
+	m, isMap := v.(traits.Mapper)
+	if !ok || !isMap {
+		t.Fatalf("previous is %T", v)
+	}
+	if got := fmt.Sprint(m.Get(types.String("slow"))); got != "no such key" {
+		t.Errorf("an absent one is %q", got)
+	}
+	if found, ok := m.Find(types.String("slow")); found != nil || ok {
+		t.Errorf("an absent one is found: %v, %t", found, ok)
+	}
+}
+
+// Names and keys come in their order, with the names of those that wait, however
+// often one asks.
+func TestGeneratedInOrder(t *testing.T) {
+	o := &observation.Observation{Generated: map[string]observation.Generated{}, Previous: map[string]observation.Generated{}}
+	var want []string
+	for i := range 40 {
+		name := fmt.Sprintf("g%02d", i)
+		want = append(want, "types.String("+name+")")
+		outputs := observation.Details{}
+		for j := range 40 {
+			outputs[fmt.Sprintf("g%02d", j)] = nil
+		}
+		o.Generated[name], o.Previous[name] = observation.Generated{Outputs: outputs}, observation.Generated{Outputs: outputs}
+	}
+	o.Generated["g07"] = observation.Generated{Waits: "its turn"}
+	list := "list[" + strings.Join(want, " ") + "]"
+	for _, text := range []string{
+		"generated.map(k, k)", "generated.g00.map(k, k)", "generated.transformList(k, v, k)",
+		"previous.map(k, k)", "previous.g00.map(k, k)", "previous.transformList(k, v, k)",
+	} {
+		for range 10 {
+			if got := made(t, o, &observation.Generation{}, text); got != list {
+				t.Fatalf("%s: %s", text, got)
+			}
+		}
+	}
+}
+
+// What a generation sees of itself: the number first, its resource once there is one.
+func TestGenerationScope(t *testing.T) {
+	number := func(t *testing.T, read wiretest.Reading) wire.Struct {
+		return read(t, asStruct(t, map[string]any{"number": 3, "id": "db-3"}))
+	}
+	first := func(t *testing.T, read wiretest.Reading) *observation.Generation {
+		return &observation.Generation{Generation: number(t, read)}
+	}
+	observed := func(t *testing.T, read wiretest.Reading) *observation.Generation {
+		return &observation.Generation{
+			Generation: number(t, read),
+			Resource:   read(t, asStruct(t, map[string]any{"kind": "User", "status": map[string]any{"id": "u1"}})),
+			Details:    observation.Details{"key": []byte("of-the-resource")},
+		}
+	}
+	bare := func(t *testing.T, read wiretest.Reading) *observation.Generation {
+		return &observation.Generation{Resource: read(t, asStruct(t, map[string]any{"kind": "User"}))}
+	}
+	nothing := func(*testing.T, wiretest.Reading) *observation.Generation { return nil }
+	cases := map[string]struct {
+		reason string
+		making func(*testing.T, wiretest.Reading) *observation.Generation
+		text   string
+		want   string
+	}{
+		"Number":          {"an int to count with", first, "generation.number + 1", "types.Int(4)"},
+		"ID":              {"", first, "generation.id", "types.String(db-3)"},
+		"NumberLater":     {"it is there as long as the generation", observed, "generation.number", "types.Int(3)"},
+		"FirstResource":   {"before it is observed, resource is the composite", first, "resource.kind", "types.String(XR)"},
+		"FirstSelf":       {"", first, "self.kind", "types.String(XR)"},
+		"FirstSecret":     {"", first, "secret.key", "types.String(of-the-composite)"},
+		"NothingResource": {"and so for what creates no generation", nothing, "resource.kind", "types.String(XR)"},
+		"Resource":        {"its own resource", observed, "resource.status.id", "types.String(u1)"},
+		"Self":            {"by the other name, too", observed, "self.status.id", "types.String(u1)"},
+		"Secret":          {"what its resource gives, not the composite", observed, "secret.key", "types.String(of-the-resource)"},
+		"NoDetails":       {"nor the composite's if it gives nothing yet", bare, "secret.key", "*expression.Waiting: waiting for secret.key"},
+		"Composite":       {"which is there by its own name", observed, "composite.kind", "types.String(XR)"},
+		"Generated":       {"beside what other generators give", observed, "generated.db.password", "types.String(new)"},
+		"Previous":        {"", observed, "previous.db.password", "types.String(old)"},
+		"NoVariables":     {"and no variables are an empty map", observed, "variables.size()", "types.Int(0)"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for as, read := range wiretest.Readings {
+				if diff := cmp.Diff(tc.want, made(t, generators(t, read), tc.making(t, read), tc.text)); diff != "" {
+					t.Errorf("%s\n%s over %s: -want, +got:\n%s", tc.reason, tc.text, as, diff)
+				}
+			}
+		})
+	}
+	for as, read := range wiretest.Readings {
+		for name, m := range map[string]*observation.Generation{"Bare": bare(t, read), "Nothing": nil} {
+			if v, ok := generators(t, read).GenerationScope(m, nil).ResolveName(expression.Generation); ok {
+				t.Errorf("%s over %s: without a generation there is the variable %v", name, as, v)
+			}
+		}
+	}
+}
+
+// one is the variable a.
+type one struct{}
+
+func (one) Find(name string) (ref.Val, bool) { return types.String("v"), name == "a" }
+func (one) Names() []string                  { return []string{"a"} }
+
+func TestGenerationScopeHasVariables(t *testing.T) {
+	variables := observation.Map(one{})
+	x, faults := env.Generations().Compile(expression.Source{Text: "variables.a", Path: "here"})
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	if got := result(x, generators(t, wiretest.Decoded).GenerationScope(&observation.Generation{}, variables)); got != "types.String(v)" {
+		t.Errorf("a variable is %s", got)
+	}
+}
+
+// A generation may be a v1 Secret: its data is only in secret.
+func TestGenerationSecretIsHidden(t *testing.T) {
+	secret := func() *structpb.Struct {
+		return asStruct(t, map[string]any{
+			"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"k": "canary"}, "stringData": map[string]any{"k": "canary"},
+			"metadata": map[string]any{"name": "s", "annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": "canary"}},
+		})
+	}
+	const shown = `types.String({"apiVersion":"v1","kind":"Secret","metadata":{"annotations":{},"name":"s"}})`
+	cases := map[string]struct{ reason, text, want string }{
+		"Data":       {"who reads it is told", "resource.data.k", "reads the data of a v1 Secret, which is hidden here"},
+		"SelfData":   {"", "self.data.k", "reads the data of a v1 Secret, which is hidden here"},
+		"StringData": {"", "resource.?stringData.?k", "reads the data of a v1 Secret, which is hidden here"},
+		"Whole":      {"", "json.encode(resource)", shown},
+		"SelfWhole":  {"", "json.encode(self)", shown},
+		"Keys":       {"", "resource.map(k, k)", "list[types.String(apiVersion) types.String(kind) types.String(metadata)]"},
+		"Secret":     {"what it gives", "secret.k", "types.String(given)"},
+	}
+	for as, read := range wiretest.Readings {
+		m := &observation.Generation{Resource: read(t, secret()), Details: observation.Details{"k": []byte("given")}}
+		for name, tc := range cases {
+			t.Run(name+as, func(t *testing.T) {
+				if got := made(t, generators(t, read), m, tc.text); !strings.Contains(got, tc.want) || strings.Contains(got, "canary") {
+					t.Errorf("%s\n%s: want %s, got %s", tc.reason, tc.text, tc.want, got)
+				}
+			})
+		}
+		if !proto.Equal(m.Resource.Proto(), secret()) {
+			t.Errorf("%s: the Struct was written to", as)
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package observation
+
+import (
+	"slices"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// A Scope holds the variables of the expressions of one export.
+type Scope struct {
+	observation *Observation
+	from        string
+	variables   ref.Val
+	author      *Author     // may be nil
+	generation  *Generation // may be nil
+	item        *Item       // may be nil
+}
+
+var _ cel.Activation = &Scope{}
+
+// Scope returns the variables whose resource, self and secret come from the composed resource from, or from the
+// composite if from is empty.
+func (o *Observation) Scope(from string, variables ref.Val) *Scope {
+	return &Scope{observation: o, from: from, variables: variables}
+}
+
+// AuthorScope returns the variables of the expressions of a composite author.
+func (o *Observation) AuthorScope(t *Author) *Scope { return &Scope{observation: o, author: t} }
+
+// GenerationScope returns the variables of the expressions of a generation.
+func (o *Observation) GenerationScope(m *Generation, variables ref.Val) *Scope {
+	return &Scope{observation: o, variables: variables, generation: m}
+}
+
+// Parent is nil: there are no other variables.
+func (s *Scope) Parent() cel.Activation { return nil }
+
+// ResolveName returns the variable with that name. A variable that does not exist yet is an error value that wraps
+// *expression.Waiting.
+func (s *Scope) ResolveName(name string) (any, bool) {
+	o := s.observation
+	if s.author != nil {
+		return s.author.resolve(o, name)
+	}
+	if v, ok := s.generation.resolve(name); ok {
+		return v, true
+	}
+	switch name {
+	case expression.Composite:
+		return o.Composite.object(), true
+	case expression.Resource, expression.Self:
+		return s.ofFrom(Resource.object), true
+	case expression.Secret:
+		return s.ofFrom(Resource.details), true
+	case expression.Resources:
+		return &named{resourceMembers{o}}, true
+	case expression.Secrets:
+		return &named{members{o.findDetails, o.secretNames}}, true
+	case expression.Sources:
+		return &named{members{o.findSource, o.sourceNames}}, true
+	case expression.Env:
+		return o.environment(), true
+	case expression.Context:
+		return object(o.Context), true
+	case expression.Generated, expression.Previous, expression.Candidate:
+		outputs := map[string]map[string]Generated{
+			expression.Generated: o.Generated, expression.Previous: o.Previous, expression.Candidate: o.Candidate,
+		}
+		return generated(outputs[name], nil, name), true
+	case expression.Revisions:
+		return revisions(o.Revisions), true
+	case expression.Variables:
+		if s.variables == nil {
+			return &fields{}, true
+		}
+		return s.variables, true
+	}
+	return s.item.resolve(name)
+}
+
+// ofFrom returns a value of the resource of the scope.
+func (s *Scope) ofFrom(value func(Resource) ref.Val) ref.Val {
+	if s.from == "" {
+		return value(s.observation.Composite)
+	}
+	if r, ok := s.observation.Resources[s.from]; ok {
+		return value(r)
+	}
+	return waiting(expression.PathText(expression.Resources, s.from))
+}
+
+func (m *Generation) resolve(name string) (any, bool) {
+	switch {
+	case m == nil:
+	case name == expression.Generation && m.Generation.Exists():
+		return object(m.Generation), true
+	case name == expression.Candidate && m.Candidate != nil:
+		return generated(m.Candidate, nil, name), true
+	case !m.Resource.Exists():
+	case name == expression.Resource || name == expression.Self:
+		return object(m.Resource), true
+	case name == expression.Secret:
+		return details(m.Details), true
+	}
+	return nil, false
+}
+
+// resolve knows only these names: names that are not listed cannot be read, even by a computed name.
+func (t *Author) resolve(o *Observation, name string) (any, bool) {
+	switch name {
+	case expression.Composite, expression.Resource, expression.Self:
+		return o.Composite.object(), true
+	case expression.Secret:
+		if t.Secret == "" {
+			return nil, false
+		}
+		if r, ok := o.Resources[t.Secret]; ok {
+			return r.details(), true
+		}
+		return waiting(expression.Secret + " (" + expression.PathText(expression.Secrets, t.Secret) + ")"), true
+	case expression.Secrets:
+		return o.some(t.Secrets, Resource.details), true
+	case expression.Resources:
+		return o.some(t.Resources, Resource.object), true
+	case expression.Env:
+		if t.Environment {
+			return o.environment(), true
+		}
+	}
+	return nil, false
+}
+
+// some returns the composed resources with one of the names.
+func (o *Observation) some(names []string, value func(Resource) ref.Val) ref.Val {
+	return &named{members{
+		find: func(name string) (ref.Val, bool) {
+			r, ok := o.Resources[name]
+			if !ok || !slices.Contains(names, name) {
+				return nil, false
+			}
+			v := value(r)
+			return v, !types.IsError(v)
+		},
+		names: func() []string {
+			return slices.DeleteFunc(o.resourceNames(), func(n string) bool { return !slices.Contains(names, n) })
+		},
+	}}
+}
+
+func (o *Observation) environment() ref.Val {
+	if len(o.EnvironmentWaits) > 0 {
+		return waiting(o.EnvironmentWaits...)
+	}
+	return object(o.Environment)
+}
+
+// resourceMembers are the objects of the composed resources.
+type resourceMembers struct{ of *Observation }
+
+func (m resourceMembers) Find(name string) (ref.Val, bool) {
+	r, ok := m.of.Resources[name]
+	if !ok {
+		return nil, false
+	}
+	return r.object(), true
+}
+
+func (m resourceMembers) Names() []string { return m.of.resourceNames() }
+
+func (m resourceMembers) size() int { return len(m.of.Resources) }
+
+func (o *Observation) resourceNames() []string { return sortedKeys(o.Resources) }
+
+// findDetails searches the Secret sources first, because no source of a plan has the name of a composed resource
+// whose connection details the plan uses.
+func (o *Observation) findDetails(name string) (ref.Val, bool) {
+	if s := o.Sources[name]; s.Secret {
+		if v, there := s.missing(expression.Secrets, name); !there {
+			return v, false
+		}
+		return details(s.Details), true
+	}
+	r, ok := o.Resources[name]
+	if !ok {
+		return nil, false
+	}
+	return r.details(), r.Withheld == nil
+}
+
+func (o *Observation) secretNames() []string {
+	names := o.resourceNames()
+	for n, s := range o.Sources {
+		if _, resource := o.Resources[n]; s.Secret && !resource && (!s.Optional || s.Details != nil) {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (o *Observation) findSource(name string) (ref.Val, bool) {
+	s, ok := o.Sources[name]
+	if !ok || s.Secret {
+		return nil, false
+	}
+	if v, there := s.missing(expression.Sources, name); !there {
+		return v, false
+	}
+	if !s.Many {
+		return object(s.Objects[0]), true
+	}
+	return &list{wire.ComposeList(s.Objects)}, true
+}
+
+func (o *Observation) sourceNames() []string {
+	var names []string
+	for n, s := range o.Sources {
+		if !s.Secret && (!s.Optional || len(s.Objects) > 0) {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

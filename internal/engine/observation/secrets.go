@@ -1,0 +1,53 @@
+package observation
+
+import (
+	"slices"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// copies are the annotations in which tools keep a copy of the applied object, which may be a Secret or contain one:
+// kubectl, Kapp, Rancher, Kopf and the operators of Banzai Cloud.
+var copies = []string{
+	"kubectl.kubernetes.io/last-applied-configuration",
+	"kapp.k14s.io/original",
+	"objectset.rio.cattle.io/applied",
+	"kopf.zalando.org/last-handled-configuration",
+	"banzaicloud.com/last-applied",
+}
+
+// HoldsCopy reports whether an annotation with that name contains a copy of the applied object. Expressions cannot
+// read it in any map.
+func HoldsCopy(name string) bool { return slices.Contains(copies, name) }
+
+// hiddenNames are names of hidden fields, in addition to copies.
+type hiddenNames []string
+
+// secretFields are the fields with the data of a v1 Secret, or of a list of Secrets, whose items may have no kind.
+var secretFields = &hiddenNames{"data", "stringData", "items"}
+
+// hiddenFields returns the hidden fields of an object, or nil.
+func hiddenFields(s wire.Struct) *hiddenNames {
+	kind := s.Get("kind")
+	if (kind.Is("Secret") || kind.Is("SecretList")) && s.Get("apiVersion").Is("v1") {
+		return secretFields
+	}
+	return nil
+}
+
+func (m *fields) hidden(key string) bool {
+	return HoldsCopy(key) || m.hides != nil && slices.Contains(*m.hides, key)
+}
+
+// hiddenError tells the author of an expression that a field is hidden. Without it the expression would wait forever.
+func hiddenError(key string) ref.Val {
+	reason := "reads the data of a v1 Secret, which is hidden here: read it as secrets.<name>, by a source of kind Secret"
+	if HoldsCopy(key) {
+		reason = "reads an annotation that holds a copy of an object, which is hidden: read the object's own fields"
+	}
+	return types.WrapErr(&expression.Failed{Reason: reason})
+}

@@ -1,0 +1,308 @@
+package observation
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// value returns a google.protobuf.Value as a CEL value: only text is copied.
+func value(v wire.Value) ref.Val {
+	switch v.Kind() {
+	case wire.Text:
+		return types.String(v.Text())
+	case wire.Object:
+		return object(v.Struct())
+	case wire.Array:
+		return &list{v.List()}
+	case wire.Number:
+		return number(v.Number())
+	case wire.Bool:
+		return types.Bool(v.Bool())
+	default:
+		return types.NullValue
+	}
+}
+
+// number returns an int for a whole number. A whole number that a double cannot represent exactly may have been
+// rounded before, so its use fails.
+func number(f float64) ref.Val {
+	const exact = 1 << 53
+	switch {
+	case f != math.Trunc(f), math.IsInf(f, 0):
+		return types.Double(f)
+	case f > exact || f < -exact:
+		return types.WrapErr(&expression.Failed{Reason: "reads a whole number over 2^53, which was rounded " +
+			"on its way to the function: make it a string in the resource"})
+	}
+	return types.Int(f)
+}
+
+// object is a google.protobuf.Struct as a CEL map. The data of a v1 Secret is hidden in every Struct, because a
+// Secret can be in a manifest, in the context or in a status. Annotations with copies of objects are also hidden.
+func object(s wire.Struct) ref.Val { return &fields{s, hiddenFields(s)} }
+
+// fields is a Struct without its hidden fields. It is read in place, because it may be large and read often.
+type fields struct {
+	of    wire.Struct
+	hides *hiddenNames // nil for none, because each select creates an object
+}
+
+// The interfaces that cel-go requires.
+var (
+	_ expression.KeyOrdered = (*fields)(nil)
+	_ traits.Foldable       = (*fields)(nil)
+	_ traits.Zeroer         = (*fields)(nil)
+	_ traits.Lister         = (*list)(nil)
+	_ traits.Foldable       = (*list)(nil)
+	_ traits.Zeroer         = (*list)(nil)
+)
+
+func (m *fields) KeyOrdered() {}
+
+func (m *fields) Find(key ref.Val) (ref.Val, bool) {
+	k, ok := key.(types.String)
+	if !ok {
+		return notAKey(key)
+	}
+	if m.hidden(string(k)) {
+		return hiddenError(string(k)), false
+	}
+	v := m.of.Get(string(k))
+	if !v.Exists() {
+		return nil, false
+	}
+	return value(v), true
+}
+
+// notAKey is the result of Find for a key that is not a string: the key, if it is an error.
+func notAKey(key ref.Val) (ref.Val, bool) {
+	if types.IsUnknownOrError(key) {
+		return key, false
+	}
+	return nil, false
+}
+
+func (m *fields) Get(key ref.Val) ref.Val { return get(m, key) }
+func (m *fields) IsZeroValue() bool       { return m.Size() == types.IntZero }
+func (m *fields) Iterator() traits.Iterator {
+	return overKeys(slices.DeleteFunc(m.of.Keys(), m.hidden))
+}
+func (m *fields) Type() ref.Type                            { return types.MapType }
+func (m *fields) Value() any                                { return m }
+func (m *fields) Equal(other ref.Val) ref.Val               { return equalMaps(m, other) }
+func (m *fields) ConvertToType(t ref.Type) ref.Val          { return convert(m, types.MapType, t) }
+func (m *fields) ConvertToNative(reflect.Type) (any, error) { return nil, errNative }
+
+// Contains is false for a hidden field, so that has() and in do not fail.
+func (m *fields) Contains(key ref.Val) ref.Val {
+	if k, _ := key.(types.String); m.hidden(string(k)) { // another key is not hidden
+		return types.False
+	}
+	return contains(m, key)
+}
+
+func (m *fields) Size() ref.Val {
+	n := m.of.Len()
+	without := func(names []string) {
+		for _, name := range names {
+			if m.of.Get(name).Exists() {
+				n--
+			}
+		}
+	}
+	without(copies)
+	if m.hides != nil {
+		without(*m.hides)
+	}
+	return types.Int(n)
+}
+
+func (m *fields) Fold(f traits.Folder) {
+	for k, v := range m.of.All() {
+		if !m.hidden(k) && !f.FoldEntry(types.String(k), value(v)) {
+			return
+		}
+	}
+}
+
+// errNative refuses a conversion into a Go type. No function of the environment needs one, and a result is converted
+// value by value.
+var errNative = errors.New("cannot convert an observed value to a Go value")
+
+func get(m traits.Mapper, key ref.Val) ref.Val {
+	v, ok := m.Find(key)
+	if !ok {
+		return types.ValOrErr(v, "no such key")
+	}
+	return v
+}
+
+func contains(m traits.Mapper, key ref.Val) ref.Val {
+	v, ok := m.Find(key)
+	if v != nil && types.IsUnknownOrError(v) {
+		return v
+	}
+	return types.Bool(ok)
+}
+
+// A foldable is a map whose entries are faster to go through than to look up.
+type foldable interface {
+	traits.Mapper
+	traits.Foldable
+}
+
+func equalMaps(m foldable, other ref.Val) ref.Val {
+	o, ok := other.(traits.Mapper)
+	if !ok || m.Size() != o.Size() {
+		return types.False
+	}
+	all := ref.Val(types.True)
+	expression.Each(m, func(k, a ref.Val) bool {
+		b, ok := o.Find(k)
+		if !ok && b == nil { // otherwise b is an error
+			all = types.False
+		} else {
+			all = and(all, equal(a, b))
+		}
+		return all != types.False
+	})
+	return all
+}
+
+// and is false if one of two results is, and otherwise the first error.
+func and(a, b ref.Val) ref.Val {
+	if a == types.True || b == types.False {
+		return b
+	}
+	return a
+}
+
+// equal compares values, one of which may be an error: a rounded number is neither equal to a value nor different
+// from it.
+func equal(a, b ref.Val) ref.Val {
+	switch {
+	case types.IsUnknownOrError(a):
+		return a
+	case types.IsUnknownOrError(b):
+		return b
+	}
+	return types.Equal(a, b)
+}
+
+func convert(v ref.Val, own *types.Type, to ref.Type) ref.Val {
+	switch to {
+	case own:
+		return v
+	case types.TypeType:
+		return own
+	}
+	return types.NewErr("type conversion error from '%s' to '%s'", own, to)
+}
+
+// list is a ListValue.
+type list struct{ of wire.List }
+
+func (l *list) at(i int) ref.Val { return value(l.of.At(i)) }
+
+func (l *list) Add(other ref.Val) ref.Val {
+	o, ok := other.(traits.Lister)
+	if !ok {
+		return types.MaybeNoSuchOverloadErr(other)
+	}
+	out := make([]ref.Val, 0, l.of.Len())
+	for _, v := range l.of.All() {
+		out = append(out, value(v))
+	}
+	for it := o.Iterator(); it.HasNext() == types.True; {
+		out = append(out, it.Next())
+	}
+	return types.NewRefValList(types.DefaultTypeAdapter, out)
+}
+
+func (l *list) Contains(e ref.Val) ref.Val {
+	found := ref.Val(types.False)
+	for _, v := range l.of.All() {
+		switch eq := equal(e, value(v)); {
+		case eq == types.True:
+			return eq
+		case eq != types.False && found == types.False:
+			found = eq
+		}
+	}
+	return found
+}
+
+func (l *list) Get(index ref.Val) ref.Val {
+	i, err := types.IndexOrError(index)
+	if err != nil {
+		return types.ValOrErr(index, "invalid index")
+	}
+	if i < 0 || i >= l.of.Len() {
+		return types.NewErr("index out of bounds")
+	}
+	return l.at(i)
+}
+
+func (l *list) Equal(other ref.Val) ref.Val {
+	o, ok := other.(traits.Lister)
+	if !ok || l.Size() != o.Size() {
+		return types.False
+	}
+	all := ref.Val(types.True)
+	for i, v := range l.of.All() {
+		if all = and(all, equal(value(v), o.Get(types.Int(i)))); all == types.False {
+			break
+		}
+	}
+	return all
+}
+
+func (l *list) Size() ref.Val                             { return types.Int(l.of.Len()) }
+func (l *list) IsZeroValue() bool                         { return l.of.Len() == 0 }
+func (l *list) Type() ref.Type                            { return types.ListType }
+func (l *list) Value() any                                { return l }
+func (l *list) Iterator() traits.Iterator                 { return &iterator{n: l.of.Len(), at: l.at} }
+func (l *list) ConvertToType(t ref.Type) ref.Val          { return convert(l, types.ListType, t) }
+func (l *list) ConvertToNative(reflect.Type) (any, error) { return nil, errNative }
+
+func (l *list) Fold(f traits.Folder) {
+	for i, v := range l.of.All() {
+		if !f.FoldEntry(types.Int(i), value(v)) {
+			return
+		}
+	}
+}
+
+func overKeys(keys []string) traits.Iterator {
+	return &iterator{n: len(keys), at: func(i int) ref.Val { return types.String(keys[i]) }}
+}
+
+// An iterator returns n values.
+type iterator struct {
+	traits.Iterator // the methods of ref.Val that are never called
+
+	n, i int
+	at   func(int) ref.Val
+}
+
+func (it *iterator) HasNext() ref.Val { return types.Bool(it.i < it.n) }
+
+func (it *iterator) Next() ref.Val {
+	if it.i >= it.n {
+		return nil
+	}
+	it.i++
+	return it.at(it.i - 1)
+}
+
+func (it *iterator) Type() ref.Type { return types.IteratorType }
+func (it *iterator) Value() any     { return nil }

@@ -1,0 +1,206 @@
+package pem
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+)
+
+var (
+	errNoCertificate = errors.New("the text has no certificate")
+	errCertificate   = errors.New("a certificate cannot be parsed")
+	errCertificates  = fmt.Errorf("the text has more than %d different certificates", limits.ChainCertificates)
+	errNoCA          = errors.New("the text has no certificate of a CA")
+
+	errIssuers = notOneChain("one is signed by several others")
+	errLeaves  = notOneChain("several sign no other one")
+	errLoop    = notOneChain("some sign each other")
+)
+
+func notOneChain(reason string) error {
+	return errors.New("the certificates are not one chain: " + reason + ": remove what does not belong to it")
+}
+
+// Chain returns the certificates of a text as a chain: the leaf, its issuer, the issuer of the issuer, up to the root
+// if the text has it. Other blocks and repeated certificates are left out. All certificates must belong to the chain,
+// so that the chains of two generations are never mixed.
+//
+// A certificate is the issuer of another one if the names match, the key identifiers match where both have one, and its
+// key verifies the signature. The validity of the certificates is not checked, nor the signature of the root.
+func Chain(text string) (string, error) {
+	chain, err := chainOf(text)
+	return encodeAll(chain), err
+}
+
+// Leaf returns the first certificate of the chain. It signs no other one.
+func Leaf(text string) (string, error) {
+	chain, err := chainOf(text)
+	return encodeAll(chain[:min(1, len(chain))]), err
+}
+
+// CA returns the certificates of CAs in the order of the chain: all except the leaf. If the leaf is also the certificate
+// of a CA, such as a self-signed one, it is included.
+func CA(text string) (string, error) {
+	chain, err := chainOf(text)
+	if err != nil {
+		return "", err
+	}
+	if leaf := chain[0]; !leaf.BasicConstraintsValid || !leaf.IsCA {
+		chain = chain[1:]
+	}
+	if len(chain) == 0 {
+		return "", errNoCA
+	}
+	return encodeAll(chain), nil
+}
+
+func encodeAll(chain []*x509.Certificate) string {
+	blocks := make([]*pem.Block, len(chain))
+	for i, c := range chain {
+		blocks[i] = &pem.Block{Type: certificateBlock, Bytes: c.Raw}
+	}
+	return encode(blocks...)
+}
+
+func chainOf(text string) ([]*x509.Certificate, error) {
+	all, err := distinct(text)
+	if err != nil {
+		return nil, err
+	}
+	issuers, err := findIssuers(all)
+	if err != nil {
+		return nil, err
+	}
+	return walk(all, issuers)
+}
+
+// distinct returns the different certificates of a text in an order that does not depend on the text.
+func distinct(text string) ([]*x509.Certificate, error) {
+	blocks, err := certificateBlocks(text)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(blocks, func(a, b *pem.Block) int { return bytes.Compare(a.Bytes, b.Bytes) })
+	blocks = slices.CompactFunc(blocks, func(a, b *pem.Block) bool { return bytes.Equal(a.Bytes, b.Bytes) })
+	if len(blocks) > limits.ChainCertificates {
+		return nil, errCertificates
+	}
+	out := make([]*x509.Certificate, len(blocks))
+	for i, b := range blocks {
+		if out[i], err = x509.ParseCertificate(b.Bytes); err != nil {
+			return nil, errCertificate
+		}
+	}
+	return out, nil
+}
+
+// A pair of indexes: of a certificate, and of another one that may be its issuer.
+type pair struct{ cert, issuer int }
+
+// pairs returns the pairs whose signatures Chain checks. If the certificates have different subjects or key identifiers,
+// there is one pair for each issuer. Otherwise, their number is quadratic.
+func pairs(all []*x509.Certificate) (out []pair) {
+	for i, c := range all {
+		for j, issuer := range all {
+			if i != j && NamesIssuer(c, issuer) {
+				out = append(out, pair{i, j})
+			}
+		}
+	}
+	return out
+}
+
+// Work returns the cost of the signatures that Chain, Leaf and CA check, in microseconds of a slow machine. It depends
+// only on the text, and checks no signature.
+func Work(text string) (n int64) {
+	all, err := distinct(text)
+	if err != nil {
+		return 0
+	}
+	for _, p := range pairs(all) {
+		n += work(all[p.issuer].PublicKey) + int64(len(all[p.cert].Raw))/64 // hashing
+	}
+	return n
+}
+
+// work returns the cost of a check of a signature. The benchmark of Chain measures it.
+func work(key any) int64 {
+	switch k := key.(type) {
+	case ed25519.PublicKey:
+		return 200
+	case *ecdsa.PublicKey:
+		switch size := k.Params().BitSize; {
+		case size <= 256:
+			return 500
+		case size <= 384:
+			return 1500
+		}
+		return 5000
+	case *rsa.PublicKey:
+		size := int64(min(k.N.BitLen(), limits.RSABits))
+		return size * size * int64(bits.Len(uint(k.E))) >> 19 // as many squares as the exponent has bits
+	}
+	return 1
+}
+
+// findIssuers returns the index of the issuer of each certificate, or -1 if it is not among them.
+func findIssuers(all []*x509.Certificate) ([]int, error) {
+	issuers := slices.Repeat([]int{-1}, len(all))
+	for _, p := range pairs(all) {
+		if !signs(all[p.issuer], all[p.cert]) {
+			continue
+		}
+		if issuers[p.cert] >= 0 {
+			return nil, errIssuers
+		}
+		issuers[p.cert] = p.issuer
+	}
+	return issuers, nil
+}
+
+// NamesIssuer reports whether a certificate says that another one is its issuer: by its name and, where both have one, by
+// its key identifier. The signature is not checked.
+func NamesIssuer(c, issuer *x509.Certificate) bool {
+	return bytes.Equal(c.RawIssuer, issuer.RawSubject) && (len(c.AuthorityKeyId) == 0 ||
+		len(issuer.SubjectKeyId) == 0 || bytes.Equal(c.AuthorityKeyId, issuer.SubjectKeyId))
+}
+
+// signs reports whether a certificate verifies the signature of another one. The time that a check takes grows with the
+// size of the key.
+func signs(issuer, c *x509.Certificate) bool {
+	if key, ok := issuer.PublicKey.(*rsa.PublicKey); ok && key.N.BitLen() > limits.RSABits {
+		return false
+	}
+	return c.CheckSignatureFrom(issuer) == nil
+}
+
+// walk returns the certificates from the only one that is not an issuer to the only one without an issuer.
+func walk(all []*x509.Certificate, issuers []int) ([]*x509.Certificate, error) {
+	leaf := -1
+	for i := range all {
+		switch {
+		case slices.Contains(issuers, i):
+		case leaf >= 0:
+			return nil, errLeaves
+		default:
+			leaf = i
+		}
+	}
+	chain, i := make([]*x509.Certificate, 0, len(all)), leaf
+	for ; i >= 0 && len(chain) < len(all); i = issuers[i] {
+		chain = append(chain, all[i])
+	}
+	if i >= 0 || len(chain) < len(all) {
+		return nil, errLoop
+	}
+	return chain, nil
+}

@@ -1,0 +1,318 @@
+package plan
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/environment"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// An authorList is a field that lists what a composite author asks for.
+type authorList struct {
+	field string
+	kind  object.Kind
+	// entry returns an empty entry of the list.
+	entry func() authorEntry
+}
+
+// authorLists are in the order in which they are evaluated.
+var authorLists = []authorList{ //nolint:gochecknoglobals // a table
+	{"secretExpressions", object.Secret, func() authorEntry { return &destinationExpression{} }},
+	{"configMapExpressions", object.ConfigMap, func() authorEntry { return &destinationExpression{} }},
+	{"dynamicSecrets", object.Secret, func() authorEntry { return &dynamicExport{} }},
+	{"dynamicConfigMaps", object.ConfigMap, func() authorEntry { return &dynamicExport{} }},
+}
+
+// An authorEntry is one entry of a list: one key of an object, or several.
+type authorEntry interface{ asked() asked }
+
+// asked is what an entry asks for.
+type asked struct {
+	name, key, value    string
+	field               string // that contains value
+	both                bool   // value and valueMap are set
+	lacks               string // the message if there is no value
+	want                expression.Want
+	several             string // a note on how an entry of this type returns several keys
+	labels, annotations map[string]string
+}
+
+// A destinationExpression is an entry in the form of Azure Service Operator: without a key, value
+// returns several keys.
+type destinationExpression struct {
+	Name        string            `json:"name"`
+	Key         string            `json:"key,omitempty"`
+	Value       string            `json:"value"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+func (d *destinationExpression) asked() asked {
+	a := asked{name: d.Name, key: d.Key, value: d.Value, field: "value", lacks: ".value: must be set", labels: d.Labels,
+		annotations: d.Annotations}
+	a.want, a.several = expression.WantText, "without a key, value must return a map of keys and values"
+	if d.Key == "" {
+		a.want, a.several = expression.WantTextMap, "with a key, value must return the value of that key"
+	}
+	return a
+}
+
+// A dynamicExport is an entry in the form of that operator's design document: valueMap returns
+// several keys.
+type dynamicExport struct {
+	Name     string `json:"name"`
+	Key      string `json:"key,omitempty"`
+	Value    string `json:"value,omitempty"`
+	ValueMap string `json:"valueMap,omitempty"`
+}
+
+func (d *dynamicExport) asked() asked {
+	if d.ValueMap != "" {
+		return asked{name: d.Name, key: d.Key, value: d.ValueMap, field: "valueMap", want: expression.WantTextMap,
+			both: d.Value != ""}
+	}
+	return asked{name: d.Name, key: d.Key, value: d.Value, field: "value", lacks: ": must have value or valueMap",
+		want: expression.WantText}
+}
+
+// An Authored is everything that a composite author asks for.
+type Authored struct {
+	Exports []Export
+
+	// Diagnostics of the lists themselves. Those of an object are in its export.
+	Faults []string
+
+	// Unclear are the kinds whose objects are not all known. No object of them is deleted.
+	Unclear map[object.Kind]bool
+
+	characters, entries int
+
+	// described contains the texts of labels and annotations as the author wrote them.
+	described map[describedKey]string
+}
+
+// A describedKey is one label or annotation of an object.
+type describedKey struct{ object, list, key string }
+
+// AsksFor reports whether the author asks for a composed resource.
+func (w *Authored) AsksFor(composed string) bool {
+	return slices.ContainsFunc(w.Exports, func(e Export) bool { return e.Name == composed })
+}
+
+// Keeps reports whether the author asks for a composed resource, or may ask for it.
+func (w *Authored) Keeps(composed string) bool {
+	kind, _ := AuthorsKind(composed)
+	return w.Unclear[kind] || w.AsksFor(composed)
+}
+
+// Read what a composite author asks for. Without fromComposite it is nothing.
+func (t *Authors) Read(composite wire.Struct) *Authored {
+	if t == nil {
+		return &Authored{}
+	}
+	w := &Authored{Unclear: map[object.Kind]bool{}, described: map[describedKey]string{}}
+	path := field.NewPath(t.At.String())
+	at, ok := environment.Get(composite, t.At)
+	switch {
+	case !environment.Fits(composite, t.At):
+		w.refuse(path, "cannot be read: a field above it is not an object", object.Secret, object.ConfigMap)
+		return w
+	case !ok || at.IsNull():
+		return w
+	}
+	if at.Kind() != wire.Object {
+		w.refuse(path, "must be an object, but is "+kindText(at.Kind()), object.Secret, object.ConfigMap)
+		return w
+	}
+	lists := at.Struct()
+	w.refuseMisspelt(path, lists)
+	for _, l := range authorLists {
+		w.entries += lists.Get(l.field).List().Len()
+	}
+	if w.entries > limits.AuthorEntries {
+		w.refuse(path, fmt.Sprintf("has %d entries in its lists, over the limit of %d", w.entries, limits.AuthorEntries),
+			object.Secret, object.ConfigMap)
+		return w
+	}
+	for _, l := range authorLists {
+		switch v := lists.Get(l.field); v.Kind() {
+		case wire.Absent, wire.Null:
+		case wire.Array:
+			for i, e := range v.List().All() {
+				t.readEntry(w, l, path.Child(l.field).Index(i), e.Proto())
+			}
+		default:
+			w.refuse(path.Child(l.field), "must be a list, but is "+kindText(v.Kind()), l.kind)
+		}
+	}
+	return w
+}
+
+// refuseMisspelt refuses a field whose name is similar to the name of a list, because the objects
+// of that list would be deleted silently. Other fields are not read.
+func (w *Authored) refuseMisspelt(at *field.Path, fields wire.Struct) {
+	if fields.Len() > limits.ListItems {
+		return
+	}
+	kinds, names := map[string]object.Kind{}, make([]string, 0, len(authorLists))
+	for _, l := range authorLists {
+		if !fields.Get(l.field).Exists() {
+			kinds[l.field], names = l.kind, append(names, l.field)
+		}
+	}
+	for k, v := range fields.All() {
+		if meant := suggest.Nearest(k, names); v.Kind() == wire.Array && meant != "" && !isAuthorList(k) {
+			w.refuse(at.Child(k), "is an unknown field"+suggest.DidYouMean(meant), kinds[meant])
+		}
+	}
+}
+
+func isAuthorList(name string) bool {
+	return slices.ContainsFunc(authorLists, func(l authorList) bool { return l.field == name })
+}
+
+// refuse adds a diagnostic. Not all objects of the unclear kinds are known.
+func (w *Authored) refuse(at *field.Path, why string, unclear ...object.Kind) {
+	w.Faults = append(w.Faults, at.String()+": "+why)
+	for _, k := range unclear {
+		w.Unclear[k] = true
+	}
+}
+
+// readEntry adds one entry to the object that it names.
+func (t *Authors) readEntry(w *Authored, l authorList, at *field.Path, v *structpb.Value) {
+	entry := l.entry()
+	d := &decoder{near: map[string]bool{}}
+	d.value(at, v, reflect.ValueOf(entry).Elem())
+	a := entry.asked()
+	var diagnostics []string
+	for i, f := range d.diagnostics {
+		if i == limits.MessageItems {
+			diagnostics = append(diagnostics, fmt.Sprintf("%s: has %d more errors", at, len(d.diagnostics)-i))
+			break
+		}
+		diagnostics = append(diagnostics, f.Error())
+	}
+	if err := object.ValidateName(a.name); err != nil {
+		why := err.Error()
+		if a.name == "" {
+			why = "must be set to the name of the " + string(l.kind)
+		}
+		if !d.explains(at.Child("name").String(), true) {
+			diagnostics = append(diagnostics, at.Child("name").String()+": "+why)
+		}
+		w.Faults = append(w.Faults, diagnostics...)
+		w.Unclear[l.kind] = true
+		return
+	}
+	e := w.export(l.kind, a.name, at)
+	if len(diagnostics) == 0 {
+		m := &e.Metadata
+		diagnostics = slices.Concat(
+			t.describe(w, e, at.Child("labels"), a.labels,
+				description{t.Labels, object.ValidateLabels, &m.Labels, &m.LabelValues}),
+			t.describe(w, e, at.Child("annotations"), a.annotations,
+				description{t.Annotations, object.ValidateAnnotations, &m.Annotations, &m.AnnotationValues}),
+			t.addData(w, e, at, a))
+	}
+	e.Faults = append(e.Faults, diagnostics...)
+}
+
+// export returns the object of a name. Several entries may ask for the same object.
+func (w *Authored) export(kind object.Kind, name string, at *field.Path) *Export {
+	composed := authorName(kind, name)
+	i := slices.IndexFunc(w.Exports, func(e Export) bool { return e.Name == composed })
+	if i < 0 {
+		i = len(w.Exports)
+		w.Exports = append(w.Exports,
+			Export{Kind: kind, Name: composed, title: name, Author: true, Path: at, Metadata: metadata{Name: name}})
+		if kind == object.Secret {
+			w.Exports[i].Secret.ObjectType = "Opaque"
+		}
+	}
+	return &w.Exports[i]
+}
+
+// count the characters of an expression, and refuse it if all expressions together are over the
+// limit.
+func (w *Authored) count(s expression.Source) []string {
+	if w.characters += utf8.RuneCountInString(s.Text); w.characters <= limits.AuthorCharacters {
+		return nil
+	}
+	const text = "%s: all expressions of the composite together have more than %d characters: shorten them"
+	return []string{fmt.Sprintf(text, s.Path, limits.AuthorCharacters)}
+}
+
+// addData adds the key or keys of an entry.
+func (t *Authors) addData(w *Authored, e *Export, at *field.Path, a asked) []string {
+	value := at.Child(a.field)
+	switch {
+	case a.value == "":
+		return []string{at.String() + a.lacks}
+	case a.both:
+		return []string{value.String() + ": must not be set together with value: keep one of them"}
+	case a.want == expression.WantTextMap && a.key != "":
+		return []string{at.Child("key").String() + ": must not be set together with valueMap, which returns the keys"}
+	case a.want == expression.WantText && a.key == "":
+		return []string{at.Child("key").String() + ": must be set, because value is the value of one key"}
+	case a.key != "" && object.ValidateKey(a.key) != nil:
+		return []string{at.Child("key").String() + ": " + object.ValidateKey(a.key).Error()}
+	}
+	s := expression.Source{Text: a.value, Path: value.String(), Want: a.want, Note: a.several}
+	if refused := w.count(s); refused != nil {
+		return refused
+	}
+	x, diagnostics := t.expression(s, e.Kind)
+	if len(diagnostics) > 0 {
+		return diagnostics
+	}
+	added := Entry{Path: value.String(), Key: a.key, Value: x}
+	for _, k := range added.spelledKeys() {
+		if err := object.ValidateKey(k); err != nil {
+			diagnostics = append(diagnostics, value.String()+": "+err.Error())
+		}
+		for _, other := range e.Data {
+			if slices.Contains(other.spelledKeys(), k) {
+				diagnostics = append(diagnostics,
+					fmt.Sprintf("%s: key %q of %s is also written by %s: keep one of them", value, k, e, other.Path))
+			}
+		}
+	}
+	e.Data = append(e.Data, added)
+	return diagnostics
+}
+
+// spelledKeys returns the keys of an entry that are known before it is evaluated.
+func (d Entry) spelledKeys() []string {
+	if d.Key != "" {
+		return []string{d.Key}
+	}
+	return d.Value.Keys()
+}
+
+// expression compiles an expression, and refuses uses that are not allowed.
+func (t *Authors) expression(s expression.Source, kind object.Kind) (*expression.Expression, []string) {
+	compile := func() compiledExpression {
+		x, wrong := t.env.Compile(s)
+		var texts []string
+		for _, d := range wrong {
+			texts = append(texts, d.Error())
+		}
+		if x != nil {
+			texts = t.refuse(x, kind)
+		}
+		return compiledExpression{x, texts[:min(len(texts), limits.MessageItems)]}
+	}
+	c := t.compile.get(authorKey{t.plan, s}, compile)
+	return c.x, c.diagnostics
+}

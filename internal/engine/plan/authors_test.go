@@ -1,0 +1,228 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// authored returns what is refused of each object that a composite author asks for, and the labels and annotations that
+// are not refused. An expression is in parentheses.
+func authored(t *testing.T, input, asks string) []string {
+	t.Helper()
+	p, wrong := plantest.Compile(t, plantest.Exports("fromComposite: {fieldPath: spec, "+input+"}"))
+	if wrong != nil {
+		t.Fatal(wrong)
+	}
+	w := p.Authors.Read(wire.Of(plantest.Parse(t, "spec: {"+asks+"}")))
+	out := slices.Clone(w.Faults)
+	for _, e := range w.Exports {
+		for _, f := range e.Faults {
+			out = append(out, strings.ReplaceAll(f, e.Path.String(), "["+e.Path.String()[strings.LastIndex(e.Path.String(), "[")+1:]))
+		}
+		m := e.Metadata
+		for _, texts := range []map[string]string{m.Labels, m.Annotations} {
+			for _, k := range plan.SortedKeys(texts) {
+				out = append(out, fmt.Sprintf("%s: %s=%.20s", e, k, texts[k]))
+			}
+		}
+		for _, k := range plan.SortedKeys(m.LabelValues) {
+			out = append(out, fmt.Sprintf("%s: %s=(%s)", e, k, m.LabelValues[k].Source().Text))
+		}
+		for _, k := range plan.SortedKeys(m.AnnotationValues) {
+			out = append(out, fmt.Sprintf("%s: %s=(%.20s)", e, k, m.AnnotationValues[k].Source().Text))
+		}
+	}
+	return out
+}
+
+// Composite authors use what the Composition allows, and secret data only in the values of Secrets.
+func TestWhatAuthorsMayUse(t *testing.T) {
+	const (
+		one     = "allow: {secrets: [db], resources: [db], environment: true}"
+		two     = "allow: {secrets: [db, cache], resources: [db, cache]}"
+		none    = "allow: {}"
+		only    = " may be used only in the value of a Secret: move it to secretExpressions or dynamicSecrets"
+		several = "secret is not set here, because the Composition allows several inputs: use secrets.db, secrets.cache"
+	)
+	entry := func(list, value string) string { return list + `: [{name: a, key: k, value: "` + value + `"}]` }
+	for name, c := range map[string]struct {
+		reason, input, asks string
+		want                []string
+	}{
+		"Composite":            {"it is theirs", none, entry("configMapExpressions", "self.spec.a + composite.spec.b + resource.spec.c"), nil},
+		"Secret":               {"into a Secret", one, entry("secretExpressions", "secret.a"), nil},
+		"SecretOfFrom":         {"from says which one", "from: cache, " + two, entry("secretExpressions", "secret.a"), nil},
+		"SecretOfSeveral":      {"it is not clear which one", two, entry("secretExpressions", "secret.a"), []string{"[0].value:1:7: " + several}},
+		"SecretNone":           {"nothing is allowed", none, entry("secretExpressions", "secret.a"), []string{"[0].value:1:7: secret is not allowed here"}},
+		"SecretPublic":         {"anyone may read a ConfigMap", one, entry("configMapExpressions", "secret.a"), []string{"[0].value:1:7: secret" + only}},
+		"SecretHash":           {"a function of a secret is secret", one, entry("dynamicConfigMaps", "hex.encode(hash.sha256(secret.a))"), []string{"[0].value:1:30: secret" + only}},
+		"SecretTested":         {"so is whether a key exists", one, entry("dynamicConfigMaps", "string(has(secret.a))"), []string{"[0].value:1:11: secret" + only}},
+		"Secrets":              {"into a Secret", one, entry("dynamicSecrets", "secrets.db.a"), nil},
+		"SecretsOther":         {"another input", two, entry("secretExpressions", "secrets.queue.a"), []string{"[0].value:1:14: secrets.queue is not allowed here: the Composition allows only secrets.db, secrets.cache"}},
+		"SecretsNone":          {"nothing is allowed", none, entry("secretExpressions", "secrets.db.a"), []string{"[0].value:1:11: secrets is not allowed here"}},
+		"SecretsComputed":      {"what is not allowed does not exist", one, entry("secretExpressions", "secrets[self.spec.x].a"), nil},
+		"SecretsPublic":        {"anyone may read a ConfigMap", one, entry("configMapExpressions", "secrets.db.a"), []string{"[0].value:1:11: secrets" + only}},
+		"SecretsPublicAny":     {"also by a computed name", one, entry("configMapExpressions", "secrets[self.spec.x].a"), []string{"[0].value:1:21: secrets" + only}},
+		"SecretsPublicOther":   {"there is one message", one, entry("configMapExpressions", "secrets.queue.a"), []string{"[0].value:1:14: secrets" + only}},
+		"Resources":            {"into a ConfigMap", one, entry("configMapExpressions", "resources.db.a"), nil},
+		"ResourcesOther":       {"another input", one, entry("configMapExpressions", "resources.queue.a"), []string{"[0].value:1:16: resources.queue is not allowed here: the Composition allows only resources.db"}},
+		"ResourcesNone":        {"nothing is allowed", none, entry("configMapExpressions", "resources.db.a"), []string{"[0].value:1:13: resources is not allowed here"}},
+		"Environment":          {"into a ConfigMap", one, entry("configMapExpressions", "environment.a"), nil},
+		"EnvironmentNone":      {"it is not allowed", two, entry("configMapExpressions", "environment.a"), []string{"[0].value:1:12: environment is not allowed here"}},
+		"Twice":                {"each use, and one message at each place", none, entry("secretExpressions", "environment.a + secret.b + ['a'].map(x, secret[x]).join()"), []string{"[0].value:1:12: environment is not allowed here", "[0].value:1:23: secret is not allowed here", "[0].value:1:47: secret is not allowed here"}},
+		"MessagesHaveALimit":   {"of ten", none, entry("secretExpressions", strings.Repeat("secret.a + ", 11)+"secret.a"), tenOf("[0].value:1:%d: secret is not allowed here")},
+		"Wrong":                {"it does not compile", one, entry("secretExpressions", "1 +"), []string{"[0].value:1:4: ends too early: a value is missing after +"}},
+		"LabelIsPublic":        {"a label is not secret, not even that of a Secret", one, `secretExpressions: [{name: a, key: k, value: "'v'", labels: {app: "secret.a + ''"}}]`, []string{"[0].labels[app]:1:7: secret" + only}},
+		"AnnotationIsPublic":   {"an annotation is not secret, not even that of a Secret", "allow: {secrets: [db], annotations: [a]}", `secretExpressions: [{name: a, key: k, value: "'v'", annotations: {a: "secrets.db.a"}}]`, []string{"[0].annotations[a]:1:11: secrets" + only}},
+		"LabelOfWhatIsAllowed": {"resources are not secret", one, `secretExpressions: [{name: a, key: k, value: "'v'", labels: {app: "resources.db.a"}}]`, []string{`Secret "a": app=(resources.db.a)`}},
+	} {
+		if diff := cmp.Diff(c.want, authored(t, c.input, c.asks)); diff != "" {
+			t.Errorf("%s: %s: -want, +got:\n%s", name, c.reason, diff)
+		}
+	}
+}
+
+// The inputs that composite authors may use are inputs of the plan, so that a missing one is reported.
+func TestInputsOfAuthors(t *testing.T) {
+	p, wrong := plantest.Compile(t, plantest.Exports("fromComposite: {fieldPath: spec, allow: {secrets: [db, cache], resources: [db, queue]}}"))
+	if diff := cmp.Diff([]string{"cache", "db", "queue"}, p.Inputs); diff != "" || wrong != nil {
+		t.Errorf("Inputs: -want, +got:\n%s%v", diff, wrong)
+	}
+}
+
+// tenOf returns ten messages about uses of secret.a in a sum.
+func tenOf(format string) []string {
+	var out []string
+	for i := range limits.MessageItems {
+		out = append(out, fmt.Sprintf(format, 7+11*i))
+	}
+	return out
+}
+
+// Composite authors set the labels and annotations that the Composition allows. The text is literal unless it is an
+// expression that returns a string.
+func TestLabelsOfAuthors(t *testing.T) {
+	const (
+		instead = ": use one of these, or add it to fromComposite.allow."
+		tooMuch = ": all expressions of the composite together have more than 8192 characters: shorten them"
+		allowed = "allow: {labels: [example.org/, team, labelsb, b], annotations: [note, b]}"
+	)
+	described := func(what string, texts ...string) string {
+		var entries []string
+		for i, text := range texts {
+			entries = append(entries, fmt.Sprintf(`{name: a, key: k%d, value: "'v'", %s: {%s}}`, i, what, text))
+		}
+		return "secretExpressions: [" + strings.Join(entries, ", ") + "]"
+	}
+	many := func(n int) string {
+		var out []string
+		for i := range n {
+			out = append(out, fmt.Sprintf("example.org/%02d: x", i))
+		}
+		return described("labels", strings.Join(out, ", "))
+	}
+	long := func(n int) string { return `"'` + strings.Repeat("a", n-2) + `'"` }
+	for name, c := range map[string]struct {
+		reason, input, asks string
+		want                []string
+	}{
+		"Usual":        {"they are always allowed", "allow: {}", described("labels", "app: x, app.kubernetes.io/name: z"), []string{`Secret "a": app=x`, `Secret "a": app.kubernetes.io/name=z`}},
+		"Listed":       {"a key, and keys with a prefix", allowed, described("labels", "team: x, example.org/a: z"), []string{`Secret "a": example.org/a=z`, `Secret "a": team=x`}},
+		"NotListed":    {"another key, also one that begins like one", allowed, described("labels", "teams: x, owner: helm, app: x"), []string{`[0].labels: cannot set "owner", "teams": the Composition allows only app, app.kubernetes.io/..., example.org/..., team, labelsb, b` + instead + "labels of the Composition", `Secret "a": app=x`}},
+		"NoAnnotation": {"none is allowed", "allow: {}", described("annotations", "note: x"), []string{`[0].annotations: cannot set "note": the Composition allows no annotations: leave it out, or add it to fromComposite.allow.annotations of the Composition`}},
+		"OtherNote":    {"one is allowed", "allow: {annotations: [note]}", described("annotations", "app: x"), []string{`[0].annotations: cannot set "app": the Composition allows only note` + instead + "annotations of the Composition"}},
+		"Reserved":     {"the function writes it", allowed, described("labels", "crossplane.io/composite: x"), []string{`[0].labels: cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out`}},
+		"Expression":   {"it returns a string", allowed, described("annotations", `note: "'it is ' + self.spec.a"`), []string{`Secret "a": note=('it is ' + self.spec)`}},
+		"Literal":      {"a word, nothing, a number, and a sentence", allowed, described("annotations", `note: self, b: ""`) + `, configMapExpressions: [{name: c, key: k, value: "'v'", annotations: {note: "1.5", b: "no expression"}}]`, []string{`Secret "a": b=`, `Secret "a": note=self`, `ConfigMap "c": b=no expression`, `ConfigMap "c": note=1.5`}},
+		"BadLabel":     {"no label has such a text", allowed, described("labels", `team: "not a label!"`), []string{`[0].labels: cannot use the value of label "team": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit, or write an annotation, which can have any text`}},
+		"Twice":        {"two entries agree", allowed, described("labels", "team: x", "team: x"), []string{`Secret "a": team=x`}},
+		"Unequal":      {"two entries do not", allowed, described("labels", "team: x", "team: z"), []string{`spec.secretExpressions[1].labels: another entry sets another value of "team" for Secret "a": keep one of them`, `Secret "a": team=x`}},
+		"TwoKinds":     {"a label is no annotation", allowed, described("labels: {b: x}, annotations", "b: z"), []string{`Secret "a": b=x`, `Secret "a": b=z`}},
+		"TwoObjects":   {"each has its own", allowed, described("labels", "labelsb: x") + `, configMapExpressions: [{name: alabels, key: k, value: "'v'", labels: {b: z}}]`, []string{`Secret "a": labelsb=x`, `ConfigMap "alabels": b=z`}},
+		"Most":         {"a limit", "allow: {labels: [example.org/]}", many(limits.AuthorLabels), sequence(limits.AuthorLabels, `Secret "a": example.org/%02d=x`)},
+		"TooMany":      {"over the limit", "allow: {labels: [example.org/]}", many(limits.AuthorLabels + 1), []string{"[0].labels: has 33 items, over the limit of 32"}},
+		"Longest":      {"an expression", allowed, described("annotations", "note: "+long(limits.ExpressionCharacters)), []string{`Secret "a": note=('aaaaaaaaaaaaaaaaaaa)`}},
+		"TooLong":      {"no expression is this long", allowed, described("annotations", "note: "+long(limits.AuthorCharacters+1)), []string{`Secret "a": note='aaaaaaaaaaaaaaaaaaa`}},
+		"TogetherOnce": {"the same text counts once", allowed, described("annotations", "note: "+long(limits.ExpressionCharacters), "note: "+long(limits.ExpressionCharacters), "b: "+long(limits.ExpressionCharacters-9)), []string{`Secret "a": b=('aaaaaaaaaaaaaaaaaaa)`, `Secret "a": note=('aaaaaaaaaaaaaaaaaaa)`}},
+		"Together":     {"all expressions have a limit", allowed, described("labels: {team: \"'a' + 'b'\"}, annotations", "b: "+long(limits.ExpressionCharacters)+", note: "+long(limits.ExpressionCharacters)), []string{"[0].annotations[note]" + tooMuch, "[0].value" + tooMuch, `Secret "a": team=('a' + 'b')`, `Secret "a": b=('aaaaaaaaaaaaaaaaaaa)`}},
+	} {
+		if diff := cmp.Diff(c.want, authored(t, c.input, c.asks)); diff != "" {
+			t.Errorf("%s: %s: -want, +got:\n%s", name, c.reason, diff)
+		}
+	}
+}
+
+func sequence(n int, format string) []string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf(format, i))
+	}
+	return out
+}
+
+// noKey is said of an entry that is neither a key nor a prefix.
+const noKey = "must be a key, such as team, or a prefix that ends with /, such as example.org/; wildcards are not supported"
+
+func TestCompileFromComposite(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason, input string
+		want          []string
+	}{
+		"All":     {"each field", "fromComposite: {from: db, fieldPath: spec.a.b, allow: {secrets: [db, x], resources: [z], environment: true}}", nil},
+		"Empty":   {"what is missing", "fromComposite: {}", []string{"fromComposite.fieldPath: must be set"}},
+		"Unknown": {"a misspelt field would allow nothing, silently", "fromComposite: {fieldPath: spec.a, alow: {}}", []string{"fromComposite.alow: is an unknown field: did you mean allow?"}},
+		"Status":  {"others write it", "fromComposite: {fieldPath: status.a}", []string{"fromComposite.fieldPath: must be spec, or a field below spec: composite authors write only these fields"}},
+		"From":    {"from must be allowed", "fromComposite: {from: db, fieldPath: spec.a, allow: {resources: [db]}}", []string{`fromComposite.from: must be one of allow.secrets: add it there, or use a name that is listed there`}},
+		"Allow": {
+			"names, each once, of composed resources", `
+sources: [{name: ca, apiVersion: v1, kind: Secret}]
+fromComposite: {fieldPath: spec.a, allow: {secrets: [db, ca, db, ""], resources: [db, ""]}}`,
+			[]string{
+				`fromComposite.allow.secrets[1]: "ca" is a source, and composite authors cannot read sources: name a composed resource`,
+				`fromComposite.allow.secrets[2]: "db" is listed twice`,
+				"fromComposite.allow.secrets[3]: must not be empty: leave it out, or set a value",
+				"fromComposite.allow.resources[1]: must not be empty: leave it out, or set a value",
+			},
+		},
+		"Keys": {
+			"labels and annotations, and prefixes of them, each once",
+			"fromComposite: {fieldPath: spec.a, allow: {labels: [a, example.org/, example.org/a, a, example.org, 'a*', '*', example.org/*, /a, a/b/, Example.org/, \"\", crossplane.io/composite, export.fn.crossplane.io/], annotations: [a_b, a b, kubectl.kubernetes.io/last-applied-configuration, crossplane.io/]}}",
+			[]string{
+				`fromComposite.allow.labels[3]: "a" is listed twice`,
+				"fromComposite.allow.labels[4]: must end with / to allow each key with this prefix: write example.org/",
+				"fromComposite.allow.labels[5]: " + noKey,
+				"fromComposite.allow.labels[6]: " + noKey,
+				"fromComposite.allow.labels[7]: " + noKey,
+				"fromComposite.allow.labels[8]: " + noKey,
+				"fromComposite.allow.labels[9]: " + noKey,
+				"fromComposite.allow.labels[10]: " + noKey,
+				"fromComposite.allow.labels[11]: " + noKey,
+				`fromComposite.allow.labels[12]: "crossplane.io/composite" cannot be allowed: Crossplane, kubectl or function-export writes it`,
+				`fromComposite.allow.labels[13]: "export.fn.crossplane.io/" cannot be allowed: Crossplane, kubectl or function-export writes it`,
+				"fromComposite.allow.annotations[1]: " + noKey,
+				`fromComposite.allow.annotations[2]: "kubectl.kubernetes.io/last-applied-configuration" cannot be allowed: Crossplane, kubectl or function-export writes it`,
+			},
+		},
+		"Names": {
+			"an export cannot have the name of what an author requests",
+			"fromComposite: {fieldPath: spec.a}\nsecrets: [{name: fromComposite/Secret/a, metadata: {name: a}, data: [{key: k, value: \"'v'\"}]}]",
+			[]string{"secrets[0].name: must not begin with fromComposite/, which is reserved for exports of composite authors"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := plantest.Compile(t, plantest.Exports(c.input))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,114 @@
+package plan_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+func input(t testing.TB, value string) wire.Struct {
+	t.Helper()
+	return wire.Of(plantest.Parse(t, plantest.Exports(fmt.Sprintf(`secrets: [{name: a, data: [{key: k, value: "%s"}]}]`, value))))
+}
+
+// A hundred who ask for the same input first get the same plan, of which all but
+// one did not compile it.
+func TestCacheCompilesOnce(t *testing.T) {
+	c := plan.NewCache(plantest.Env)
+	var (
+		misses atomic.Int32
+		plans  [100]*plan.Plan
+		wait   sync.WaitGroup
+	)
+	begin := make(chan struct{})
+	for i := range plans {
+		in := input(t, "'v'")
+		wait.Go(func() {
+			<-begin
+			p, _, hit := c.Get(in)
+			plans[i] = p
+			if !hit {
+				misses.Add(1)
+			}
+		})
+	}
+	close(begin)
+	wait.Wait()
+	if n := misses.Load(); n != 1 {
+		t.Errorf("Get(...): %d of 100 compiled the input, want 1", n)
+	}
+	for _, p := range plans {
+		if p == nil || p != plans[0] {
+			t.Fatal("Get(...): two plans, or none, of one input")
+		}
+	}
+}
+
+func TestCacheTellsInputsApart(t *testing.T) {
+	c := plan.NewCache(plantest.Env)
+	a, _, _ := c.Get(input(t, "'v'"))
+	b, _, hit := c.Get(input(t, "'w'"))
+	if hit || a == b {
+		t.Error("Get(...): the plan of an input that differs in one byte")
+	}
+	if again, _, hit := c.Get(input(t, "'v'")); !hit || again != a {
+		t.Error("Get(...): an input was compiled twice")
+	}
+}
+
+func TestCacheKeepsFaults(t *testing.T) {
+	c := plan.NewCache(plantest.Env)
+	_, first, _ := c.Get(input(t, "nope"))
+	p, second, hit := c.Get(input(t, "nope"))
+	if p != nil || len(first) != 1 || !hit || second[0] != first[0] {
+		t.Errorf("Get(...): plan %v, faults %v, hit %v: want the diagnostics of the first call", p, second, hit)
+	}
+}
+
+func TestCacheIsBounded(t *testing.T) {
+	c := plan.NewCache(plantest.Env)
+	for i := range limits.Plans + 1 {
+		if _, _, hit := c.Get(input(t, fmt.Sprintf("'%d'", i))); hit {
+			t.Fatalf("Get(...): hit of input %d, which is new", i)
+		}
+	}
+	if _, _, hit := c.Get(input(t, "'1'")); !hit {
+		t.Error("Get(...): an input that was used lately is gone")
+	}
+	if _, _, hit := c.Get(input(t, "'0'")); hit {
+		t.Error("Get(...): the cache keeps too many inputs")
+	}
+}
+
+func TestCacheRefuses(t *testing.T) {
+	big := ""
+	for len(big) < limits.InputBytes {
+		big += "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	}
+	for name, c := range map[string]struct {
+		reason string
+		input  wire.Struct
+		want   string
+	}{
+		"None": {"a step without an input has none", wire.Struct{}, "input: must be set: add an input of kind Exports to the pipeline step"},
+		"Huge": {"an input over the limit is not compiled", wire.Of(plantest.Parse(t, plantest.Exports(`{secrets: [{name: "`+big+`"}]}`))), "input: has 524369 bytes, over the limit of 524288: split it into several pipeline steps"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, faults, _ := plan.NewCache(plantest.Env).Get(c.input)
+			if p != nil || len(faults) != 1 {
+				t.Fatalf("Get(...): %s: %v, %v: want a diagnostic", c.reason, p, faults)
+			}
+			if diff := cmp.Diff(c.want, faults[0].Error()); diff != "" {
+				t.Errorf("Get(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}

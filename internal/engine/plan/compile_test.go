@@ -1,0 +1,631 @@
+package plan_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
+)
+
+func TestCompileShape(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		want   []string
+	}{
+		"Nothing": {
+			reason: "an input that exports nothing is one",
+			input:  plantest.Exports(""),
+		},
+		"NoInput": {
+			reason: "of an empty Struct both are missing",
+			input:  `{}`,
+			want:   []string{"kind: must be Exports", "apiVersion: must be export.fn.crossplane.io/v1beta1"},
+		},
+		"OtherVersionAndKind": {
+			reason: "the input of another function is refused",
+			input:  `{apiVersion: pt.fn.crossplane.io/v1beta1, kind: Resources}`,
+			want:   []string{"kind: must be Exports", "apiVersion: must be export.fn.crossplane.io/v1beta1"},
+		},
+		"VersionOfAnotherType": {
+			reason: "a mistake has one diagnostic",
+			input:  `{apiVersion: 1, kind: null}`,
+			want:   []string{"kind: must be a string, but is null: set a value, or leave it out", "apiVersion: must be a string, but is a number: put it in quotes"},
+		},
+		"UnknownField": {
+			reason: "a field that would be ignored silently is refused, and the nearest one named",
+			input:  plantest.Exports(`{secret: [], configmaps: [], zzz: 1, metadata: {name: x}}`),
+			want: []string{
+				"configmaps: is an unknown field: did you mean configMaps?",
+				"secret: is an unknown field: did you mean secrets?",
+				"zzz: is an unknown field: there are environment, sources, variables, generators, secrets, configMaps, status, fromComposite, freshness, ttl, typeChecking",
+			},
+		},
+		"UnknownFieldNested": {
+			reason: "unknown fields in lists, in objects and in an inlined struct; a required field that they misspell is not also reported as missing",
+			input: plantest.Exports(`
+secrets:
+- nmae: a
+  metadata: {lables: {}, labels: {a.b/c: x}}
+  data: [{key: k, vaule: "'v'"}, {key: l, value: "'v'", nonSensitive: []}]
+configMaps:
+- name: b
+  data: [{key: k, value: "'v'", nonSensitve: []}]`),
+			want: []string{
+				"secrets[0].metadata.lables: is an unknown field: did you mean labels?",
+				"secrets[0].data[0].vaule: is an unknown field: did you mean value?",
+				"secrets[0].data[1].nonSensitive: is an unknown field: there are key, value, valueMap, optional",
+				"secrets[0].nmae: is an unknown field: did you mean name?",
+				"configMaps[0].data[0].nonSensitve: is an unknown field: did you mean nonSensitive?",
+			},
+		},
+		"WrongTypes": {
+			reason: "each kind of value where another kind is wanted; the other fields are also checked",
+			input: plantest.Exports(`
+metadata: 1
+sources: {}
+variables: ["x", {name: {}, value: [1]}]
+secrets:
+- name: a
+  type: 5
+  immutable: "true"
+  connectionDetails: null
+  metadata: {labels: [], annotations: {k: 1, l: true}}
+  data: [{key: k, value: 7}, {key: true, value: "'v'"}, 5]
+- name: b
+  data: none
+- name: c
+  data: [{key: k, value: compsite}]
+status: null
+ttl: 60`),
+			want: []string{
+				"metadata: must be an object, but is a number: write its fields as name: value",
+				"sources: must be a list, but is an object: begin each item with a dash, as in - name: ...",
+				"variables[0]: must be an object, but is a string: write it as - name: x",
+				"variables[1].name: must be a string, but is an object: write one text",
+				"variables[1].value: must be a string, but is a list: YAML reads [ ] and dashes as a list: write one expression in quotes, as in \"[a, b].join(',')\"",
+				"secrets[0].metadata.labels: must be an object, but is a list: leave out the dashes, and write each item as name: value",
+				"secrets[0].metadata.annotations[k]: must be a string, but is a number: put it in quotes",
+				"secrets[0].metadata.annotations[l]: must be a string, but is a boolean: put it in quotes",
+				"secrets[0].type: must be a string, but is a number: put it in quotes",
+				"secrets[0].immutable: must be true or false, but is a string: leave out the quotes",
+				"secrets[0].data[0].value: must be a string, but is a number: it is an expression, in which text has its own quotes: write for example \"'some text'\"",
+				"secrets[0].data[1].key: must be a string, but is a boolean: put it in quotes",
+				"secrets[0].data[2]: must be an object, but is a number: its fields are key, value, valueMap, optional",
+				"secrets[0].connectionDetails: must be true or false, but is null: set a value, or leave it out",
+				"secrets[1].data: must be a list, but is a string: begin each item with a dash, as in - key: ...",
+				"secrets[2].data[0].value:1:1: there is no variable compsite: did you mean composite?",
+				"status: must be a list, but is null: add an item, or leave it out",
+				"ttl: must be a duration, for example 60s or 1h30m; a day is 24h",
+			},
+		},
+		"Missing": {
+			reason: "all that must be set, in the order of the input",
+			input:  plantest.Exports(`{sources: [{}], variables: [{}], secrets: [{}], configMaps: [{data: []}], status: [{}]}`),
+			want: []string{
+				"sources[0].name: must be set",
+				"sources[0].apiVersion: must be set, for example v1",
+				"sources[0].kind: must be set, for example ConfigMap",
+				"variables[0].name: must be set",
+				"variables[0].value: must be set",
+				"secrets[0].name: must be set",
+				"secrets[0].data: must have at least one item, unless dataFrom is set",
+				"configMaps[0].name: must be set",
+				"configMaps[0].data: must have at least one item, unless dataFrom is set",
+				"status[0].fieldPath: must be set",
+				"status[0].value: must be set",
+			},
+		},
+		"MissingBesideAnotherFault": {
+			reason: "a fault beside it, or in an item whose number begins like its own, explains nothing",
+			input:  plantest.Exports("secrets:\n- {data: [{key: k, value: \"'v'\"}], tpye: x, immutable: 1}\n- 5" + strings.Repeat("\n- {name: a, data: [{key: k, value: \"'v'\"}]}", 8) + "\n- {}"),
+			want: append([]string{
+				"secrets[0].name: must be set",
+				"secrets[0].immutable: must be true or false, but is a number",
+				"secrets[0].tpye: is an unknown field: did you mean type?",
+				"secrets[1]: must be an object, but is a number: its fields are name, forEachExpression, keyExpression, metadata, type, immutable, from, data, dataFrom, conflictPolicy, connectionDetails, prune",
+			}, append(duplicates(3, 10), "secrets[10].name: must be set", "secrets[10].data: must have at least one item, unless dataFrom is set")...),
+		},
+		"Empty": {
+			reason: "an empty string is no value of any field, as the CustomResourceDefinition says, and says so once",
+			input: plantest.Exports(`
+sources: [{name: s, apiVersion: v1, kind: ConfigMap, matchLabels: {}, namespace: ""}]
+secrets: [{name: "", type: "", metadata: {nameExpression: ""}, data: [{key: "", value: ""}, {key: "", valueMap: "{'a': 'b'}"}]}]
+ttl: ""`),
+			want: []string{
+				"sources[0].namespace: must not be empty: leave it out, or set a value",
+				"sources[0].matchLabels: must not be empty: leave it out, or add an item",
+				"secrets[0].name: must not be empty: set a value",
+				"secrets[0].metadata.nameExpression: must not be empty: in an expression, write an empty text as \"''\"",
+				"secrets[0].type: must not be empty: leave it out, or set a value",
+				"secrets[0].data[0].key: must not be empty: leave it out, or set a value",
+				"secrets[0].data[0].value: must not be empty: in an expression, write an empty text as \"''\"",
+				"secrets[0].data[1].key: must not be empty: leave it out, or set a value",
+				"ttl: must be a duration, for example 60s or 1h30m; a day is 24h",
+			},
+		},
+		"ValueOrValueMap": {
+			reason: "just one of them, and a key with value only",
+			input: plantest.Exports(`
+secrets:
+- name: a
+  data: [{key: k}, {key: l, value: "'v'", valueMap: "{'a': 'b'}"}, {value: "'v'"}, {key: m, valueMap: "{'a': 'b'}"}, {optional: true}]`),
+			want: []string{
+				"secrets[0].data[0]: must have value or valueMap",
+				"secrets[0].data[1].valueMap: must not be set together with value: keep one of them",
+				"secrets[0].data[2].key: must be set, because value is the value of one key",
+				"secrets[0].data[3].key: must not be set together with valueMap, which returns the keys",
+				"secrets[0].data[4]: must have value or valueMap",
+			},
+		},
+		"TTLs": {reason: "from 1s", input: plantest.Exports(`ttl: 999ms`), want: []string{"ttl: must be 0s, or from 1s to 24h"}},
+		"LongTTL": {
+			reason: "to a day",
+			input:  plantest.Exports(`ttl: 24h1s`), want: []string{"ttl: must be 0s, or from 1s to 24h"},
+		},
+		"NegativeTTL": {reason: "no time is before now", input: plantest.Exports(`ttl: -1s`), want: []string{"ttl: must be 0s, or from 1s to 24h"}},
+		"NoTTL":       {reason: "0s is never, and allowed", input: plantest.Exports(`ttl: 0s`)},
+		"TTL":         {reason: "the bounds are allowed", input: plantest.Exports(`ttl: 24h`)},
+		"TTLInDays":   {reason: "Go has no days", input: plantest.Exports(`ttl: 1d`), want: []string{"ttl: must be a duration, for example 60s or 1h30m; a day is 24h"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := plantest.Compile(t, c.input)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Compile(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// duplicates are the diagnostics of secrets[from] to secrets[to-1], all of which have the name of
+// secrets[2].
+func duplicates(from, to int) []string {
+	var out []string
+	for i := from; i < to; i++ {
+		out = append(out, fmt.Sprintf(`secrets[%d].name: composition resource name "a" is also used by secrets[2].name: rename one of them`, i))
+	}
+	return out
+}
+
+func TestCompileNames(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		want   []string
+	}{
+		"TwoWriters": {
+			reason: "a key has one writer, and both are named",
+			input:  plantest.Exports(`secrets: [{name: a, data: [{key: k, value: "'1'"}, {key: l, value: "'2'"}, {key: k, value: "'3'"}]}]`),
+			want:   []string{`secrets[0].data[2].key: key "k" is written by secrets[0].data[0] and secrets[0].data[2]: keep one of them`},
+		},
+		"TwoExports": {
+			reason: "a composition resource name is unique over Secrets and ConfigMaps",
+			input:  plantest.Exports(`{secrets: [{name: a, data: [{key: k, value: "'1'"}]}], configMaps: [{name: a, data: [{key: k, value: "'1'"}]}]}`),
+			want:   []string{`configMaps[0].name: composition resource name "a" is also used by secrets[0].name: rename one of them`},
+		},
+		"ExportAndSecretSource": {
+			reason: "secrets.a would be the source now, and the export once it is observed",
+			input: plantest.Exports(`
+sources: [{name: a, apiVersion: v1, kind: Secret}, {name: b, apiVersion: v1, kind: ConfigMap}]
+secrets: [{name: a, data: [{key: k, value: "'1'"}]}, {name: b, data: [{key: k, value: "'1'"}]}]`),
+			want: []string{`secrets[0].name: composition resource name "a" is also used by sources[0].name: rename one of them`},
+		},
+		"FromSource": {
+			reason: "from is a composed resource: a Secret source there would wait for ever",
+			input: plantest.Exports(`
+sources: [{name: ca, apiVersion: v1, kind: Secret}, {name: cm, apiVersion: v1, kind: ConfigMap}]
+secrets: [{name: a, from: ca, data: [{key: k, value: secret.x}]}, {name: b, from: cm, data: [{key: k, value: secret.x}]}]
+configMaps: [{name: c, from: ca, data: [{key: k, value: "'v'"}]}]`),
+			want: []string{
+				`secrets[0].from: "ca" is a source, not a composed resource: leave it out, and read the source as secrets.ca`,
+				`configMaps[0].from: "ca" is a source, not a composed resource: leave it out, and read the source as secrets.ca`,
+			},
+		},
+		"TwoSourcesAndVariables": {
+			reason: "names of sources and variables must also be unique",
+			input: plantest.Exports(`
+sources: [{name: s, apiVersion: v1, kind: Secret}, {name: s, apiVersion: v1, kind: ConfigMap}]
+variables: [{name: v, value: "1"}, {name: v, value: "2"}, {name: 1st, value: "3"}, {name: a-b, value: "4"}]`),
+			want: []string{
+				`sources[1].name: "s" is also the name of sources[0]: rename one of them`,
+				`variables[1].name: "v" is also the name of variables[0]: rename one of them`,
+				`variables[2].name: must consist of letters, digits and '_', and must not begin with a digit: expressions use it as variables.<name>`,
+				`variables[3].name: must consist of letters, digits and '_', and must not begin with a digit: expressions use it as variables.<name>`,
+			},
+		},
+		"IllegalKeys": {
+			reason: "no object can have them",
+			input:  plantest.Exports(`secrets: [{name: a, data: [{key: a b, value: "'1'"}, {key: .., value: "'2'"}]}]`),
+			want: []string{
+				`secrets[0].data[0].key: cannot use key "a b": use letters, digits, '-', '_' and '.' only`,
+				`secrets[0].data[1].key: cannot use key "..": it becomes a file name where the object is mounted; use another than '.', and none that starts with '..'`,
+			},
+		},
+		"IllegalMetadata": {
+			reason: "what the API server would refuse, and what Crossplane sets itself",
+			input: plantest.Exports(`
+secrets:
+- name: a
+  type: kubernetes.io/service-account-token
+  metadata: {name: A_B, namespace: a.b, labels: {crossplane.io/composite: x, ok: "not ok"}, annotations: {crossplane.io/composition-resource-name: x, export.fn.crossplane.io/generator: x}}
+  data: [{key: k, value: "'1'"}]
+- name: B_C
+  data: [{key: k, value: "'1'"}]
+- name: C_D
+  metadata: {nameExpression: "'c'"}
+  data: [{key: k, value: "'1'"}]`),
+			want: []string{
+				`secrets[0].metadata.name: cannot use name "A_B": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`,
+				`secrets[0].metadata.namespace: cannot use namespace "a.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
+				`secrets[0].metadata.labels: cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out`,
+				`secrets[0].metadata.labels[ok]: cannot use the value of label "ok": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit, or write an annotation, which can have any text`,
+				`secrets[0].metadata.annotations: cannot set annotation "crossplane.io/composition-resource-name": Crossplane sets it to find the objects of a composite again; leave it out`,
+				`secrets[0].metadata.annotations: cannot set annotation "export.fn.crossplane.io/generator": function-export keeps its own state there; leave it out`,
+				`secrets[0].type: must not be kubernetes.io/service-account-token, because Kubernetes fills such a Secret itself: use another type`,
+				`secrets[1].metadata.name: must be set, because "B_C" cannot be part of an object's name: set it, or rename the export in lower case without '_'`,
+			},
+		},
+		"NameAndExpression": {
+			reason: "at most one of each pair",
+			input:  plantest.Exports(`configMaps: [{name: a, metadata: {name: a, nameExpression: "'b'", namespace: a, namespaceExpression: "'b'"}, data: [{key: k, value: "'1'"}]}]`),
+			want: []string{
+				"configMaps[0].metadata.nameExpression: must not be set together with name: keep one of them",
+				"configMaps[0].metadata.namespaceExpression: must not be set together with namespace: keep one of them",
+			},
+		},
+		"Sources": {
+			reason: "what Crossplane would fail on, and a Secret whose place the composite's author could choose",
+			input: plantest.Exports(`
+sources:
+- {name: a, apiVersion: v1, kind: ConfigMap, scope: Global, matchName: a, nameExpression: "'b'", matchLabels: {a: b}}
+- {name: b, apiVersion: v1, kind: Secret, scope: Cluster, namespace: ns}
+- {name: c, apiVersion: v1, kind: Secret, nameExpression: "'b'", namespace: ns}
+- {name: d, apiVersion: v1, kind: ConfigMap, namespace: N_, matchName: ../x}
+- {name: e/f, apiVersion: v1, kind: ConfigMap}
+- {name: g, apiVersion: v1, kind: ConfigMap, matchLabels: {crossplane.io/composite: ok, "a b": c, d: "e f"}}
+- {name: h, apiVersion: /v1, kind: Secret}`),
+			want: []string{
+				"sources[0].scope: must be Namespaced or Cluster",
+				"sources[0].matchName: must not be set together with matchLabels: keep one of them",
+				"sources[1].scope: must be Namespaced for a Secret",
+				"sources[1].namespace: must not be set when scope is Cluster",
+				"sources[2].namespace: must not be set together with the nameExpression of a Secret, because this Secret is always read from the composite's own namespace: use matchName, or leave the namespace out",
+				"sources[3].namespace: cannot use namespace \"N_\": use lower-case letters, digits and '-', and start and end with a letter or a digit",
+				"sources[3].matchName: is not a valid name of an object: it may not contain '/'",
+				"sources[4].name: is not a valid name of an object: it may not contain '/'",
+				`sources[5].matchLabels: "a b" is not a valid label key, or its value is not a valid label value`,
+				`sources[5].matchLabels: "d" is not a valid label key, or its value is not a valid label value`,
+				"sources[6].apiVersion: must be a version, or a group, a slash and a version, as in apps/v1",
+			},
+		},
+		"Status": {
+			reason: "one writer of a field and of what is below it, and nothing that Crossplane writes",
+			input: plantest.Exports(`
+status:
+- {fieldPath: a.b, value: "1"}
+- {fieldPath: a, value: "1"}
+- {fieldPath: "a[b].c", value: "1"}
+- {fieldPath: ab, value: "1"}
+- {fieldPath: "l[0]", value: "1"}
+- {fieldPath: "l[*]", value: "1"}
+- {fieldPath: conditions, value: "1"}
+- {fieldPath: crossplane.x, value: "1"}
+- {fieldPath: "a[", value: "1"}
+- {fieldPath: a..b, value: "1"}`),
+			want: []string{
+				`status[1].fieldPath: "a" is also written by status[0].fieldPath: keep one of them`,
+				`status[2].fieldPath: "a[b].c" is also written by status[0].fieldPath: keep one of them`,
+				"status[4].fieldPath: must contain only field names: write a list as a whole",
+				"status[5].fieldPath: must contain only field names: write a list as a whole",
+				"status[6].fieldPath: must not be conditions, which Crossplane writes: write a field of your own",
+				"status[7].fieldPath: must not be crossplane, which Crossplane writes: write a field of your own",
+				"status[8].fieldPath: cannot be parsed as a field path: unterminated '[' at position 1",
+				"status[9].fieldPath: cannot be parsed as a field path: unexpected '.' at position 2",
+			},
+		},
+		"Long": {
+			reason: "names have limits",
+			input:  plantest.Exports(fmt.Sprintf(`{variables: [{name: %s, value: "1"}], configMaps: [{name: %s, metadata: {name: a}, data: [{key: k, value: "'v'"}]}], status: [{fieldPath: %s, value: "1"}]}`, strings.Repeat("v", 64), strings.Repeat("c", 254), strings.Repeat("s", 513))),
+			want: []string{
+				"variables[0].name: has 64 characters, over the limit of 63",
+				"configMaps[0].name: has 254 characters, over the limit of 253",
+				"status[0].fieldPath: has 513 characters, over the limit of 512",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := plantest.Compile(t, c.input)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Compile(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestCompileExpressions(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		want   []string
+	}{
+		"Undeclared": {
+			reason: "the diagnostic has a position in the source",
+			input:  plantest.Exports(`{variables: [{name: v, value: compsite.x}], secrets: [{name: a, metadata: {nameExpression: 1 + nope}, data: [{key: k, value: compsite.spec.x}, {key: l, value: "'a' + nope"}]}]}`),
+			want: []string{
+				"variables[0].value:1:1: there is no variable compsite: did you mean composite?",
+				"secrets[0].metadata.nameExpression:1:5: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
+				"secrets[0].data[0].value:1:1: there is no variable compsite: did you mean composite?",
+				"secrets[0].data[1].value:1:7: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
+			},
+		},
+		"ManyLines": {
+			reason: "all diagnostics of one expression, sorted by line and column",
+			input: plantest.Exports(`
+secrets:
+- name: a
+  data:
+  - key: k
+    value: |-
+      'a' +
+        nope +
+      also`),
+			want: []string{
+				"secrets[0].data[0].value:2:3: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
+				"secrets[0].data[0].value:3:1: there is no variable also: write text in its own quotes, as in \"'some text'\"",
+			},
+		},
+		"InDocumentOrder": {
+			reason: "diagnostics of fields, names and expressions are one list, and item 10 is after item 2",
+			input: plantest.Exports(`
+ttl: 1ms
+status: [{fieldPath: x, value: nope}]
+configMaps: [{name: a, unknown: 1, data: [{key: k, value: nope}]}]
+secrets:
+- name: a
+  data: [` + strings.Repeat(`{valueMap: "composite.a"}, `, 2) + `{key: "!", value: "nope"}, ` + strings.Repeat(`{valueMap: "composite.a"}, `, 7) + `{key: b, value: nope}]
+variables: [{name: v, value: nope}]
+sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: nope}]`),
+			want: []string{
+				"sources[0].nameExpression:1:1: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
+				"variables[0].value:1:1: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
+				`secrets[0].data[2].key: cannot use key "!": use letters, digits, '-', '_' and '.' only`,
+				"secrets[0].data[2].value:1:1: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
+				"secrets[0].data[10].value:1:1: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
+				`configMaps[0].name: composition resource name "a" is also used by secrets[0].name: rename one of them`,
+				"configMaps[0].data[0].value:1:1: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
+				"configMaps[0].unknown: is an unknown field: there are name, forEachExpression, keyExpression, metadata, immutable, from, data, dataFrom, conflictPolicy, prune",
+				"status[0].value:1:1: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
+				"ttl: must be 0s, or from 1s to 24h",
+			},
+		},
+		"Types": {
+			reason: "a result that can be no string is refused, with how to make it one",
+			input: plantest.Exports(`
+secrets:
+- name: a
+  metadata: {nameExpression: "1", labelsExpression: "{'a': 1}", annotationsExpression: "'a'"}
+  data: [{key: k, value: size('a')}, {key: l, value: "['a']"}, {key: m, value: "{'a': 'b'}"}, {valueMap: "'a'"}, {key: p, value: "b'bytes'"}, {key: o, value: composite.spec.dyn}]
+status: [{fieldPath: x, value: "duration('1s')"}]`),
+			want: []string{
+				"secrets[0].metadata.nameExpression:1:1: must return a string, but returns an int: wrap it in string(...)",
+				`secrets[0].metadata.labelsExpression:1:7: the value of key "a" must be a string, but is an int: write it in quotes, '1'`,
+				"secrets[0].metadata.annotationsExpression:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'}",
+				"secrets[0].data[0].value:1:1: must return a string, but returns an int: wrap it in string(...)",
+				"secrets[0].data[1].value:1:1: must return a string, but returns a list(string): join it with .join(',') or json.encode(...)",
+				"secrets[0].data[2].value:1:1: must return a string, but returns a map(string, string): select one of its keys, use valueMap for several keys, or encode it as one text with json.encode(...)",
+				"secrets[0].data[3].valueMap:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'}",
+				"status[0].value:1:1: must return a value that JSON can represent, but returns a duration: wrap it in string(...)",
+			},
+		},
+		"Variables": {
+			reason: "a variable may use those above it, by their names, and not itself",
+			input: plantest.Exports(`
+variables: [{name: host, value: variables.later}, {name: later, value: variables.later + variables.hots}]
+secrets: [{name: a, data: [{key: k, value: variables.hsot}, {key: l, value: "[1].map(variables, .variables.nope)[0]"}, {key: m, value: "has(variables.zzzzzz) ? 'a' : 'b'"}]}]`),
+			want: []string{
+				`variables[0].value:1:10: variable "later" is declared further down, but a variable may use only variables above it: move it up`,
+				`variables[1].value:1:10: variable "later" is declared further down, but a variable may use only variables above it: move it up`,
+				`variables[1].value:1:28: there is no variable "hots": did you mean host?`,
+				`secrets[0].data[0].value:1:10: there is no variable "hsot": did you mean host?`,
+				`secrets[0].data[1].value:1:30: there is no variable "nope": there are host, later`,
+				`secrets[0].data[2].value:1:4: there is no variable "zzzzzz": there are host, later`,
+			},
+		},
+		"MisplacedSource": {
+			reason: "a Secret in sources cannot be read by sources, because that would wait forever; both diagnostics of an expression are returned at once",
+			input: plantest.Exports(`
+sources: [{name: ca, apiVersion: v1, kind: Secret}, {name: ca.crt, apiVersion: v1, kind: Secret}]
+secrets: [{name: a, data: [{key: k, value: "variables.v + sources.ca.data.x"}, {key: l, value: "sources['ca.crt'].x"}]}]`),
+			want: []string{
+				`secrets[0].data[0].value:1:10: there is no variable "v": add - {name: v, value: ...} under variables`,
+				`secrets[0].data[0].value:1:30: source "ca" is a Secret: read it as secrets.ca`,
+				`secrets[0].data[1].value:1:18: source "ca.crt" is a Secret: read it as secrets['ca.crt']`,
+			},
+		},
+		"SourceInName": {
+			reason: "a name has to be known before a source is read, also through a variable, and by a Secret that is not secret",
+			input: plantest.Exports(`
+sources:
+- {name: s, apiVersion: v1, kind: ConfigMap, nameExpression: sources.t.data.x}
+- {name: t, apiVersion: v1, kind: Secret}
+variables: [{name: v, value: sources.s.data.x}, {name: w, value: variables.v}]
+secrets:
+- name: a
+  metadata: {nameExpression: variables.w, namespaceExpression: sources.s.data.x}
+  data: [{key: k, value: "'v'"}]
+- name: b
+  metadata: {nameExpression: secrets.t.x, nonSensitive: [t.x]}
+  data: [{key: k, value: "'v'"}]
+- name: c
+  metadata: {labelsExpression: "{'a': variables.w}", annotationsExpression: "{'a': sources.s.data.x}", nameExpression: "'c'"}
+  data: [{key: k, value: "'v'"}]`),
+			want: []string{
+				`sources[0].nameExpression:1:15: source "t" is a Secret: read it as secrets.t`,
+				"secrets[0].metadata.nameExpression: may not use sources: the name must be known before any source is read",
+				"secrets[0].metadata.namespaceExpression: may not use sources: the name must be known before any source is read",
+				"secrets[1].metadata.nameExpression:1:10: may not use secrets.t.x: the name must be known before any Secret is read: leave it out",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := plantest.Compile(t, c.input)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Compile(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestCompileLimits(t *testing.T) {
+	item := func(format string, n int) string {
+		var items []string
+		for i := range n {
+			items = append(items, fmt.Sprintf(format, i))
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		want   []string
+	}{
+		"TooManyItems": {
+			reason: "a list over its limit is not looked into, and the expressions are not compiled",
+			input: plantest.Exports("sources: " + item("{name: n%d}", limits.ListItems+1) +
+				"\nvariables: " + item("{name: n%d, value: nope}", limits.ListItems+1) +
+				"\nsecrets: " + item("{name: n%d}", limits.ListItems+1) +
+				"\nconfigMaps: [{name: c, data: " + item("{key: n%d}", limits.DataItems+1) + "}]" +
+				"\nstatus: " + item("{fieldPath: n%d}", limits.ListItems+1)),
+			want: []string{
+				"sources: has 65 items, over the limit of 64: split the input into several pipeline steps",
+				"variables: has 65 items, over the limit of 64: split the input into several pipeline steps",
+				"secrets: has 65 items, over the limit of 64: split the input into several pipeline steps",
+				"configMaps[0].data: has 257 items, over the limit of 256: split the input into several pipeline steps",
+				"status: has 65 items, over the limit of 64: split the input into several pipeline steps",
+			},
+		},
+		"JustEnoughItems": {
+			reason: "the limit itself is allowed",
+			input: plantest.Exports("secrets: [{name: c, data: " + item("{key: n%d, value: \"'v'\"}", limits.DataItems) + "}]" +
+				"\nstatus: " + item("{fieldPath: n%d, value: \"1\"}", limits.ListItems)),
+		},
+		"TooManyExpressions": {
+			reason: "over all exports together, said once",
+			input:  plantest.Exports("secrets: " + item("{name: n%d, data: "+strings.ReplaceAll(item("{key: n%d, value: \"'v'\"}", limits.DataItems), "%", "%%")+"}", limits.Expressions/limits.DataItems+1)),
+			want:   []string{"secrets[8].data[0].value: exceeds the limit of 2048 expressions: split the input into several pipeline steps"},
+		},
+		"LongExpression": {
+			reason: "checking takes longer than linearly",
+			input:  plantest.Exports("status: [{fieldPath: a, value: \"'" + strings.Repeat("x", limits.ExpressionCharacters-1) + "'\"}]"),
+			want:   []string{"status[0].value: has 4097 characters, over the limit of 4096: split it into variables"},
+		},
+		"DeepExpression": {
+			reason: "comprehensions multiply",
+			input:  plantest.Exports("status: [{fieldPath: a, value: \"" + strings.Repeat("[1].map(x, ", 9) + "1" + strings.Repeat(")", 9) + "\"}]"),
+			want:   []string{"status[0].value: nests 9 comprehensions, over the limit of 8: split it into variables"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, got := plantest.Compile(t, c.input)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Compile(...): %s: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// A variable uses another variable many times, and that variable uses a third one many times. Each
+// secret is read once. Otherwise the test would not end.
+func TestCompileManyReadings(t *testing.T) {
+	body := "variables:\n- {name: v0, value: secret.a}\n"
+	for i := 1; i < 12; i++ {
+		body += fmt.Sprintf("- {name: v%d, value: \"%s\"}\n", i, strings.Repeat(fmt.Sprintf("variables.v%d + ", i-1), 19)+fmt.Sprintf("variables.v%d", i-1))
+	}
+	_, got := plantest.Compile(t, plantest.Exports(body+`configMaps: [{name: c, data: [{key: k, value: variables.v11}]}]`))
+	want := []string{`configMaps[0].data[0].value:1:10: uses secret.a, ` + plantest.Flow + `: leave it out, or list "composite.a" under nonSensitive if it is not secret; secret is the connection details of the composite here: set from to a composed resource`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Compile(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestCompileCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	p, faults := plan.Compile(ctx, plantest.Env, plantest.Parse(t, plantest.Exports(`secrets: [{name: a, data: [{key: k, value: "'1'"}]}]`)))
+	if p != nil || len(faults) != 1 || faults[0].Error() != "input: was not compiled: context canceled" {
+		t.Errorf("Compile(...) with a cancelled context: %v, %v: want a diagnostic, because expressions are missing", p, faults)
+	}
+}
+
+// FuzzCompileNeverPanics compiles any JSON as an input. The result is a plan or a list of
+// diagnostics, each with a path, and it is the same the second time.
+func FuzzCompileNeverPanics(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `null`, `{"secrets": [null, 1, "a", [], {"data": [null, {"value": "secret"}]}]}`, `{"secrets": {"0": {}}}`,
+		`{"apiVersion": "export.fn.crossplane.io/v1beta1", "kind": "Exports", "secrets": [{"name": "a", "data": [{"key": "k", "value": "secret.a"}]}], "ttl": "1h"}`,
+		`{"variables": [{"name": "a", "value": "variables[variables.a]"}], "status": [{"fieldPath": "a.b[c]", "value": "1"}]}`,
+		`{"sources": [{"name": "\u0000", "apiVersion": "v1", "kind": "Secret", "matchLabels": {"\u0000": "é"}}], "a\u0000\n": {"b": [[[]]]}}`,
+		`{"metadata": {"labels": 1}, "ttl": "\"\u0000", "configMaps": [{"metadata": {"labels": {"a.b[0]:1": null}}, "data": [{"nonSensitive": [1]}]}]}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		in := &structpb.Struct{}
+		if protojson.Unmarshal(b, in) != nil {
+			return
+		}
+		p, faults := plan.Compile(context.Background(), plantest.Env, in)
+		if (p == nil) != (len(faults) > 0) {
+			t.Fatalf("plan %v, faults %v: want either a plan or diagnostics", p, faults)
+		}
+		for _, x := range faults {
+			if x.Path == "" || x.Rule == "" || x.Message == "" {
+				t.Errorf("diagnostic %#v has no path, or does not say what is wrong", x)
+			}
+		}
+		if _, again := plan.Compile(context.Background(), plantest.Env, in); cmp.Diff(faults, again) != "" {
+			t.Errorf("diagnostics differ on a second run: %v and %v", faults, again)
+		}
+	})
+}
+
+// Lists that hold a name twice, and empty lists, are harmless.
+func TestHarmlessLists(t *testing.T) {
+	for name, body := range map[string]string{
+		"NamesOfCertificate": "generators: [{name: tls, certificate: {subject: {commonName: a, organizations: [o, o]}, dnsNames: [db, db], ipAddresses: [10.0.0.1, 10.0.0.1]}}]",
+		"NoNamesOfCA":        "generators: [{name: ca, certificate: {isCA: true, subject: {commonName: a}, dnsNames: [], ipAddresses: []}}]",
+		"NonSensitive":       "status: [{fieldPath: host, value: secrets.db.host, nonSensitive: [db.host, db.host]}]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, diagnostics := plantest.Compile(t, plantest.Exports(body)); len(diagnostics) > 0 {
+				t.Error(diagnostics)
+			}
+		})
+	}
+}
+
+// BenchmarkManyMistakes compiles an input with a mistake in each of 16,384 rules.
+func BenchmarkManyMistakes(b *testing.B) {
+	const exports, entries, rules = 16, 32, 32
+	entry := "{find: {}, rewrite: [" + strings.TrimSuffix(strings.Repeat("{},", rules), ",") + "]}"
+	list := strings.TrimSuffix(strings.Repeat(entry+",", entries), ",")
+	var body strings.Builder
+	body.WriteString("secrets:\n")
+	for i := range exports {
+		fmt.Fprintf(&body, "- {name: s%d, dataFrom: [%s]}\n", i, list)
+	}
+	input := plantest.Parse(b, plantest.Exports(body.String()))
+	for b.Loop() {
+		if _, diagnostics := plan.Compile(b.Context(), plantest.Env, input); len(diagnostics) < exports*entries*rules {
+			b.Fatal(len(diagnostics))
+		}
+	}
+}

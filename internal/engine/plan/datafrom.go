@@ -1,0 +1,283 @@
+package plan
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/rewrite"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// A DataFrom is one entry of dataFrom: an expression that returns keys or a find that selects
+// them, and the rules that rewrite their names.
+type DataFrom struct {
+	Path     string // of the entry
+	Optional bool
+	Input    string                 // that extract names
+	Resource string                 // the same, if it is a composed resource
+	Value    *expression.Expression // of extract and valueMap
+	Spelled  []string               // keys of value that a message may show; nil for all keys
+	Object   bool                   // the input is a ConfigMap source
+	Property []string               // of extract: the key whose value is decoded, and the fields that lead to its object
+	Find     *Find
+	Rewriter *rewrite.Rewriter
+}
+
+// A Find says which keys of which inputs are exported.
+type Find struct {
+	Path string
+	Name *rewrite.Pattern // may be nil
+	Tags map[string]string
+
+	Generators []string // whose outputs it finds
+}
+
+// Reaches reports whether a key of the input can have the path.
+func (f Find) Reaches(input string) bool {
+	if rest, ok := strings.CutPrefix(f.Path, input); ok {
+		return rest == "" || rest[0] == '/'
+	}
+	return strings.HasPrefix(input, f.Path)
+}
+
+func (c *compiler) dataFrom(at *field.Path, list []v1beta1.DataFrom, from string, secret bool) []DataFrom {
+	out := make([]DataFrom, 0, len(list))
+	for i, d := range list {
+		at := at.Child("dataFrom").Index(i)
+		b := DataFrom{Path: at.String(), Optional: d.Optional}
+		switch {
+		case d.Extract != nil:
+			c.extract(&b, at.Child("extract"), *d.Extract, secret)
+		case d.Find != nil:
+			c.find(&b, at.Child("find"), *d.Find, secret)
+		case d.ValueMap != "":
+			b.Value = c.output(expression.Source{Text: d.ValueMap, Path: at.Child("valueMap").String(), From: from,
+				Want: expression.WantTextMap})
+			if !secret {
+				c.refuseAllSecrets(b.Value)
+			}
+			if b.Value != nil && len(c.reading(b.Value).uses) > 0 {
+				b.Spelled = append([]string{}, b.Value.Keys()...)
+			}
+		}
+		b.Rewriter = c.rewriter(at, d)
+		out = append(out, b)
+	}
+	return out
+}
+
+// extract compiles the expression that reads the input that extract names.
+func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secret bool) { //nolint:gocyclo // one case for each kind of input
+	if e.Key == "" {
+		return // refused by validate
+	}
+	property, err := PropertySegments(e.Property)
+	if err != nil {
+		c.report(at.Child("property").String(), "%s", err.Error())
+		return
+	}
+	e.Key, _ = meant(e.Key)
+	b.Input, b.Property = e.Key, property
+	s := expression.Source{Path: at.Child("key").String(), Want: expression.WantTextMap}
+	i := slices.IndexFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == e.Key })
+	switch {
+	case e.Key == expression.Env && len(property) == 0:
+		c.report(at.Child("property").String(), "must be set for the environment: name the field whose members to extract")
+		return
+	case e.Key == expression.Env:
+		s.Path, s.Want = at.Child("property").String(), expression.WantAny
+		s.Text, b.Property = expression.PathText(expression.Env, property...), nil
+	case i >= 0 && !IsSecret(c.sources[i]):
+		if src := c.sources[i]; src.APIVersion != "v1" || src.Kind != "ConfigMap" || len(src.MatchLabels) > 0 {
+			c.report(s.Path, "source %q is not a single ConfigMap or Secret: use its fields in a valueMap", e.Key)
+			return
+		}
+		s.Want, b.Object = expression.WantAny, true
+		s.Text = expression.PathText(expression.Sources, e.Key)
+	case e.Key == expression.Composite:
+		s.Text = expression.Secret
+	default:
+		s.Text = expression.PathText(expression.Secrets, e.Key)
+		if variable, name, ok := GeneratedInput(e.Key); ok && len(c.declaredGenerators) > 0 {
+			list, _, _ := strings.Cut(name, ".")
+			if s.Text = expression.PathText(variable, name); c.isList(list) { // compile refuses it if it does not exist
+				s.Text = expression.PathText(variable, strings.Split(name, ".")...)
+			}
+			if c.isList(name) {
+				c.report(s.Path, "generator %q has outputs for each item: extract %s.<key>, or write valueMap: %[2]s[key]", name, e.Key)
+				return
+			}
+		} else if i < 0 {
+			b.Resource = e.Key
+		}
+	}
+	b.Value = c.output(s)
+	if b.Value != nil && !secret && len(c.reading(b.Value).uses) > 0 {
+		c.report(s.Path, "%q is secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment, or export single keys", e.Key)
+	}
+}
+
+// PropertySegments returns the names in a field path.
+func PropertySegments(path string) ([]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	segments, err := fieldpath.Parse(path)
+	if err != nil {
+		return nil, errors.New("cannot be parsed as a field path: write for example credentials.admin")
+	}
+	out := make([]string, 0, len(segments))
+	for _, s := range segments {
+		if s.Type != fieldpath.SegmentField || s.Field == "*" {
+			return nil, errors.New("must contain only field names: leave out [ ]")
+		}
+		out = append(out, s.Field)
+	}
+	return out, nil
+}
+
+// find compiles a find, and records which sources it reads: those whose keys can have the path.
+// Composed resources always come with their connection details.
+func (c *compiler) find(b *DataFrom, at *field.Path, f v1beta1.Find, secret bool) {
+	if !secret {
+		c.report(at.String(),
+			"finds secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment")
+		return
+	}
+	b.Find = &Find{Path: f.Path, Tags: f.Tags}
+	c.details.Finds = append(c.details.Finds, DataFrom{Path: b.Path, Find: b.Find})
+	if !slices.ContainsFunc(c.details.reach, b.Find.reachesSame) {
+		c.details.reach = append(c.details.reach, *b.Find)
+	}
+	if f.Name != nil && f.Name.RegExp != "" {
+		re, wrong := rewrite.CompilePattern(at.Child("name", "regexp").String(), f.Name.RegExp)
+		c.diagnostics = append(c.diagnostics, wrong...)
+		b.Find.Name = re
+	}
+	c.refuseFound(at.Child("path").String(), f.Path)
+	for _, name := range c.generatorNames() {
+		if b.Find.generates(name) && !c.isList(name) {
+			b.Find.Generators = append(b.Find.Generators, name)
+		}
+	}
+	for _, s := range c.sources {
+		if IsSecret(s) && b.Find.Reaches(s.Name) {
+			c.outputs.addUse(use{input: s.Name, key: Anything, place: expression.Place{Path: at.String()}})
+		}
+	}
+}
+
+// refuseFound refuses the path of outputs that a find does not find.
+func (c *compiler) refuseFound(at, path string) {
+	variable, name, ok := GeneratedInput(path)
+	name, _, whole := strings.Cut(name, "/")
+	list, _, _ := strings.Cut(name, ".")
+	switch {
+	case !ok || len(c.declaredGenerators) == 0:
+	case variable != expression.Generated:
+		c.report(at, "cannot find %s generations: use extract with key %s", variable, variable+"."+name)
+	case whole && c.isList(list):
+		c.report(at, "cannot find the outputs of %q, which has outputs for each item: write a valueMap", list)
+	case whole && c.generator(name) == nil:
+		c.report(at, "there is no generator %q%s", name, suggest.ThereAre(name, c.generatorNames(), noGenerators))
+	}
+}
+
+func (c *compiler) rewriter(at *field.Path, d v1beta1.DataFrom) *rewrite.Rewriter {
+	o := rewrite.Options{Conversion: d.ConversionStrategy, Decoding: d.DecodingStrategy}
+	for i, r := range d.Rewrite {
+		o.Rules = append(o.Rules, c.rule(at.Child("rewrite").Index(i), r))
+	}
+	r, wrong := rewrite.Compile(o)
+	for _, d := range wrong {
+		d.Path = at.String() + "." + d.Path
+		c.diagnostics = append(c.diagnostics, d)
+	}
+	return r
+}
+
+func (c *compiler) rule(at *field.Path, r v1beta1.Rewrite) rewrite.Rule {
+	var out rewrite.Rule
+	if x := r.RegExp; x != nil {
+		out.Regexp = &rewrite.Regexp{Source: x.Source}
+		if x.Target != nil {
+			out.Regexp.Target = *x.Target
+		}
+	}
+	if m := r.Merge; m != nil {
+		out.Merge = &rewrite.Merge{Strategy: m.Strategy, Into: m.Into, Priority: m.Priority,
+			PriorityPolicy: m.PriorityPolicy, ConflictPolicy: m.ConflictPolicy}
+	}
+	if t := r.Transform; t != nil {
+		out.Transform = &rewrite.Transform{Template: t.Template}
+		if t.KeyExpression != "" {
+			out.Transform.Key = c.keyExpression(at.Child("transform", "keyExpression"), t.KeyExpression)
+		}
+	}
+	return out
+}
+
+// keyExpression is the function of an expression over a key. It never runs if the
+// expression has a diagnostic.
+func (c *compiler) keyExpression(at *field.Path, text string) func(string, *budget.Budget) (string, error) {
+	x, wrong := c.env.Keys().Compile(source(at, text, expression.WantString))
+	c.diagnostics = append(c.diagnostics, wrong...)
+	return func(key string, b *budget.Budget) (string, error) { return x.Rename(key, b) }
+}
+
+// DetailsUsed returns which connection details the expressions of an input can use: the names of
+// inputs, with Anything for all inputs, and the finds that reach them. It also returns the entries
+// that use them.
+type DetailsUsed struct {
+	Inputs map[string][]string
+	Finds  []DataFrom
+
+	reach []Find // all of them, without those that reach the same inputs
+}
+
+// Uses reports whether an expression or a find can use the connection details of a composed resource.
+func (d *DetailsUsed) Uses(name string, o wire.Struct) bool {
+	if d.Inputs[name] != nil || d.Inputs[Anything] != nil {
+		return true
+	}
+	return slices.ContainsFunc(d.reach, func(f Find) bool {
+		return f.Reaches(name) && f.Tagged(MetadataOf(o).Get("labels").Struct())
+	})
+}
+
+// reachesSame reports whether another find reaches the same inputs.
+func (f Find) reachesSame(o Find) bool { return f.Path == o.Path && maps.Equal(f.Tags, o.Tags) }
+
+// Tagged reports whether the labels of an object include the tags of a find.
+func (f Find) Tagged(labels wire.Struct) bool {
+	for k, v := range f.Tags {
+		if l := labels.Get(k); l.Text() != v || !l.Exists() {
+			return false
+		}
+	}
+	return true
+}
+
+// add what an output uses.
+func (d *DetailsUsed) add(path string, uses []use) {
+	for _, u := range uses {
+		if at := EntryOf(path); u.variable == "" && !slices.Contains(d.Inputs[u.input], at) {
+			d.Inputs[u.input] = append(d.Inputs[u.input], at)
+		}
+	}
+}
+
+// EntryOf returns the entry of a list that contains a path, for example secrets[0].
+func EntryOf(path string) string {
+	i := strings.IndexByte(path, ']')
+	return path[:i+1]
+}

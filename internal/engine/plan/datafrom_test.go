@@ -1,0 +1,195 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
+)
+
+// A find of outputs names one generator with generated. Without generators, the same path is that of a composed resource.
+func TestFindOutputs(t *testing.T) {
+	const (
+		users = "{name: users, forEachExpression: composite.spec.users, keyExpression: item.name, uuid: {}}"
+		one   = "generators: [{name: one, uuid: {}}]\n"
+		both  = "generators: [{name: one, uuid: {}}, " + users + "]\n"
+		at    = "secrets[0].dataFrom[0].find.path: "
+	)
+	find := func(generators, path string) string {
+		return generators + "secrets: [{name: a, dataFrom: [{find: {path: " + path + "}}]}]"
+	}
+	checkCompiled(t, map[string]compiled{
+		"Outputs":          {"all outputs of a generator", find(both, "generated.one/"), nil},
+		"Key":              {"some of them", find(both, "generated.one/uu"), nil},
+		"Beginning":        {"all generators whose names begin like this", find(both, "generated.o"), nil},
+		"BeginningOfList":  {"other generators can have names that begin like this", find(both, "generated.users"), nil},
+		"Resource":         {"another path", find(both, "db/"), nil},
+		"ResourceWithADot": {"another path", find(both, "database.one/"), nil},
+		"NoGenerators":     {"it is the name of a composed resource", find("", "generated.nope/"), nil},
+		"NoPrevious":       {"it is the name of a composed resource", find("", "previous.one/"), nil},
+		"Missing":          {"it would find nothing", find(one, "generated.nope/"), []string{at + `there is no generator "nope": there is only one`}},
+		"List":             {"the outputs of a list are one level deeper", find(both, "generated.users/"), []string{at + `cannot find the outputs of "users", which has outputs for each item: write a valueMap`}},
+		"Item":             {"also those of one item", find(both, "generated.users.alice/"), []string{at + `cannot find the outputs of "users", which has outputs for each item: write a valueMap`}},
+		"Previous":         {"former generations must be meant one by one", find(one, "previous.one/"), []string{at + "cannot find previous generations: use extract with key previous.one"}},
+		"Candidate":        {"so must pending ones", find(one, "candidate.one"), []string{at + "cannot find candidate generations: use extract with key candidate.one"}},
+	})
+}
+
+// The key of an entry can be secret. A message shows only keys that are written in the input.
+func TestSpelledKeys(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		value  string
+		want   []string
+	}{
+		"Plain":    {"all keys, because nothing is secret", "{'a': composite.spec.x}", nil},
+		"Secret":   {"the key that is written", "{'a': secrets.db.host, secrets.db.host: 'b'}", []string{"a"}},
+		"Computed": {"none is written", "secrets.db", []string{}},
+	} {
+		p, wrong := plantest.Compile(t, plantest.Exports(`secrets: [{name: a, dataFrom: [{valueMap: "`+c.value+`"}]}]`))
+		if wrong != nil {
+			t.Fatal(wrong)
+		}
+		if diff := cmp.Diff(c.want, p.Exports[0].DataFrom[0].Spelled); diff != "" {
+			t.Errorf("%s: Spelled: %s: -want, +got:\n%s", name, c.reason, diff)
+		}
+	}
+}
+
+func TestCompileDataFrom(t *testing.T) {
+	const nope = `there is no variable nope: write text in its own quotes, as in "'some text'"`
+	checkCompiled(t, map[string]compiled{
+		"Secret": {
+			reason: "the data of a Secret can have all keys of any input",
+			input: `
+sources: [{name: cm, apiVersion: v1, kind: ConfigMap}, {name: ca, apiVersion: v1, kind: Secret}]
+generators: [{name: one, uuid: {}}]
+secrets: [{name: a, dataFrom: [{extract: {key: cm}}, {extract: {key: ca}}, {extract: {key: db}}, {extract: {key: generated.one}}, {extract: {key: composite}}, {valueMap: secrets.db}]}]`,
+		},
+		"Wrong": {
+			reason: "one diagnostic is enough",
+			input: `
+generators: [{name: one, uuid: {}}]
+secrets: [{name: a, dataFrom: [{valueMap: nope}, {extract: {key: generated.nope}}]}]
+configMaps: [{name: b, dataFrom: [{valueMap: nope}, {extract: {key: generated.nope}}]}]`,
+			want: []string{
+				"secrets[0].dataFrom[0].valueMap:1:1: " + nope,
+				`secrets[0].dataFrom[1].extract.key: there is no generator "nope": there is only one`,
+				"configMaps[0].dataFrom[0].valueMap:1:1: " + nope,
+				`configMaps[0].dataFrom[1].extract.key: there is no generator "nope": there is only one`,
+			},
+		},
+	})
+}
+
+// The keys that a valueMap writes are checked like those of the input.
+func TestCompileKeys(t *testing.T) {
+	twice := func(at string, first, second int) string {
+		entry := func(i int) string { return "secrets[0].data[" + string(rune('0'+i)) + "]" }
+		return entry(second) + "." + at + `: key "k" is written by ` + entry(first) + " and " + entry(second) + ": keep one of them"
+	}
+	const writers = `data: [{key: k, value: "'1'"}, {key: k, value: "'2'"}, {key: k, value: "'3'"}, {valueMap: "{'k': '4', 'l': '5'}"}, {valueMap: "{'l': '6', 'k': '7'}"}]}]`
+	checkCompiled(t, map[string]compiled{
+		"Writers": {
+			reason: "each one is told about the first one",
+			input:  "secrets: [{name: a, " + writers,
+			want: []string{
+				twice("key", 0, 1), twice("key", 0, 2), twice("valueMap", 0, 3),
+				`secrets[0].data[4].valueMap: key "l" is written by secrets[0].data[3] and secrets[0].data[4]: keep one of them`,
+				twice("valueMap", 0, 4),
+			},
+		},
+		"LastWins": {
+			reason: "the input says which one is meant",
+			input:  "secrets: [{name: a, conflictPolicy: LastWins, " + writers,
+		},
+		"Invalid": {
+			reason: "no object can have them",
+			input:  `secrets: [{name: a, data: [{key: k, value: "{'!': 'a'}.k"}, {valueMap: "{'a b': '1', 'ok': '2'}"}]}]`,
+			want:   []string{`secrets[0].data[1].valueMap: cannot use key "a b": use letters, digits, '-', '_' and '.' only`},
+		},
+	})
+}
+
+func TestCompileDataFromDiagnostics(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		input  string
+		want   []string
+	}{
+		"Shape": {
+			reason: "exactly one source of keys, and one kind of rule",
+			input: `secrets: [{name: a, dataFrom: [{}, {extract: {key: a}, find: {path: b}}, {find: {}}, {extract: {key: ""}},
+  {extract: {key: a}, rewrite: [{}, {regexp: {source: a}}, {regexp: {source: a, target: ""}, merge: {}}]}, {extract: {key: a, property: "a[0]"}}, {extract: {key: environment}},
+  {extract: {key: a}, rewrite: [{merge: {into: x}}]}, {find: {name: {regexp: "((a{10}){10}){9}b{1000}"}}}], conflictPolicy: FirstWins}]`,
+			want: []string{
+				"secrets[0].dataFrom[0]: must have extract, find or valueMap: write for example extract: {key: db}",
+				"secrets[0].dataFrom[1].find: must not be set together with extract: keep one of them",
+				"secrets[0].dataFrom[2].find: must have path, name or tags",
+				"secrets[0].dataFrom[3].extract.key: must not be empty: set a value",
+				"secrets[0].dataFrom[4].rewrite[0]: must have exactly one of regexp, merge and transform",
+				"secrets[0].dataFrom[4].rewrite[1].regexp.target: must be set: an empty string removes each match of source",
+				"secrets[0].dataFrom[4].rewrite[2]: must have exactly one of regexp, merge and transform",
+				"secrets[0].dataFrom[5].extract.property: must contain only field names: leave out [ ]",
+				"secrets[0].dataFrom[6].extract.property: must be set for the environment: name the field whose members to extract",
+				"secrets[0].dataFrom[7].rewrite[0].merge.into: must not be set with strategy Extract: leave it out, or set strategy to JSON",
+				"secrets[0].dataFrom[8].find.name.regexp: has 2100 instructions, over the limit of 1000: repeat less in it",
+				"secrets[0].conflictPolicy: must be Error or LastWins",
+			},
+		},
+		"Rules": {
+			reason: "rules compile with the input, and say where they do not",
+			input: `secrets: [{name: a, dataFrom: [{find: {name: {regexp: "("}}}, {extract: {key: a}, conversionStrategy: Nope, rewrite:
+  [{regexp: {source: "(", target: a}}, {regexp: {source: a, target: "x_$1_y"}}, {transform: {template: "{{ .nope }}"}}, {transform: {keyExpression: nope}}, {transform: {keyExpression: secret.a}}, {merge: {strategy: JSON}}]}]}]`,
+			want: []string{
+				"secrets[0].dataFrom[0].find.name.regexp:1:1: cannot be compiled: missing closing ): `(`",
+				"secrets[0].dataFrom[1].rewrite[0].regexp.source:1:1: cannot be compiled: missing closing ): `(`",
+				`secrets[0].dataFrom[1].rewrite[1].regexp.target:1:3: $1_y refers to the group "1_y", which source does not have, and is replaced by nothing: source has no group; write ( ) around a part of it, or $$ for a dollar`,
+				"secrets[0].dataFrom[1].rewrite[2].transform.template:1:4: has only .value, the key: there is no .nope",
+				"secrets[0].dataFrom[1].rewrite[3].transform.keyExpression:1:1: there is no variable nope: the only variable is key",
+				"secrets[0].dataFrom[1].rewrite[4].transform.keyExpression:1:1: there is no variable secret here: the only variable is key",
+				"secrets[0].dataFrom[1].rewrite[5].merge.into: must be set, because strategy JSON writes the merged object there",
+				`secrets[0].dataFrom[1].conversionStrategy: must be Default, Unicode or None, not "Nope"`,
+			},
+		},
+		"Empty": {
+			reason: "what is there has something, and not too much",
+			input: `sources: [{name: environment, apiVersion: v1, kind: ConfigMap}]
+secrets: [{name: a, data: [], dataFrom: [{find: {path: a, tags: {}}}, {extract: {key: ` + strings.Repeat("k", 254) + `}}]}, {name: b, dataFrom: [], data: [{key: k, value: "'v'"}]}]`,
+			want: []string{
+				"sources[0].name: must not be environment, because extract uses this name for the environment: rename the source",
+				"secrets[0].data: must not be empty: leave it out, or add an item",
+				"secrets[0].dataFrom[0].find.tags: must not be empty: leave it out, or add an item",
+				"secrets[0].dataFrom[1].extract.key: has 254 characters, over the limit of 253",
+				"secrets[1].dataFrom: must not be empty: leave it out, or add an item",
+			},
+		},
+		"Dots": {
+			reason: "an input with a dot in its name is not declared by another one's key",
+			input:  `configMaps: [{name: a, data: [{key: k, value: "secrets['db.ca'].crt + secrets.db['ca.crt']", nonSensitive: [db.ca.crt]}, {key: l, value: "secrets['db.ca'].crt", nonSensitive: ["['db.ca'].crt"]}]}]`,
+			want:   []string{`configMaps[0].data[0].value:1:17: uses secrets['db.ca'].crt, but secret data may flow only into the data of Secrets: leave it out, or list "['db.ca'].crt" under nonSensitive if it is not secret`},
+		},
+		"SecretsInConfigMaps": {
+			reason: "secret data flows into Secrets only",
+			input:  "sources: [{name: s, apiVersion: v1, kind: Secret}]\nconfigMaps: [{name: a, dataFrom: [{extract: {key: db}}, {extract: {key: s}}, {extract: {key: composite}}, {find: {path: a}}, {valueMap: secrets.db}, {extract: {key: db, property: a.b}}]}]",
+			want: []string{
+				`configMaps[0].dataFrom[0].extract.key: "db" is secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment, or export single keys`,
+				`configMaps[0].dataFrom[1].extract.key: "s" is secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment, or export single keys`,
+				`configMaps[0].dataFrom[2].extract.key: "composite" is secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment, or export single keys`,
+				"configMaps[0].dataFrom[3].find: finds secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment",
+				"configMaps[0].dataFrom[4].valueMap:1:8: uses all keys of secrets.db, but secret data may flow only into the data of Secrets: leave it out",
+				`configMaps[0].dataFrom[5].extract.key: "db" is secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment, or export single keys`,
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, got := plantest.Compile(t, plantest.Exports(tc.input))
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("Compile(...): %s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,50 @@
+package plan
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire/wiretest"
+)
+
+// FuzzDigestTellsInputsApart compares two inputs. Equal inputs have the same digest, also as bytes,
+// and different inputs have different ones. Otherwise a plan could run for another input.
+func FuzzDigestTellsInputsApart(f *testing.F) {
+	for _, pair := range [][2]string{
+		{`{"a": "b"}`, `{"a": "b"}`},
+		{`{"a": "b", "c": "d"}`, `{"a": "bc", "": "d"}`},
+		{`{"a": ["b", "c"]}`, `{"a": ["bc"]}`},
+		{`{"a": [["b"], "c"]}`, `{"a": [["b", "c"]]}`},
+		{`{"a": {"b": "c"}, "d": null}`, `{"a": {"b": "c", "d": null}}`},
+		{`{"a": "1"}`, `{"a": 1}`},
+		{`{"a": true}`, `{"a": false}`},
+		{`{"a": 0}`, `{"a": null}`},
+		{`{"a": {}}`, `{"a": []}`},
+	} {
+		f.Add([]byte(pair[0]), []byte(pair[1]))
+	}
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		x, y := &structpb.Struct{}, &structpb.Struct{}
+		if protojson.Unmarshal(a, x) != nil || protojson.Unmarshal(b, y) != nil {
+			return
+		}
+		dx, _ := DigestOf(wire.Of(x))
+		dy, _ := DigestOf(wire.Of(y))
+		if equal := proto.Equal(x, y); equal != (dx == dy) {
+			t.Errorf("equal inputs: %v, equal digests: %v", equal, dx == dy)
+		}
+		if again, _ := DigestOf(wire.Of(proto.CloneOf(x))); again != dx {
+			t.Error("two digests of one input differ")
+		}
+		if again, _ := DigestOf(wiretest.Sent(t, x)); again != dx {
+			t.Error("of bytes the digest is another")
+		}
+		if again, _ := DigestOf(wiretest.Sent(t, y)); again != dy {
+			t.Error("of bytes the digest of the other is another")
+		}
+	})
+}

@@ -1,0 +1,57 @@
+package plan
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/environment"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+)
+
+// Each version of Crossplane since 1.18 serves this version of EnvironmentConfig.
+const (
+	EnvironmentConfigAPIVersion = "apiextensions.crossplane.io/v1beta1"
+	EnvironmentConfigKind       = "EnvironmentConfig"
+)
+
+// EnvironmentPath is the path of the environment in the input.
+func EnvironmentPath() *field.Path { return field.NewPath(expression.Env) }
+
+// An EnvironmentField is a field of the environment to write.
+type EnvironmentField struct {
+	At       environment.Path
+	Path     string // of the entry
+	Optional bool
+	Value    *expression.Expression
+}
+
+func (v *validator) environment(in *v1beta1.Environment) {
+	if in == nil {
+		return
+	}
+	_, list := environment.Compile(EnvironmentPath(), in)
+	v.diagnostics = append(v.diagnostics, list...)
+	paths := make([]string, 0, len(in.Set))
+	for _, f := range in.Set {
+		paths = append(paths, f.FieldPath)
+	}
+	v.set(EnvironmentPath().Child("set"), paths, func(*field.Path, environment.Path) {})
+}
+
+// environment compiles the lookup and the fields to set. validate has already reported all
+// diagnostics except those of expressions.
+func (c *compiler) environment(p *Plan, in *v1beta1.Environment) {
+	if in == nil {
+		return
+	}
+	p.Lookup, _ = environment.Compile(EnvironmentPath(), in)
+	for i, s := range in.Set {
+		at := EnvironmentPath().Child("set").Index(i)
+		out := EnvironmentField{Path: at.String(), Optional: s.Optional}
+		out.At, _ = environment.ParsePath(s.FieldPath)
+		out.Value = c.output(source(at.Child("value"), s.Value, expression.WantJSON))
+		c.refuseGenerated(out.Value, "the environment is complete before generators run, because generators may use it")
+		c.refuseUses(notGenerated(c.usesOf(out.Value)), s.NonSensitive)
+		p.Set = append(p.Set, out)
+	}
+}

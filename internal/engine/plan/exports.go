@@ -1,0 +1,329 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+)
+
+// An Export is one object to compose.
+type Export struct {
+	Kind      object.Kind
+	Name      string // the composition resource name
+	title     string // in messages
+	Path      *field.Path
+	ForEach   *ForEach          // nil if it makes one object
+	Item      *observation.Item // that it is made for; nil in a plan
+	Author    bool              // the composite author asks for it; Path is in the composite
+	Faults    []string          // diagnostics of what the author wrote
+	Metadata  metadata
+	From      string
+	DataFrom  []DataFrom
+	Data      []Entry
+	LastWins  bool // if two entries write one key
+	Secret    secretFields
+	Immutable *bool // as it is in the input
+	Prune     bool  // if it takes over an object, remove the keys that only that object has
+
+	Generators []string // whose generated outputs it may contain
+	Candidates []string // generators whose candidate outputs it may contain
+}
+
+// String returns the export for messages.
+func (e Export) String() string { return fmt.Sprintf("%s %q", e.Kind, e.title) }
+
+// At returns the path of a field of the export. An export of a composite author has only its own
+// path.
+func (e Export) At(names ...string) *field.Path {
+	if e.Author {
+		return e.Path
+	}
+	return e.Path.Child(names[0], names[1:]...)
+}
+
+// NamePath returns the path of the field that names the object.
+func (e Export) NamePath() *field.Path {
+	switch {
+	case e.Author:
+		return e.Path.Child("name")
+	case e.ForEach != nil:
+		return e.Path.Child("metadata", "nameExpression")
+	}
+	return e.Path.Child("metadata", "name")
+}
+
+// DefaultType is the type of a Secret whose type the input does not set.
+const DefaultType = "Opaque"
+
+// secretFields are the fields that only the export of a Secret has.
+type secretFields struct {
+	ObjectType        string
+	ConnectionDetails bool
+}
+
+// metadata of the object. A field that the input does not set is empty.
+type metadata struct {
+	Name, Namespace                                                  string
+	Labels, Annotations                                              map[string]string
+	NameExpr, NamespaceExpr, LabelsExpression, AnnotationsExpression *expression.Expression
+
+	LabelValues, AnnotationValues map[string]*expression.Expression // of a composite author, by key
+}
+
+// expressions returns the expressions of the metadata. An expression that the input leaves out is
+// nil.
+func (m metadata) expressions() []*expression.Expression {
+	return []*expression.Expression{m.NameExpr, m.NamespaceExpr, m.LabelsExpression, m.AnnotationsExpression}
+}
+
+// An Entry is one key of an object with its value. Without a key, it is all keys of a map.
+type Entry struct {
+	Path     string
+	Key      string
+	Optional bool
+	Value    *expression.Expression
+}
+
+// An exportInput is an item of secrets or configMaps. An item of configMaps has fewer fields.
+type exportInput struct {
+	v1beta1.SecretExport
+
+	kind         object.Kind
+	at           *field.Path
+	nonSensitive [][]string // of the data of a ConfigMap
+}
+
+func exportsOf(in *v1beta1.Exports) []exportInput {
+	out := make([]exportInput, 0, len(in.Secrets)+len(in.ConfigMaps))
+	for i, s := range in.Secrets {
+		s.Type = cmp.Or(s.Type, DefaultType)
+		out = append(out, exportInput{SecretExport: s, kind: object.Secret, at: field.NewPath("secrets").Index(i)})
+	}
+	for i, m := range in.ConfigMaps {
+		x := exportInput{kind: object.ConfigMap, at: field.NewPath("configMaps").Index(i), SecretExport: v1beta1.SecretExport{
+			Name: m.Name, ForEachExpression: m.ForEachExpression, KeyExpression: m.KeyExpression,
+			Metadata: m.Metadata, Immutable: m.Immutable, From: m.From, DataFrom: m.DataFrom, ConflictPolicy: m.ConflictPolicy,
+			Prune: m.Prune,
+		}}
+		for _, d := range m.Data {
+			x.Data, x.nonSensitive = append(x.Data, d.SecretData), append(x.nonSensitive, d.NonSensitive)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+func (c *compiler) export(x exportInput) Export {
+	x.From, _ = meant(x.From)
+	e := Export{
+		Kind: x.kind, Name: x.Name, title: x.Name, Path: x.at, From: x.From, Immutable: x.Immutable, Prune: x.Prune,
+		Secret: secretFields{x.Type, x.ConnectionDetails}, LastWins: x.ConflictPolicy == v1beta1.ConflictLastWins,
+	}
+	e.ForEach = c.forEach(x.at, x.ForEachExpression, x.KeyExpression)
+	defer func() { c.each = nil }()
+	e.Metadata = c.metadata(x.at.Child("metadata"), x.SecretExport.Metadata, x.From)
+	for i, d := range x.Data {
+		entry := c.entry(x.at.Child("data").Index(i), d, x.From)
+		if x.kind != object.Secret {
+			c.refuseSecrets(entry.Value, x.nonSensitive[i])
+		}
+		e.Data = append(e.Data, entry)
+	}
+	e.DataFrom = c.dataFrom(x.at, x.DataFrom, x.From, x.kind == object.Secret)
+	c.refuseKeys(e)
+	e.Generators, e.Candidates = c.usedGenerators(e, expression.Generated), c.usedGenerators(e, expression.Candidate)
+	for _, b := range e.DataFrom {
+		if b.Find != nil {
+			e.Generators = append(e.Generators, b.Find.Generators...)
+		}
+	}
+	slices.Sort(e.Generators)
+	e.Generators = slices.Compact(e.Generators)
+	c.warnUnverified(e)
+	return e
+}
+
+func (c *compiler) entry(at *field.Path, d v1beta1.SecretData, from string) Entry {
+	name, s := "value", expression.Source{Text: d.Value, From: from, Want: expression.WantText}
+	if d.ValueMap != "" {
+		name, s.Text, s.Want = "valueMap", d.ValueMap, expression.WantTextMap
+	}
+	s.Path = at.Child(name).String()
+	return Entry{Path: s.Path, Key: d.Key, Optional: d.Optional, Value: c.output(s)}
+}
+
+// writtenTwice is the message about a key that two entries write.
+const writtenTwice = "key %q is written by %s and %s: keep one of them"
+
+// refuseKeys refuses invalid keys, and keys that two entries write.
+func (c *compiler) refuseKeys(x Export) {
+	first := map[string]int{} // entries by key
+	keyPath := func(i int) string { return x.At("data").Index(i).Child("key").String() }
+	for i, e := range x.Data {
+		if e.Key == "" {
+			continue
+		}
+		c.refuseKey(keyPath(i), e.Key)
+		if other, ok := first[e.Key]; ok && !x.LastWins {
+			c.report(keyPath(i), writtenTwice, e.Key, x.At("data").Index(other), x.At("data").Index(i))
+			continue
+		}
+		first[e.Key] = i
+	}
+	for i, e := range x.Data {
+		if e.Key != "" || e.Value == nil {
+			continue
+		}
+		for _, k := range e.Value.Keys() {
+			c.refuseKey(e.Path, k)
+			if other, ok := first[k]; ok && !x.LastWins {
+				c.report(e.Path, writtenTwice, k, x.At("data").Index(other), x.At("data").Index(i))
+				continue
+			}
+			first[k] = i
+		}
+	}
+}
+
+func (c *compiler) refuseKey(path, key string) {
+	if err := object.ValidateKey(key); err != nil {
+		c.report(path, "%s", err.Error())
+	}
+}
+
+func (c *compiler) metadata(at *field.Path, m *v1beta1.Metadata, from string) metadata {
+	if m == nil {
+		return metadata{}
+	}
+	out := metadata{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations}
+	compile := func(name, text string, want expression.Want) *expression.Expression {
+		if text == "" {
+			return nil
+		}
+		return c.output(expression.Source{Text: text, Path: at.Child(name).String(), From: from, Want: want})
+	}
+	out.NameExpr = compile("nameExpression", m.NameExpression, expression.WantString)
+	out.NamespaceExpr = compile("namespaceExpression", m.NamespaceExpression, expression.WantString)
+	out.LabelsExpression = compile("labelsExpression", m.LabelsExpression, expression.WantLabels)
+	out.AnnotationsExpression = compile("annotationsExpression", m.AnnotationsExpression, expression.WantLabels)
+	for _, x := range []*expression.Expression{out.NameExpr, out.NamespaceExpr} {
+		c.refuseUnknown(x, "the name")
+	}
+	c.refuseOneNameOfItems(out.NameExpr)
+	c.refuseSecrets(out.LabelsExpression, m.NonSensitive)
+	c.refuseSecrets(out.AnnotationsExpression, m.NonSensitive)
+	return out
+}
+
+// usedGenerators are the generators whose outputs an export may hold from a variable.
+func (c *compiler) usedGenerators(e Export, variable string) []string {
+	all := e.Metadata.expressions()
+	for _, d := range e.Data {
+		all = append(all, d.Value)
+	}
+	used := map[string]bool{}
+	for _, b := range e.DataFrom {
+		all = append(all, b.Value)
+	}
+	for _, x := range all {
+		if x == nil {
+			continue
+		}
+		for _, u := range c.withSources(c.reading(x).uses) {
+			switch {
+			case u.variable != variable:
+			case u.input == Anything:
+				for _, n := range c.generatorNames() {
+					if c.isList(n) {
+						n = ItemName(n, Anything)
+					}
+					used[n] = true
+				}
+			default:
+				used[u.generator()] = true
+			}
+		}
+	}
+	return SortedKeys(used)
+}
+
+func (v *validator) metadata(at *field.Path, export string, m *v1beta1.Metadata) {
+	if m == nil {
+		m = &v1beta1.Metadata{}
+	}
+	if m.Name != "" {
+		v.err(at.Child("name"), notExpression(object.ValidateName(m.Name), m.Name, "nameExpression"))
+	}
+	if m.Name == "" && m.NameExpression == "" && export != "" && len(validation.IsDNS1123Subdomain("x-"+export)) > 0 {
+		v.report(at.Child("name"), "must be set, because %q cannot be part of an object's name: set it, or rename the export in lower case without '_'", export)
+	}
+	if m.Namespace != "" {
+		v.err(at.Child("namespace"), notExpression(object.ValidateNamespace(m.Namespace), m.Namespace, "namespaceExpression"))
+	}
+	labels := maps.Clone(m.Labels)
+	for _, k := range SortedKeys(m.Labels) {
+		errs := validation.IsValidLabelValue(m.Labels[k])
+		if len(errs) > 0 && looksLikeCEL(m.Labels[k]) {
+			v.report(at.Child("labels").Key(k), "%s", literalText("labelsExpression", k, m.Labels[k]))
+			delete(labels, k)
+		} else if len(errs) > 0 {
+			for _, err := range object.ValidateLabels(map[string]string{k: m.Labels[k]}) {
+				v.err(at.Child("labels").Key(k), err)
+			}
+			delete(labels, k)
+		}
+	}
+	for _, err := range object.ValidateLabels(labels) {
+		v.err(at.Child("labels"), err)
+	}
+	for _, err := range object.ValidateAnnotations(m.Annotations) {
+		v.err(at.Child("annotations"), err)
+	}
+}
+
+// exports refuses names that two exports have, or that would also mean a source.
+func (v *validator) exports(in *v1beta1.Exports) {
+	first, secrets := map[string]*field.Path{}, map[string]bool{}
+	for i, s := range in.Sources {
+		if IsSecret(s) { // secrets.<name> would mean the source and the export
+			first[s.Name], secrets[s.Name] = field.NewPath("sources").Index(i).Child("name"), s.Name != ""
+		}
+	}
+	for _, x := range exportsOf(in) {
+		if other, taken := first[x.Name]; taken && x.Name != "" {
+			v.report(x.at.Child("name"), "composition resource name %q is also used by %s: rename one of them", x.Name, other)
+		} else {
+			first[x.Name] = x.at.Child("name")
+		}
+		if secrets[x.From] {
+			v.report(x.at.Child("from"), "%q is a source, not a composed resource: leave it out, and read the source as %s",
+				x.From, expression.PathText(expression.Secrets, x.From))
+		}
+		v.literalName(x.at.Child("from"), x.From)
+		v.forEach(x, in)
+		v.literalNames(x.at, x.DataFrom)
+		v.metadata(x.at.Child("metadata"), x.Name, x.SecretExport.Metadata)
+	}
+}
+
+// notExpression says where to write CEL, if an invalid name looks like CEL.
+func notExpression(err error, text, name string) error {
+	if err == nil || !looksLikeCEL(text) {
+		return err
+	}
+	return errors.New(literalText(name, "", text))
+}
+
+// looksLikeCEL reports whether a text that is not a name is probably an expression.
+func looksLikeCEL(text string) bool { return strings.ContainsAny(text, "+'\"()[]{}?") }

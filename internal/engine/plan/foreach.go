@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+)
+
+// A ForEach is the list for whose items an export or a generator is made.
+type ForEach struct {
+	List *expression.Expression
+	Key  *expression.Expression // identifies an item
+}
+
+// expressions returns the list and the key. It accepts nil.
+func (f *ForEach) expressions() []*expression.Expression {
+	if f == nil {
+		return nil
+	}
+	return []*expression.Expression{f.List, f.Key}
+}
+
+// ItemName returns the composition resource name of the object for an item.
+func ItemName(export, key string) string { return export + "/" + key }
+
+// DefaultName returns the name of the object, after the name of the composite and a dash.
+func (e Export) DefaultName() string {
+	if e.Item == nil {
+		return e.Name
+	}
+	return strings.TrimSuffix(e.Name, ItemName("", e.Item.Key)) + "-" + e.Item.Key
+}
+
+// ItemPath returns the path of the export, with the key of its item.
+func (e Export) ItemPath() *field.Path {
+	if e.Item == nil {
+		return e.Path
+	}
+	return e.Path.Key(e.Item.Key)
+}
+
+// For returns the export of the object for an item.
+func (e Export) For(item *observation.Item) Export {
+	e.Name, e.title = ItemName(e.Name, item.Key), ItemName(e.title, item.Key)
+	e.Item = item
+	e.Generators, e.Candidates = ofItem(e.Generators, item.Key), ofItem(e.Candidates, item.Key)
+	return e
+}
+
+// forEach compiles the list of an export or a generator at a path, whose item all expressions see that are
+// compiled after it. It returns nil if there is none.
+func (c *compiler) forEach(at *field.Path, list, key string) *ForEach {
+	if list == "" && key == "" {
+		return nil
+	}
+	l := source(at.Child("forEachExpression"), list, expression.WantList)
+	l.Items = expression.ItemList
+	c.each = &ForEach{List: c.output(l)}
+	k := source(at.Child("keyExpression"), key, expression.WantString)
+	k.Items = expression.ItemKey
+	c.each.Key = c.output(k)
+	c.refuseUnknown(c.each.List, "the list")
+	c.refuseUnknown(c.each.Key, "the key")
+	c.refuseOneItem(c.each.Key, "returns the same key for each item: use item in it, for example item.name")
+	return c.each
+}
+
+// refuseOneNameOfItems refuses a name that would be the same for all items.
+func (c *compiler) refuseOneNameOfItems(x *expression.Expression) {
+	if c.each != nil {
+		c.refuseOneItem(x, "returns the same name for each item: use key in it")
+	}
+}
+
+// refuseOneItem refuses an expression that does not depend on the item.
+func (c *compiler) refuseOneItem(x *expression.Expression, message string) {
+	ofItem := func(r expression.Reference) bool {
+		return slices.Contains([]string{expression.Item, expression.Index, expression.Key}, r.Variable)
+	}
+	if x != nil && !slices.ContainsFunc(x.References(), ofItem) {
+		c.report(x.Source().Path, "%s", message)
+	}
+}
+
+// forEach refuses other exports whose name can be the composition resource name of an item.
+func (v *validator) forEach(x exportInput, in *v1beta1.Exports) {
+	if x.ForEachExpression == "" || x.Name == "" {
+		return
+	}
+	if reserved := ItemName(x.Name, ""); reserved == GenerationPrefix || reserved == authorPrefix {
+		v.report(x.at.Child("name"), "must not be %s with forEachExpression, because names that begin with %s are reserved: rename it",
+			x.Name, reserved)
+	}
+	for _, other := range exportsOf(in) {
+		if strings.HasPrefix(other.Name, ItemName(x.Name, "")) {
+			v.report(other.at.Child("name"), "begins with %s, as the composition resource names of the items of %s: rename one of them",
+				ItemName(x.Name, ""), x.at)
+		}
+	}
+}

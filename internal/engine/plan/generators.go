@@ -1,0 +1,392 @@
+package plan
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/credential"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// GenerationPrefix is the prefix of the composition resource names of generations: generated/<generator>/<number>, or
+// generated/<generator>/<key>/<number> for an item. The name of an export never begins with it.
+const GenerationPrefix = "generated/"
+
+// The kinds of generators, as they are in the input.
+const (
+	kindPassword    = "password"
+	kindUUID        = "uuid"
+	kindSSHKey      = "sshKey"
+	KindCertificate = "certificate"
+	kindBcrypt      = "bcrypt"
+	kindHtpasswd    = "htpasswd"
+	kindPKCS12      = "pkcs12"
+	kindJKS         = "jks"
+	KindResource    = "resource"
+)
+
+// GenerationName returns the composition resource name of a generation.
+func GenerationName(name string, number int) string {
+	return GenerationPrefix + name + "/" + strconv.Itoa(number)
+}
+
+// ParseGeneration returns the arguments with which GenerationName returns a name.
+func ParseGeneration(composed string) (name string, number int, ok bool) {
+	rest, ok := strings.CutPrefix(composed, GenerationPrefix)
+	if !ok {
+		return "", 0, false
+	}
+	end := max(strings.LastIndexByte(rest, '/'), 0)
+	name = rest[:end]
+	number, err := strconv.Atoi(strings.TrimPrefix(rest[end:], "/"))
+	generator, key, isItem := SplitItem(name)
+	named := generator != "" && (!isItem || key != "" && !strings.Contains(key, "/"))
+	return name, number, named && err == nil && IsNumber(number) && composed == GenerationName(name, number)
+}
+
+// IsNumber reports whether a generation can have the number. The limit leaves many numbers for
+// later generations.
+func IsNumber(n int) bool { return n > 0 && n <= limits.GenerationNumber }
+
+// A Generator of the input, compiled.
+type Generator struct {
+	Name      string
+	Path      *field.Path
+	Namespace string // of its generations, as it is in the input
+	Policy    v1beta1.RefreshPolicy
+	Interval  time.Duration
+	Grace     time.Duration
+	Keepers   *expression.Expression // may be nil
+	ForEach   *ForEach               // nil if it makes one credential
+	Item      *observation.Item      // that it is made for; nil in a plan
+	Unknown   bool                   // nothing changes, because the list or a key in it is not known
+
+	Ready        *expression.Expression // whether the pending generation works; may be nil
+	AbandonAfter time.Duration          // of a pending generation that is not ready, or 0
+	Window       *rotation.Window       // in which periodic rotations start; may be nil
+
+	Kind       string // as it is in the input
+	Makes      GeneratorKind
+	Keys       []string // of its outputs; nil if they are not known
+	LooksAhead bool     // sources decide whether another generation is needed, so its place is always looked up
+}
+
+// String returns the generator for messages.
+func (m *Generator) String() string { return fmt.Sprintf("generator %q", m.Name) }
+
+// Spelled returns its outputs as an expression selects them from a variable.
+func (m *Generator) Spelled(variable string) string { return SpelledAs(variable, m.Name) }
+
+// NamespacePath returns the path of the field with the namespace of its generations.
+func (m *Generator) NamespacePath() *field.Path {
+	if m.Kind == KindResource {
+		return m.Path.Child(KindResource, "manifest", "metadata", "namespace")
+	}
+	return m.Path.Child("namespace")
+}
+
+// LacksNamespace reports whether its generations are in the namespace of the composite, which must have one.
+func (m *Generator) LacksNamespace() bool {
+	o := m.Makes.Object()
+	return HasData(o.APIVersion, o.Kind) && m.Namespace == ""
+}
+
+// IsComputed reports whether the function itself generates the outputs.
+func (m *Generator) IsComputed() bool {
+	_, ok := m.Makes.(*Computed)
+	return ok
+}
+
+// Certificate returns the certificate that it generates, or nil.
+func (m *Generator) Certificate() *credential.Certificate {
+	c, _ := m.Makes.(*Computed)
+	if c == nil {
+		return nil
+	}
+	k, _ := c.Kind.(*credential.Certificate)
+	return k
+}
+
+// A GeneratorKind is how a generator gets its outputs: a *Computed or a *Manifest. It is chosen once, when
+// the input is compiled.
+type GeneratorKind interface {
+	// Object returns the kind of a generation.
+	Object() Kind
+
+	// SignedBy returns the generator of the CA that signs a certificate, or an empty text.
+	SignedBy() string
+
+	// Names reports whether the input sets the names of the generations.
+	Names() bool
+}
+
+// A noKind is the kind of an invalid generator.
+type noKind struct{}
+
+func (noKind) Object() Kind     { return Kind{} }
+func (noKind) SignedBy() string { return "" }
+func (noKind) Names() bool      { return false }
+
+// A Computed is a kind whose outputs the function itself generates. Each generation is a Secret.
+type Computed struct {
+	noKind
+	credential.Kind
+
+	Spec       json.RawMessage // as it is in the input
+	Slow       bool            // generating it may take as long as a whole reconcile
+	SecretType string
+	Source     *expression.Expression // of a derived generator; nil for others
+	ca         string
+}
+
+// Object returns a Secret.
+func (*Computed) Object() Kind { return Kind{APIVersion: "v1", Kind: string(object.Secret)} }
+
+// SignedBy returns the generator of the CA, or an empty text.
+func (c *Computed) SignedBy() string { return c.ca }
+
+func generatorsPath(i int) *field.Path { return field.NewPath("generators").Index(i) }
+
+// declareGenerators compiles the generators without their expressions. The expressions may read
+// variables, and variables may read the outputs of generators.
+func (c *compiler) declareGenerators(list []v1beta1.Generator) {
+	for i, g := range list {
+		at := generatorsPath(i)
+		m := Generator{Name: g.Name, Path: at, Namespace: g.Namespace, Policy: g.RefreshPolicy, Makes: noKind{}}
+		if g.RefreshInterval != nil {
+			m.Interval = g.RefreshInterval.Duration
+		}
+		if g.GracePeriod != nil {
+			m.Grace = g.GracePeriod.Duration
+		}
+		if kinds := kindsOf(g); len(kinds) == 1 { // otherwise validate refuses it
+			m.Kind = kinds[0]
+			c.fields(m.compile(at.Child(m.Kind), g))
+		}
+		if g.ForEachExpression != "" || g.KeyExpression != "" {
+			m.ForEach, c.env = &ForEach{}, c.env.Lists()
+		}
+		c.declaredGenerators = append(c.declaredGenerators, m)
+	}
+	c.refuseSameObjects()
+	for i := range c.declaredGenerators {
+		c.authority(&c.declaredGenerators[i])
+	}
+}
+
+// compile the kind of the generator.
+func (m *Generator) compile(at *field.Path, g v1beta1.Generator) field.ErrorList {
+	switch m.Kind {
+	case kindPassword:
+		k, diagnostics := credential.CompilePassword(at, g.Password)
+		return m.computed(diagnostics, k, g.Password, Computed{})
+	case kindUUID:
+		return m.computed(nil, &credential.UUID{}, g.UUID, Computed{})
+	case kindSSHKey:
+		k, diagnostics := credential.CompileSSHKey(at, g.SSHKey)
+		return m.computed(diagnostics, k, g.SSHKey, Computed{Slow: g.SSHKey.Type == "rsa"})
+	case KindCertificate:
+		k, diagnostics := credential.CompileCertificate(at, g.Certificate)
+		slow := g.Certificate.KeyType == "rsa"
+		return m.computed(diagnostics, k, g.Certificate,
+			Computed{Slow: slow, ca: g.Certificate.CA, SecretType: "kubernetes.io/tls"})
+	case KindResource:
+		base := &structpb.Struct{}
+		if base.UnmarshalJSON(g.Resource.Manifest.Raw) == nil { // otherwise validate refuses it
+			r := &Manifest{Base: base}
+			r.APIVersion, r.Kind, m.Namespace, _ = object.Identity(wire.Of(base))
+			m.Makes = r
+		}
+	// Hashes are slow, because that protects them, and keystores because they encrypt with a key that is derived from a
+	// password.
+	case kindBcrypt:
+		return m.computed(nil, credential.NewBcrypt(g.Bcrypt), g.Bcrypt, Computed{Slow: true})
+	case kindHtpasswd:
+		return m.computed(nil, credential.NewHtpasswd(g.Htpasswd), g.Htpasswd, Computed{Slow: true})
+	case kindPKCS12:
+		return m.computed(nil, credential.NewPKCS12(g.PKCS12), g.PKCS12, Computed{Slow: true})
+	case kindJKS:
+		return m.computed(nil, credential.NewJKS(g.JKS), g.JKS, Computed{Slow: true})
+	}
+	return nil
+}
+
+// computed sets the kind, unless its section of the input has diagnostics.
+func (m *Generator) computed(diagnostics field.ErrorList, k credential.Kind, section any, out Computed) field.ErrorList {
+	if len(diagnostics) == 0 {
+		out.Kind, out.SecretType = k, cmp.Or(out.SecretType, "Opaque")
+		out.Spec, _ = json.Marshal(section) //nolint:errchkjson // it was JSON in the input
+		m.Makes, m.Keys = &out, k.Keys()
+	}
+	return diagnostics
+}
+
+// authority returns the CA of a certificate.
+func (c *compiler) authority(m *Generator) {
+	name := m.Makes.SignedBy()
+	if name == "" {
+		return
+	}
+	at := m.Path.Child(KindCertificate)
+	ca := c.generator(name)
+	m.LooksAhead = m.Policy == v1beta1.OnChange || m.Policy == v1beta1.Periodic // another CA requires another certificate
+	switch {
+	case ca == m:
+		c.report(at.Child("ca").String(), "must not be the generator itself: leave ca out for a self-signed certificate")
+	case ca == nil:
+		c.report(at.Child("ca").String(), "there is no generator %q%s", name,
+			suggest.ThereAre(name, without(c.generatorNames(), m.Name), "the input has no other generators: add it to generators, with certificate: {isCA: true}"))
+	case ca.ForEach != nil:
+		c.report(at.Child("ca").String(), "generator %q generates a certificate for each item of a list: use a generator without forEachExpression", ca.Name)
+	case ca.Kind != KindCertificate:
+		c.report(at.Child("ca").String(), "generator %q does not generate a certificate", ca.Name)
+	case ca.Certificate() != nil:
+		if f := m.Certificate().CheckCA(at, ca.Certificate()); f != nil {
+			c.fields(field.ErrorList{f})
+		}
+	}
+}
+
+// noGenerators is the hint for the name of a generator if there are no generators.
+const noGenerators = "the input has no generators: add it to generators"
+
+func (c *compiler) generator(name string) *Generator {
+	i := slices.IndexFunc(c.declaredGenerators, func(m Generator) bool { return m.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &c.declaredGenerators[i]
+}
+
+func (c *compiler) generatorNames() []string { return NamesOf(c.declaredGenerators) }
+
+func without(names []string, name string) []string {
+	return slices.DeleteFunc(names, func(n string) bool { return n == name })
+}
+
+// NamesOf returns the names of generators, sorted.
+func NamesOf(declaredGenerators []Generator) []string {
+	out := make([]string, 0, len(declaredGenerators))
+	for _, m := range declaredGenerators {
+		out = append(out, m.Name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// generators compiles the expressions of generators.
+func (c *compiler) generators(list []v1beta1.Generator) {
+	for i, g := range list {
+		m := &c.declaredGenerators[i]
+		m.ForEach = c.forEach(m.Path, g.ForEachExpression, g.KeyExpression)
+		if g.Certificate != nil && !g.Certificate.IsCA && g.RefreshPolicy == "" {
+			w := wrong(m.Path.Child("certificate"), "expires, and is not renewed by default: write refreshPolicy: OnChange beside it, "+
+				"which renews it in time, or refreshPolicy: CreatedOnce if it is renewed by hand")
+			w.Key, w.Warning = true, true
+			c.cautions = append(c.cautions, w)
+		}
+		if g.KeepersExpression != "" {
+			m.Keepers = c.output(source(m.Path.Child("keepersExpression"), g.KeepersExpression, expression.WantJSON))
+			c.refuseAllSecrets(m.Keepers)
+			m.LooksAhead = m.LooksAhead || c.readsLater(m.Keepers)
+		}
+		c.derive(m, g)
+		if r, ok := m.Makes.(*Manifest); ok {
+			c.manifest(m, r, g.Resource)
+		}
+		c.verification(m, g)
+		c.each = nil
+	}
+}
+
+// outputIn compiles an expression of a generator in another environment.
+func (c *compiler) outputIn(env *expression.Environment, s expression.Source) *expression.Expression {
+	was := c.env
+	c.env = env
+	defer func() { c.env = was }()
+	return c.output(s)
+}
+
+// readsLater reports whether an expression reads objects that must first be requested from Crossplane.
+func (c *compiler) readsLater(x *expression.Expression) bool {
+	if x == nil {
+		return false
+	}
+	r := c.reading(x)
+	return len(r.sources) > 0 || len(r.uses) > 0 || c.ownEnvironment && r.environment
+}
+
+// refuseGenerated refuses outputs of generators in a place where they are not known yet.
+func (c *compiler) refuseGenerated(x *expression.Expression, why string) {
+	if x == nil {
+		return
+	}
+	for _, u := range c.reading(x).uses {
+		if u.variable != "" {
+			c.reportAt(u.place, "may not use %s: %s", u, why)
+		}
+	}
+}
+
+// checkGenerated refuses a generator that does not exist, and an output that it does not have.
+func (c *compiler) checkGenerated(x *expression.Expression) bool {
+	ok := true
+	for _, r := range x.References() {
+		name, key := StepName(r, 0), StepName(r, 1)
+		if !expression.HasOutputs(r.Variable) || name == Anything {
+			continue
+		}
+		m := c.generator(name)
+		switch {
+		case m == nil:
+			ok = false
+			c.reportAt(Place(x, r), "there is no generator %q%s", name,
+				suggest.ThereAre(name, c.generatorNames(), noGenerators))
+		case m.ForEach != nil:
+			ok = c.checkItem(x, r, m) && ok
+		case r.Variable != expression.Previous && m.Keys != nil && key != Anything && !slices.Contains(m.Keys, key):
+			ok = false
+			c.reportAt(Place(x, r), "generator %q has no output %q%s", name, key, suggest.ThereAre(key, m.Keys, "it has no outputs"))
+		}
+	}
+	return ok
+}
+
+// Place returns the position of a reference. The key of an extract is not an expression and has no
+// position in one.
+func Place(x *expression.Expression, r expression.Reference) expression.Place {
+	if path := x.Source().Path; strings.HasSuffix(path, ".extract.key") {
+		return expression.Place{Path: path}
+	}
+	return x.Place(r)
+}
+
+// GeneratedInput splits an input of dataFrom that is written as in an expression:
+// generated.<generator>, candidate.<generator> or previous.<generator>.
+func GeneratedInput(input string) (variable, name string, ok bool) {
+	variable, name, ok = strings.Cut(input, ".")
+	return variable, name, ok && expression.HasOutputs(variable)
+}
+
+// generates reports whether a find finds the outputs of a generator. The path of the find must name
+// generated, because a find of the keys of all resources must not find all passwords. Outputs
+// have no tags.
+func (f Find) generates(name string) bool {
+	const prefix = expression.Generated + "."
+	return len(f.Tags) == 0 && strings.HasPrefix(f.Path, prefix) && f.Reaches(prefix+name)
+}

@@ -1,0 +1,175 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
+)
+
+// A generator with forEachExpression is replaced by one generator for each item in each request. It is named
+// <generator>/<key>. The name of any other generator contains no slash.
+
+// For returns the generator of the credential for an item.
+func (m *Generator) For(item *observation.Item) Generator {
+	out := *m
+	out.Name, out.Item = ItemName(m.Name, item.Key), item
+	return out
+}
+
+// SplitItem splits the name of a generator into the name in the input and the key of the item, if there is one.
+func SplitItem(name string) (generator, key string, ok bool) { return strings.Cut(name, "/") }
+
+// ObjectName returns the name of a generator as a part of the names of objects.
+func ObjectName(generator string) string { return strings.ReplaceAll(generator, "/", "-") }
+
+// SpelledAs returns the outputs of a generator as an expression selects them from a variable.
+func SpelledAs(variable, generator string) string {
+	return expression.PathText(variable, strings.Split(generator, "/")...)
+}
+
+// List returns the generator with forEachExpression that has a name, or that has an item with this name, or nil.
+func (p *Plan) List(name string) *Generator {
+	name, _, _ = SplitItem(name)
+	i := slices.IndexFunc(p.Lists, func(m Generator) bool { return m.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &p.Lists[i]
+}
+
+// Declares reports whether the input has a generator, or may have its item.
+func (p *Plan) Declares(name string) bool { return p.Generator(name) != nil || p.List(name) != nil }
+
+// WithItems returns the plan with other generators: those for items, in place of those with forEachExpression.
+func (p *Plan) WithItems(generators []Generator) *Plan {
+	out := *p
+	out.Generators, out.Exports = generators, slices.Clone(p.Exports)
+	names := NamesOf(generators)
+	for i := range out.Exports {
+		e := &out.Exports[i]
+		all := func(list, item string) []string {
+			if item != Anything {
+				return nil
+			}
+			return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, ItemName(list, "")) })
+		}
+		e.Generators, e.Candidates = resolve(e.Generators, all), resolve(e.Candidates, all)
+	}
+	return &out
+}
+
+// ownKey stands for the item that has the same key as the item of the export.
+const ownKey = "[" + expression.Key + "]"
+
+// ofItem returns the generators that an export for an item uses.
+func ofItem(generators []string, key string) []string {
+	return resolve(generators, func(list, item string) []string {
+		if item != ownKey {
+			return nil
+		}
+		return []string{ItemName(list, key)}
+	})
+}
+
+// resolve replaces names of items that stand for others. The others are nil for a name that stays.
+func resolve(names []string, others func(list, item string) []string) []string {
+	var out []string
+	for _, name := range names {
+		list, item, ok := SplitItem(name)
+		if all := others(list, item); ok && all != nil {
+			out = append(out, all...)
+			continue
+		}
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// generatedUse returns the use of the outputs of generators by a reference.
+func (c *compiler) generatedUse(r expression.Reference, place expression.Place) use {
+	out := use{variable: r.Variable, input: StepName(r, 0), key: StepName(r, 1), place: place}
+	if c.isList(out.input) {
+		out.item, out.key = itemStep(r), StepName(r, 2)
+	}
+	return out
+}
+
+// itemStep returns the key of the item that a reference selects, ownKey, or Anything.
+func itemStep(r expression.Reference) string {
+	if len(r.Path) > 1 && r.Path[1].ItemKey {
+		return ownKey
+	}
+	return StepName(r, 1)
+}
+
+// isList reports whether a generator has forEachExpression.
+func (c *compiler) isList(name string) bool {
+	m := c.generator(name)
+	return m != nil && m.ForEach != nil
+}
+
+// generatorOf returns the name of the generator of a use, with the item.
+func (u use) generator() string {
+	if u.item == "" {
+		return u.input
+	}
+	return ItemName(u.input, u.item)
+}
+
+// ofItem returns the use of the output of an item as it is written in an expression.
+func (u use) ofItem() string {
+	text := expression.PathText(u.variable, u.input)
+	switch u.item {
+	case Anything:
+		if u.key == Anything {
+			return "all of " + text
+		}
+		text += "[*]"
+	case ownKey:
+		text += ownKey
+	default:
+		text = expression.PathText(u.variable, u.input, u.item)
+	}
+	if u.key == Anything {
+		return "all keys of " + text
+	}
+	return text + expression.PathText("", u.key)
+}
+
+// checkItem refuses an item that a generator cannot have, and outputs that are selected without an item.
+func (c *compiler) checkItem(x *expression.Expression, r expression.Reference, m *Generator) bool {
+	item, key := StepName(r, 1), StepName(r, 2)
+	switch {
+	case item == Anything:
+	case len(r.Path) == 2 && slices.Contains(m.Keys, item):
+		c.reportAt(Place(x, r), "generator %q has outputs for each item: write %s[key].%s for the item of this export, or %[2]s['<key>'].%[3]s",
+			m.Name, expression.PathText(r.Variable, m.Name), item)
+		return false
+	case object.ValidateItemKey(item) != nil:
+		c.reportAt(Place(x, r), "generator %q has no item %q: %s", m.Name, item, object.ValidateItemKey(item).Error())
+		return false
+	}
+	if r.Variable != expression.Previous && m.Keys != nil && key != Anything && !slices.Contains(m.Keys, key) {
+		c.reportAt(Place(x, r), "generator %q has no output %q%s", m.Name, key, suggest.ThereAre(key, m.Keys, "it has no outputs"))
+		return false
+	}
+	return true
+}
+
+// refuseSameObjects refuses generators whose objects could have the names of the objects of items.
+func (c *compiler) refuseSameObjects() {
+	for i := range c.declaredGenerators {
+		m := &c.declaredGenerators[i]
+		for _, other := range c.declaredGenerators {
+			if m.ForEach != nil && m.Name != "" && strings.HasPrefix(other.Name, m.Name+"-") {
+				c.report(other.Path.Child("name").String(), "begins with %s-, as the names of the objects for the items of %s: rename one of them",
+					m.Name, m.Path)
+			}
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+)
+
+// A literal field is used as it is. A text in it that is probably an expression is refused, because it would become for
+// example a DNS name of a certificate. A text is an expression if it begins with a variable, and if its second step
+// is a field that each object has, or a name that the input declares for this variable. So secrets.example.com is a
+// DNS name.
+
+// twoSteps matches the beginning of an expression: a variable and its second step.
+var twoSteps = regexp.MustCompile(`^\s*(` + strings.Join([]string{
+	expression.Composite, expression.Resource, expression.Self, expression.Secret, expression.Resources,
+	expression.Secrets, expression.Sources, expression.Env, expression.Context, expression.Variables,
+	expression.Generated, expression.Candidate, expression.Previous, expression.Revisions, expression.Item,
+}, "|") + `)(?:\??\.\??([A-Za-z_]\w*)|\[["']([^"'\]]+)["']\])(?:[^-\w]|$)`)
+
+// inEachObject are the fields that each object has.
+var inEachObject = []string{"metadata", "spec", "status"} //nolint:gochecknoglobals // a constant
+
+// namesInputs matches the paths of literal fields whose text may begin like an expression: names of inputs, field
+// paths, and patterns.
+var namesInputs = regexp.MustCompile(
+	`\.(?:from|extract\.\w+|find\..*|rewrite\[.*|nonSensitive\[\d+\]|allow\..*)$|[fF]ieldPath$`)
+
+// declaredSteps returns the names that an input declares, after the variables that have them.
+func declaredSteps(s *structpb.Struct) map[string]bool {
+	out := map[string]bool{}
+	declare := func(list, name string, variables ...string) {
+		for _, item := range s.GetFields()[list].GetListValue().GetValues() {
+			for _, v := range variables {
+				out[v+"."+item.GetStructValue().GetFields()[name].GetStringValue()] = true
+			}
+		}
+	}
+	declare("sources", "name", expression.Sources, expression.Secrets)
+	declare("variables", "name", expression.Variables)
+	declare("generators", "name", expression.Generated, expression.Candidate, expression.Previous)
+	for _, exports := range []string{"secrets", "configMaps"} {
+		declare(exports, "name", expression.Revisions)
+		declare(exports, "from", expression.Resources, expression.Secrets)
+	}
+	return out
+}
+
+// beginsExpression reports whether a text begins as an expression over this input.
+func (d *decoder) beginsExpression(text string) bool {
+	m := twoSteps.FindStringSubmatch(text)
+	if m == nil {
+		return false
+	}
+	step := m[2] + m[3]
+	return slices.Contains(inEachObject, step) || d.declared[m[1]+"."+step]
+}
+
+// literal checks a text. It is refused in a literal field if it is an expression. It is noted if it contains a
+// placeholder of another tool. Rules of rewrite have placeholders of their own.
+func (d *decoder) literal(p *field.Path, text string) {
+	at := pathText(p)
+	if isExpression(p) {
+		return
+	}
+	name, key := d.expressionFor(at)
+	if d.declared != nil && !namesInputs.MatchString(at) && d.beginsExpression(text) {
+		d.refuse(p, wrong(p, "%s", literalText(name, key, text)))
+		return
+	}
+	found, message, _ := placeholderIn(text)
+	if found == "" || strings.Contains(at, ".rewrite[") || len(d.texts) == mostWarnings {
+		return
+	}
+	instead := "write the text that it stands for"
+	if name != "" {
+		instead = "write " + insteadOf(name, key, text)
+	}
+	d.texts = append(d.texts, textFound{found, wrong(p, "%s%s", message, instead)})
+}
+
+// expressionFor returns the field whose expression returns the value of the literal field at a path, or an empty name.
+// key is the name of a label or an annotation, or empty.
+func (d *decoder) expressionFor(at string) (name, key string) {
+	self := d.objects[len(d.objects)-1]
+	name, key, _ = strings.Cut(strings.TrimPrefix(at, pathText(self.path)+"."), "[")
+	if name == "matchName" { // of a source
+		name = "name"
+	}
+	if name += "Expression"; slices.Contains(self.fields.names, name) {
+		return name, strings.TrimSuffix(key, "]")
+	}
+	return "", ""
+}
+
+// literalText is the message about a literal text that should be an expression in a field. key is the name of a
+// label or an annotation, or empty.
+func literalText(name, key, text string) string {
+	switch {
+	case name == "":
+		return "is literal, and no field accepts an expression for it: write the text itself"
+	case HasPlaceholder(text):
+		return "is literal, and placeholders in it are not replaced: write " + insteadOf(name, key, text)
+	}
+	return "is literal: write the expression in the field " + name
+}

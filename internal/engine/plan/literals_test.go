@@ -1,0 +1,123 @@
+package plan_test
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+)
+
+// A text that is an expression is refused in a literal field, instead of being used as it is.
+func TestExpressionsInLiteralFields(t *testing.T) {
+	const (
+		write  = ": is literal: write the expression in the field "
+		itself = ": is literal, and no field accepts an expression for it: write the text itself"
+	)
+	certificate := func(fields string) string {
+		return "generators: [{name: a, refreshPolicy: OnChange, certificate: {subject: {commonName: a}, " + fields + "}}]"
+	}
+	names := func(text string) string { return certificate("dnsNames: [" + text + "]") }
+	secret := func(fields string) string {
+		return "secrets: [{name: s, from: db, " + fields + ", data: [{key: k, value: secret.a}]}]"
+	}
+	const dnsName = "generators[0].certificate.dnsNames[0]"
+	checkCompiled(t, map[string]compiled{
+		"DNSName":     {"a certificate of that name is useless", names("composite.spec.hosts"), []string{dnsName + itself}},
+		"CommonName":  {"with an operator", `generators: [{name: a, refreshPolicy: OnChange, certificate: {subject: {commonName: "composite.metadata.name + '.svc'"}}}]`, []string{"generators[0].certificate.subject.commonName" + itself}},
+		"Comment":     {"a comment has any text", "generators: [{name: a, sshKey: {comment: composite.metadata.name}}]", []string{"generators[0].sshKey.comment" + itself}},
+		"Prefix":      {"a password has any text", "generators: [{name: a, password: {prefix: composite.metadata.name}}]", []string{"generators[0].password.prefix" + itself}},
+		"Name":        {"a valid name of an object", secret("metadata: {name: composite.metadata.name}"), []string{"secrets[0].metadata.name" + write + "nameExpression"}},
+		"Namespace":   {"no valid namespace", secret("metadata: {namespace: composite.metadata.namespace}"), []string{"secrets[0].metadata.namespace" + write + "namespaceExpression"}},
+		"Label":       {"a valid label", secret("metadata: {labels: {team: composite.spec.team}}"), []string{"secrets[0].metadata.labels[team]" + write + "labelsExpression"}},
+		"Annotation":  {"any text is valid", secret("metadata: {annotations: {team: composite.spec.team}}"), []string{"secrets[0].metadata.annotations[team]" + write + "annotationsExpression"}},
+		"MatchName":   {"the name of a source", "sources: [{name: a, apiVersion: v1, kind: ConfigMap, matchName: composite.spec.name}]", []string{"sources[0].matchName" + write + "nameExpression"}},
+		"MatchLabels": {"labels of sources", "sources: [{name: a, apiVersion: v1, kind: ConfigMap, matchLabels: {app: composite.spec.app}}]", []string{"sources[0].matchLabels[app]" + itself}},
+		"Optional":    {"an optional step", names(`"composite.?spec.?host"`), []string{dnsName + itself}},
+		"Bracket":     {"a step in brackets", names(`"composite['spec'].host"`), []string{dnsName + itself}},
+		"Variable":    {"a declared name", "variables: [{name: host, value: \"'a'\"}]\n" + names("variables.host"), []string{dnsName + itself}},
+		"Source":      {"the name of a source", "sources: [{name: ca, apiVersion: v1, kind: Secret}]\n" + names("secrets.ca.host"), []string{dnsName + itself}},
+		"From":        {"the name of a composed resource that an export names", secret("metadata: {labels: {a: resources.db.id}}"), []string{"secrets[0].metadata.labels[a]" + write + "labelsExpression"}},
+		"OtherName":   {"a DNS name with a part that is not declared", names("secrets.example.com"), nil},
+		"OtherStep":   {"a name that begins like a field", names("composite.spec-a.example.com"), nil},
+		"OtherWord":   {"a name that begins like a variable", names("composites.spec.example.com"), nil},
+		"OtherOwner":  {"a name that is declared for another variable", "variables: [{name: example, value: \"'a'\"}]\n" + names("secrets.example.com"), nil},
+		"Within":      {"a text in the middle", names("a.composite.spec"), nil},
+		"Extract":     {"the key of an extract is written like an expression", "generators: [{name: a, uuid: {}}]\nsecrets: [{name: s, dataFrom: [{extract: {key: generated.a}}]}]", nil},
+		"FieldPath":   {"a field of the status may have the name of a variable", "status: [{fieldPath: resource.status, value: \"'a'\"}]", nil},
+	})
+}
+
+// notRefused are the literal fields that name inputs, fields or patterns, and those whose content is for other programs.
+var notRefused = []string{".rewrite[", ".extract.", ".find.", "ieldPath", ".nonSensitive[", ".allow.", ".manifest.", ".from", "defaultData"}
+
+// Each literal text of the input refuses an expression, also one of a field that is added later.
+func TestEachLiteralFieldRefusesExpressions(t *testing.T) {
+	b, err := os.ReadFile("../../desk/jsonschema/testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, err := expression.NewEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	var walk func(root, at any, path string, set func(any))
+	walk = func(root, at any, path string, set func(any)) {
+		switch v := at.(type) {
+		case map[string]any:
+			for k, e := range v {
+				below := path + "." + k
+				if strings.HasSuffix(strings.ToLower(path), "labels") || strings.HasSuffix(path, "annotations") {
+					below = path + "[" + k + "]"
+				}
+				walk(root, e, below, func(x any) { v[k] = x })
+			}
+		case []any:
+			for i, e := range v {
+				walk(root, e, path+"["+strconv.Itoa(i)+"]", func(x any) { v[i] = x })
+			}
+		case string:
+			set("composite.metadata.name")
+			defer set(v)
+			input, err := structpb.NewStruct(root.(map[string]any))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, diagnostics := plan.Compile(context.Background(), env, input)
+			for _, d := range diagnostics {
+				if d.Path == strings.TrimPrefix(path, ".") && (strings.HasPrefix(d.Message, "is literal") || strings.HasPrefix(d.Message, "must be a duration")) {
+					refused++
+					return
+				}
+			}
+			last := path[strings.LastIndexByte(path, '.')+1:]
+			if isCEL := last == "value" || last == "valueMap" || strings.HasSuffix(last, "Expression") || strings.Contains(path, ".outputs."); isCEL {
+				return
+			}
+			if path == ".metadata.name" { // of the input itself, which nothing reads
+				return
+			}
+			for _, part := range notRefused {
+				if strings.Contains(path, part) {
+					return
+				}
+			}
+			t.Errorf("%s accepts an expression: %v", path, diagnostics)
+		}
+	}
+	var root map[string]any
+	if err := yaml.Unmarshal(b, &root); err != nil {
+		t.Fatal(err)
+	}
+	walk(root, root, "", nil)
+	if refused < 30 {
+		t.Errorf("only %d fields refuse an expression", refused)
+	}
+}

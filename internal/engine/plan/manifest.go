@@ -1,0 +1,119 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/environment"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+)
+
+// A Manifest is the kind of a resource generator: another controller generates the outputs.
+type Manifest struct {
+	noKind
+
+	APIVersion, Kind string
+	Base             *structpb.Struct
+	Set              []manifestField
+	Outputs          []output
+}
+
+// Object returns the kind in the manifest.
+func (r *Manifest) Object() Kind { return Kind{APIVersion: r.APIVersion, Kind: r.Kind} }
+
+// Names reports whether set writes metadata.name.
+func (r *Manifest) Names() bool {
+	return slices.ContainsFunc(r.Set, func(f manifestField) bool { return f.At.String() == "metadata.name" })
+}
+
+type manifestField struct {
+	At    environment.Path
+	Path  string // of the entry
+	Value *expression.Expression
+}
+
+type output struct {
+	Key   string
+	Value *expression.Expression
+}
+
+func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenerator) {
+	at := m.Path.Child(KindResource)
+	c.own = r.Object()
+	defer func() { c.own = Kind{} }()
+	for i, s := range g.Set {
+		at := at.Child("set").Index(i)
+		f := manifestField{Path: at.String()}
+		f.At, _ = environment.ParsePath(s.FieldPath) // refused by validate
+		f.Value = c.outputIn(c.env.Generations(), source(at.Child("value"), s.Value, expression.WantJSON))
+		m.LooksAhead = m.LooksAhead || c.readsLater(f.Value)
+		c.refuseUnknownGeneration(f.Value)
+		uses := c.usesOf(f.Value)
+		if f.At.String() == "metadata.name" {
+			c.refuseUnknown(f.Value, "the name")
+			c.refuseOneName(f.Value)
+			c.refuseOneNumberOfItems(f.Value)
+			uses = nil // they are already refused
+		}
+		for _, u := range uses {
+			c.refuseUse(u, ": leave it out")
+		}
+		r.Set = append(r.Set, f)
+	}
+	own := func(at *field.Path, text string, want expression.Want) *expression.Expression {
+		s := source(at, text, want)
+		s.Own = true
+		return c.output(s)
+	}
+	for _, k := range SortedKeys(g.Outputs) {
+		x := own(at.Child("outputs").Key(k), g.Outputs[k], expression.WantText)
+		c.refuseGenerated(x, "its outputs are not known yet: use them where they are exported")
+		r.Outputs = append(r.Outputs, output{k, x})
+	}
+}
+
+// refuseUnknownGeneration refuses fields that the variable generation does not have.
+func (c *compiler) refuseUnknownGeneration(x *expression.Expression) {
+	if x == nil {
+		return
+	}
+	known := []string{"number", "id"}
+	for _, r := range x.References() {
+		if name := StepName(r, 0); r.Variable == expression.Generation && name != Anything && !slices.Contains(known, name) {
+			c.reportAt(x.Place(r), "generation has no field %q: it has number and id", name)
+		}
+	}
+}
+
+// refuseOneName refuses a name that would be the same for all generations.
+func (c *compiler) refuseOneName(x *expression.Expression) {
+	ofGeneration := func(r expression.Reference) bool { return r.Variable == expression.Generation }
+	if x != nil && !slices.ContainsFunc(x.References(), ofGeneration) {
+		c.report(x.Source().Path, "returns the same name for each generation: use generation.number or generation.id in it")
+	}
+}
+
+// refuseOneNumberOfItems refuses a name that would be the same for the generations of all items: each item has
+// generation 1.
+func (c *compiler) refuseOneNumberOfItems(x *expression.Expression) {
+	ofOne := func(r expression.Reference) bool {
+		return r.Variable == expression.Generation && StepName(r, 0) == "id"
+	}
+	if x != nil && !slices.ContainsFunc(x.References(), ofOne) {
+		c.refuseOneNameOfItems(x)
+	}
+}
+
+// Compact JSON, as an annotation holds it.
+func Compact(raw []byte) json.RawMessage {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return nil
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,93 @@
+package plan_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
+)
+
+func TestPlaceholders(t *testing.T) {
+	const raw = ", or r'...' around a text that is meant as it is"
+	value := func(x string) string {
+		return plantest.Exports(fmt.Sprintf("configMaps: [{name: a, data: [{key: k, value: %q}]}]", x))
+	}
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		want   []string
+	}{
+		"Shell": {
+			reason: "the place is the beginning of the text",
+			input:  value("'a' + 'b ${host} $(port)'"),
+			want: []string{"configMaps[0].data[0].value:1:7: ${host} looks like a placeholder of a shell, Terraform or kro, but is used as it is: " +
+				"write for example '...' + composite.spec.field + '...'" + raw},
+		},
+		"Meant": {
+			reason: "a path of this function or of another one is written as an expression",
+			input: plantest.Exports(`configMaps: [{name: a, data: [{key: a, value: "'${composite.spec.a}'"}, ` +
+				`{key: b, value: "'{{ .observed.resources.db.resource.status.b }}'"}, {key: c, value: "'${schema.metadata.name}'"}]}]`),
+			want: []string{
+				"configMaps[0].data[0].value:1:1: ${composite.spec.a} looks like a placeholder of a shell, Terraform or kro, but is used as it is: " +
+					"write '...' + composite.spec.a + '...'" + raw,
+				"configMaps[0].data[1].value:1:1: {{ .observed.resources.db.resource.status.b }} looks like a placeholder of a Go template, " +
+					"but is used as it is: write '...' + resources.db.status.b + '...'" + raw,
+				"configMaps[0].data[2].value:1:1: ${schema.metadata.name} looks like a placeholder of a shell, Terraform or kro, " +
+					"but is used as it is: write '...' + composite.metadata.name + '...'" + raw,
+			},
+		},
+		"Arguments": {
+			reason: "only the name in a placeholder is repeated",
+			input:  value(`'{{ default "hunter2" .host }}'`),
+			want: []string{"configMaps[0].data[0].value:1:1: {{ default ... }} looks like a placeholder of a Go template, but is used as it is: " +
+				"write for example '...' + composite.spec.field + '...'" + raw},
+		},
+		"InCalls": {
+			reason: "a text in a condition, a list, a map or a format is also used",
+			input:  value(`['a${x}', composite.spec.a ? 'b' : {'k': 'c${y}'}.k, 'd${z}%s'.format(['e'])].join(',')`),
+			want: []string{
+				"configMaps[0].data[0].value:1:2: ${x} looks like a placeholder of a shell, Terraform or kro, but is used as it is: write for example '...' + composite.spec.field + '...'" + raw,
+				"configMaps[0].data[0].value:1:42: ${y} looks like a placeholder of a shell, Terraform or kro, but is used as it is: write for example '...' + composite.spec.field + '...'" + raw,
+				"configMaps[0].data[0].value:1:54: ${z} looks like a placeholder of a shell, Terraform or kro, but is used as it is: write for example '...' + composite.spec.field + '...'" + raw,
+			},
+		},
+		"Raw":      {reason: "a raw text is meant as it is", input: value(`r'${x}' + R"""{{ .y }}""" + '$(z)'.replace(r'$(z)', 'a')`)},
+		"Escaped":  {reason: "so is a text with an escape", input: value(`'\u0024{x}'`)},
+		"Replaced": {reason: "a variable has the text, and another expression replaces the placeholder", input: plantest.Exports(`{variables: [{name: t, value: "'a ${HOST} b'"}], configMaps: [{name: a, data: [{key: a, value: "variables.t.replace('${HOST}', 'x')"}]}]}`)},
+		"Compared": {reason: "a text that is compared is not part of the result", input: value(`composite.spec.a.contains('${x}') || composite.spec.a == '{{ x }}' ? 'a' : 'b'`)},
+		"Similar":  {reason: "text without a name", input: value(`'${} {{}} $() %() ${1} {{ 1 }} $HOST {x} %s $( ls ) <none>'`)},
+		"Long":     {reason: "a name has at most 63 characters", input: value(`'${` + strings.Repeat("a", 64) + `}'`)},
+		"Rewrite": {
+			reason: "rules have placeholders of their own",
+			input:  plantest.Exports(`secrets: [{name: a, dataFrom: [{extract: {key: db}, rewrite: [{regexp: {source: '(?P<n>.*)', target: '${n}'}}, {transform: {template: '{{ .value }}'}}]}]}]`),
+		},
+		"Literals": {
+			reason: "literal fields, and the field for an expression",
+			input:  plantest.Exports(`{sources: [{name: s, apiVersion: v1, kind: ConfigMap, matchName: '${a}'}], configMaps: [{name: a, metadata: {annotations: {a.b/c: '%(d)s'}}, data: [{key: k, value: sources.s.data.k}]}]}`),
+			want: []string{
+				"sources[0].matchName: ${a} looks like a placeholder of a shell, Terraform or kro, but is used as it is: write for example nameExpression: \"composite.metadata.name\"",
+				"configMaps[0].metadata.annotations[a.b/c]: %(d)s looks like a placeholder of Python, but is used as it is: write for example annotationsExpression: \"{'a.b/c': composite.spec.field}\"",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, wrong := plantest.Compile(t, c.input)
+			if len(wrong) > 0 {
+				t.Fatalf("\n%s\nCompile(...): a warning must not be an error: %v", c.reason, wrong)
+			}
+			var got []string
+			for _, w := range p.Warnings {
+				got = append(got, w.Error())
+				if !w.Warning {
+					t.Errorf("\n%s\n%s is not marked as a warning", c.reason, w.Error())
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("\n%s\nCompile(...).Warnings: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+)
+
+// A Source is a source that an expression reads.
+type Source struct {
+	v1beta1.Source
+
+	Path     *field.Path
+	NameExpr *expression.Expression
+}
+
+// compileSources returns the sources that an expression reads, directly or through variables. The
+// other sources are compiled for their diagnostics, and never requested.
+func (c *compiler) compileSources() []Source {
+	var out []Source
+	for i, s := range c.sources {
+		at := field.NewPath("sources").Index(i)
+		n := Source{Source: s, Path: at}
+		if s.NameExpression != "" {
+			n.NameExpr = c.compile(source(at.Child("nameExpression"), s.NameExpression, expression.WantString))
+			c.refuseUnknown(n.NameExpr, "the name")
+		}
+		if c.outputs.reads(s) {
+			out = append(out, n)
+			if n.NameExpr != nil {
+				c.outputs.addAll(c.reading(n.NameExpr), expression.Place{})
+			}
+		}
+	}
+	return out
+}
+
+// RefuseSource returns the field of a source that a composite cannot have, and the message, or nothing.
+// clusterScoped is a composite without a namespace of its own. homeless is one that has no claim either.
+func RefuseSource(s v1beta1.Source, clusterScoped, homeless bool) (name, message string) {
+	switch {
+	case IsSecret(s) && clusterScoped && s.NameExpression != "":
+		return "nameExpression", "needs a namespaced composite, to read a Secret: set matchName and namespace"
+	case IsSecret(s) && clusterScoped && s.Namespace == "":
+		return "namespace", "must be set for a Secret: the composite is cluster scoped, " +
+			"and the author of a claim must not choose the namespace: write the namespace of the Secret"
+	case homeless && s.Namespace == "" && s.Scope != v1beta1.ScopeCluster:
+		return "namespace", NoNamespace
+	}
+	return "", ""
+}
+
+// Spelled returns the source as it is written in expressions.
+func (s Source) Spelled() string {
+	if IsSecret(s.Source) {
+		return expression.PathText(expression.Secrets, s.Name)
+	}
+	return expression.PathText(expression.Sources, s.Name)
+}

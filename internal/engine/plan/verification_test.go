@@ -1,0 +1,131 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
+)
+
+func TestCompileVerification(t *testing.T) {
+	generator := func(more string) string {
+		return "generators: [{name: other, uuid: {}}, {name: users, uuid: {}, forEachExpression: composite.spec.users, keyExpression: item, " +
+			"readyExpression: 'sources.users.data[key] == candidate.users[key].uuid'}, {name: admin, " + more + "}]\n" +
+			"sources: [{name: users, apiVersion: v1, kind: ConfigMap, nameExpression: composite.metadata.name}]\n" +
+			"variables: [{name: v, value: candidate.admin.password}, {name: w, value: secrets.db.password}]"
+	}
+	password := func(more string) string { return generator("password: {}, " + more) }
+	resource := func(more string) string {
+		return generator("resource: {manifest: {apiVersion: example.org/v1, kind: User}}, " + more)
+	}
+	const at = "generators[2]."
+	cases := map[string]struct {
+		reason string
+		input  string
+		want   []string
+	}{
+		"Applied":   {"the provider writes what it applied", password("readyExpression: secrets.db.password == candidate.admin.password, abandonAfter: 15m"), nil},
+		"Variable":  {"a variable may have what was observed", password("readyExpression: variables.w == candidate.admin.password"), nil},
+		"Version":   {"the provider writes which generation it applied", password("readyExpression: resources.db.status.atProvider.passwordVersion == generation.number"), nil},
+		"Job":       {"a Job tests the generation", password(`readyExpression: "resources[?'verify-' + string(generation.number)].?status.?succeeded.orValue(0) == 1"`), nil},
+		"Resource":  {"a resource says that it works", resource("readyExpression: resource.status.ok, abandonAfter: 15m"), nil},
+		"Secret":    {"a resource has a connection detail", resource("readyExpression: has(secret.token)"), nil},
+		"Condition": {"a resource has the condition Ready", resource("abandonAfter: 15m"), nil},
+		"Constant": {
+			"it says nothing about the generation", password("readyExpression: 'true'"),
+			[]string{at + "readyExpression: does not depend on the pending generation: compare something that was observed with candidate.admin or generation.number"},
+		},
+		"OfTheComposite": {
+			"resource is the composite, which does not change with the generation", password("readyExpression: has(resource.status.ready)"),
+			[]string{at + "readyExpression: does not depend on the pending generation: compare something that was observed with candidate.admin or generation.number"},
+		},
+		"ConstantOfAResource": {
+			"it says nothing about the generation", resource("readyExpression: has(composite.status.ready)"),
+			[]string{at + "readyExpression: does not depend on the pending generation: compare something that was observed with resource, secret, candidate.admin or generation.number"},
+		},
+		"Generated": {
+			"the generation in use is another one", password("readyExpression: secrets.db.password == generated.admin.password"),
+			[]string{at + "readyExpression:1:39: may not use generated.admin.password: only candidate.admin is the generation to verify"},
+		},
+		"Other": {
+			"another generator has other generations", password("readyExpression: secrets.db.id == candidate.other.uuid"),
+			[]string{at + "readyExpression:1:33: may not use candidate.other.uuid: only candidate.admin is the generation to verify"},
+		},
+		"All": {
+			"it reads all generators", password("readyExpression: size(candidate) == 3"),
+			[]string{at + "readyExpression:1:6: may not use all of candidate: only candidate.admin is the generation to verify"},
+		},
+		"ThroughAVariable": {
+			"a variable has one value in a reconcile", password("readyExpression: secrets.db.password == variables.v"),
+			[]string{at + "readyExpression:1:33: may not use candidate.admin.password through a variable: only candidate.admin, written here, is the generation to verify"},
+		},
+		"Output": {
+			"a password has no such output", password("readyExpression: secrets.db.password == candidate.admin.pasword"),
+			[]string{at + `readyExpression:1:39: generator "admin" has no output "pasword": did you mean password?`},
+		},
+		"Twice": {
+			"one of them would have no effect", generator("resource: {manifest: {apiVersion: example.org/v1, kind: User}, readyExpression: resource.ok}, readyExpression: resource.ok"),
+			[]string{at + "readyExpression: must not also be set below resource: keep one of them"},
+		},
+		"AbandonsNothing": {
+			"each generation is in use at once", password("abandonAfter: 15m"),
+			[]string{at + "abandonAfter: has no effect without readyExpression, because each generation is in use as soon as it is stored: set readyExpression, or leave it out"},
+		},
+		"AbandonsTooSoon": {
+			"a reconcile takes time", password("readyExpression: generation.number == 1, abandonAfter: 59s"),
+			[]string{at + "abandonAfter: must be from 1m to 876000h (100 years)"},
+		},
+		"WindowOfNothing": {
+			"only time is bound to a window", password("rotationWindow: {schedule: 0 2 * * 6, duration: 1h}"),
+			[]string{at + "rotationWindow: has no effect without refreshPolicy Periodic: set it, or leave the window out"},
+		},
+		"NeverOpens": {
+			"there is no 30 February", password("refreshPolicy: Periodic, refreshInterval: 1h, rotationWindow: {schedule: 0 2 30 2 *, duration: 1h}"),
+			[]string{at + "rotationWindow.schedule: never opens: change the day of the month, or the month"},
+		},
+		"WindowIsNoObject": {
+			"only one diagnostic is about it", password("refreshPolicy: Periodic, refreshInterval: 1h, rotationWindow: 0 2 * * 6"),
+			[]string{at + "rotationWindow: must be an object, but is a string: its fields are schedule, duration, timeZone"},
+		},
+		"WindowWithoutSchedule": {
+			"only one diagnostic is about it", password("refreshPolicy: Periodic, refreshInterval: 1h, rotationWindow: {duration: 1h}"),
+			[]string{at + "rotationWindow.schedule: must be set"},
+		},
+		"TimeZone": {
+			"it is misspelt", password("refreshPolicy: Periodic, refreshInterval: 1h, rotationWindow: {schedule: 0 2 * * *, duration: 1h, timeZone: Europe/Berln}"),
+			[]string{at + `rotationWindow.timeZone: is not in the IANA time zone database: write for example "Europe/Berlin"`},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, got := plantest.Compile(t, plantest.Exports(tc.input))
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// Without a verification, an export that sets a credential changes at the same time as its consumers.
+func TestCandidateWithoutVerification(t *testing.T) {
+	const secrets = "\nsecrets: [{name: setter, data: [{key: k, value: candidate.admin.uuid}]}]"
+	for generator, want := range map[string][]string{
+		"{name: admin, uuid: {}}": {"secrets[0]: uses candidate.admin, but generator \"admin\" has no readyExpression: each generation is in use " +
+			"as soon as it is stored, so consumers have it before it is set: add a readyExpression to the generator, or use generated.admin"},
+		"{name: admin, uuid: {}, readyExpression: secrets.db.id == candidate.admin.uuid}": nil,
+		"{name: admin, resource: {manifest: {apiVersion: example.org/v1, kind: User}}}":   nil,
+	} {
+		p, diagnostics := plantest.Compile(t, plantest.Exports("generators: ["+generator+"]"+secrets))
+		if p == nil {
+			t.Fatal(diagnostics)
+		}
+		var got []string
+		for _, w := range p.Warnings {
+			got = append(got, w.Error())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", generator, diff)
+		}
+	}
+}

@@ -1,0 +1,265 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
+)
+
+// everything finds two EnvironmentConfigs and writes into what they hold.
+const everything = `
+environment:
+  defaultData: {region: default, zone: default, app: {name: default, size: 1}}
+  environmentConfigs:
+  - {ref: {name: base}}
+  - type: Selector
+    selector: {matchLabels: [{key: region, valueFromFieldPath: spec.region}]}
+  set:
+  - {fieldPath: widgets.count, value: composite.spec.size}
+  - {fieldPath: widgets.twice, value: environment.widgets.count * 2}
+  - {fieldPath: endpoint, value: resources.db.status.endpoint}
+configMaps:
+- name: all
+  data: [{key: e, value: json.encode(environment)}]
+status:
+- {fieldPath: region, value: environment.region}
+`
+
+// configs are EnvironmentConfigs in the cluster.
+const configs = `
+cluster:
+- {apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: base}, data: {region: base, app: {name: base}, list: [1]}}
+- {apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: eu, labels: {region: eu}}, data: {region: eu-1, list: [2]}}
+- {apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: us, labels: {region: us}}, data: {region: us-1}}
+`
+
+func TestRunEnvironment(t *testing.T) {
+	const gvk = `"apiVersion":"internal.crossplane.io/v1alpha1"`
+	for name, c := range map[string]struct {
+		reason  string
+		input   string
+		objects string
+		want    []string
+		env     string // as JSON
+	}{
+		"Everything": {
+			reason:  "found, merged and set, for expressions, status and later steps",
+			input:   everything,
+			objects: configs,
+			want: []string{
+				`Available ConfigMap team/xr-all {data: {e: {` + gvk + `,"app":{"name":"base","size":1},"endpoint":"db.example.org","kind":"Environment","list":[2],"region":"eu-1","widgets":{"count":3,"twice":6},"zone":"default"}}}`,
+				"Available region=eu-1",
+			},
+			env: `{apiVersion: internal.crossplane.io/v1alpha1, app: {name: base, size: 1}, endpoint: db.example.org, kind: Environment, list: [2], region: eu-1, widgets: {count: 3, twice: 6}, zone: default}`,
+		},
+		"OnTopOfEarlierSteps": {
+			reason:  "the context is over the defaults, and under what is found",
+			input:   "environment: {defaultData: {a: d, b: d}, environmentConfigs: [{ref: {name: base}}]}",
+			objects: configs + "environment: {apiVersion: example.org/v1, kind: Env, a: c, region: c}",
+			env:     `{a: c, apiVersion: example.org/v1, app: {name: base}, b: d, kind: Env, list: [1], region: base}`,
+		},
+		"DefaultsOnly": {
+			reason: "nothing to find",
+			input:  "environment: {defaultData: {a: d}}",
+			env:    `{a: d, apiVersion: internal.crossplane.io/v1alpha1, kind: Environment}`,
+		},
+		"Waits": {
+			reason: "a field that waits is not there, not even with its default; what does not read it goes on",
+			input: `
+environment:
+  defaultData: {endpoint: default, region: eu}
+  set:
+  - {fieldPath: endpoint, value: resources.later.status.endpoint}
+  - {fieldPath: zone, value: "environment.endpoint + 'a'"}
+configMaps:
+- {name: a, data: [{key: k, value: environment.endpoint}]}
+- {name: b, data: [{key: k, value: environment.region}]}`,
+			want: []string{
+				`Waiting nothing | ConfigMap "a" (team/xr-a) is not created: key "k" waits for environment.endpoint (environment.set[0].value)`,
+				"Available ConfigMap team/xr-b {data: {k: eu}}",
+				"Waiting | environment.endpoint is not set: it waits for resources.later (no earlier step composes it: use db, or compose it in an earlier step)",
+				"Waiting | environment.zone is not set: it waits for environment.endpoint (environment.set[0].value)",
+			},
+			env: `{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, region: eu}`,
+		},
+		"Optional": {
+			reason: "an optional one that waits, and none, leave the field as it is",
+			input: `
+environment:
+  defaultData: {a: default, b: default}
+  set:
+  - {fieldPath: a, value: resources.later.status.endpoint, optional: true}
+  - {fieldPath: b, value: "composite.spec.?nope"}`,
+			env: `{a: default, apiVersion: internal.crossplane.io/v1alpha1, b: default, kind: Environment}`,
+		},
+		"Fails": {
+			reason: "a failure is told, also of an optional field",
+			input: `
+environment:
+  defaultData: {a: default, text: t}
+  set:
+  - {fieldPath: a, value: "composite.spec.size / 0", optional: true}
+  - {fieldPath: text.deep, value: "1"}`,
+			want: []string{
+				"Held! | environment.a is not set: environment.set[0].value:1:21: / failed on int and int: the divisor is zero, or an operand is not a number",
+				"Held! | environment.text.deep is not set: environment.set[1].fieldPath: " + notAnObject,
+			},
+			env: `{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, text: t}`,
+		},
+		"NoLabel": {
+			reason: "a selector none of whose labels has a value finds nothing",
+			input: `
+environment:
+  defaultData: {a: d}
+  environmentConfigs:
+  - type: Selector
+    selector: {matchLabels: [{key: region, valueFromFieldPath: spec.nope, fromFieldPathPolicy: Optional}]}
+  - {ref: {name: base}}`,
+			objects: configs,
+			env: `{a: d, apiVersion: internal.crossplane.io/v1alpha1, app: {name: base}, kind: Environment, list: [1], ` +
+				`region: base}`,
+		},
+		"OfComposite": {
+			reason: "a field has no resource that it is from: it reads the composite",
+			input:  "environment: {set: [{fieldPath: size, value: resource.spec.size}]}",
+			env:    `{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, size: 3}`,
+		},
+		"Variables": {
+			reason: "a variable sees the environment as it is when it is used",
+			input: `
+variables: [{name: v, value: "environment.?a.orValue('none')"}]
+environment:
+  set:
+  - {fieldPath: before, value: variables.v}
+  - {fieldPath: a, value: "'set'"}
+  - {fieldPath: after, value: variables.v}
+configMaps: [{name: c, data: [{key: k, value: variables.v}]}]`,
+			want: []string{"Available ConfigMap team/xr-c {data: {k: set}}"},
+			env:  `{a: set, after: set, apiVersion: internal.crossplane.io/v1alpha1, before: none, kind: Environment}`,
+		},
+		"Sources": {
+			reason:  "set reads what is asked for",
+			input:   "sources: [{name: s, apiVersion: v1, kind: ConfigMap}]\nenvironment: {set: [{fieldPath: a, value: sources.s.data.k}]}",
+			objects: "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: s, namespace: team}, data: {k: v}}]",
+			env:     `{a: v, apiVersion: internal.crossplane.io/v1alpha1, kind: Environment}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newScene(t, plantest.Exports(c.input), c.objects).run(t)
+			if diff := cmp.Diff(c.want, show(r)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
+			}
+			if diff := cmp.Diff(c.env, flow1(r.Environment.AsMap())); diff != "" {
+				t.Errorf("%s: environment: -want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+const notAnObject = `cannot set "text.deep": "text" is not an object`
+
+// Until Crossplane has looked, nothing is known of the environment, not even what
+// an expression would do without, and later steps get none.
+func TestRunEnvironmentUnread(t *testing.T) {
+	s := newScene(t, plantest.Exports(`
+environment: {defaultData: {a: d}, environmentConfigs: [{ref: {name: base}}], set: [{fieldPath: b, value: "'x'"}]}
+configMaps:
+- {name: a, data: [{key: k, value: "environment.?a.orValue('none')"}]}
+- {name: b, data: [{key: k, value: "'v'"}]}`), configs)
+	r, err := s.call(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`Waiting nothing | ConfigMap "a" (team/xr-a) is not created: it waits for the lookup of ConfigMap team/xr-a`,
+		`Waiting nothing | ConfigMap "b" (team/xr-b) is not created: it waits for the lookup of ConfigMap team/xr-b`,
+		"Waiting | environment waits for the lookup of EnvironmentConfig base",
+	}
+	if diff := cmp.Diff(want, show(r)); diff != "" || r.Environment != nil {
+		t.Errorf("-want, +got:\n%s\nenvironment: %v", diff, r.Environment)
+	}
+	// The values of an existing object are also compared.
+	s = newScene(t, plantest.Exports(`
+environment: {environmentConfigs: [{ref: {name: base}}, {ref: {name: eu}}]}
+configMaps: [{name: a, data: [{key: k, value: "environment.?a.orValue('none')"}]}]`),
+		"resources: {a: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-a, namespace: team}, data: {k: old}}}}")
+	if r, err = s.call(t); err != nil {
+		t.Fatal(err)
+	}
+	want = []string{
+		`Held! ConfigMap team/xr-a {data: {k: old}} | ConfigMap "a" (team/xr-a) is kept unchanged: key "k" waits for ` +
+			`EnvironmentConfig base, EnvironmentConfig eu`,
+		"Waiting | environment waits for the lookup of EnvironmentConfig base, EnvironmentConfig eu",
+	}
+	if diff := cmp.Diff(want, show(r)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// A missing EnvironmentConfig that is required is an error: nothing is applied without it.
+func TestRunEnvironmentRefused(t *testing.T) {
+	for name, c := range map[string]struct{ reason, input, want string }{
+		"Missing": {
+			"a reference", "environment: {environmentConfigs: [{ref: {name: nope}}]}",
+			`environment.environmentConfigs[0].ref.name: EnvironmentConfig "nope" of apiextensions.crossplane.io/v1beta1 does not exist`,
+		},
+		"TooMany": {
+			"Single is one", "environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{type: Value, key: a, value: b}]}}]}",
+			"environment.environmentConfigs[0].selector: ",
+		},
+		"NoField": {
+			"the composite lacks a field", "environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{key: a, valueFromFieldPath: spec.nope}]}}]}",
+			"environment.environmentConfigs[0].selector.matchLabels[0].valueFromFieldPath: ",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, plantest.Exports(c.input+"\nconfigMaps: [{name: a, data: [{key: k, value: \"'v'\"}]}]"), configs)
+			r, err := s.call(t)
+			for i := 0; i < 2 && err == nil; i++ {
+				for _, q := range r.Requirements {
+					s.req.Found[q.Key()] = s.answer(q)
+				}
+				r, err = s.call(t)
+			}
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("%s: want an error %s..., got %v", c.reason, c.want, err)
+			}
+			t.Log(err)
+		})
+	}
+}
+
+// A variable that does not read the environment is evaluated once, however many
+// fields use it; and what set takes does not change what is asked for.
+func TestRunEnvironmentWork(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`
+variables: [{name: big, value: "lists.range(9000).map(x, x * x)"}]
+sources: [{name: s, apiVersion: v1, kind: ConfigMap}]
+configMaps: [{name: a, metadata: {nameExpression: "composite.metadata.name + '-named'"}, data: [{key: k, value: "string(variables.big.size())"}]}]
+environment:
+  set:
+`)
+	for i := range 60 {
+		fmt.Fprintf(&b, "  - {fieldPath: n%d, value: \"sources.s.data.k == 'v' ? variables.big[%d] : 0\"}\n", i, i)
+	}
+	r := newScene(t, plantest.Exports(b.String()), "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: s, namespace: team}, data: {k: v}}]").run(t)
+	if diff := cmp.Diff([]string{"Available ConfigMap team/xr-named {data: {k: 9000}}"}, show(r)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if got := r.Environment.GetFields()["n59"].GetNumberValue(); got != 59*59 {
+		t.Errorf("n59: want %d, got %v", 59*59, got)
+	}
+	heavy := strings.ReplaceAll(`
+sources: [{name: s, apiVersion: v1, kind: ConfigMap}]
+configMaps: [{name: a, metadata: {nameExpression: "composite.metadata.name + '-named'"}, data: [{key: k, value: "'v'"}]}]
+environment: {set: [HEAVY]}`, "HEAVY", strings.Repeat(`{fieldPath: aF, value: "sources.s.data.k == 'v' ? lists.range(9000).map(x, x * x).size() : 0"},`, 60))
+	for i := range 60 {
+		heavy = strings.Replace(heavy, "aF", fmt.Sprint("a", i), 1)
+	}
+	newScene(t, plantest.Exports(heavy), "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: s, namespace: team}, data: {k: v}}]").run(t) // compares requirements
+}

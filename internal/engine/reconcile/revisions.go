@@ -1,0 +1,103 @@
+package reconcile
+
+import (
+	"strconv"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// annotationRevision counts the changes of an export's own keys in the data of its object.
+const annotationRevision = object.StatePrefix + "revision"
+
+// mostRevisions is the highest revision: a double represents all numbers up to it exactly. The next one is 1, so that a
+// change is seen even if another writer has set the annotation to the highest revision.
+const mostRevisions = 1<<53 - 1
+
+// revisionOf returns the revision of an observed object, or 0 if it does not exist. An object without a valid revision
+// has the first one: another step or an earlier version of the function has created it, or another writer has changed
+// the annotation.
+func revisionOf(observed wire.Struct) int64 {
+	if !observed.Exists() {
+		return 0
+	}
+	text := plan.MetadataOf(observed).At("annotations", annotationRevision).Text()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || n > mostRevisions {
+		return 1
+	}
+	return n
+}
+
+// nextRevision returns the revision of an object with this data.
+func nextRevision(e plan.Export, at placement, data map[string]sensitive.Bytes) int64 {
+	n := revisionOf(at.observed)
+	switch {
+	case n > 0 && !changesOwn(e, at, data):
+		return n
+	case n == mostRevisions:
+		return 1
+	}
+	return n + 1
+}
+
+// changesOwn reports whether the export's own keys differ from those of the observed object. Keys that others have
+// added, or that only an object has that is taken over, do not count. A removed key counts if Crossplane applied it,
+// because otherwise it stays in the object.
+func changesOwn(e plan.Export, at placement, data map[string]sensitive.Bytes) bool {
+	observed, err := object.DataOf(at.observed)
+	if err != nil {
+		return true
+	}
+	for key, value := range data {
+		was, ok := observed[key]
+		if !ok || !was.Equal(value) {
+			return true
+		}
+	}
+	applied, isLeft := object.Applied(at.observed), isLeft(e, at)
+	for key := range observed {
+		if _, stays := data[key]; !stays && applied(key) && !isLeft(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// revisions returns the revision of each export's observed object, for expressions. An object that the composite does
+// not list yet counts as one that does not exist, because anyone may have created it.
+func revisions(p *plan.Plan, placed placements) map[string]observation.Revision {
+	out := make(map[string]observation.Revision, len(p.Exports))
+	for _, e := range p.Exports {
+		if e.ForEach != nil {
+			out[e.Name] = observation.Revision{Items: map[string]int64{}}
+		} else {
+			out[e.Name] = observation.Revision{}
+		}
+	}
+	for i, e := range placed.exports {
+		n := placed.at[i].revision(e)
+		if list, key, ok := plan.SplitItem(e.Name); ok && e.Item != nil {
+			out[list].Items[key] = n
+		} else {
+			out[e.Name] = observation.Revision{Number: n}
+		}
+	}
+	return out
+}
+
+func (s *session) withRevisions(counted map[string]observation.Revision) *session {
+	return s.next(nil, func(o *observation.Observation) { o.Revisions = counted })
+}
+
+// revision returns the revision of the observed object, if it is one of the export.
+func (at *placement) revision(e plan.Export) int64 {
+	apiVersion, kind, _, _ := object.Identity(at.observed)
+	if at.unlisted || apiVersion != "v1" || kind != string(e.Kind) {
+		return 0
+	}
+	return revisionOf(at.observed)
+}

@@ -1,0 +1,558 @@
+package reconcile_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/credential"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
+	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
+	"github.com/crossplane-contrib/function-export/internal/engine/seal"
+	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// canary is in each value that is secret, and in no other.
+const canary = "canary"
+
+// A sceneYAML is what Crossplane observes, as YAML.
+type sceneYAML struct {
+	Composite map[string]any      `json:"composite"`
+	Details   map[string]string   `json:"details"`
+	Resources map[string]resource `json:"resources"`
+
+	// Cluster answers requirements.
+	Cluster []map[string]any `json:"cluster"`
+
+	// Seeded is what Crossplane hands over before it was asked.
+	Seeded        map[string][]map[string]any `json:"seeded"`
+	Desired       map[string]map[string]any   `json:"desired"`
+	DesiredStatus map[string]any              `json:"desiredStatus"`
+	Environment   map[string]any              `json:"environment"`
+	Context       map[string]any              `json:"context"`
+}
+
+type resource struct {
+	Object  map[string]any    `json:"object"`
+	Details map[string]string `json:"details"`
+}
+
+// base is a namespaced composite and a database with connection details.
+const base = `
+composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {size: 3, region: eu, nothing: null, empty: ""}}
+details: {password: canary-composite}
+resources:
+  db:
+    object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1}, spec: {port: 5432}, status: {endpoint: db.example.org, conditions: [{type: Ready}]}}
+    details: {username: canary-user, password: canary-pass, empty: ""}
+`
+
+// A scene is a plan and a request.
+type scene struct {
+	plan    *plan.Plan
+	req     *reconcile.Request
+	cluster []wire.Struct
+}
+
+// newScene compiles an input. Each overlay replaces top-level fields of the base.
+func newScene(t testing.TB, input string, overlays ...string) *scene {
+	t.Helper()
+	return sceneOf(t, compile(t, input), overlays...)
+}
+
+func compile(t testing.TB, input string) *plan.Plan {
+	t.Helper()
+	p, diagnostics := plantest.Compile(t, input)
+	if diagnostics != nil {
+		t.Fatalf("Compile(...): %s", strings.Join(diagnostics, "\n"))
+	}
+	return p
+}
+
+// claimOf returns the claim of a composite whose claimRef only has a namespace, and completes the claimRef.
+func claimOf(xr map[string]any) map[string]any {
+	spec, _ := xr["spec"].(map[string]any)
+	ref, _ := spec["claimRef"].(map[string]any)
+	metadata, _ := xr["metadata"].(map[string]any)
+	if len(ref) != 1 || spec["crossplane"] != nil || metadata["uid"] == nil {
+		return nil
+	}
+	claim := map[string]any{
+		"apiVersion": xr["apiVersion"], "kind": "AppClaim", "metadata": map[string]any{"namespace": ref["namespace"], "name": "claim"},
+		"spec": map[string]any{"resourceRef": map[string]any{"apiVersion": xr["apiVersion"], "kind": xr["kind"], "name": metadata["name"]}},
+	}
+	ref["apiVersion"], ref["kind"], ref["name"] = xr["apiVersion"], "AppClaim", "claim"
+	return claim
+}
+
+// sceneOf returns a scene of a plan. Each overlay replaces top-level fields of the base.
+func sceneOf(t testing.TB, p *plan.Plan, overlays ...string) *scene {
+	t.Helper()
+	fields := map[string]any{}
+	for _, text := range append([]string{base}, overlays...) {
+		over := map[string]any{}
+		if err := yaml.Unmarshal([]byte(text), &over); err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(fields, over)
+	}
+	all, err := yaml.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &sceneYAML{}
+	if err := yaml.UnmarshalStrict(all, w); err != nil {
+		t.Fatal(err)
+	}
+	claim := claimOf(w.Composite)
+	s := &scene{plan: p, req: &reconcile.Request{
+		Observation: observation.Observation{
+			Composite:   observation.Resource{Object: plantest.StructOf(t, w.Composite), Details: detailsOf(w.Details)},
+			Resources:   map[string]observation.Resource{},
+			Environment: plantest.StructOf(t, w.Environment),
+			Context:     plantest.StructOf(t, w.Context),
+		},
+		Found:         map[string][]wire.Struct{},
+		Desired:       map[string]wire.Struct{},
+		DesiredStatus: plantest.StructOf(t, w.DesiredStatus),
+	}}
+	follow(w.Resources)
+	for name, r := range w.Resources {
+		complete(name, r.Object)
+		s.req.Observation.Resources[name] = observation.Resource{Object: plantest.StructOf(t, r.Object), Details: detailsOf(r.Details)}
+	}
+	if claim != nil {
+		s.cluster = append(s.cluster, plantest.StructOf(t, claim))
+	}
+	for name, o := range w.Desired {
+		s.req.Desired[name] = plantest.StructOf(t, o)
+	}
+	for key, found := range w.Seeded {
+		s.req.Found[key] = nil
+		for _, o := range found {
+			s.req.Found[key] = append(s.req.Found[key], plantest.StructOf(t, o))
+		}
+	}
+	for _, o := range w.Cluster {
+		complete("", o)
+		s.cluster = append(s.cluster, plantest.StructOf(t, o))
+	}
+	return s
+}
+
+// complete completes a generation, or an export with a record, in the form that the function
+// creates: immutable, controlled and sealed. Existing values of these fields stay.
+func complete(composed string, o map[string]any) {
+	meta, _ := o["metadata"].(map[string]any)
+	annotations, _ := meta["annotations"].(map[string]any)
+	data, _ := o["data"].(map[string]any)
+	if strings.HasPrefix(composed, "generated/") {
+		if meta["ownerReferences"] == nil && meta["uid"] != nil {
+			meta["ownerReferences"] = []any{map[string]any{"controller": true, "uid": "u1"}}
+		}
+		if o["kind"] == "Secret" && o["immutable"] == nil {
+			o["immutable"] = true
+		}
+	}
+	if text, ok := annotations[rotation.AnnotationState].(string); ok {
+		if at, ok := annotations["created"]; ok {
+			meta["creationTimestamp"] = at
+			delete(annotations, "created")
+		}
+		if composed == "" {
+			composed, _ = annotations["crossplane.io/composition-resource-name"].(string)
+		}
+		annotations[rotation.AnnotationState] = completeState(composed, text, annotations)
+	}
+	if text, ok := annotations[rotation.AnnotationRecord].(string); ok {
+		annotations[rotation.AnnotationRecord] = completeRecord(text)
+	}
+	for _, name := range []string{rotation.AnnotationState, rotation.AnnotationRecord} {
+		if text, ok := annotations[name].(string); ok && o["kind"] == "Secret" && !strings.Contains(text, `"seal"`) {
+			annotations[name] = seal.Add(name, outputsOf(data), text)
+		}
+	}
+}
+
+// completeState adds to the state of a generation what tests write beside it, each in a short annotation of its own, and the
+// generator and the number that are in its composition resource name.
+func completeState(composed, text string, annotations map[string]any) string {
+	var all map[string]any
+	if json.Unmarshal([]byte(text), &all) != nil {
+		return text
+	}
+	state, _ := all["state"].(map[string]any)
+	if name, number, ok := plan.ParseGeneration(composed); ok && state != nil && all["generator"] == nil {
+		all["generator"], all["generation"] = name, number
+	}
+	for short, field := range map[string]string{"spec": "specHash", "keepers": "keepersHash", "source": "sourceHash", "flagged": "since"} {
+		if v, ok := annotations[short]; ok && state != nil {
+			state[field] = v
+			delete(annotations, short)
+		}
+	}
+	if state != nil && state["stage"] == nil {
+		state["stage"] = "current"
+		if state["since"] != nil {
+			state["stage"] = "previous"
+		}
+	}
+	b, _ := json.Marshal(all) //nolint:errchkjson // it has only texts, numbers and truth values
+	return string(b)
+}
+
+// shortRecord is how tests write and read the record of an export.
+type shortRecord struct {
+	Generators map[string]shortGenerator `json:"generators,omitempty"`
+	Export     string                    `json:"export,omitempty"`
+	Kept       []string                  `json:"keptKeys,omitempty"`
+}
+
+type shortGenerator struct {
+	Generation int    `json:"generation"`
+	UID        string `json:"uid"`
+}
+
+// longRecord is a part of what an export stores.
+type longRecord struct {
+	Generators map[string]longGenerator `json:"generators,omitempty"`
+	Export     string                   `json:"export,omitempty"`
+	Kept       []string                 `json:"keptKeys,omitempty"`
+}
+
+type longGenerator struct {
+	Holds string            `json:"holds"`
+	Known []recordedInScene `json:"known"`
+}
+
+type recordedInScene struct {
+	shortGenerator
+
+	State rotation.State `json:"state"`
+}
+
+func completeRecord(text string) string {
+	var short shortRecord
+	if json.Unmarshal([]byte(text), &short) != nil || len(short.Generators) == 0 {
+		return text
+	}
+	out := longRecord{Export: short.Export, Kept: short.Kept, Generators: map[string]longGenerator{}}
+	for name, g := range short.Generators {
+		out.Generators[name] = longGenerator{g.UID, []recordedInScene{{g, rotation.State{Stage: rotation.Current}}}}
+	}
+	b, _ := json.Marshal(out) //nolint:errchkjson // it has only texts and numbers
+	return string(b)
+}
+
+func outputsOf(data map[string]any) credential.Outputs {
+	out := credential.Outputs{}
+	for k, v := range data {
+		b, _ := base64.StdEncoding.DecodeString(fmt.Sprint(v))
+		out[k] = sensitive.New(b)
+	}
+	return out
+}
+
+// follow lets each generation that is a Secret follow the one before, as the function
+// makes them.
+func follow(resources map[string]resource) {
+	const state = "export.fn.crossplane.io/generator-state"
+	parts := func(name string) (meta, annotations, data map[string]any) {
+		o := resources[name].Object
+		meta, _ = o["metadata"].(map[string]any)
+		annotations, _ = meta["annotations"].(map[string]any)
+		data, _ = o["data"].(map[string]any)
+		return meta, annotations, data
+	}
+	for n := 2; n < 5; n++ {
+		former, _, formerData := parts(fmt.Sprintf("generated/admin/%d", n-1))
+		_, annotations, data := parts(fmt.Sprintf("generated/admin/%d", n))
+		text, ok := annotations[state].(string)
+		var fields map[string]any
+		if !ok || former == nil || json.Unmarshal([]byte(text), &fields) != nil {
+			continue
+		}
+		fields["follows"] = []any{seal.NextCode(outputsOf(formerData), n, outputsOf(data))}
+		b, _ := json.Marshal(fields) //nolint:errchkjson // it has only texts and numbers
+		annotations[state] = string(b)
+	}
+}
+
+func detailsOf(m map[string]string) observation.Details {
+	out := observation.Details{}
+	for k, v := range m {
+		out[k] = []byte(v)
+	}
+	return out
+}
+
+// answer a requirement as Crossplane does.
+func (s *scene) answer(r reconcile.Requirement) []wire.Struct {
+	var out []wire.Struct
+	for _, o := range s.cluster {
+		m := o.Proto().AsMap()
+		meta, _ := m["metadata"].(map[string]any)
+		labels, _ := meta["labels"].(map[string]any)
+		ns, _ := meta["namespace"].(string)
+		ok := m["apiVersion"] == r.APIVersion && m["kind"] == r.Kind && ns == r.Namespace && (r.Name == "" || meta["name"] == r.Name)
+		for k, v := range r.Labels {
+			ok = ok && labels[k] == v
+		}
+		if ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// call runs the plan once. An object that is only not created yet counts as available, except for TestCreated.
+func (s *scene) call(t testing.TB) (*reconcile.Result, error) {
+	t.Helper()
+	r, err := s.callOnce()
+	for i := 0; err == nil && i < len(r.Objects); i++ {
+		if o := &r.Objects[i]; o.State == reconcile.Created {
+			o.State, o.Message = reconcile.Available, ""
+		}
+	}
+	return r, err
+}
+
+func (s *scene) callOnce() (*reconcile.Result, error) {
+	return reconcile.Run(context.Background(), s.plan, s.req)
+}
+
+// find reads what a result requires, as Crossplane does.
+func (s *scene) find(from *reconcile.Result) {
+	for _, r := range from.Requirements {
+		s.req.Found[r.Key()] = s.answer(r)
+	}
+}
+
+// run calls as Crossplane does, until all requirements were read. Each call has the same
+// requirements, and no call changes its request.
+func (s *scene) run(t testing.TB) *reconcile.Result {
+	t.Helper()
+	before := s.print()
+	first, err := s.call(t)
+	if err != nil {
+		t.Fatalf("Run(...): %v", err)
+	}
+	if s.print() != before {
+		t.Error("Run(...) changed its request")
+	}
+	s.find(first)
+	second, err := s.call(t)
+	if err != nil {
+		t.Fatalf("Run(...): %v", err)
+	}
+	if diff := cmp.Diff(first.Requirements, second.Requirements); diff != "" {
+		t.Errorf("Run(...): requirements of two calls of one reconcile: -first, +second:\n%s", diff)
+	}
+	return second
+}
+
+// print is all of the request.
+func (s *scene) print() string {
+	var b strings.Builder
+	text := func(s wire.Struct) {
+		j, _ := protojson.Marshal(s.Proto())
+		// protojson puts spaces at random
+		b.WriteString(strings.ReplaceAll(string(j), " ", "") + "\n")
+	}
+	text(s.req.Observation.Composite.Object)
+	for _, n := range slices.Sorted(maps.Keys(s.req.Observation.Resources)) {
+		text(s.req.Observation.Resources[n].Object)
+		fmt.Fprintf(&b, "%q", s.req.Observation.Resources[n].Details)
+	}
+	for _, n := range slices.Sorted(maps.Keys(s.req.Found)) {
+		for _, o := range s.req.Found[n] {
+			text(o)
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(s.req.Desired)) {
+		text(s.req.Desired[n])
+	}
+	fmt.Fprintf(&b, "%d %v", len(s.req.Observation.Sources), s.req.Observation.Context.Proto())
+	return b.String()
+}
+
+// text is all that the plan says in public: everything but the data of Secrets
+// and connection details.
+func (s *scene) text(t testing.TB, r *reconcile.Result) string {
+	t.Helper()
+	var b strings.Builder
+	for _, q := range r.Requirements {
+		fmt.Fprintf(&b, "%s %#v\n", q.Key(), q)
+	}
+	for _, o := range r.Objects {
+		fmt.Fprintf(&b, "%s %s %s\n", o.Name, o.Message, o.See)
+		public := o.Desired.AsMap()
+		if o.Desired.GetFields()["kind"].GetStringValue() == "Secret" {
+			delete(public, "data")
+		}
+		fmt.Fprintf(&b, "%v\n", public)
+	}
+	for _, f := range r.Status {
+		fmt.Fprintf(&b, "%v %s %s %v\n", f.Segments, f.Message, f.See, f.Value.AsInterface())
+	}
+	for _, o := range r.Others {
+		fmt.Fprintf(&b, "%s %s\n", o.Message, o.See)
+	}
+	fmt.Fprintf(&b, "%v\n", r.Environment.AsMap())
+	return b.String()
+}
+
+// show is each object and status field of a result, in one line.
+func show(r *reconcile.Result) []string {
+	var out []string
+	for _, o := range r.Objects {
+		line := stateText(o.Outcome) + " " + showObject(o.Desired)
+		if len(o.ConnectionDetails) > 0 {
+			details := map[string]string{}
+			for k, v := range o.ConnectionDetails {
+				details[k] = string(v.Reveal())
+			}
+			line += " details=" + flow1(details)
+		}
+		out = append(out, withMessage(line, o.Message))
+	}
+	for _, f := range r.Status {
+		line := stateText(f.Outcome) + " " + strings.Join(f.Segments, ".") + "=" + "nothing"
+		if f.Value != nil {
+			line = stateText(f.Outcome) + " " + strings.Join(f.Segments, ".") + "=" + flow1(f.Value.AsInterface())
+		}
+		out = append(out, withMessage(line, f.Message))
+	}
+	for _, o := range r.Others {
+		out = append(out, withMessage(stateText(o), o.Message))
+	}
+	return out
+}
+
+func withMessage(line, message string) string {
+	if message == "" {
+		return line
+	}
+	return line + " | " + message
+}
+
+// stateText has a mark for a warning.
+func stateText(o reconcile.Outcome) string {
+	if o.Warn {
+		return o.State.String() + "!"
+	}
+	return o.State.String()
+}
+
+func showObject(s *structpb.Struct) string {
+	if s == nil {
+		return "nothing"
+	}
+	m := s.AsMap()
+	meta, _ := m["metadata"].(map[string]any)
+	line := fmt.Sprintf("%v %v/%v", m["kind"], meta["namespace"], meta["name"])
+	if data, ok := m["data"].(map[string]any); ok && m["kind"] == "Secret" {
+		for k, v := range data {
+			b, err := base64.StdEncoding.DecodeString(fmt.Sprint(v))
+			if err != nil {
+				b = []byte("not base64")
+			}
+			data[k] = strings.ToValidUTF8(string(b), "?")
+		}
+	}
+	delete(meta, "name")
+	delete(meta, "namespace")
+	shortenRecord(meta)
+	if a, ok := meta["annotations"].(map[string]any); ok && len(a) == 0 {
+		delete(meta, "annotations")
+	}
+	delete(m, "kind")
+	delete(m, "apiVersion")
+	if m["type"] == "Opaque" {
+		delete(m, "type")
+	}
+	if len(meta) == 0 {
+		delete(m, "metadata")
+	}
+	return line + " " + flow1(m)
+}
+
+// shortenRecord leaves out what tests of the record are for.
+func shortenRecord(meta map[string]any) {
+	annotations, _ := meta["annotations"].(map[string]any)
+	delete(annotations, object.StatePrefix+"revision") // TestRevisions
+	text, ok := annotations[rotation.AnnotationRecord].(string)
+	var record longRecord
+	if !ok || json.Unmarshal([]byte(text), &record) != nil {
+		return
+	}
+	short := shortRecord{Export: record.Export, Kept: record.Kept}
+	for name, g := range record.Generators {
+		for _, k := range g.Known {
+			if k.UID == g.Holds {
+				if short.Generators == nil {
+					short.Generators = map[string]shortGenerator{}
+				}
+				short.Generators[name] = k.shortGenerator
+			}
+		}
+	}
+	b, _ := json.Marshal(short) //nolint:errchkjson // it has only texts and numbers
+	if annotations[rotation.AnnotationRecord] = string(b); plan.IsAuthors(record.Export) {
+		delete(annotations, rotation.AnnotationRecord) // TestAuthorsRecord of the function
+	}
+}
+
+// flow1 is a value as one line.
+func flow1(v any) string {
+	s, err := structpb.NewValue(toAny(v))
+	if err != nil {
+		return err.Error()
+	}
+	return showValue(s)
+}
+
+func toAny(v any) any {
+	m, ok := v.(map[string]string)
+	if !ok {
+		return v
+	}
+	out := map[string]any{}
+	for k, e := range m {
+		out[k] = e
+	}
+	return out
+}
+
+func showValue(v *structpb.Value) string {
+	switch k := v.GetKind().(type) {
+	case *structpb.Value_StructValue:
+		var parts []string
+		for _, n := range slices.Sorted(maps.Keys(k.StructValue.GetFields())) {
+			parts = append(parts, n+": "+showValue(k.StructValue.GetFields()[n]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case *structpb.Value_ListValue:
+		var parts []string
+		for _, e := range k.ListValue.GetValues() {
+			parts = append(parts, showValue(e))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return fmt.Sprint(v.AsInterface())
+}

@@ -1,0 +1,114 @@
+package rewrite
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
+)
+
+// compileConversion compiles External Secrets' conversionStrategy. Names are also converted after
+// rules, as in the design of External Secrets, but not in its code. External Secrets does not convert
+// letters outside of ASCII, and the API server refuses them. Here Unicode converts them. Default
+// refuses them, because a name with '_' for each of them would be unreadable.
+func compileConversion(path, strategy string) (step, diagnostic.List) {
+	if wrong := oneOf(path, strategy, "Default", "Unicode", "None"); wrong != nil || strategy == "None" {
+		return step{path: path, run: keep}, wrong
+	}
+	weigh := charactersWeigh
+	if strategy == "Unicode" {
+		weigh = numbersWeigh
+	}
+	convert := rename(path, func(b *budget.Budget, k Key) (string, *Failed) {
+		if err := b.Spend(budget.Counted(0, weigh*len(k.Name))); err != nil {
+			return "", spent(path, err)
+		}
+		name, ok := convertName(k.Name, strategy == "Unicode")
+		if !ok {
+			return "", failed(path, "cannot convert the name of %s: "+
+				"it has a letter or a digit outside of ASCII; use Unicode, or a rule", k.name())
+		}
+		return name, nil
+	})
+	return step{path: path, run: convert, ifShared: "rename one of them, or use Unicode"}, nil
+}
+
+func keep(_ *budget.Budget, keys []Key) ([]Key, *Failed) { return keys, nil }
+
+// charactersWeigh is the cost of inspecting a character, in copied bytes.
+const charactersWeigh = 4
+
+// numbersWeigh is the cost of replacing a character by its number, in copied bytes.
+const numbersWeigh = 20
+
+// convertName replaces each character that is invalid in a key by '_', or by '_U', its hexadecimal
+// number and '_'. It fails on a letter that it does not replace.
+func convertName(name string, byNumber bool) (string, bool) {
+	if strings.IndexFunc(name, isForeign) < 0 {
+		return name, true
+	}
+	var b strings.Builder
+	for _, r := range name {
+		switch {
+		case !isForeign(r):
+			b.WriteRune(r)
+		case byNumber:
+			fmt.Fprintf(&b, "_U%04x_", r)
+		case unicode.IsLetter(r) || unicode.IsNumber(r):
+			return "", false
+		default:
+			b.WriteByte('_')
+		}
+	}
+	return b.String(), true
+}
+
+func isForeign(r rune) bool {
+	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._", r)
+}
+
+// compileDecoding compiles External Secrets' decodingStrategy. As in External Secrets, line breaks
+// inside of base64 are skipped, and padding is required.
+func compileDecoding(path, strategy string) (step, diagnostic.List) {
+	wrong := oneOf(path, strategy, "None", "Base64", "Base64URL", "Auto")
+	if len(encodings[strategy]) == 0 {
+		return step{path: path, run: keep}, wrong
+	}
+	return step{path: path, run: func(b *budget.Budget, keys []Key) ([]Key, *Failed) {
+		for i, k := range keys {
+			if err := b.Spend(budget.Counted(1, len(encodings[strategy])*k.Value.Len())); err != nil {
+				return nil, spent(path, err)
+			}
+			value, ok := decode(k.Value, strategy)
+			if !ok { // the error of the decoder is not shown: its offset says how much of the value is base64
+				return nil, failed(path, "the value of %s is not %s with padding: "+
+					"use None or Auto, or export the key separately", k.name(), strategy)
+			}
+			keys[i].Value = value
+		}
+		return keys, nil
+	}}, nil
+}
+
+// decode decodes a value. Auto keeps a value that it cannot decode. It also decodes a value that only
+// looks like base64, for example 1234.
+func decode(v sensitive.Bytes, strategy string) (sensitive.Bytes, bool) {
+	for _, e := range encodings[strategy] {
+		out := make([]byte, e.DecodedLen(v.Len()))
+		if n, err := e.Decode(out, v.Reveal()); err == nil {
+			return sensitive.New(out[:n]), true
+		}
+	}
+	return v, strategy == "Auto"
+}
+
+// encodings to try, in this order.
+var encodings = map[string][]*base64.Encoding{
+	"Base64":    {base64.StdEncoding},
+	"Base64URL": {base64.URLEncoding},
+	"Auto":      {base64.StdEncoding, base64.URLEncoding},
+}

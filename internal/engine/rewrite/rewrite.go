@@ -1,0 +1,269 @@
+// Package rewrite renames keys: it applies regexp, merge and transform rules, then converts characters that
+// are invalid in a key, and finally decodes values. It implements External Secrets' dataFrom without its
+// stores.
+//
+// [Compile] compiles the rules in [Options] once. [Rewriter.Apply] renames keys with their values and their
+// [Origin], and returns them sorted by name. The order of its arguments changes neither results nor errors.
+//
+// No key is ever lost or overwritten: if two keys have the same name after any step, even with equal values,
+// the error names both original keys. (Only a merge with the conflictPolicy Ignore overwrites members.) No
+// text of this package contains a value, a member of a value, or a computed name, because all of these may be
+// secret data. Messages name keys by their origins.
+//
+// This package does not check whether the resulting keys are valid in an object.
+package rewrite
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
+)
+
+const (
+	// maxKeys of one rewrite, after any step. A 1 MiB object can only have more keys if each key with its value
+	// is shorter than 100 bytes.
+	maxKeys = 10_000
+
+	// maxBytes of names and values together, after any step: a source of the size of an object, together with the
+	// result of a merge.
+	maxBytes = 2 * limits.ResultBytes
+
+	// maxName is the maximum length of a name between steps, in bytes. A key has at most 253 bytes, but the name
+	// of a find, with its path, may be longer.
+	maxName = 4 << 10
+)
+
+// Options are the options of one entry of dataFrom.
+type Options struct {
+	// Rules are applied in their order.
+	Rules []Rule
+
+	// Conversion of the names after the last rule: Default, Unicode or None. Empty
+	// is Default.
+	Conversion string
+
+	// Decoding of the values at the end, after any merge: None, Base64, Base64URL or Auto. Empty is None.
+	Decoding string
+}
+
+// A Rule has exactly one of the fields.
+type Rule struct {
+	Regexp    *Regexp
+	Merge     *Merge
+	Transform *Transform
+}
+
+// An Origin is a key as it was before all rules.
+type Origin struct {
+	// Input of the key, for example the name of a composed resource.
+	Input string
+
+	// Key in that input. Errors show it, so it must not contain data of a secret: for a member of a value, it is
+	// the key of that value.
+	Key string
+}
+
+// A Key is a name with its value and the origins of both.
+type Key struct {
+	// Name of the key.
+	Name string
+
+	// Value is never shown.
+	Value sensitive.Bytes
+
+	// Origins are sorted. There is at least one. Several keys may have the same origins.
+	// They are shared between keys: do not modify them.
+	Origins []Origin
+}
+
+// Failed is the error of a step. It contains no value.
+type Failed struct {
+	// Path of the rule below the options, for example rewrite[1].regexp. It is empty for an error of the original
+	// keys.
+	Path string
+
+	// Reason, and a hint what to do.
+	Reason string
+
+	// Missing is set if a key that a rule requires does not exist yet.
+	Missing bool
+
+	// Cause is the error of a [Transform.Key], or nil.
+	Cause error
+}
+
+// Error names the step and the reason.
+func (f *Failed) Error() string {
+	text := f.Reason
+	if f.Path != "" {
+		text = f.Path + ": " + text
+	}
+	if f.Cause != nil {
+		text += ": " + f.Cause.Error()
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (f *Failed) Unwrap() error { return f.Cause }
+
+// A Rewriter is the result of compiling options. It is immutable, and safe for concurrent use.
+type Rewriter struct{ steps []step }
+
+// A step computes keys from keys. Its argument is sorted by name. The step may change the slice, and return keys in
+// any order.
+type step struct {
+	path string
+	run  apply
+
+	// What to write instead of a rule that produces an empty name, or one name for several keys. Both may be empty.
+	ifEmpty, ifShared string
+}
+
+// Each step spends the budget of the request.
+type apply func(*budget.Budget, []Key) ([]Key, *Failed)
+
+// Compile compiles the options, or returns all their diagnostics in the order of the
+// fields. Their paths begin below the options, as in rewrite[1].regexp.source.
+func Compile(o Options) (*Rewriter, diagnostic.List) {
+	r := &Rewriter{}
+	var all diagnostic.List
+	add := func(s step, wrong diagnostic.List) {
+		all = append(all, wrong...)
+		r.steps = append(r.steps, s)
+	}
+	for i, rule := range o.Rules {
+		add(rule.compile(fmt.Sprintf("rewrite[%d]", i)))
+	}
+	add(compileConversion("conversionStrategy", o.Conversion))
+	add(compileDecoding("decodingStrategy", o.Decoding))
+	if len(all) > 0 {
+		return nil, all
+	}
+	return r, nil
+}
+
+func (r Rule) compile(at string) (s step, all diagnostic.List) {
+	switch re, merge, transform := r.Regexp != nil, r.Merge != nil, r.Transform != nil; {
+	case re && !merge && !transform:
+		s.path = at + ".regexp"
+		s.ifEmpty = "write a source and a target that leave at least one character, for example (.+) in place of (.*)"
+		s.ifShared = "write a target that contains what differs in them, for example a group such as $1"
+		s.run, all = r.Regexp.compile(s.path)
+	case merge && !re && !transform:
+		s.path = at + ".merge"
+		s.run, all = r.Merge.compile(s.path)
+	case transform && !re && !merge:
+		s.path = at + ".transform"
+		s.run, all = r.Transform.compile(s.path)
+	default:
+		all = diagnostic.List{wrong(at, "must have exactly one of regexp, merge and transform")}
+	}
+	return s, all
+}
+
+// Apply renames keys. It does not change its argument. It returns all keys, or an error, which is a [*Failed]. It
+// stops if the budget is spent.
+func (r *Rewriter) Apply(b *budget.Budget, in []Key) ([]Key, error) {
+	keys := slices.Clone(in)
+	if f := (step{}).check(b, keys); f != nil {
+		return nil, f
+	}
+	for _, s := range r.steps {
+		var f *Failed
+		if keys, f = s.run(b, keys); f == nil {
+			f = s.check(b, keys)
+		}
+		if f != nil {
+			return nil, f
+		}
+	}
+	return keys, nil
+}
+
+// check sorts the keys that a step returns. It refuses too many or too large keys, empty names, and names that several keys
+// have.
+func (s step) check(b *budget.Budget, keys []Key) *Failed {
+	if len(keys) > maxKeys {
+		return failed(s.path, "produces %d keys, over the limit of %d: export fewer", len(keys), maxKeys)
+	}
+	size := 0
+	for _, k := range keys {
+		size += len(k.Name) + k.Value.Len()
+	}
+	if size > maxBytes {
+		return failed(s.path, "produces %d bytes of keys and values, over the limit of %d: export fewer", size,
+			maxBytes)
+	}
+	if err := b.Spend(budget.Counted(len(keys), 0)); err != nil {
+		return spent(s.path, err)
+	}
+	slices.SortFunc(keys, compareKeys)
+
+	empty := ""
+	var long, shared []string
+	for i := 0; i < len(keys); {
+		n := 1
+		for i+n < len(keys) && keys[i+n].Name == keys[i].Name {
+			n++
+		}
+		same := keys[i : i+n]
+		switch {
+		case same[0].Name == "":
+			empty = describe(same)
+		case len(same[0].Name) > maxName:
+			long = append(long, describe(same))
+		case n > 1:
+			shared = append(shared, describe(same))
+		}
+		i += n
+	}
+	switch { // the worst error is first
+	case empty != "":
+		return failed(s.path, "produces an empty name for %s: %s", empty,
+			cmp.Or(s.ifEmpty, "a key needs a name of at least one character"))
+	case len(long) > 0:
+		return failed(s.path, "produces a name over the limit of %d bytes for %s", maxName, several(long, "; "))
+	case len(shared) > 0:
+		return failed(s.path, "produces the same name for %s: %s", several(shared, "; and the same name for "),
+			cmp.Or(s.ifShared, "give them different names"))
+	}
+	return nil
+}
+
+func compareKeys(a, b Key) int {
+	return cmp.Or(strings.Compare(a.Name, b.Name), slices.CompareFunc(a.Origins, b.Origins, compareOrigins))
+}
+
+// rename returns the step that renames each key with f. It stops as soon as the names together are too large.
+func rename(path string, f func(b *budget.Budget, k Key) (string, *Failed)) apply {
+	return func(b *budget.Budget, keys []Key) ([]Key, *Failed) {
+		size := 0
+		for i, k := range keys {
+			name, err := f(b, k)
+			if err != nil {
+				return nil, err
+			}
+			if size += len(name); size > maxBytes {
+				return nil, failed(path, "produces keys of more than %d bytes together: export fewer", maxBytes)
+			}
+			keys[i].Name = name
+		}
+		return keys, nil
+	}
+}
+
+// spent returns the error of a step that exceeds the budget.
+func spent(path string, err error) *Failed {
+	return failed(path, "was stopped: %s: export fewer keys, or use fewer and simpler rules", err)
+}
+
+func failed(path, format string, args ...any) *Failed {
+	return &Failed{Path: path, Reason: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,133 @@
+package server
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
+)
+
+// A countingConn counts what is written, and blocks after some of it.
+type countingConn struct {
+	net.Conn
+
+	written *atomic.Int64
+	most    int64
+}
+
+func (c countingConn) Write(b []byte) (int, error) {
+	if c.written.Add(int64(len(b))) > c.most {
+		select {} // until the test ends
+	}
+	return c.Conn.Write(b)
+}
+
+// dialCounting connects a client that stalls after so many bytes.
+func (s testServer) dialCounting(t *testing.T, most int64) (*grpc.ClientConn, *atomic.Int64) {
+	t.Helper()
+	written := &atomic.Int64{}
+	conn, err := grpc.NewClient("passthrough:"+s.Listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+			return countingConn{c, written, most}, err
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn, written
+}
+
+// A large request is not received while there is no memory for it; it is refused before its
+// caller gives up, and counted; and small requests are answered meanwhile.
+func TestAdmission(t *testing.T) {
+	release, entered := make(chan struct{}), make(chan struct{}, 100)
+	f := testFunction{do: func(ctx context.Context) error {
+		if _, ok := ctx.Deadline(); ok {
+			return nil
+		}
+		entered <- struct{}{}
+		<-release
+		return nil
+	}}
+	for _, codec := range []string{metrics.CodecLazy, metrics.CodecProto} {
+		t.Run(codec, func(t *testing.T) {
+			s := startServer(t, f, logging.NewNopLogger(), func(s *Server) {
+				s.MemoryLimit, s.MaxRecvMessageSize, s.Codec = 32<<20, 4<<20, codec
+				if codec == metrics.CodecLazy {
+					s.Function = lazyTestFunction{f}
+				}
+			})
+			large := functiontest.Earlier(&fnv1.RunFunctionRequest{}, functiontest.LargeMessage)
+			go func() {
+				_, _ = fnv1.NewFunctionRunnerServiceClient(s.dial(t, insecure.NewCredentials())).RunFunction(context.Background(), large)
+			}()
+			functiontest.Receive(t, entered)
+
+			conn, written := s.dialCounting(t, 1<<40)
+			client := fnv1.NewFunctionRunnerServiceClient(conn)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			_, err := client.RunFunction(ctx, large)
+			if got := status.Convert(err); got.Code() != codes.ResourceExhausted || got.Message() !=
+				"too many requests at once for a memory limit of 32 MiB: raise the memory limit and GOMEMLIMIT of the function, or its replicas" {
+				t.Errorf("want it refused, got %v", err)
+			}
+			if n := written.Load(); n > 2*windowBytes {
+				t.Errorf("want no more than the window of it received, got %d bytes", n)
+			}
+			if _, err := client.RunFunction(functiontest.Limited(t), &fnv1.RunFunctionRequest{}); err != nil {
+				t.Errorf("a small request is not answered: %v", err)
+			}
+			if got := handled(t, s, "ResourceExhausted"); got != functiontest.RunnerService+" ResourceExhausted 1\n"+runnerServiceBeta+" ResourceExhausted 0\n" {
+				t.Errorf("want the refusal counted, got:\n%s", got)
+			}
+			release <- struct{}{}
+			if _, err := client.RunFunction(functiontest.Limited(t), large); err != nil {
+				t.Errorf("want it answered once there is memory, got %v", err)
+			}
+		})
+	}
+}
+
+// Clients that stall in the middle of large requests take no memory from small ones, and
+// give it back to large ones after a time of the server's own.
+func TestStalledClients(t *testing.T) {
+	s := startServer(t, testFunction{}, logging.NewNopLogger(), func(s *Server) {
+		s.MemoryLimit, s.MaxRecvMessageSize, s.Function = 64<<20, 4<<20, functiontest.Fixed(t)
+	})
+	large := functiontest.Marshal(t, functiontest.Earlier(&fnv1.RunFunctionRequest{}, functiontest.LargeMessage))
+	ended := make(chan error, 100)
+	for range 6 {
+		conn, _ := s.dialCounting(t, functiontest.LargeMessage-100<<10)
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			defer cancel()
+			var answer []byte
+			ended <- conn.Invoke(ctx, functiontest.RunV1, &large, &answer, grpc.ForceCodec(functiontest.RawCodec{}))
+		}()
+	}
+	time.Sleep(500 * time.Millisecond)
+	conn := s.dial(t, insecure.NewCredentials())
+	for range 20 {
+		start := time.Now()
+		if _, err := callRaw(t, conn, functiontest.RunV1, nil); err != nil || time.Since(start) > 2*time.Second {
+			t.Errorf("a small request was answered in %s: %v", time.Since(start), err)
+		}
+	}
+	start := time.Now()
+	if _, err := callRaw(t, conn, functiontest.RunV1, large); err != nil {
+		t.Errorf("a large request was not answered: %v", err)
+	}
+	t.Logf("a large request was answered in %s", time.Since(start))
+}

@@ -1,0 +1,107 @@
+package server
+
+import (
+	"context"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	grpcproto "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// A lazyRunner answers requests that were not decoded.
+type lazyRunner interface {
+	Run(ctx context.Context, req *wire.Request) *wire.Response
+}
+
+// LazyCodec reads a request in place, and copies parts of it into the response without decoding
+// them. All other messages, those of health and reflection, are encoded by protobuf. Setting the
+// codec of a server is experimental in gRPC.
+type LazyCodec struct {
+	encoding.CodecV2
+
+	log logging.Logger
+}
+
+// NewLazyCodec returns a codec that logs panics.
+func NewLazyCodec(log logging.Logger) LazyCodec {
+	return LazyCodec{encoding.GetCodecV2(grpcproto.Name), log}
+}
+
+// recovered converts a panic into an error, because a codec runs outside of all interceptors.
+func (c LazyCodec) recovered(err *error) {
+	if value := recover(); value != nil {
+		logPanic(c.log, "codec", value)
+		*err = errPanicked
+	}
+}
+
+// Unmarshal copies a request once, because gRPC reuses its own buffers when Unmarshal returns.
+func (c LazyCodec) Unmarshal(data mem.BufferSlice, v any) (err error) {
+	req, ok := v.(*wire.Request)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	defer c.recovered(&err)
+	sent, err := wire.Decode(data.Materialize())
+	if err != nil {
+		return err
+	}
+	*req = *sent
+	return nil
+}
+
+// Marshal does not copy the parts of the request in the response.
+func (c LazyCodec) Marshal(v any) (out mem.BufferSlice, err error) {
+	rsp, ok := v.(*wire.Response)
+	if !ok {
+		return c.CodecV2.Marshal(v)
+	}
+	defer c.recovered(&err)
+	parts, err := rsp.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	out = make(mem.BufferSlice, 0, len(parts))
+	for _, p := range parts {
+		out = append(out, mem.SliceBuffer(p))
+	}
+	return out, nil
+}
+
+// lazyService returns the FunctionRunnerService of v1 or v1beta1, whose messages are the same on
+// the wire. The server must have the LazyCodec.
+func lazyService(file protoreflect.FileDescriptor) grpc.ServiceDesc {
+	service := file.Services().Get(0)
+	method := service.Methods().Get(0)
+	info := &grpc.UnaryServerInfo{FullMethod: "/" + string(service.FullName()) + "/" + string(method.Name())}
+	handler := func(
+		fn any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor,
+	) (any, error) {
+		req := &wire.Request{}
+		if err := decode(req); err != nil {
+			return nil, err
+		}
+		return intercept(ctx, req, info, func(ctx context.Context, _ any) (any, error) {
+			rsp := fn.(lazyRunner).Run(ctx, req) //nolint:forcetypeassert // by HandlerType
+			if err := ctx.Err(); err != nil {
+				return nil, status.FromContextError(err).Err()
+			}
+			return rsp, nil
+		})
+	}
+	return grpc.ServiceDesc{
+		ServiceName: string(service.FullName()),
+		HandlerType: (*lazyRunner)(nil),
+		Methods: []grpc.MethodDesc{{
+			MethodName: string(method.Name()),
+			Handler:    handler,
+		}},
+		Metadata: file.Path(),
+	}
+}

@@ -1,0 +1,342 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/encoding/gzip"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// The services that Crossplane calls, and their method.
+const (
+	runnerServiceBeta = "apiextensions.fn.proto.v1beta1.FunctionRunnerService"
+	runV1Beta1        = "/" + runnerServiceBeta + "/RunFunction"
+)
+
+// A lazyTestFunction is a testFunction that does not decode.
+type lazyTestFunction struct{ testFunction }
+
+func (f lazyTestFunction) Run(ctx context.Context, req *wire.Request) *wire.Response {
+	if err := f.do(ctx); err != nil {
+		panic(err)
+	}
+	return req.Respond(&fnv1.RunFunctionResponse{})
+}
+
+// forEachCodec serves a function with each of them.
+func forEachCodec(t *testing.T, f fnv1.FunctionRunnerServiceServer, log logging.Logger, test func(t *testing.T, s testServer, conn *grpc.ClientConn)) {
+	t.Helper()
+	for _, codec := range []string{metrics.CodecProto, metrics.CodecLazy} {
+		t.Run(codec, func(t *testing.T) {
+			s := startServer(t, testFunction{}, log, func(s *Server) { s.Codec, s.Function = codec, f })
+			test(t, s, s.dial(t, insecure.NewCredentials()))
+		})
+	}
+}
+
+// callRaw sends bytes to a method.
+func callRaw(t *testing.T, conn *grpc.ClientConn, method string, sent []byte, opts ...grpc.CallOption) (*fnv1.RunFunctionResponse, error) {
+	t.Helper()
+	var answer []byte
+	if err := conn.Invoke(functiontest.Limited(t), method, &sent, &answer, append(opts, grpc.ForceCodec(functiontest.RawCodec{}))...); err != nil {
+		return nil, err
+	}
+	rsp := &fnv1.RunFunctionResponse{}
+	return rsp, proto.Unmarshal(answer, rsp)
+}
+
+// Both versions of the service answer with either codec, and each call is counted. A compressed
+// request is refused.
+func TestServeCodecs(t *testing.T) {
+	f := functiontest.Fixed(t)
+	sent := functiontest.CodecRequest(t, "tag", 3)
+	want, err := functiontest.RunDecoded(t.Context(), f, sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(want.GetDesired().GetResources()) != 4 {
+		t.Fatalf("want three resources carried on and one exported, got %v", want.GetDesired())
+	}
+	forEachCodec(t, f, logging.NewNopLogger(), func(t *testing.T, s testServer, conn *grpc.ClientConn) {
+		registry := prometheus.NewRegistry()
+		f.Metrics = metrics.New(registry)
+		for _, method := range []string{functiontest.RunV1, runV1Beta1} {
+			got, err := callRaw(t, conn, method, sent)
+			if err != nil {
+				t.Fatalf("%s: %v", method, err)
+			}
+			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", method, diff)
+			}
+			if _, err := callRaw(t, conn, method, sent, grpc.UseCompressor(gzip.Name)); status.Code(err) != codes.Unimplemented {
+				t.Errorf("%s: want a compressed request refused, got %v", method, err)
+			}
+		}
+		counted := ""
+		for _, service := range []string{functiontest.RunnerService, runnerServiceBeta} {
+			for _, code := range []string{"OK", "Internal"} {
+				counted += fmt.Sprintf("%s %s %d\n", service, code, map[string]int{"OK": 1}[code])
+			}
+		}
+		if diff := cmp.Diff(counted, handled(t, s, "OK", "Internal")); diff != "" {
+			t.Errorf("calls by service and code: -want, +got:\n%s", diff)
+		}
+		for _, codec := range []string{metrics.CodecProto, metrics.CodecLazy} {
+			want := map[bool]float64{true: 2}[codec == s.Codec]
+			if got := counters(t, registry)["function_export_requests_total "+codec]; got != want {
+				t.Errorf("want %v requests read by %s, got %v", want, codec, got)
+			}
+		}
+		f.Metrics = nil
+	})
+}
+
+// handled are the calls that ended with the codes, by service.
+func handled(t *testing.T, s testServer, codes ...string) string {
+	t.Helper()
+	calls := counters(t, s.Registry)
+	out := ""
+	for _, service := range []string{functiontest.RunnerService, runnerServiceBeta} {
+		for _, code := range codes {
+			out += fmt.Sprintln(service, code, calls["grpc_server_handled_total "+code+" RunFunction "+service+" unary"])
+		}
+	}
+	return out
+}
+
+// counters of a registry, by their names and the values of their labels.
+func counters(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			labels := ""
+			for _, l := range m.GetLabel() {
+				labels += " " + l.GetValue() // in the order of their names
+			}
+			out[family.GetName()+labels] = m.GetCounter().GetValue()
+		}
+	}
+	return out
+}
+
+// Reflection describes both services, and health answers, with either codec.
+func TestServeCodecsDescribe(t *testing.T) {
+	described := map[string]string{}
+	forEachCodec(t, functiontest.Fixed(t), logging.NewNopLogger(), func(t *testing.T, _ testServer, conn *grpc.ClientConn) {
+		stream, err := grpc_reflection_v1.NewServerReflectionClient(conn).ServerReflectionInfo(functiontest.Limited(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func(req *grpc_reflection_v1.ServerReflectionRequest) *grpc_reflection_v1.ServerReflectionResponse {
+			if err := stream.Send(req); err != nil {
+				t.Fatal(err)
+			}
+			rsp, err := stream.Recv()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return rsp
+		}
+		text := ""
+		for _, s := range ask(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}}).GetListServicesResponse().GetService() {
+			text += s.GetName() + "\n"
+		}
+		for _, service := range []string{functiontest.RunnerService, runnerServiceBeta} {
+			rsp := ask(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: service}})
+			for _, b := range rsp.GetFileDescriptorResponse().GetFileDescriptorProto() {
+				file := &descriptorpb.FileDescriptorProto{}
+				if err := proto.Unmarshal(b, file); err != nil {
+					t.Fatal(err)
+				}
+				text += file.GetName()
+				for _, s := range file.GetService() {
+					text += fmt.Sprint(" ", s.GetName(), s.GetMethod())
+				}
+				text += "\n"
+			}
+		}
+		if described[t.Name()] = text; strings.Count(text, "/run_function.proto FunctionRunnerService[name:\"RunFunction\"") != 2 {
+			t.Errorf("want both files and their methods, got:\n%s", text)
+		}
+		if err := stream.CloseSend(); err != nil {
+			t.Fatal(err)
+		}
+		checks := grpc_health_v1.NewHealthClient(conn)
+		for _, service := range []string{"", functiontest.RunnerService} {
+			h, err := checks.Check(functiontest.Limited(t), &grpc_health_v1.HealthCheckRequest{Service: service})
+			if err != nil || h.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
+				t.Errorf("health of %q: got %v, %v", service, h, err)
+			}
+		}
+		watch, err := checks.Watch(functiontest.Limited(t), &grpc_health_v1.HealthCheckRequest{Service: functiontest.RunnerService})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h, err := watch.Recv(); err != nil || h.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
+			t.Errorf("want SERVING, got %v, %v", h, err)
+		}
+	})
+	if diff := cmp.Diff(described[t.Name()+"/"+metrics.CodecProto], described[t.Name()+"/"+metrics.CodecLazy]); diff != "" {
+		t.Errorf("-proto, +lazy:\n%s", diff)
+	}
+}
+
+// Both servers also list the same registered services.
+func TestServeCodecsRegisterTheSame(t *testing.T) {
+	info := map[string]map[string]grpc.ServiceInfo{}
+	for _, codec := range []string{metrics.CodecProto, metrics.CodecLazy} {
+		s := &Server{Function: functiontest.Fixed(t), Codec: codec, Log: logging.NewNopLogger(), Credentials: insecure.NewCredentials(), Registry: metrics.NewRegistry()}
+		info[codec] = s.GRPC(health.NewServer()).GetServiceInfo()
+	}
+	inOrder := cmpopts.SortSlices(func(a, b grpc.MethodInfo) bool { return a.Name < b.Name })
+	if diff := cmp.Diff(info[metrics.CodecProto], info[metrics.CodecLazy], inOrder); diff != "" {
+		t.Errorf("-proto, +lazy:\n%s", diff)
+	}
+}
+
+// Both codecs refuse an invalid message with the same error, and the function never receives it.
+func TestServeCodecsRefuseTheSame(t *testing.T) {
+	valid := functiontest.CodecRequest(t, "tag", 1)
+	cases := map[string]struct {
+		reason string
+		sent   []byte
+		code   codes.Code // of grpc
+	}{
+		"Empty":     {"an empty request is one, whose input is refused by the function", nil, codes.OK},
+		"Truncated": {"the end is missing", valid[:len(valid)-3], codes.Internal},
+		"Tag":       {"there is no field 0", []byte{0x02, 0x00}, codes.Internal},
+		"Text":      {"a tag is UTF-8", []byte{0x0a, 0x03, 0x0a, 0x01, 0xff}, codes.Internal},
+		"Key":       {"so are the keys of an object", []byte{0x22, 0x07, 0x0a, 0x05, 0x0a, 0x01, 0xff, 0x12, 0x00}, codes.Internal},
+		"Length":    {"there is less than it says", []byte{0x22, 0xff, 0xff, 0xff, 0xff, 0x0f}, codes.Internal},
+		"Group":     {"a group has no beginning", []byte{0x0c}, codes.Internal},
+		"Type":      {"an input is no number", []byte{0x20, 0x01}, codes.OK}, // an unknown field, for protobuf
+		"Large":     {"it is larger than --max-recv-message-size", bytes.Repeat([]byte{0x0a}, 1<<20+1), codes.ResourceExhausted},
+	}
+	answers := map[string]string{}
+	forEachCodec(t, functiontest.Fixed(t), logging.NewNopLogger(), func(t *testing.T, _ testServer, conn *grpc.ClientConn) {
+		for name, tc := range cases {
+			for _, method := range []string{functiontest.RunV1, runV1Beta1} {
+				rsp, err := callRaw(t, conn, method, tc.sent)
+				if status.Code(err) != tc.code {
+					t.Errorf("%s: %s: %s: want %s, got %v", name, tc.reason, method, tc.code, err)
+				}
+				answers[t.Name()+" "+method+" "+name] = fmt.Sprint(err, rsp.GetResults())
+			}
+		}
+	})
+	for name := range cases {
+		for _, method := range []string{functiontest.RunV1, runV1Beta1} {
+			of := func(codec string) string { return answers[t.Name()+"/"+codec+" "+method+" "+name] }
+			if diff := cmp.Diff(of(metrics.CodecProto), of(metrics.CodecLazy)); diff != "" || of(metrics.CodecLazy) == "" {
+				t.Errorf("%s: %s: -proto, +lazy:\n%s", name, method, diff)
+			}
+		}
+	}
+}
+
+func TestServeCodecsRecoverPanics(t *testing.T) {
+	log := &functiontest.Log{}
+	f := lazyTestFunction{testFunction{do: func(context.Context) error { panic("canary-7f3a") }}}
+	forEachCodec(t, f, log, func(t *testing.T, s testServer, conn *grpc.ClientConn) {
+		for range 2 { // also the second time
+			for _, method := range []string{functiontest.RunV1, runV1Beta1} {
+				_, err := callRaw(t, conn, method, functiontest.CodecRequest(t, "tag", 0))
+				if status.Code(err) != codes.Internal || status.Convert(err).Message() != "the function panicked; its log has the stack" {
+					t.Errorf("%s: want Internal with the fixed text, got %v", method, err)
+				}
+				if log.Count(fmt.Sprintf("method %s type string", method)) == 0 {
+					t.Errorf("want a line for %s in the log, got:\n%s", method, log)
+				}
+			}
+		}
+		if diff := cmp.Diff(functiontest.RunnerService+" Internal 2\n"+runnerServiceBeta+" Internal 2\n", handled(t, s, "Internal")); diff != "" {
+			t.Errorf("calls by service and code: -want, +got:\n%s", diff)
+		}
+	})
+	if !strings.Contains(log.String(), "lazyTestFunction.Run ") || strings.Contains(log.String(), "canary") {
+		t.Errorf("want the stack without the value, got:\n%s", log)
+	}
+}
+
+// The function's context is the call's.
+func TestServeCodecsCancel(t *testing.T) {
+	started, ended := make(chan struct{}, 1), make(chan error, 1)
+	f := lazyTestFunction{testFunction{do: func(ctx context.Context) error {
+		started <- struct{}{}
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return nil
+	}}}
+	forEachCodec(t, f, logging.NewNopLogger(), func(t *testing.T, _ testServer, conn *grpc.ClientConn) {
+		ctx, cancel := context.WithCancel(functiontest.Limited(t))
+		answered := make(chan error, 1)
+		go func() {
+			_, err := fnv1.NewFunctionRunnerServiceClient(conn).RunFunction(ctx, &fnv1.RunFunctionRequest{})
+			answered <- err
+		}()
+		functiontest.Receive(t, started)
+		cancel()
+		if err := functiontest.Receive(t, answered); status.Code(err) != codes.Canceled {
+			t.Errorf("want Canceled, got %v", err)
+		}
+		if err := functiontest.Receive(t, ended); err == nil {
+			t.Error("the function is not told")
+		}
+	})
+}
+
+// Many calls at once get each its own answer.
+func TestServeCodecsAtOnce(t *testing.T) {
+	f, other := functiontest.Fixed(t), functiontest.Fixed(t)
+	sent, want := map[string][]byte{}, map[string]*fnv1.RunFunctionResponse{}
+	for i := range 50 {
+		tag := fmt.Sprint("tag-", i)
+		sent[tag] = functiontest.CodecRequest(t, tag, i%7)
+		var err error
+		if want[tag], err = functiontest.RunDecoded(t.Context(), other, sent[tag]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forEachCodec(t, f, logging.NewNopLogger(), func(t *testing.T, _ testServer, conn *grpc.ClientConn) {
+		var all sync.WaitGroup
+		for tag := range sent {
+			all.Go(func() {
+				for range 3 {
+					got, err := callRaw(t, conn, functiontest.RunV1, sent[tag])
+					if err != nil || !proto.Equal(want[tag], got) {
+						t.Errorf("%s: %v: -want, +got:\n%s", tag, err, cmp.Diff(want[tag], got, protocmp.Transform()))
+					}
+				}
+			})
+		}
+		all.Wait()
+	})
+}

@@ -1,0 +1,112 @@
+package typecheck
+
+import (
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
+	"github.com/google/cel-go/common/types"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/schema"
+)
+
+// status refuses a field that the composite does not have. With such a field, Crossplane would apply
+// everything else and then fail to write the whole status.
+func (c *typeCheck) status(s plan.StatusField) {
+	if len(s.Segments) == 0 {
+		return // refused by validate
+	}
+	want := c.fieldAt(c.composite, s.At.Child("fieldPath").String(), append([]string{"status"}, s.Segments...))
+	if want != nil && s.Value != nil {
+		c.fits(s.Value, want, "status."+s.Path)
+	}
+}
+
+// manifest refuses fields in set that the kind does not have.
+func (c *typeCheck) manifest(m plan.Generator) {
+	r, ok := m.Makes.(*plan.Manifest)
+	if !ok {
+		return
+	}
+	kind := c.kind(r.Object())
+	for i, f := range r.Set {
+		at := m.Path.Child(plan.KindResource, "set").Index(i).Child("fieldPath").String()
+		segments, err := plan.PropertySegments(f.At.String())
+		if err != nil || f.Value == nil {
+			continue // it has an index
+		}
+		if want := c.fieldAt(kind, at, segments); want != nil {
+			c.fits(f.Value, want, f.At.String())
+		}
+	}
+}
+
+// fieldAt returns the type of a field. It returns nil if the type is unknown or the field was refused.
+func (c *typeCheck) fieldAt(t *types.Type, at string, segments []string) *types.Type {
+	for _, s := range segments {
+		switch {
+		case t.Kind() == types.MapKind:
+			t = t.Parameters()[1]
+		case t.Kind() != types.StructKind:
+			return nil
+		default:
+			next, ok := c.types.Field(t.TypeName(), s)
+			if !ok {
+				c.report(at, "%s", c.types.Lacks(t.TypeName(), s))
+				return nil
+			}
+			t = next
+		}
+	}
+	return t
+}
+
+// fits refuses a result that a field cannot hold.
+func (c *typeCheck) fits(x *expression.Expression, want *types.Type, name string) {
+	have := c.results[x]
+	if have == nil || isFit(have, want) {
+		return
+	}
+	c.report(x.Source().Path, "%s", expression.Typing{Objects: c.types, Number: schema.Number}.Misfit(have, name, want))
+}
+
+// isFit reports whether a value of one type may fit another type. Unknown types fit.
+func isFit(have, want *types.Type) bool {
+	if have.Kind() == types.OpaqueKind && len(have.Parameters()) == 1 {
+		have = have.Parameters()[0] // an optional value
+	}
+	isNumber := func(t *types.Type) bool { // an int may also be a whole double
+		return t == schema.Number || slices.Contains([]types.Kind{types.IntKind, types.UintKind, types.DoubleKind}, t.Kind())
+	}
+	isObject := func(t *types.Type) bool { return t.Kind() == types.StructKind || t.Kind() == types.MapKind }
+	open := func(t *types.Type) bool {
+		return slices.Contains([]types.Kind{types.DynKind, types.AnyKind, types.ErrorKind, types.TypeParamKind,
+			types.NullTypeKind}, t.Kind())
+	}
+	switch {
+	case open(have), open(want), isObject(have) && isObject(want):
+		return true
+	case have.Kind() == types.ListKind && want.Kind() == types.ListKind:
+		return isFit(have.Parameters()[0], want.Parameters()[0])
+	case isNumber(have):
+		return isNumber(want)
+	}
+	return have.Kind() == want.Kind()
+}
+
+// compositePath refuses a path that the composite does not have.
+func (c *typeCheck) compositePath(f plan.CompositePath) {
+	segments, err := fieldpath.Parse(f.Path)
+	if err != nil || f.Path == "" {
+		return // refused by validate
+	}
+	names := make([]string, 0, len(segments))
+	for _, s := range segments {
+		if s.Type != fieldpath.SegmentField {
+			break
+		}
+		names = append(names, s.Field)
+	}
+	c.fieldAt(c.composite, f.At, names)
+}

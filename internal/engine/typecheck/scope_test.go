@@ -1,0 +1,106 @@
+package typecheck_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
+	"github.com/crossplane-contrib/function-export/internal/engine/schema"
+	"github.com/crossplane-contrib/function-export/internal/engine/typecheck"
+)
+
+const (
+	neverAny  = "secret is the connection details of the composite here, and composites of this kind never have any: "
+	otherwise = `, but a namespaced composite can compose only into its own namespace: leave it out`
+	cluster   = "is a cluster scoped kind, but a namespaced composite can compose only namespaced objects: use a namespaced kind"
+	ofClaim   = "must be set for a Secret: the composite is cluster scoped, and the author of a claim must not choose the namespace: write the namespace of the Secret"
+)
+
+// The scope in the definition of the composite decides what it can have.
+func TestTypesScope(t *testing.T) {
+	const (
+		plain    = "{secrets: [{name: out, data: [{key: k, value: secret.password}]}]}"
+		spaces   = `{secrets: [{name: out, metadata: {namespace: a}, data: [{key: k, value: "'v'"}]}], generators: [{name: g, namespace: b, password: {length: 20}}]}`
+		manifest = `{generators: [{name: g, resource: {manifest: {apiVersion: v1, kind: Namespace, metadata: {namespace: c}}, outputs: {a: resource.metadata.name}}}]}`
+		details  = `{secrets: [{name: out, connectionDetails: true, from: db, data: [{key: k, value: secret.password}]}]}`
+		source   = `{sources: [{name: a, apiVersion: v1, kind: Secret}, {name: b, apiVersion: v1, kind: Secret, nameExpression: composite.metadata.name}, {name: c, apiVersion: v1, kind: ConfigMap}], status: []}`
+	)
+	for name, c := range map[string]struct {
+		reason string
+		scope  schema.Scope
+		input  string
+		want   []string
+	}{
+		"Namespaced":         {"a composite of Crossplane v2 has no connection details", schema.Namespaced, plain, []string{valueAt + "7: " + neverAny + "set from: db"}},
+		"Cluster":            {"neither has a cluster scoped one", schema.Cluster, plain, []string{valueAt + "7: " + neverAny + "set from: db"}},
+		"Legacy":             {"a legacy composite may have them", schema.LegacyCluster, plain, nil},
+		"Unknown":            {"without the definition they may exist", "", plain, nil},
+		"OfResource":         {"from is another resource", schema.Namespaced, value("secret.password"), nil},
+		"KeyOfNone":          {"a key that a resource is known not to have does not suggest it", schema.Namespaced, "{secrets: [{name: out, data: [{key: k, value: secret.token}]}]}", []string{valueAt + "7: " + neverAny + "set from to one of cache, odd"}},
+		"Variable":           {"a variable has no from", schema.Namespaced, "{variables: [{name: p, value: secret.password}], status: []}", []string{"variables[0].value:1:7: " + neverAny + "write secrets.db.password"}},
+		"Extract":            {"all of them", schema.Namespaced, "{secrets: [{name: out, dataFrom: [{extract: {key: composite}}]}]}", []string{"secrets[0].dataFrom[0].extract.key: composites of this kind never have connection details: extract db"}},
+		"Generation":         {"secret of a generation is its own", schema.Namespaced, "{generators: [{name: g, resource: {manifest: {apiVersion: rds.example.org/v1, kind: Instance}, outputs: {a: secret.token}}}]}", nil},
+		"Ignored":            {"they are published only for a legacy composite", schema.Namespaced, details, []string{"secrets[0].connectionDetails: " + plan.DetailsIgnored}},
+		"IgnoredCluster":     {"and not for a cluster scoped one", schema.Cluster, details, []string{"secrets[0].connectionDetails: " + plan.DetailsIgnored}},
+		"Published":          {"but for a legacy one", schema.LegacyCluster, details, nil},
+		"Namespace":          {"an object is in the namespace of the composite", schema.Namespaced, spaces, []string{"generators[0].namespace: is \"b\"" + otherwise, "secrets[0].metadata.namespace: is \"a\"" + otherwise}},
+		"NamespaceOfCluster": {"a cluster scoped composite composes into each namespace", schema.Cluster, spaces, nil},
+		"Kind":               {"a namespaced composite composes only namespaced objects", schema.Namespaced, manifest, []string{"generators[0].resource.manifest.kind: " + cluster, "generators[0].resource.manifest.metadata.namespace: is \"c\"" + otherwise}},
+		"KindOfCluster":      {"a cluster scoped one composes all", schema.Cluster, manifest, nil},
+		"Source":             {"a namespaced composite reads Secrets of its namespace", schema.Namespaced, source, nil},
+		"SourceOfLegacy":     {"the author of a claim must not choose the namespace: write the namespace of the Secret of a Secret", schema.LegacyCluster, source, []string{"sources[0].namespace: " + ofClaim, "sources[1].nameExpression: needs a namespaced composite, to read a Secret: set matchName and namespace"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := known(t)
+			k.Scope = func(kind plan.Kind) schema.Scope {
+				if kind == plantest.App {
+					return c.scope
+				}
+				return schema.NewCatalog().ScopeOf(kind)
+			}
+			if diff := cmp.Diff(c.want, typed(t, c.input, k)); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// The data of an own export is never there. Its other fields are there once it is composed.
+func TestTypesOwnExport(t *testing.T) {
+	const own = "out is an export of this step, whose data cannot be read: move the expression of the key to variables, and use the variable in both places"
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		want   []string
+	}{
+		"Data":   {"as secrets", value("secrets.out.k"), []string{valueAt + "12: " + own}},
+		"From":   {"by from", "{secrets: [{name: two, from: out, data: [{key: k, value: secret.k}]}, {name: out, data: [{key: k, value: \"'v'\"}]}]}", []string{valueAt + "7: " + own}},
+		"Object": {"its name can be read", value("resources.out.metadata.name"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, typed(t, c.input, known(t))); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// If a position has a diagnostic of the input and one of the types, the latter knows more.
+func TestCheckOncePerPosition(t *testing.T) {
+	k := known(t)
+	k.Scope = func(plan.Kind) schema.Scope { return schema.Namespaced }
+	input := plantest.Parse(t, plantest.Exports("{configMaps: [{name: out, data: [{key: k, value: secret.password}, {key: l, value: secrets.db.password}]}]}"))
+	var got []string
+	for _, d := range typecheck.Check(t.Context(), plantest.Env, input, func(*plan.Plan) *typecheck.Known { return k }) {
+		got = append(got, d.Error())
+	}
+	want := []string{
+		`configMaps[0].data[1].value:1:11: uses secrets.db.password, ` + plantest.Flow + `: leave it out, or list "db.password" under nonSensitive if it is not secret`,
+		"configMaps[0].data[0].value:1:7: " + neverAny + "set from: db",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Check(...): -want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,174 @@
+// Package typecheck finds expressions of an input that can never work, given what is known about the objects that the
+// input reads: a field that a schema does not have, a value that a field cannot hold, or a key that a composed resource
+// never writes. Requests use it with the schemas that Crossplane sends, and commands with those in files.
+package typecheck
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/cel-go/common/types"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/schema"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// Known describes the objects that an input reads. All fields are optional: the check does not refuse
+// anything about unknown objects.
+type Known struct {
+	// Composite is its kind. ClusterScoped says that it has no namespace, and no claim.
+	Composite     plan.Kind
+	ClusterScoped bool
+
+	// Resources are the kinds of the composed resources of the other steps of the pipeline, by
+	// composition resource name. A zero kind is unknown. Closed says that there are no others.
+	Resources map[string]plan.Kind
+	Closed    bool
+
+	// Required are the names of the Composition's own required resources for the step. It is nil if
+	// they are not known.
+	Required []string
+
+	// Environment is the environment that expressions see. An unknown value is null. It is nil if the
+	// environment may have any field. See EnvironmentAfter.
+	Environment *structpb.Struct
+
+	// ConnectionKeys are the keys of connection details, by composition resource name, or by the name
+	// composite for those of the composite.
+	ConnectionKeys map[string][]string
+
+	// Schema returns the OpenAPI v3 schema of a kind, or nil if it is unknown. The function may be nil.
+	Schema func(plan.Kind) *structpb.Struct
+
+	// Scope returns the scope of the objects of a kind. The function may be nil.
+	Scope func(plan.Kind) schema.Scope
+
+	Stopped error // why an existing schema is unknown
+}
+
+// KindsRead returns the kinds of sources and manifests, in the order of their first use.
+func KindsRead(p *plan.Plan) []plan.Kind {
+	var out []plan.Kind
+	add := func(k plan.Kind) {
+		if k.Kind != "" && !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	for _, s := range p.Declared {
+		if !plan.IsSecret(s) {
+			add(plan.Kind{APIVersion: s.APIVersion, Kind: s.Kind})
+		}
+	}
+	for _, m := range p.Generators {
+		if r, ok := m.Makes.(*plan.Manifest); ok {
+			add(r.Object())
+		}
+	}
+	return out
+}
+
+// Check returns the diagnostics and warnings of plan.Compile, and the diagnostics of CheckTypes. It also checks
+// the types of the valid parts of an invalid input. If both have a diagnostic at one position, Check returns only
+// that of CheckTypes, which knows more. known returns what is known about a plan, which may be partial.
+func Check(ctx context.Context, env *expression.Environment, input *structpb.Struct, known func(*plan.Plan) *Known) diagnostic.List {
+	p, diagnostics := plan.CompilePartly(ctx, env, input)
+	if p == nil {
+		return diagnostics
+	}
+	typed := CheckTypes(p, known(p))
+	diagnostics = slices.DeleteFunc(diagnostics, func(d *diagnostic.Diagnostic) bool {
+		return d.Line > 0 && slices.ContainsFunc(typed, func(t *diagnostic.Diagnostic) bool { return t.Place() == d.Place() })
+	})
+	return slices.Concat(diagnostics, p.Warnings, typed)
+}
+
+// CheckTypes finds expressions that can never work, given what is known about the objects that the
+// input reads. Examples are a field that does not exist, a string instead of a number, a comparison
+// that is never true, and an unknown key of connection details. Diagnostics are in the order of the
+// input.
+func CheckTypes(p *plan.Plan, known *Known) diagnostic.List {
+	diagnostics, _ := CheckTypesWithin(nil, p, known)
+	return diagnostics
+}
+
+// CheckTypesWithin is CheckTypes within a budget, which may be nil.
+func CheckTypesWithin(b *budget.Budget, p *plan.Plan, known *Known) (diagnostic.List, error) {
+	c := &typeCheck{
+		Known: known, plan: p, types: schema.NewTypes(), composed: maps.Clone(known.Resources),
+		variables: map[string]*types.Type{}, results: map[*expression.Expression]*types.Type{},
+	}
+	c.types.Composite = known.Composite.String()
+	c.composite = c.kind(known.Composite)
+	c.names()
+	c.scopes()
+	c.containers()
+	var spent error
+	for _, x := range p.Expressions {
+		if spent = pay(b, x); spent != nil {
+			break
+		}
+		before := len(c.diagnostics)
+		c.expression(x)
+		if b != nil {
+			b.Take(suggest.Fuel * int64(len(c.diagnostics)-before))
+		}
+	}
+	for _, e := range p.Exports {
+		if e.From != "" {
+			c.isComposed(expression.Place{Path: e.At("from").String()}, e.From)
+		}
+	}
+	for _, s := range p.Status {
+		c.status(s)
+	}
+	for _, m := range p.Generators {
+		c.manifest(m)
+	}
+	for _, f := range p.CompositePaths {
+		c.compositePath(f)
+	}
+	plan.SortDiagnostics(c.diagnostics)
+	return slices.CompactFunc(c.diagnostics, func(a, b *diagnostic.Diagnostic) bool { return *a == *b }), cmp.Or(spent, known.Stopped)
+}
+
+// pay spends the cost of checking one expression. At worst, it grows with the square of its size.
+func pay(b *budget.Budget, x plan.Compiled) error {
+	if b == nil {
+		return nil
+	}
+	n := int64(len(x.Source().Text))
+	const least, most = 200, 90_000
+	return b.Spend(min(least+2*n+n*n/200, most))
+}
+
+// Decode sets Schema, which decodes each of the schemas once, because schemas are large. It stops if they are too large
+// together, or the budget is spent.
+func (k *Known) Decode(schemas map[plan.Kind]wire.Struct, b *budget.Budget) {
+	decoded, left := map[plan.Kind]*structpb.Struct{}, limits.SchemaBytes
+	k.Schema = func(of plan.Kind) *structpb.Struct {
+		if _, ok := decoded[of]; ok {
+			return decoded[of]
+		}
+		n := schemas[of].Size()
+		left -= n
+		switch err := b.Decode(n); {
+		case left < 0:
+			k.Stopped = fmt.Errorf("the schemas that it reads have more than %d bytes together", limits.SchemaBytes)
+		case err != nil:
+			k.Stopped = err
+		default:
+			decoded[of] = schemas[of].Proto()
+		}
+		return decoded[of]
+	}
+}

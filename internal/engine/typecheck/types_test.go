@@ -1,0 +1,538 @@
+package typecheck_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
+	"github.com/crossplane-contrib/function-export/internal/engine/typecheck"
+)
+
+// Kinds as their CustomResourceDefinitions have them.
+const (
+	instanceSchema = `
+type: object
+properties:
+  apiVersion: {type: string}
+  kind: {type: string}
+  metadata: {type: object, properties: {name: {type: string, maxLength: 63}}}
+  spec:
+    type: object
+    properties:
+      size: {type: string, enum: [small, large]}
+      port: {type: integer}
+      ratio: {type: number}
+      public: {type: boolean}
+      target: {x-kubernetes-int-or-string: true}
+      tags: {type: object, additionalProperties: {type: string}}
+      zones: {type: array, items: {type: string}}
+      maybe: {type: string, nullable: true}
+      anything: {type: object, x-kubernetes-preserve-unknown-fields: true}
+  status:
+    type: object
+    properties:
+      atProvider:
+        type: object
+        properties:
+          endpoint: {type: string}
+          host: {type: string}
+          users: {type: array, items: {type: object, properties: {name: {type: string}, role: {type: string}}}}
+          port: {type: integer}
+      conditions:
+        type: array
+        items:
+          type: object
+          properties:
+            type: {type: string}
+            status: {type: string}
+`
+	appSchema = `
+type: object
+properties:
+  spec:
+    type: object
+    properties:
+      parameters: {type: object, properties: {stage: {type: string}, count: {type: integer}}}
+      operatorSpec: {type: object, x-kubernetes-preserve-unknown-fields: true}
+  status:
+    type: object
+    properties:
+      endpoint: {type: string}
+      port: {type: integer}
+      open: {type: object, x-kubernetes-preserve-unknown-fields: true}
+      hosts: {type: array, items: {type: string}}
+      by: {type: object, additionalProperties: {type: integer}}
+`
+)
+
+var (
+	instance = plan.Kind{APIVersion: "rds.example.org/v1", Kind: "Instance"}
+)
+
+// known is a composition of a database, whose kinds are known.
+func known(t testing.TB) *typecheck.Known {
+	t.Helper()
+	schemas := map[plan.Kind]*structpb.Struct{plantest.App: plantest.Parse(t, appSchema), instance: plantest.Parse(t, instanceSchema)}
+	return &typecheck.Known{
+		Composite:      plantest.App,
+		Resources:      map[string]plan.Kind{"db": instance, "cache": {APIVersion: "cache.example.org/v1", Kind: "Redis"}, "odd": {}},
+		Closed:         true,
+		Required:       []string{"zones"},
+		ConnectionKeys: map[string][]string{"db": {"password", "username"}},
+		Schema:         func(k plan.Kind) *structpb.Struct { return schemas[k] },
+	}
+}
+
+// typed are the diagnostics of the types of an input that compiles.
+func typed(t testing.TB, input string, k *typecheck.Known) []string {
+	t.Helper()
+	p, faults := plantest.Compile(t, plantest.Exports(input))
+	if len(faults) > 0 {
+		t.Fatalf("the input has to compile: %s", faults)
+	}
+	var out []string
+	for _, f := range typecheck.CheckTypes(p, k) {
+		out = append(out, f.Error())
+	}
+	return out
+}
+
+// value is an input whose one Secret has one key, of db.
+func value(expression string) string {
+	return "{secrets: [{name: out, from: db, data: [{key: k, value: \"" + expression + "\"}]}]}"
+}
+
+const valueAt = "secrets[0].data[0].value:1:"
+
+func TestTypesFind(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		input  string
+		want   []string
+	}{
+		"ItemOfGenerator": {
+			reason: "an item has the type of the elements of the list",
+			input: "{generators: [{name: g, forEachExpression: resources.db.status.atProvider.users, keyExpression: item.nmae, uuid: {}, " +
+				"refreshPolicy: OnChange, keepersExpression: item.rol}], secrets: [{name: s, data: [{key: k, value: generated.g.a.uuid}]}]}",
+			want: []string{
+				"generators[0].keyExpression:1:5: Instance of rds.example.org/v1 has no field status.atProvider.users[].nmae: did you mean name?",
+				"generators[0].keepersExpression:1:5: Instance of rds.example.org/v1 has no field status.atProvider.users[].rol: did you mean role?",
+			},
+		},
+		"Misspelt": {
+			reason: "a field of the status that there is not, with the one that was meant",
+			input:  value("resources.db.status.atProvider.hsot"),
+			want:   []string{valueAt + "31: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did you mean host?"},
+		},
+		"Elsewhere": {
+			reason: "a field that is deeper, as who forgets atProvider finds out",
+			input:  value("resource.status.endpoint"),
+			want:   []string{valueAt + "16: Instance of rds.example.org/v1 has no field status.endpoint: did you mean status.atProvider.endpoint?"},
+		},
+		"NoneNear": {
+			reason: "nothing like it: what there is",
+			input:  value("resource.status.atProvider.url"),
+			want:   []string{valueAt + "27: Instance of rds.example.org/v1 has no field status.atProvider.url: there are endpoint, host, port, users"},
+		},
+		"Index": {
+			reason: "an index is a selection in other words",
+			input:  value("resources['db']['status'].atProvider['hsot']"),
+			want:   []string{valueAt + "37: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did you mean host?"},
+		},
+		"Has": {
+			reason: "a test whether a misspelt field is there is never true",
+			input:  value("has(resource.status.atProvidr) ? 'a' : 'b'"),
+			want:   []string{valueAt + "1: Instance of rds.example.org/v1 has no field status.atProvidr: did you mean atProvider?"},
+		},
+		"Optional": {
+			reason: "optional access would leave the key out for ever",
+			input:  value("resource.?status.?atProvider[?'hsot'].orValue('')"),
+			want:   []string{valueAt + "29: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did you mean host?"},
+		},
+		"Comprehension": {
+			reason: "an element is of the type of the list's items",
+			input:  value("resource.status.conditions.filter(c, c.typ == 'Ready')[0].status"),
+			want:   []string{valueAt + "39: Instance of rds.example.org/v1 has no field status.conditions[].typ: did you mean type?"},
+		},
+		"Bind": {
+			reason: "a local variable is what it stands for",
+			input:  value("cel.bind(s, resource.status.atProvider, s.hsot)"),
+			want:   []string{valueAt + "42: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did you mean host?"},
+		},
+		"Variable": {
+			reason: "a variable is of the type of its value",
+			input:  "{variables: [{name: at, value: resources.db.status.atProvider}], secrets: [{name: out, data: [{key: k, value: variables.at.hsot}, {key: l, value: variables.at.port}]}]}",
+			want: []string{
+				valueAt + "13: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did you mean host?",
+				"secrets[0].data[1].value:1:1: must return a string, but returns an int: wrap it in string(...)",
+			},
+		},
+		"List": {
+			reason: "a list has no fields",
+			input:  value("resource.spec.zones.status"),
+			want:   []string{valueAt + "20: cannot select status from a list: select one of its elements first, for example [0], or iterate over it with map or filter"},
+		},
+		"Scalar": {
+			reason: "a string has no fields",
+			input:  value("resource.spec.size.name"),
+			want:   []string{valueAt + "19: cannot select name from a string"},
+		},
+		"Composite": {
+			reason: "the composite has a type as well",
+			input:  value("composite.spec.paramters.stage"),
+			want:   []string{valueAt + "15: App of example.org/v1 has no field spec.paramters: did you mean parameters?"},
+		},
+		"Metadata": {
+			reason: "metadata is that of every object, though no schema says so",
+			input:  value("composite.metadata.nmae + composite.metadata.labels.team"),
+			want:   []string{valueAt + "19: App of example.org/v1 has no field metadata.nmae: did you mean name?"},
+		},
+		"Number": {
+			reason: "a string is wanted where an integer is",
+			input:  value("resource.spec.port"),
+			want:   []string{valueAt + "1: must return a string, but returns an int: wrap it in string(...)"},
+		},
+		"Sum": {
+			reason: "an operator that does not accept its operands",
+			input:  value("'x' + resource.spec.port"),
+			want:   []string{valueAt + "5: + does not accept string and int: wrap the operand that is not a string in string(...)"},
+		},
+		"NeverEqual": {
+			reason: "an integer is no string",
+			input:  value("resource.spec.port == '5432' ? 'a' : 'b'"),
+			want:   []string{valueAt + "20: can never be true: it compares an int with a string: leave out the quotes, or wrap the int in string(...)"},
+		},
+		"AlwaysUnequal": {
+			reason: "nor is a boolean",
+			input:  value("resource.spec.public != 'true' ? 'a' : 'b'"),
+			want:   []string{valueAt + "22: is always true: it compares a bool with a string: leave out the quotes, or wrap the bool in string(...)"},
+		},
+		"NeverIn": {
+			reason: "nor in a list of strings",
+			input:  value("resource.spec.port in ['80', '443'] ? 'a' : 'b'"),
+			want:   []string{valueAt + "20: can never be true: it looks for an int in a list(string): leave out the quotes, or wrap the int in string(...)"},
+		},
+		"ObjectNeverEqual": {
+			reason: "an object is no string",
+			input:  value("resource.spec == 'x' ? 'a' : 'b'"),
+			want:   []string{valueAt + "15: can never be true: it compares a map(string, dyn) with a string"},
+		},
+		"Enum": {
+			reason: "a string that the field never is",
+			input:  value("resource.spec.size == 'Large' ? 'a' : 'b'"),
+			want:   []string{valueAt + "23: can never be true: resources.db.spec.size is never 'Large': it is one of small, large"},
+		},
+		"EnumUnequal": {
+			reason: "or always is not",
+			input:  value("'tiny' != resources['db'].spec.size ? 'a' : 'b'"),
+			want:   []string{valueAt + "1: is always true: resources.db.spec.size is never 'tiny': it is one of small, large"},
+		},
+		"Condition": {
+			reason: "what is no boolean is no condition",
+			input:  value("resource.spec.size ? 'a' : 'b'"),
+			want:   []string{valueAt + "20: the condition of ?: is a string: compare it with something"},
+		},
+		"Logic": {
+			reason: "nor an operand of and",
+			input:  value("resource.spec.public && resource.spec.size ? 'a' : 'b'"),
+			want:   []string{valueAt + "38: must be true or false, but is a string: compare it with something"},
+		},
+		"NotComposed": {
+			reason: "a resource that no step composes is waited for for ever",
+			input:  "{secrets: [{name: out, from: bd, data: [{key: k, value: secret.password}, {key: l, value: resources.cahce.status.url}, {key: m, value: secrets.dv.password}]}]}",
+			want: []string{
+				"secrets[0].from: no step of the pipeline composes a resource named bd: did you mean db?",
+				"secrets[0].data[1].value:1:10: no step of the pipeline composes a resource named cahce: did you mean cache?",
+				"secrets[0].data[2].value:1:11: no step of the pipeline composes a resource named dv: did you mean db?",
+			},
+		},
+		"ConnectionKey": {
+			reason: "a key that the connection details do not have",
+			input:  value("secret.pasword + secrets.db['user-name']"),
+			want: []string{
+				valueAt + "7: the connection details of db have no key pasword: did you mean password?",
+				valueAt + "28: the connection details of db have no key user-name: did you mean username?",
+			},
+		},
+		"Extract": {
+			reason: "what an extract names is looked at where it is named",
+			input:  "{secrets: [{name: out, dataFrom: [{extract: {key: bd}}]}]}",
+			want:   []string{"secrets[0].dataFrom[0].extract.key: no step of the pipeline composes a resource named bd: did you mean db?"},
+		},
+		"Taken": {
+			reason: "an export and another step must not compose resources of one name",
+			input:  "{secrets: [{name: db, data: [{key: k, value: \"'v'\"}]}]}",
+			want:   []string{`secrets[0].name: another step of the pipeline also composes a resource named "db": rename one of them`},
+		},
+		"SourceTaken": {
+			reason: "a Secret source and a composed resource must not have one name",
+			input:  "{sources: [{name: db, apiVersion: v1, kind: Secret}], secrets: [{name: out, data: [{key: k, value: secrets.db.password}]}]}",
+			want:   []string{`sources[0].name: "db" is also the name of a composed resource, so that secrets.db would mean two things: rename the source`},
+		},
+		"Source": {
+			reason: "a source is of the kind that the input spells",
+			input:  "{sources: [{name: other, apiVersion: rds.example.org/v1, kind: Instance}, {name: all, apiVersion: rds.example.org/v1, kind: Instance, matchLabels: {a: b}}], secrets: [{name: out, data: [{key: k, value: sources.other.spec.prot}, {key: l, value: 'sources.all[0].spec.sice'}]}]}",
+			want: []string{
+				valueAt + "19: Instance of rds.example.org/v1 has no field spec.prot: did you mean port?",
+				"secrets[0].data[1].value:1:20: Instance of rds.example.org/v1 has no field spec.sice: did you mean size?",
+			},
+		},
+		"NoSource": {
+			reason: "a source is one of the input, or a required resource of the step",
+			input:  "{sources: [{name: regions, apiVersion: v1, kind: ConfigMap}], secrets: [{name: out, data: [{key: k, value: 'sources.region.data.a + sources.zones[0].metadata.name'}]}]}",
+			want:   []string{valueAt + "8: there is no source named region: did you mean regions?"},
+		},
+		"Status": {
+			reason: "a status field that the composite does not have, and values of another type",
+			input:  "{status: [{fieldPath: endpont, value: \"'x'\"}, {fieldPath: port, value: resources.db.spec.size}, {fieldPath: hosts, value: resources.db.spec.port}, {fieldPath: by.a, value: \"'x'\"}]}",
+			want: []string{
+				"status[0].fieldPath: App of example.org/v1 has no field status.endpont: did you mean endpoint?",
+				"status[1].value: returns a string, but status.port is an int: wrap it in int(...)",
+				"status[2].value: returns an int, but status.hosts is a list(string)",
+				"status[3].value: returns a string, but status.by.a is an int: wrap it in int(...)",
+			},
+		},
+		"StatusNumber": {
+			reason: "how a number becomes a string",
+			input:  "{status: [{fieldPath: endpoint, value: resources.db.spec.port}]}",
+			want:   []string{"status[0].value: returns an int, but status.endpoint is a string: wrap it in string(...)"},
+		},
+		"Manifest": {
+			reason: "what a generator sets, and reads of its own generation",
+			input: "{generators: [{name: g, resource: {manifest: {apiVersion: rds.example.org/v1, kind: Instance, spec: {}}, " +
+				"set: [{fieldPath: spec.sise, value: \"'small'\"}, {fieldPath: spec.port, value: \"'x'\"}], outputs: {host: resource.status.atProvider.hsot}}}]}",
+			want: []string{
+				"generators[0].resource.set[0].fieldPath: Instance of rds.example.org/v1 has no field spec.sise: did you mean size?",
+				"generators[0].resource.set[1].value: returns a string, but spec.port is an int: wrap it in int(...)",
+				"generators[0].resource.outputs[host]:1:27: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did you mean host?",
+			},
+		},
+		"CompositePath": {
+			reason: "a literal path of the composite is held against its schema, too",
+			input:  "{environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{key: stage, valueFromFieldPath: spec.parameters.stag}]}}]}, fromComposite: {fieldPath: spec.operatorSpecs, allow: {resources: [db]}}}",
+			want: []string{
+				"environment.environmentConfigs[0].selector.matchLabels[0].valueFromFieldPath: App of example.org/v1 has no field spec.parameters.stag: did you mean stage?",
+				"fromComposite.fieldPath: App of example.org/v1 has no field spec.operatorSpecs: did you mean operatorSpec?",
+			},
+		},
+		"Name": {
+			reason: "names and labels are expressions as well",
+			input:  "{secrets: [{name: out, metadata: {nameExpression: composite.metadata.nam, labelsExpression: composite.spec.parameters}, data: [{key: k, value: \"'v'\"}]}]}",
+			want:   []string{"secrets[0].metadata.nameExpression:1:19: App of example.org/v1 has no field metadata.nam: did you mean name?"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, typed(t, c.input, known(t))); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// An expression that works at run time, or that may work, has no diagnostic.
+func TestTypesLetBe(t *testing.T) {
+	for _, expression := range []string{
+		"resource.status.atProvider.endpoint + resource.metadata.annotations['a/b'] + resource.kind",
+		"resource.spec == {'size': 'small'} ? 'a' : 'b'",
+		"resource.spec != composite.spec ? 'a' : 'b'",
+		"resource.spec.port == null ? 'a' : 'b'",
+		"resource.spec.size in [null] ? 'a' : 'b'",
+		"resource.spec.port == 5432 && resource.spec.port < 5.5 ? 'a' : 'b'",
+		"size(resource.spec) > 1 && 'size' in resource.spec ? 'a' : 'b'",
+		"resource.spec.map(k, k)[0]",
+		"resource.spec.map(k, k + 'x').join(',')",
+		"resource.spec.transformList(k, v, k + string(v)).join(',')",
+		"resource.spec['si' + 'ze']",
+		"resource[composite.metadata.name].x.y",
+		"json.encode(resource.spec.public ? resource.spec : {})",
+		"resource.?spec.orValue({}).size",
+		"resource.?spec.tags.orValue({}).?a.orValue('')",
+		"resource.spec.tags.anything + resource.spec.zones.join('-')",
+		"resource.spec.anything.at.all + resource.spec.target",
+		"string(resource.spec.ratio * 2.0) + string(resource.spec.ratio * 2)",
+		"resource.spec.maybe == null ? 'a' : resource.spec.maybe",
+		"'%d of %s'.format([resource.spec.port, resource.spec.size])",
+		"string(dyn(resource).status.no.such)",
+		"resource.spec.?size.orValue('') == '' ? 'a' : 'b'",
+		"resource.spec.size.startsWith('x') ? 'a' : 'b'",
+		"resources.cache.status.what.ever + resources.odd.spec.x",
+		"resources.map(n, n)[0]",
+		"size(resources) > 2 ? 'a' : 'b'",
+		"[resource.spec, composite.spec].map(s, json.encode(s)).join('')",
+		"resource.metadata.ownerReferences.exists(o, o.controller && o.uid == composite.metadata.uid) ? 'a' : 'b'",
+		"cel.bind(x, resource.spec.public ? resource.spec.size : 'none', x + x)",
+		"secret.username + secret[composite.metadata.name] + secrets.cache.anything",
+		"resources.out.data.x",
+		"optional.of(resource.spec).value().size",
+		"string(resource.spec.public ? resource.spec.port : 'none')",
+		"string(resource.?spec.port.orValue('none'))",
+		"string(resource.?spec.port.or(optional.of('none')).value())",
+		"dyn(null)[?'a'].orValue('')",
+		"resource.spec.port == 5432.0 ? 'a' : 'b'",
+		"resource.spec.port != 5432u ? 'a' : 'b'",
+		"resource.spec.port in [5432.0] ? 'a' : 'b'",
+		"resource.spec.zones == resource.spec.zones.map(z, size(z)) ? 'a' : 'b'",
+		"resource.spec.tags == {}.transformMap(k, v, 1) ? 'a' : 'b'",
+		"sets.intersects(resource.spec.zones, [1]) ? 'a' : 'b'",
+		"dyn(secret).nope + dyn(secrets.db).nope + dyn(secrets).db.nope",
+		"dyn(resource).spec.size == 'huge' ? 'a' : 'b'",
+		"resource.status.conditions.filter(c, c.type == 'Ready').map(c, c.status)[0]",
+		"context['a'].b + environment.anything",
+		"sets.contains(resource.spec.zones, ['a']) ? 'a' : 'b'",
+		"(resource.status.conditions + composite.metadata.ownerReferences).exists(o, has(o.uid)) ? 'a' : 'b'",
+		"([{'type': 'None'}] + resource.status.conditions).map(c, c.type)[0]",
+	} {
+		t.Run(expression, func(t *testing.T) {
+			if got := typed(t, value(expression), known(t)); got != nil {
+				t.Errorf("want no fault, got %s", strings.Join(got, "\n"))
+			}
+		})
+	}
+}
+
+// Of what is not known nothing is refused.
+func TestTypesUnknown(t *testing.T) {
+	input := "{secrets: [{name: out, from: bd, data: [{key: k, value: secret.a + resource.b + composite.c + resources.x.y + secrets.x.z}]}], status: [{fieldPath: a.b, value: resources.x}]}"
+	for name, k := range map[string]*typecheck.Known{
+		"Nothing": {},
+		"Kinds":   {Composite: plantest.App, Resources: map[string]plan.Kind{"bd": instance, "x": {}}, Closed: true},
+		"Empty":   {Composite: plantest.App, Schema: func(plan.Kind) *structpb.Struct { return &structpb.Struct{} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := typed(t, input, k); got != nil {
+				t.Errorf("want no fault, got %s", strings.Join(got, "\n"))
+			}
+		})
+	}
+}
+
+// Where a composite has no namespace each object has to say its own.
+func TestTypesClusterScoped(t *testing.T) {
+	k := known(t)
+	k.ClusterScoped = true
+	input := "{sources: [{name: a, apiVersion: v1, kind: ConfigMap}, {name: b, apiVersion: v1, kind: Namespace, scope: Cluster}, {name: c, apiVersion: v1, kind: ConfigMap, namespace: ns}], " +
+		"secrets: [{name: out, data: [{key: k, value: \"'v'\"}]}, {name: two, metadata: {namespace: ns}, data: [{key: k, value: \"'v'\"}]}, {name: three, metadata: {namespaceExpression: composite.spec.parameters.stage}, data: [{key: k, value: \"'v'\"}]}]}"
+	want := []string{
+		"sources[0].namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default",
+		"secrets[0].metadata.namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default",
+	}
+	if diff := cmp.Diff(want, typed(t, input, k)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// A schema that is deeper than any takes no longer, and one with many values is not
+// listed.
+func TestTypesHostileSchema(t *testing.T) {
+	s := map[string]any{"type": "string"}
+	for range 2000 {
+		s = map[string]any{"type": "array", "items": s}
+	}
+	values := make([]any, 50000)
+	for i := range values {
+		values[i] = fmt.Sprintf("v%d", i)
+	}
+	s = map[string]any{"type": "object", "properties": map[string]any{"deep": s, "many": map[string]any{"type": "string", "enum": values}}}
+	k := known(t)
+	k.Schema = func(plan.Kind) *structpb.Struct { return plantest.StructOf(t, s).Proto() }
+	got := typed(t, "{secrets: [{name: out, from: db, data: [{key: k, value: json.encode(resource.deep)}, {key: l, value: \"resource.many == 'x' ? 'a' : resource.manny\"}]}]}", k)
+	if len(got) != 2 || len(strings.Join(got, "")) > 1000 {
+		t.Errorf("want two short faults, got %.2000v", got)
+	}
+}
+
+// The environment is of the type of what is known to be in it.
+func TestTypesEnvironment(t *testing.T) {
+	k := known(t)
+	k.Environment = plantest.Parse(t, "{region: eu, port: 5432, ratio: 0.5, network: {vpc: v, zones: [a, b]}, later: null, enabled: true, empty: {}}")
+	input := "{configMaps: [{name: out, data: [{key: k, value: environment.regoin}, {key: l, value: environment.port}, {key: m, value: 'environment.region + environment.later.x + environment.network.zones[0]'}, " +
+		"{key: n1, value: environment.network.vcp}, {key: o1, value: environment.enabled}, {key: p, value: string(environment.ratio)}]}]}"
+	want := []string{
+		"configMaps[0].data[0].value:1:12: environment has no field regoin: did you mean region?",
+		"configMaps[0].data[1].value:1:1: must return a string, but returns an int: wrap it in string(...)",
+		"configMaps[0].data[3].value:1:20: environment has no field network.vcp: did you mean vpc?",
+		"configMaps[0].data[4].value:1:1: must return a string, but returns a bool: wrap it in string(...)",
+	}
+	if diff := cmp.Diff(want, typed(t, input, k)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// The environment after an input is known if everything that the environment is made of is known.
+func TestEnvironmentAfter(t *testing.T) {
+	configs := map[string]*structpb.Struct{
+		"eu":  plantest.Parse(t, "{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: eu}, data: {region: eu, net: {a: 1}}}"),
+		"odd": plantest.Parse(t, "{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: odd}, data: [1]}"),
+		"":    plantest.Parse(t, "{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, data: {region: eu}}"),
+	}
+	for name, c := range map[string]struct {
+		reason string
+		before string
+		input  string
+		want   string
+	}{
+		"Nothing":   {"An input without an environment leaves it as it is.", "{a: 1}", "{}", "{a: 1}"},
+		"Unknown":   {"Of what is not known nothing is.", "", "{environment: {defaultData: {a: b}}}", ""},
+		"Reference": {"An EnvironmentConfig that is named is known, over defaults and what was there.", "{net: {b: 2}}", "{environment: {defaultData: {region: us, d: x}, environmentConfigs: [{type: Reference, ref: {name: eu}}]}}", "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, region: eu, d: x, net: {a: 1, b: 2}}"},
+		"Absent":    {"One that is not among the files is not.", "{}", "{environment: {environmentConfigs: [{type: Reference, ref: {name: us}}]}}", ""},
+		"Selector":  {"One that is found by labels may be any.", "{}", "{environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{key: a, type: Value, value: b}]}}]}}", ""},
+		"Set":       {"A field that is set is there, of whatever type.", "{}", "{environment: {set: [{fieldPath: a.b, value: composite.spec.x}]}}", "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, a: {b: null}}"},
+		"Empty":     {"One of which nothing is there is known, too.", "{}", "{}", "{}"},
+		"NoName":    {"An EnvironmentConfig without a name is not found by labels either.", "{}", "{environment: {environmentConfigs: [{type: Selector, selector: {mode: Multiple, matchLabels: [{key: a, type: Value, value: b}]}}]}}", ""},
+		"Missing":   {"One that may be missing is not known to be.", "{}", "{environment: {policy: {resolution: Optional}, environmentConfigs: [{type: Reference, ref: {name: us}}]}}", ""},
+		"NoLabel":   {"Of a label of the composite no file knows the value.", "{}", "{environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{key: a, valueFromFieldPath: spec.x}]}}]}}", ""},
+		"Label":     {"Nor whether it has one.", "{}", "{environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{key: a, valueFromFieldPath: spec.x, fromFieldPathPolicy: Optional}]}}]}}", ""},
+		"NoObject":  {"What has no object for its data is a fault at run time.", "{}", "{environment: {environmentConfigs: [{type: Reference, ref: {name: odd}}]}}", ""},
+		"SetBelow":  {"So is a field of what is a text.", "{a: text}", "{environment: {set: [{fieldPath: a.b, value: composite.spec.x}]}}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, faults := plantest.Compile(t, plantest.Exports(c.input))
+			if faults != nil {
+				t.Fatal(faults)
+			}
+			var before *structpb.Struct
+			if c.before != "" {
+				before = plantest.Parse(t, c.before)
+			}
+			got, known := typecheck.EnvironmentAfter(p, before, func(name string) *structpb.Struct { return configs[name] })
+			if known != (c.want != "") {
+				t.Fatalf("%s: want known %t, got %t", c.reason, c.want != "", known)
+			}
+			if known {
+				if diff := cmp.Diff(plantest.Parse(t, c.want).AsMap(), got.AsMap()); diff != "" {
+					t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
+				}
+			}
+		})
+	}
+}
+
+// A field that cannot be read does not leave an environment without any.
+func TestEnvironmentAfterFault(t *testing.T) {
+	input := "{environment: {set: [{fieldPath: 'a..b', value: composite.spec.x}]}}"
+	asked := false
+	typecheck.Check(t.Context(), plantest.Env, plantest.Parse(t, plantest.Exports(input)), func(p *plan.Plan) *typecheck.Known {
+		asked = true
+		if after, known := typecheck.EnvironmentAfter(p, plantest.Parse(t, "{a: 1}"), func(string) *structpb.Struct { return nil }); known {
+			t.Errorf("EnvironmentAfter(...): want it not to be known, got %v", after)
+		}
+		return &typecheck.Known{}
+	})
+	if !asked {
+		t.Error("Check(...): want it to ask for what is known, in spite of the fault")
+	}
+}
+
+func TestKinds(t *testing.T) {
+	p, _ := plantest.Compile(t, plantest.Exports("{sources: [{name: a, apiVersion: v1, kind: Secret}, {name: b, apiVersion: v1, kind: ConfigMap}, {name: c, apiVersion: v1, kind: ConfigMap}], "+
+		"generators: [{name: g, resource: {manifest: {apiVersion: rds.example.org/v1, kind: Instance}, outputs: {a: \"'x'\"}}}]}"))
+	want := []plan.Kind{{APIVersion: "v1", Kind: "ConfigMap"}, instance}
+	if diff := cmp.Diff(want, typecheck.KindsRead(p)); diff != "" {
+		t.Errorf("Kinds(): -want, +got:\n%s", diff)
+	}
+}
