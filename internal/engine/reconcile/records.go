@@ -236,12 +236,30 @@ func (g *generations) again(at placement, kept *structpb.Struct, now time.Time) 
 	data := ownData(at.observed)
 	for name := range rec.Generators {
 		if c := g.credentials[name]; c != nil && c.step != nil {
-			rec.Generators[name] = c.stored(c.view(at.resource).Again(*c.step, now), data)
+			again := c.stored(c.view(at.resource).Again(*c.step, now), data)
+			rec.Generators[name] = again.withDeleted(rec.Generators[name])
 		}
 	}
 	annotations := plan.Texts(wire.OfValue(metadataFields(kept)["annotations"]))
 	annotations[rotation.AnnotationRecord] = rec.sealed(data)
 	return withMetadata(kept, map[string]*structpb.Value{"annotations": textsValue(annotations)})
+}
+
+// withDeleted keeps what the record before says about the generation whose value the export has, if that generation does
+// not exist anymore: it can be restored from a backup, and later steps still refer to it.
+func (r generatorRecord) withDeleted(before generatorRecord) generatorRecord {
+	for _, k := range before.Known {
+		isSame := func(o recordedInExport) bool { return o.UID == k.UID }
+		if (k.UID != r.Holds && k.UID != r.Candidate) || slices.ContainsFunc(r.Known, isSame) {
+			continue
+		}
+		r.Known = append(r.Known, k)
+		if k.UID == r.Holds {
+			r.Code = before.Code
+		}
+	}
+	slices.SortStableFunc(r.Known, func(a, b recordedInExport) int { return a.Number - b.Number })
+	return r
 }
 
 // view returns what an export shows about the generator.
