@@ -3,6 +3,7 @@ module github.com/crossplane-contrib/function-export
 go 1.26.0
 
 require (
+	cel.dev/cel-go v0.33.2 // google/cel-go under its present module path
 	github.com/BurntSushi/toml v1.6.0
 	github.com/alecthomas/kong v1.17.0
 	github.com/blang/semver/v4 v4.0.0
@@ -10,7 +11,6 @@ require (
 	github.com/crossplane/crossplane-runtime/v2 v2.4.0
 	github.com/crossplane/crossplane/apis/v2 v2.3.4
 	github.com/crossplane/function-sdk-go v0.7.1
-	github.com/google/cel-go v0.31.0
 	github.com/google/go-cmp v0.7.0
 	github.com/google/uuid v1.6.0
 	github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus v1.1.0

@@ -49,7 +49,7 @@ func TestSBOM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cel := regexp.MustCompile(`github\.com/google/cel-go (\S+)`).FindSubmatch(mod)
+	cel := regexp.MustCompile(`cel\.dev/cel-go (\S+)`).FindSubmatch(mod)
 	if cel == nil {
 		t.Fatal("cannot find cel-go in the product's go.mod")
 	}
@@ -78,7 +78,7 @@ func TestSBOM(t *testing.T) {
 		for _, c := range *bom.Components {
 			versions[c.Name] = c.Version
 		}
-		want := map[string]string{"github.com/google/cel-go": string(cel[1]), "std": strings.TrimPrefix(runtime.Version(), "go")}
+		want := map[string]string{"cel.dev/cel-go": string(cel[1]), "std": strings.TrimPrefix(runtime.Version(), "go")}
 		for name, version := range want {
 			if versions[name] != version {
 				t.Errorf("%s: want %s %s, got %q", arch, name, version, versions[name])

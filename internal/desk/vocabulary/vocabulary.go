@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/decls"
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/decls"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"

@@ -3,6 +3,7 @@ module github.com/crossplane-contrib/function-export/internal/e2e/cel
 go 1.26.0
 
 require (
+	cel.dev/cel-go v0.33.2
 	github.com/crossplane-contrib/function-export v0.0.0
 	github.com/google/cel-go v0.31.0
 	k8s.io/apiserver v0.35.3

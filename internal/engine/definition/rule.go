@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/ext"
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/ext"
 )
 
 // A Rule is a validation rule of the definition in CEL, with the message for a value that does not

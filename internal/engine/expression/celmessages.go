@@ -33,6 +33,8 @@ var celMessages = func() (all []celMessage) { //nolint:gochecknoglobals // a tab
 			"$1: the first argument must be a name for each element, as in list.map(x, x.name)"},
 		{`^(expression|error recovery|max recursion) .*(limit|exceed).*$`,
 			"is nested too deeply: split it into variables"},
+		{`^invalid ip argument: .*$`, "is not an IP address: write for example '10.0.0.1' or '2001:db8::1'"},
+		{`^invalid cidr argument: .*$`, "is not a network: write for example '10.0.0.0/8' or '2001:db8::/32'"},
 		{`^(invalid .* literal)$`, "$1: it does not fit into 64 bits"},
 
 		{`^too many arguments supplied to string\.format \(expected (\d+), got (\d+)\)$`,

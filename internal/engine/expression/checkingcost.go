@@ -3,7 +3,7 @@ package expression
 import (
 	"strings"
 
-	"github.com/google/cel-go/common/ast"
+	"cel.dev/cel-go/common/ast"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )

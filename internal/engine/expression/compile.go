@@ -8,11 +8,11 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common"
-	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/types"
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
@@ -91,13 +91,7 @@ type Expression struct {
 //
 // Compile checks the limits on the source before its types, because checking types takes most of
 // the time and cannot be interrupted.
-func (e *Environment) Compile(s Source, declared ...func(name string) string) (x *Expression, wrong diagnostic.List) {
-	defer func() {
-		if r := recover(); r != nil { // cel-go panics on some regular expressions
-			x, wrong = nil, diagnostic.List{s.wrong("cannot be compiled: the CEL compiler failed on it")}
-		}
-	}()
-
+func (e *Environment) Compile(s Source, declared ...func(name string) string) (*Expression, diagnostic.List) {
 	if n := utf8.RuneCountInString(s.Text); n > limits.ExpressionCharacters {
 		wrong := s.wrong("has %d characters, over the limit of %d: %s", n, limits.ExpressionCharacters, e.shorten)
 		return nil, diagnostic.List{wrong}
@@ -111,7 +105,7 @@ func (e *Environment) Compile(s Source, declared ...func(name string) string) (x
 	if len(wrong) > 0 {
 		return nil, wrong
 	}
-	x = e.expression(s, checked)
+	x := e.expression(s, checked)
 	if wrong := x.checkItems(); len(wrong) > 0 {
 		return nil, wrong
 	}

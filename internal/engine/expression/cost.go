@@ -4,10 +4,10 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/google/cel-go/checker"
-	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/operators"
-	"github.com/google/cel-go/common/types"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/cost"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
@@ -31,13 +31,17 @@ const (
 	assumedObject  = 1024 // nodes and bytes of an observed resource
 )
 
+// costModel is the version of CEL's cost model. A later version asks for the parts of values of unknown types, and counts
+// what it does not know as unlimited.
+const costModel = 0
+
 // mostCost is the largest estimate. Larger values have no further meaning.
 const mostCost = 1000 * limits.Fuel
 
 // Cost estimates the cost of one evaluation.
 func (x *Expression) Cost() Cost {
 	out := Cost{Max: mostCost, Limit: limits.Fuel}
-	if c, err := x.env.env.EstimateCost(x.checked, coster{}); err == nil {
+	if c, err := x.env.env.EstimateCost(x.checked, coster{}, cost.ModelVersion(costModel)); err == nil {
 		out.Max = int64(min(c.Max, mostCost))
 	}
 	return out
@@ -47,17 +51,17 @@ func (x *Expression) Cost() Cost {
 type coster struct{}
 
 // EstimateSize estimates the size of a value that is not in the source.
-func (coster) EstimateSize(n checker.AstNode) *checker.SizeEstimate {
-	if n.Expr().Kind() == ast.IdentKind && len(n.Path()) == 0 {
+func (coster) EstimateSize(n cost.AstNode) *cost.SizeEstimate {
+	if e := n.Expr(); e != nil && e.Kind() == ast.IdentKind && len(n.Path()) == 0 {
 		return nil // a variable of the expression: CEL's model knows its value
 	}
 	switch n.Type().Kind() { //nolint:exhaustive // all others may be anything
 	case types.StringKind, types.BytesKind:
-		return &checker.SizeEstimate{Max: assumedText}
+		return &cost.SizeEstimate{Max: assumedText}
 	case types.ListKind, types.MapKind:
-		return &checker.SizeEstimate{Max: assumedEntries}
+		return &cost.SizeEstimate{Max: assumedEntries}
 	}
-	return &checker.SizeEstimate{Max: assumedUnknown}
+	return &cost.SizeEstimate{Max: assumedUnknown}
 }
 
 // weights are how often functions read each character or entry, if more than once.
@@ -72,10 +76,10 @@ var weights = joined(kubernetesWeights, map[string]uint64{ //nolint:gochecknoglo
 // EstimateCallCost estimates the cost of functions that read a whole operand, and that CEL's cost model
 // counts as one step.
 func (coster) EstimateCallCost(
-	function, _ string, target *checker.AstNode, args []checker.AstNode,
-) *checker.CallEstimate {
+	function, _ string, target *cost.AstNode, args []cost.AstNode,
+) *cost.CallEstimate {
 	if target != nil {
-		args = append([]checker.AstNode{*target}, args...)
+		args = append([]cost.AstNode{*target}, args...)
 	}
 	if _, checked := checks[function]; !checked && function != optionalCall {
 		return nil
@@ -84,7 +88,7 @@ func (coster) EstimateCallCost(
 	visits := size.Max
 	switch function {
 	case orderedCall, optionalCall: // they return their operand
-		return &checker.CallEstimate{CostEstimate: checker.FixedCostEstimate(1), ResultSize: &size}
+		return &cost.CallEstimate{CostEstimate: cost.FixedCostEstimate(1), ResultSize: &size}
 	case operators.Add, operators.Equals, operators.NotEquals, operators.In, "size", formatCall: // in CEL's model
 		return nil
 	case "json.encode", "yaml.encode":
@@ -102,14 +106,14 @@ func (coster) EstimateCallCost(
 		}
 	}
 	visits = mul(visits, max(1, weights[function])) / 8
-	return &checker.CallEstimate{CostEstimate: checker.CostEstimate{Min: 1, Max: 1 + visits}}
+	return &cost.CallEstimate{CostEstimate: cost.Estimate{Min: 1, Max: 1 + visits}}
 }
 
-func sizeOfNode(n checker.AstNode) checker.SizeEstimate {
+func sizeOfNode(n cost.AstNode) cost.SizeEstimate {
 	if s := n.ComputedSize(); s != nil {
 		return *s
 	}
-	return checker.SizeEstimate{Max: assumedUnknown}
+	return cost.SizeEstimate{Max: assumedUnknown}
 }
 
 // mul returns a product that does not overflow.

@@ -14,9 +14,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/checker"
-	"github.com/google/cel-go/ext"
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/checker"
+	"cel.dev/cel-go/ext"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/kubernetes"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"

@@ -6,13 +6,13 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/functions"
-	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/common/types/traits"
-	"github.com/google/cel-go/interpreter"
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/functions"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+	"cel.dev/cel-go/interpreter"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
@@ -225,7 +225,7 @@ func (p *program) explain(call interpreter.InterpretableCall, frame *interpreter
 }
 
 func (m meteredCall) Eval(a interpreter.Activation) ref.Val {
-	return m.Exec(interpreter.AsFrame(a))
+	return interpreter.EvalActivation(a, m.Exec)
 }
 
 // A meteredConstructor spends fuel for each element of a list or map that it creates.
@@ -241,7 +241,7 @@ func (m meteredConstructor) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 }
 
 func (m meteredConstructor) Eval(a interpreter.Activation) ref.Val {
-	return m.Exec(interpreter.AsFrame(a))
+	return interpreter.EvalActivation(a, m.Exec)
 }
 
 // spend takes fuel, and sometimes checks the clock. CEL itself checks the clock only between the steps

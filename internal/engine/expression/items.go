@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/cel-go/common/ast"
+	"cel.dev/cel-go/common/ast"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 )

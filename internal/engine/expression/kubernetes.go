@@ -3,8 +3,8 @@ package expression
 import (
 	"slices"
 
-	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/kubernetes"
 )
@@ -17,13 +17,13 @@ var kubernetesChecks = map[string]check{ //nolint:gochecknoglobals // a table
 	"getHostname":    linear(2),
 	"getPort":        linear(2),
 	"getQuery":       linear(16),
-	"ip":             linear(2),
-	"isIP":           linear(2),
-	"ip.isCanonical": linear(2),
-	"cidr":           linear(2),
-	"isCIDR":         linear(2),
-	"containsIP":     visits(func(a []ref.Val) int64 { return 2 * textLen(a[1]) }),
-	"containsCIDR":   visits(func(a []ref.Val) int64 { return 2 * textLen(a[1]) }),
+	"ip":             linear(4), // like those below, it writes the text into its error
+	"isIP":           linear(4),
+	"ip.isCanonical": linear(4),
+	"cidr":           linear(4),
+	"isCIDR":         linear(4),
+	"containsIP":     visits(func(a []ref.Val) int64 { return 4 * textLen(a[1]) }),
+	"containsCIDR":   visits(func(a []ref.Val) int64 { return 4 * textLen(a[1]) }),
 	"semver":         linear(16),
 	"isSemver":       linear(16),
 	"quantity":       quantityWork,
@@ -38,7 +38,8 @@ var kubernetesChecks = map[string]check{ //nolint:gochecknoglobals // a table
 
 // kubernetesWeights are estimates of the same work, for each character or unknown value.
 var kubernetesWeights = map[string]uint64{ //nolint:gochecknoglobals // a table
-	"url": 8, "isURL": 4, "getEscapedPath": 4, "getQuery": 16, "semver": 16, "isSemver": 16, "validate": 24,
+	"url": 8, "isURL": 4,
+	"getEscapedPath": 4, "getQuery": 16, "semver": 16, "isSemver": 16, "validate": 24,
 	"quantity": 64, "isQuantity": 64, "add": 8, "sub": 8, "isGreaterThan": 8, "isLessThan": 8, "compareTo": 8,
 }
 

@@ -3,8 +3,8 @@ package expression
 import (
 	"testing"
 
-	"github.com/google/cel-go/common/ast"
-	"github.com/google/cel-go/common/types"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/types"
 	"github.com/google/go-cmp/cmp"
 )
 

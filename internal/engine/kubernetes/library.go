@@ -5,7 +5,8 @@
 // API, which is large and registers itself at start. The functions here have the same names, signatures and results,
 // and use the same packages below. internal/e2e/cel compares them with the original. They differ in three ways: an
 // error contains no part of an operand, a quantity has a limited length and exponent, and neither a sum nor a
-// comparison of quantities depends on how the operands were computed.
+// comparison of quantities depends on how the operands were computed. The functions of addresses are cel-go's own,
+// whose errors contain the operand.
 //
 // The values of these functions are opaque: only other functions read them. They cannot be the result of an expression.
 package kubernetes
@@ -16,14 +17,21 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/ext"
 )
+
+// networkFunctions declares ip, cidr and their functions, with the names, signatures and results of Kubernetes. cel-go
+// adds isMask, and refuses a literal that is not an address or a network.
+func networkFunctions() []cel.EnvOption {
+	return []cel.EnvOption{ext.Network(ext.NetworkVersion(ext.Version1))}
+}
 
 // Library declares the functions and types. An environment with them also needs optional types.
 func Library() []cel.EnvOption {
-	return slices.Concat(urlFunctions(), ipFunctions(), cidrFunctions(), quantityFunctions(), semverFunctions(), formatFunctions())
+	return slices.Concat(networkFunctions(), urlFunctions(), quantityFunctions(), semverFunctions(), formatFunctions())
 }
 
 // An Opaque value is a URL, an IP address, a network, a quantity, a version or a format.
@@ -36,8 +44,8 @@ type Opaque interface {
 
 // What to write instead of an opaque value, by its type.
 var instead = map[string]string{ //nolint:gochecknoglobals // a table
-	ips.typ.TypeName():        "wrap it in string(...)",
-	cidrs.typ.TypeName():      "wrap it in string(...)",
+	ext.IPType.TypeName():     "wrap it in string(...)",
+	ext.CIDRType.TypeName():   "wrap it in string(...)",
 	urls.typ.TypeName():       "select a part of it, for example with .getHost()",
 	quantities.typ.TypeName(): "convert it with .asInteger() or .asApproximateFloat()",
 	versions.typ.TypeName():   "select a part of it, for example with .major()",
@@ -49,7 +57,7 @@ func Instead(t *cel.Type) string { return instead[t.TypeName()] }
 
 // The functions that read a text as a value, by the type of the value.
 var parsers = map[string]string{ //nolint:gochecknoglobals // a table
-	ips.typ.TypeName(): "ip", cidrs.typ.TypeName(): "cidr", urls.typ.TypeName(): "url",
+	ext.IPType.TypeName(): "ip", ext.CIDRType.TypeName(): "cidr", urls.typ.TypeName(): "url",
 	quantities.typ.TypeName(): "quantity", versions.typ.TypeName(): "semver",
 }
 

@@ -3,16 +3,16 @@ package kubernetes_test
 import (
 	"testing"
 
-	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/ext"
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/ext"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/kubernetes"
 )
 
 // The outcomes of an example that has no value.
 const (
-	refused = "refused" // by the checker
+	refused = "refused" // by the checker: a literal that is not an address always fails
 	failed  = "failed"
 )
 
@@ -42,10 +42,10 @@ var documented = map[string]any{
 	"url('https://example.com/path?').getQuery() == {}":                                            true,
 
 	"string(ip('127.0.0.1'))":                    "127.0.0.1",
-	"ip('127.0.0.256')":                          failed,
-	"ip(':::1')":                                 failed,
-	"ip('::ffff:1.2.3.4')":                       failed,
-	"ip('fe80::1%eth0')":                         failed,
+	"ip('127.0.0.256')":                          refused,
+	"ip(':::1')":                                 refused,
+	"ip('::ffff:1.2.3.4')":                       refused,
+	"ip('fe80::1%eth0')":                         refused,
 	"isIP('::1')":                                true,
 	"isIP('127.0.0.256')":                        false,
 	"ip.isCanonical('127.0.0.1')":                true,
@@ -66,7 +66,7 @@ var documented = map[string]any{
 	"ip('255.255.255.255').isGlobalUnicast()":    false,
 
 	"string(cidr('192.168.0.0/16'))":                               "192.168.0.0/16",
-	"cidr('192.168.0.0/33')":                                       failed,
+	"cidr('192.168.0.0/33')":                                       refused,
 	"isCIDR('::1/128')":                                            true,
 	"isCIDR('::1/129')":                                            false,
 	"cidr('192.168.0.0/24').containsIP(ip('192.168.0.1'))":         true,
@@ -166,8 +166,7 @@ func FuzzErrorsHoldNoText(f *testing.F) {
 	}
 	var programs []cel.Program
 	for _, text := range []string{
-		"url(s)", "ip(s)", "cidr(s)", "quantity(s)", "semver(s)", "semver(s, true)", "ip.isCanonical(s)", "cidr('::/0').containsIP(s)",
-		"cidr('::/0').containsCIDR(s)", "quantity(s).asInteger()", "format.uri().validate(s)", "format.named(s)", "string(dyn(url(s)))",
+		"url(s)", "quantity(s)", "semver(s)", "semver(s, true)", "quantity(s).asInteger()", "format.uri().validate(s)", "format.named(s)", "string(dyn(url(s)))",
 	} {
 		a, iss := env.Compile(text)
 		if iss.Err() != nil {

@@ -3,9 +3,9 @@ package kubernetes
 import (
 	"net/url"
 
-	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 )
 
 var urls = &kind[*url.URL]{ //nolint:gochecknoglobals // a constant

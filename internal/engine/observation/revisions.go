@@ -1,8 +1,8 @@
 package observation
 
 import (
-	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 )
 
 // A Revision counts the changes of the data of an export's observed object. It is 0 before the object exists.

@@ -6,9 +6,9 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/google/cel-go/common/types"
-	"github.com/google/cel-go/common/types/ref"
-	"github.com/google/cel-go/common/types/traits"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
@@ -242,14 +242,14 @@ func (l *list) Contains(e ref.Val) ref.Val {
 }
 
 func (l *list) Get(index ref.Val) ref.Val {
-	i, err := types.IndexOrError(index)
-	if err != nil {
+	i, ok := index.ConvertToType(types.IntType).(types.Int)
+	if !ok || i.Equal(index) != types.True { // a whole double is an index, and a text is none
 		return types.ValOrErr(index, "invalid index")
 	}
-	if i < 0 || i >= l.of.Len() {
+	if i < 0 || i >= l.Size().(types.Int) {
 		return types.NewErr("index out of bounds")
 	}
-	return l.at(i)
+	return l.at(int(i))
 }
 
 func (l *list) Equal(other ref.Val) ref.Val {

@@ -3,8 +3,8 @@ package typecheck
 import (
 	"slices"
 
+	"cel.dev/cel-go/common/types"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
-	"github.com/google/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
