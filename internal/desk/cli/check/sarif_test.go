@@ -110,8 +110,8 @@ func sarifError(text []byte, want []files.Diagnostic) string {
 	return ""
 }
 
-// sarifSchema is the schema that OASIS publishes with the standard, at the address that
-// is its id.
+// sarifSchema is a part of the schema that OASIS publishes with the standard, at the address that is its id: the fields
+// that this program writes. A field that is not in it is an error.
 func sarifSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "sarif-schema-2.1.0.json"))
