@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,8 +17,8 @@ import (
 // last key wins. Numbers are kept as they are written.
 type Merge struct {
 	// Strategy is Extract or JSON. Empty means Extract: the members become the keys. Strings are
-	// unchanged, null becomes an empty value, and objects and arrays become compact JSON with sorted
-	// members. JSON keeps the keys and adds one.
+	// unchanged, null becomes an empty value, and objects and arrays become compact JSON. JSON keeps the keys
+	// and adds one.
 	Strategy string
 
 	// Into is the name of the key that JSON adds. Extract ignores it, as in External Secrets.
@@ -109,7 +110,7 @@ func (m *Merge) order(path string, keys []Key) ([]Key, *Failed) {
 
 // A member of the merged object.
 type member struct {
-	raw     []byte   // as canonical JSON
+	raw     json.RawMessage
 	origins []Origin // of all keys that have it
 }
 
@@ -150,7 +151,7 @@ func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]
 
 // object returns the key that the strategy JSON adds. Its origins are those of all keys.
 func (m *Merge) object(b *budget.Budget, keys []Key, merged map[string]member) (Key, error) {
-	members := make(map[string][]byte, len(merged))
+	members := make(map[string]json.RawMessage, len(merged))
 	for name, member := range merged {
 		members[name] = member.raw
 	}
@@ -162,6 +163,6 @@ func (m *Merge) object(b *budget.Budget, keys []Key, merged map[string]member) (
 	if err := b.Spend(budget.Counted(n, 0)); err != nil {
 		return Key{}, err
 	}
-	raw, err := appendObject(b, nil, members)
+	raw, err := objectOf(b, members)
 	return Key{m.Into, sensitive.New(raw), union(origins...)}, err
 }
