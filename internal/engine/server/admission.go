@@ -45,9 +45,6 @@ const (
 	// answerTime is kept for the response.
 	admissionTimeout = 10 * time.Second
 	answerTime       = 2 * time.Second
-
-	// writeTimeout bounds how long other requests wait until a response is written.
-	writeTimeout = time.Second
 )
 
 // An admission bounds the memory of the requests in flight.
@@ -93,7 +90,7 @@ func (a *admission) options() []grpc.ServerOption {
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.StaticStreamWindowSize(windowBytes),
 		grpc.StaticConnWindowSize(connectionWindowBytes),
-		grpc.ForceServerCodecV2(sendingCodec{a.codec}),
+		grpc.ForceServerCodecV2(a.codec),
 	}
 }
 
@@ -114,7 +111,7 @@ func (a *admission) register(
 			if err != nil {
 				return err
 			}
-			return in.send(rsp)
+			return stream.SendMsg(rsp)
 		}
 		service.Streams = append(service.Streams, grpc.StreamDesc{StreamName: m.MethodName, Handler: handle})
 	}
@@ -240,64 +237,4 @@ func unreceived(err error) error {
 		return status.Error(codes.Internal, io.ErrUnexpectedEOF.Error())
 	}
 	return err // a status
-}
-
-// send sends the response, and waits until it is written, because it takes memory until then. A
-// caller that reads slowly does not block other requests.
-func (in *incoming) send(rsp any) error {
-	s := &sending{message: rsp}
-	if err := in.stream.SendMsg(s); err != nil || s.written == nil {
-		return err
-	}
-	select {
-	case <-s.written:
-		return nil
-	case <-time.After(writeTimeout):
-		in.worked()
-	case <-in.stream.Context().Done():
-	}
-	select {
-	case <-s.written:
-	case <-in.stream.Context().Done():
-	}
-	return nil
-}
-
-// A sending is a response that signals when it is written.
-type sending struct {
-	message any
-	written chan struct{} // nil if gRPC takes the data immediately
-}
-
-// Get is never called.
-func (s *sending) Get(n int) *[]byte { b := make([]byte, n); return &b }
-
-// Put is called once with the watched part, when it is written.
-func (s *sending) Put(*[]byte) { close(s.written) }
-
-// watch watches the last reference-counted part of the response.
-func (s *sending) watch(parts mem.BufferSlice) {
-	for i := len(parts) - 1; i >= 0 && parts.Len() > windowBytes; i-- {
-		if b := parts[i].ReadOnlyData(); !mem.IsBelowBufferPoolingThreshold(cap(b)) {
-			s.written = make(chan struct{})
-			parts[i] = mem.NewBuffer(&b, s)
-			return
-		}
-	}
-}
-
-// sendingCodec is a codec that also marshals sendings.
-type sendingCodec struct{ encoding.CodecV2 }
-
-// Marshal marshals a message.
-func (c sendingCodec) Marshal(v any) (mem.BufferSlice, error) {
-	s, ok := v.(*sending)
-	if !ok {
-		return c.CodecV2.Marshal(v)
-	}
-	out, err := c.CodecV2.Marshal(s.message)
-	if err == nil {
-		s.watch(out)
-	}
-	return out, err
 }

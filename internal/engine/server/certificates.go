@@ -3,12 +3,9 @@ package server
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -26,7 +23,7 @@ const checkInterval = time.Second
 // stays in use. Safe for concurrent use.
 //
 // gRPC's own provider (certprovider/pemfile) does not promise that: it replaces the CA apart from
-// the certificate, takes a file that is cut off for a shorter one, and logs a key that does not fit.
+// the certificate, and logs a key that does not fit.
 type certificates struct {
 	log  logging.Logger
 	now  func() time.Time
@@ -129,16 +126,13 @@ func readCertificateFiles(dir string) (f certificateFiles, err error) {
 // Sessions are not resumed, because a ticket from before a change of the CA would admit a client
 // without verifying its certificate.
 func (f certificateFiles) config() (*tls.Config, error) {
-	if _, err := poolOf(f.crt); err != nil {
-		return nil, fmt.Errorf("cannot parse TLS file %q: %w", "tls.crt", err)
-	}
 	pair, err := tls.X509KeyPair([]byte(f.crt), []byte(f.key))
 	if err != nil {
 		return nil, fmt.Errorf("cannot use TLS files %q and %q: %w", "tls.crt", "tls.key", err)
 	}
-	pool, err := poolOf(f.ca)
-	if err != nil {
-		return nil, fmt.Errorf("cannot parse TLS file %q: %w", "ca.crt", err)
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM([]byte(f.ca)) {
+		return nil, fmt.Errorf("cannot parse TLS file %q: no certificate found", "ca.crt")
 	}
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS12,
@@ -147,28 +141,4 @@ func (f certificateFiles) config() (*tls.Config, error) {
 		ClientAuth:             tls.RequireAndVerifyClientCert,
 		SessionTicketsDisabled: true,
 	}, nil
-}
-
-// poolOf returns a pool with every certificate of a PEM file. Unlike x509.CertPool and
-// tls.X509KeyPair, which ignore an incomplete last block, it refuses a file with such a block.
-func poolOf(file string) (*x509.CertPool, error) {
-	pool, found, rest := x509.NewCertPool(), false, []byte(file)
-	for block, after := pem.Decode(rest); block != nil; block, after = pem.Decode(rest) {
-		if rest = after; block.Type != "CERTIFICATE" {
-			continue
-		}
-		crt, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, err
-		}
-		pool.AddCert(crt)
-		found = true
-	}
-	if strings.Contains(string(rest), "-----") {
-		return nil, errors.New("a PEM block is incomplete")
-	}
-	if !found {
-		return nil, errors.New("no certificate found")
-	}
-	return pool, nil
 }

@@ -11,13 +11,11 @@ import (
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding/gzip"
-	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
@@ -209,19 +207,6 @@ func TestServeCodecsDescribe(t *testing.T) {
 	}
 }
 
-// Both servers also list the same registered services.
-func TestServeCodecsRegisterTheSame(t *testing.T) {
-	info := map[string]map[string]grpc.ServiceInfo{}
-	for _, codec := range []string{metrics.CodecProto, metrics.CodecLazy} {
-		s := &Server{Function: functiontest.Fixed(t), Codec: codec, Log: logging.NewNopLogger(), Credentials: insecure.NewCredentials(), Registry: metrics.NewRegistry()}
-		info[codec] = s.GRPC(health.NewServer()).GetServiceInfo()
-	}
-	inOrder := cmpopts.SortSlices(func(a, b grpc.MethodInfo) bool { return a.Name < b.Name })
-	if diff := cmp.Diff(info[metrics.CodecProto], info[metrics.CodecLazy], inOrder); diff != "" {
-		t.Errorf("-proto, +lazy:\n%s", diff)
-	}
-}
-
 // Both codecs refuse an invalid message with the same error, and the function never receives it.
 func TestServeCodecsRefuseTheSame(t *testing.T) {
 	valid := functiontest.CodecRequest(t, "tag", 1)
@@ -259,30 +244,6 @@ func TestServeCodecsRefuseTheSame(t *testing.T) {
 				t.Errorf("%s: %s: -proto, +lazy:\n%s", name, method, diff)
 			}
 		}
-	}
-}
-
-func TestServeCodecsRecoverPanics(t *testing.T) {
-	log := &functiontest.Log{}
-	f := lazyTestFunction{testFunction{do: func(context.Context) error { panic("canary-7f3a") }}}
-	forEachCodec(t, f, log, func(t *testing.T, s testServer, conn *grpc.ClientConn) {
-		for range 2 { // also the second time
-			for _, method := range []string{functiontest.RunV1, runV1Beta1} {
-				_, err := callRaw(t, conn, method, functiontest.CodecRequest(t, "tag", 0))
-				if status.Code(err) != codes.Internal || status.Convert(err).Message() != "the function panicked; its log has the stack" {
-					t.Errorf("%s: want Internal with the fixed text, got %v", method, err)
-				}
-				if log.Count(fmt.Sprintf("method %s type string", method)) == 0 {
-					t.Errorf("want a line for %s in the log, got:\n%s", method, log)
-				}
-			}
-		}
-		if diff := cmp.Diff(functiontest.RunnerService+" Internal 2\n"+runnerServiceBeta+" Internal 2\n", handled(t, s, "Internal")); diff != "" {
-			t.Errorf("calls by service and code: -want, +got:\n%s", diff)
-		}
-	})
-	if !strings.Contains(log.String(), "lazyTestFunction.Run ") || strings.Contains(log.String(), "canary") {
-		t.Errorf("want the stack without the value, got:\n%s", log)
 	}
 }
 

@@ -12,39 +12,15 @@ import (
 
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	fnv1beta1 "github.com/crossplane/function-sdk-go/proto/v1beta1"
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
-
-func TestServeAnswersEveryService(t *testing.T) {
-	s := startServer(t, testFunction{}, logging.NewNopLogger())
-	conn := s.dial(t, insecure.NewCredentials())
-
-	if err := call(t, conn); err != nil {
-		t.Errorf("v1: %v", err)
-	}
-
-	rsp, err := fnv1beta1.NewFunctionRunnerServiceClient(conn).RunFunction(functiontest.Limited(t), &fnv1beta1.RunFunctionRequest{Meta: &fnv1beta1.RequestMeta{Tag: "beta"}})
-	if err != nil || rsp.GetMeta().GetTag() != "beta" {
-		t.Errorf("v1beta1: got %v, %v", rsp, err)
-	}
-
-	for _, service := range []string{"", functiontest.RunnerService} {
-		h, err := grpc_health_v1.NewHealthClient(conn).Check(functiontest.Limited(t), &grpc_health_v1.HealthCheckRequest{Service: service})
-		if err != nil || h.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
-			t.Errorf("health of %q: got %v, %v", service, h, err)
-		}
-	}
-}
 
 // Crossplane finds new replicas when a connection ends. No request is lost by that.
 func TestServeEndsOldConnections(t *testing.T) {
@@ -62,44 +38,6 @@ func TestServeEndsOldConnections(t *testing.T) {
 		if all.Err() != nil {
 			t.Fatal("no connection ends")
 		}
-	}
-}
-
-func TestServeListsItsServices(t *testing.T) {
-	s := startServer(t, testFunction{}, logging.NewNopLogger())
-
-	stream, err := grpc_reflection_v1.NewServerReflectionClient(s.dial(t, insecure.NewCredentials())).ServerReflectionInfo(functiontest.Limited(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if err := stream.Send(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}}); err != nil {
-		t.Fatal(err)
-	}
-
-	rsp, err := stream.Recv()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	var got []string
-	for _, svc := range rsp.GetListServicesResponse().GetService() {
-		got = append(got, svc.GetName())
-	}
-
-	want := []string{
-		functiontest.RunnerService,
-		"apiextensions.fn.proto.v1beta1.FunctionRunnerService",
-		"grpc.health.v1.Health",
-		"grpc.reflection.v1.ServerReflection",
-		"grpc.reflection.v1alpha.ServerReflection",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
-	}
-
-	if err := stream.CloseSend(); err != nil {
-		t.Fatal(err)
 	}
 }
 
