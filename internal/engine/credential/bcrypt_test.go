@@ -6,9 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/crypto/bcrypt"
-	"k8s.io/utils/ptr"
 
-	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
@@ -33,15 +31,6 @@ func fails(t *testing.T, k Kind, from From, want string) {
 	}
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("error -want +got:\n%s", diff)
-	}
-}
-
-func TestCosts(t *testing.T) {
-	for want, in := range map[int]*uint64{10: nil, 12: ptr.To[uint64](12)} {
-		hash, file := NewBcrypt(&v1beta1.BcryptGenerator{Cost: in}), NewHtpasswd(&v1beta1.HtpasswdGenerator{Cost: in})
-		if hash.cost != want || file.cost != want {
-			t.Errorf("costs %d and %d, want %d", hash.cost, file.cost, want)
-		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -102,14 +101,6 @@ func TestCompileCertificateDiagnostics(t *testing.T) {
 	}
 }
 
-func TestCertificateNamesItsCA(t *testing.T) {
-	for in, want := range map[string]string{rootInput: "", leafInput: "root", `{subject: {commonName: a}}`: ""} {
-		if got := certificate(t, in).CA(); got != want {
-			t.Errorf("%s: signed by %q", in, got)
-		}
-	}
-}
-
 func TestCertificateFaultOfCA(t *testing.T) {
 	root := `{isCA: true, subject: {commonName: root, organizations: [a, b]}}`
 	cases := map[string]struct {
@@ -130,19 +121,5 @@ func TestCertificateFaultOfCA(t *testing.T) {
 				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// The caller may change the input after it is compiled.
-func TestCertificateKeepsNoInput(t *testing.T) {
-	in := certificateInput(t, `{subject: {commonName: a, organizations: [b]}, dnsNames: [c], ipAddresses: [10.0.0.1]}`)
-	c, diagnostics := CompileCertificate(nil, in)
-	if len(diagnostics) > 0 {
-		t.Fatal(diagnostics.ToAggregate())
-	}
-	in.DNSNames[0], in.IPAddresses[0], in.Subject.Organizations[0], in.Subject.CommonName = "x", "x", "x", "x"
-	got := parsed(t, mustMake(t, c, time.Unix(0, 0), nil), tlsCert)
-	if diff := cmp.Diff([]string{"CN=a,O=b", "[c]", "[10.0.0.1]"}, []string{got.Subject.String(), fmt.Sprint(got.DNSNames), fmt.Sprint(got.IPAddresses)}); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
 	}
 }

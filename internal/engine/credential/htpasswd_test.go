@@ -84,13 +84,6 @@ func TestHtpasswdMakeErrors(t *testing.T) {
 	}
 }
 
-func TestHtpasswdMakesAsManyAsAllowed(t *testing.T) {
-	in := map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"}
-	if _, err := (&Htpasswd{cost: 12}).Make(ofMap(in)); err != nil {
-		t.Errorf("the limit with a cost of 12 is 4 users: %v", err)
-	}
-}
-
 func FuzzHtpasswdLinesAreOfTheirUsers(f *testing.F) {
 	f.Add("admin", "hunter2", "guest", "x")
 	f.Add("a:b", "x", "a", "y")
@@ -113,16 +106,4 @@ func FuzzHtpasswdLinesAreOfTheirUsers(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkHtpasswdMake(b *testing.B) {
-	in := map[string]string{}
-	for i := range 16 {
-		in[fmt.Sprint("user", i)] = "hunter2"
-	}
-	for b.Loop() {
-		if _, err := (&Htpasswd{cost: 10}).Make(ofMap(in)); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

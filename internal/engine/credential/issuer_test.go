@@ -10,7 +10,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"testing/cryptotest"
 	"time"
 	"unicode/utf8"
 
@@ -391,44 +390,6 @@ func TestIssuerDoesNotPrintItsKey(t *testing.T) {
 	}
 }
 
-func TestCertificateSerials(t *testing.T) {
-	c := certificate(t, `{subject: {commonName: a}, keyType: ed25519}`)
-	longest, used := 0, map[string]bool{}
-	for range 64 {
-		n := parsed(t, mustMake(t, c, noon, nil), tlsCert).SerialNumber
-		if n.Sign() <= 0 || used[n.String()] {
-			t.Errorf("serial number %s", n)
-		}
-		used[n.String()] = true
-		longest = max(longest, n.BitLen())
-	}
-	if longest != 128 { // but once in 2^64 runs
-		t.Errorf("serial numbers of %d bits", longest)
-	}
-}
-
-// The randomness is that of the process, and nothing else: under a seed all is the
-// same again.
-func TestCertificateRandomness(t *testing.T) {
-	for _, keyType := range []string{"ecdsa", "ed25519", "rsa"} {
-		t.Run(keyType, func(t *testing.T) {
-			c := certificate(t, `{subject: {commonName: a}, keyType: `+keyType+`}`)
-			first, second := mustMake(t, c, noon, nil), mustMake(t, c, noon, nil)
-			for _, key := range []string{tlsCert, tlsKey} {
-				if first[key].Equal(second[key]) {
-					t.Errorf("two of %s are one", key)
-				}
-			}
-			cryptotest.SetGlobalRandom(t, 1)
-			first = mustMake(t, c, noon, nil)
-			cryptotest.SetGlobalRandom(t, 1)
-			if !cmp.Equal(first, mustMake(t, c, noon, nil)) {
-				t.Error("the same randomness gave another certificate")
-			}
-		})
-	}
-}
-
 func FuzzCompileCertificateMakesWhatParses(f *testing.F) {
 	f.Add("shop", "Acme", "shop.example", "10.0.0.1", int64(90*time.Minute), int64(10*time.Minute), false, false, int64(1e9))
 	f.Add("root", "", "", "", int64(87600*time.Hour), int64(0), true, false, int64(0))
@@ -474,36 +435,4 @@ func FuzzCompileCertificateMakesWhatParses(f *testing.F) {
 			t.Errorf("%+v: %s", in, err)
 		}
 	})
-}
-
-// The work that each reconcile does for an existing certificate.
-func BenchmarkCertificateLook(b *testing.B) {
-	for _, keyType := range []string{"ecdsa", "ed25519", "rsa"} {
-		root := mustMake(b, certificate(b, strings.Replace(rootInput, "{", "{keyType: "+keyType+", ", 1)), noon, nil)
-		c := certificate(b, leafInput)
-		leaf := mustMake(b, c, noon, issuerOf(b, root))
-		b.Run(keyType, func(b *testing.B) {
-			for b.Loop() {
-				issuer, err := ParseIssuer(root)
-				if err != nil || !c.IssuedBy(leaf, issuer) {
-					b.Fatal(err)
-				}
-				if _, err := c.RenewAt(leaf); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func TestCertificateEndsAt(t *testing.T) {
-	c := certificate(t, rootInput)
-	o := mustMake(t, c, noon, nil)
-	end := parsed(t, o, tlsCert).NotAfter
-	if got := c.EndsAt(o); !got.Equal(end) || got.IsZero() {
-		t.Errorf("ends at %s, want %s", got, end)
-	}
-	if got := c.EndsAt(Outputs{}); !got.IsZero() {
-		t.Errorf("without a certificate ends at %s", got)
-	}
 }

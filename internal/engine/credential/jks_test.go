@@ -83,16 +83,6 @@ func TestJKSMake(t *testing.T) {
 	}
 }
 
-func TestJKSWithoutTruststore(t *testing.T) {
-	f := newFamily(t, ed25519Key)
-	o, err := NewJKS(&v1beta1.JKSGenerator{}).Make(ofMap(with(f.source(t), "ca.crt", "not read")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	haveKeys(t, o, []string{"keystore.jks", "password"})
-	jksIdentity(t, o, "certificate")
-}
-
 // A keystore has the key of the source, its certificate first, and the chain.
 func FuzzJKSRoundTrips(f *testing.F) {
 	fuzzIdentities(f, func(t *testing.T, from From) (crypto.PrivateKey, []*x509.Certificate, error) {

@@ -2,11 +2,9 @@ package credential
 
 import (
 	"bytes"
-	"crypto/elliptic"
 	"encoding/pem"
 	"strings"
 	"testing"
-	"testing/cryptotest"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/crypto/ssh"
@@ -14,29 +12,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 )
-
-// The default is what it was before there were formats, to the byte.
-func TestKeyFormatDefault(t *testing.T) {
-	makes := func(format string) Outputs {
-		cryptotest.SetGlobalRandom(t, 1)
-		o, err := sshKey(t, &v1beta1.SSHKeyGenerator{Type: "ecdsa", Comment: "me", Format: format}).Make(From{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return o
-	}
-	if diff := cmp.Diff(makes(""), makes("OpenSSH")); diff != "" {
-		t.Errorf("default and OpenSSH:\n%s", diff)
-	}
-	if b, _ := pem.Decode(makes("")[privateKey].Reveal()); b.Type != "OPENSSH PRIVATE KEY" {
-		t.Errorf("a block of type %s", b.Type)
-	}
-	key := newKey(t, ecdsaKey(elliptic.P256()))
-	byDefault, err := keyInPEM(key, "")
-	if err != nil || string(byDefault.Reveal()) != pkcs8Text(t, key) {
-		t.Errorf("the key of a certificate is not in PKCS #8: %v", err)
-	}
-}
 
 func TestSSHKeyFormats(t *testing.T) {
 	for name, tc := range map[string]struct{ keyType, format, block string }{

@@ -51,23 +51,3 @@ func texts(s Source) map[string]string {
 	}
 	return out
 }
-
-func TestKeystoreKeys(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		kind   Kind
-		want   []string
-	}{
-		"JKS":              {"no truststore", &JKS{}, []string{"keystore.jks", "password"}},
-		"JKSTruststore":    {"both", &JKS{truststore: true}, []string{"keystore.jks", "truststore.jks", "password"}},
-		"PKCS12":           {"no truststore", &PKCS12{}, []string{"keystore.p12", "password"}},
-		"PKCS12Truststore": {"both", &PKCS12{truststore: true}, []string{"keystore.p12", "truststore.p12", "password"}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, tc.kind.Keys()); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	mathrand "math/rand/v2"
 	"slices"
 	"strings"
@@ -132,16 +131,6 @@ func TestPasswordSourceFails(t *testing.T) {
 		"cannot generate a password: cannot read randomness: EOF")
 }
 
-func TestPasswordsAreSecret(t *testing.T) {
-	out, err := compiledPassword(t, `{}`).Make(From{Random: rand.Reader})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := fmt.Sprintf("%+v", out), "map[password:[redacted]]"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
 // wrong returns why a password, without prefix and suffix, is not one that was asked for.
 func wrong(in *v1beta1.PasswordGenerator, password string) string {
 	length := ptr.Deref(in.Length, 24)
@@ -183,44 +172,6 @@ func wrong(in *v1beta1.PasswordGenerator, password string) string {
 		return "its letters are all of one case"
 	}
 	return ""
-}
-
-// All passwords of few characters are equally likely: the draws and the order have no bias. Chi-squared exceeds the
-// limit, a quantile of Wilson and Hilferty, once in 300,000 experiments.
-func TestPasswordsHaveNoBias(t *testing.T) {
-	cases := map[string]struct {
-		reason, in string
-		want       int // the number of passwords
-	}{
-		"Digits":  {"each one once", `{length: 2, digits: 2, symbols: 0}`, 10 * 9},
-		"Repeats": {"two may be equal", `{length: 2, digits: 2, symbols: 0, allowRepeat: true}`, 10 * 10},
-		"Symbols": {"a character that is given three times is not likelier", `{length: 2, digits: 1, symbols: 1, symbolCharacters: "!!!€%"}`, 2 * 10 * 3},
-		"Orders":  {"each order of three", `{length: 3, digits: 1, symbols: 1, symbolCharacters: "!"}`, 6 * 52 * 10},
-		"Letters": {"two letters are one of each case", `{length: 2, digits: 0, symbols: 0}`, 2 * 26 * 26},
-		"Letter":  {"a single letter may have either case", `{length: 1, digits: 0, symbols: 0}`, 52},
-		"NoUpper": {"only lower case", `{length: 2, digits: 0, symbols: 0, noUpper: true}`, 26 * 25},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			const each, z = 20, 4.5
-			p, random, observed := compiledPassword(t, tc.in), seeded(7), map[string]int{}
-			for range each * tc.want {
-				o, err := p.Make(From{Random: random})
-				if err != nil {
-					t.Fatal(err)
-				}
-				observed[string(o["password"].Reveal())]++
-			}
-			sum := each * float64(tc.want-len(observed)) // each one that never came
-			for _, n := range observed {
-				sum += float64((n-each)*(n-each)) / each
-			}
-			df := float64(tc.want - 1)
-			if limit := df * math.Pow(1-2/(9*df)+z*math.Sqrt(2/(9*df)), 3); sum > limit || len(observed) > tc.want {
-				t.Errorf("%s: %d passwords, want %d. Chi-squared is %.1f, over %.1f", tc.reason, len(observed), tc.want, sum, limit)
-			}
-		})
-	}
 }
 
 // A password that compiles generates passwords of exactly its form, or returns the error of the randomness. A password
@@ -297,19 +248,5 @@ func checkPasswords(t *testing.T, in *v1beta1.PasswordGenerator, p *Password, ou
 		if why := wrong(in, text); why != "" {
 			t.Errorf("%s is not one that was asked for: %s", key, why)
 		}
-	}
-}
-
-func BenchmarkMakePassword(b *testing.B) {
-	for name, in := range map[string]string{"defaults": `{}`, "longest": `{length: 1024, allowRepeat: true}`} {
-		b.Run(name, func(b *testing.B) {
-			p := compiledPassword(b, in)
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := p.Make(From{Random: rand.Reader}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

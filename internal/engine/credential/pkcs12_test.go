@@ -83,16 +83,6 @@ func sameChain(t *testing.T, want [][]byte, got []*x509.Certificate) {
 	}
 }
 
-func TestPKCS12WithoutTruststore(t *testing.T) {
-	f := newFamily(t, ed25519Key)
-	k := NewPKCS12(&v1beta1.PKCS12Generator{})
-	o, err := k.Make(ofMap(with(f.source(t), "ca.crt", "not read")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	haveKeys(t, o, []string{"keystore.p12", "password"})
-}
-
 // A keystore has the key of the source, its certificate first, and the chain.
 func FuzzPKCS12RoundTrips(f *testing.F) {
 	fuzzIdentities(f, func(t *testing.T, from From) (crypto.PrivateKey, []*x509.Certificate, error) {

@@ -1,16 +1,13 @@
 package credential
 
 import (
-	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
-	"slices"
 	"strings"
 	"testing"
-	"testing/cryptotest"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/crypto/ssh"
@@ -138,37 +135,6 @@ func TestSSHKeyParsesBack(t *testing.T) {
 			signature, err := signer.Sign(rand.Reader, []byte("hello"))
 			if err != nil || public.Verify([]byte("hello"), signature) != nil {
 				t.Errorf("what the private key signed the public key does not know: %v", err)
-			}
-		})
-	}
-}
-
-// The randomness is that of the process, and nothing else: under a seed all is the
-// same again.
-func TestSSHKeyRandomness(t *testing.T) {
-	for name, in := range map[string]v1beta1.SSHKeyGenerator{
-		"ED25519": {}, "ECDSA": {Type: "ecdsa"}, "RSA": {Type: "rsa", Bits: ptr.To[uint64](2048)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			k := sshKey(t, &in)
-			generate := func() []byte {
-				o, err := k.Make(From{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return slices.Concat(o[privateKey].Reveal(), o[publicKey].Reveal())
-			}
-			if bytes.Equal(generate(), generate()) {
-				t.Error("two keys are one")
-			}
-			cryptotest.SetGlobalRandom(t, 1)
-			first, second := generate(), generate()
-			cryptotest.SetGlobalRandom(t, 1)
-			if !bytes.Equal(first, generate()) {
-				t.Error("the same randomness gave another key")
-			}
-			if bytes.Equal(first, second) {
-				t.Error("two keys of one seed are one")
 			}
 		})
 	}
