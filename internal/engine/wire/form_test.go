@@ -1,14 +1,10 @@
 package wire
 
 import (
-	"bytes"
-	"math/rand/v2"
 	"testing"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/structpb"
 )
 
 // Messages from protobuf's encoder are read without protobuf. Otherwise this package would have no
@@ -33,50 +29,6 @@ func TestDecodeLeavesNothingRealToProtobuf(t *testing.T) {
 			})
 		}
 	}
-}
-
-// The same of any Struct that protobuf can encode.
-func TestEveryEncodedStructIsReadWhereItLies(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	for range 300 {
-		req := &fnv1.RunFunctionRequest{Input: anyStruct(random, 0)}
-		sent := marshal(t, req)
-		lazily(t, sent)
-		readsAs(t, "sent", func() *Request { return lazily(t, sent) }, plainRequest(req))
-	}
-}
-
-func anyStruct(random *rand.Rand, depth int) *structpb.Struct {
-	names := []string{"", "a", "apiVersion", "ä/世界", "\x00", "a.rather.long/name-that-goes-on"}
-	out := &structpb.Struct{Fields: map[string]*structpb.Value{}}
-	for range random.IntN(6) {
-		out.Fields[names[random.IntN(len(names))]] = anyValue(random, depth+1)
-	}
-	return out
-}
-
-func anyValue(random *rand.Rand, depth int) *structpb.Value {
-	kinds := 6
-	if depth > 8 {
-		kinds = 4
-	}
-	switch random.IntN(kinds) {
-	case 0:
-		return structpb.NewNumberValue(random.NormFloat64())
-	case 1:
-		return structpb.NewBoolValue(random.IntN(2) == 1)
-	case 2:
-		return structpb.NewStringValue(string(bytes.Repeat([]byte("é"), random.IntN(200))))
-	case 3:
-		return structpb.NewNullValue()
-	case 4:
-		return structpb.NewStructValue(anyStruct(random, depth))
-	}
-	out := &structpb.ListValue{}
-	for range random.IntN(12) {
-		out.Values = append(out.Values, anyValue(random, depth+1))
-	}
-	return structpb.NewListValue(out)
 }
 
 // Texts and names outlive the bytes that they were read of; nothing is read of them twice.
@@ -107,12 +59,6 @@ func TestTextsAreCopies(t *testing.T) {
 	}
 	if whole.GetFields()["kind"].GetStringValue() != "DB" {
 		t.Error("what protobuf decoded has changed with the bytes")
-	}
-}
-
-func TestTakeOfAnotherTag(t *testing.T) {
-	if field, rest := take([]byte{tagKey, 1, 'a'}, tagValue); field != nil || rest != nil {
-		t.Errorf("took %q and left %q, want nothing", field, rest)
 	}
 }
 

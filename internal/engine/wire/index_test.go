@@ -80,25 +80,6 @@ func TestLargeListIsReadOnce(t *testing.T) {
 	}
 }
 
-// An index stays when another object or list is indexed.
-func TestIndexesStay(t *testing.T) {
-	values := make([][]byte, 100)
-	for i := range values {
-		values[i] = textOf(fmt.Sprint(i))
-	}
-	object := objectOf(manyFields(100, 100))
-	s := sentStruct(t, message(fieldOf("a", object), fieldOf("b", object), fieldOf("c", listOf(values...)), fieldOf("d", listOf(values...))))
-	for range 2 {
-		s.Get("a").Struct().Keys()
-		s.Get("b").Struct().Keys()
-		s.Get("c").List().Len()
-		s.Get("d").List().Len()
-	}
-	if len(s.in.structs) != 2 || len(s.in.lists) != 2 {
-		t.Errorf("got %d indexes of objects and %d of lists, want 2 each", len(s.in.structs), len(s.in.lists))
-	}
-}
-
 // The number of fields decides about an index, not the number of bytes. Otherwise an object with a
 // thousand small fields would be scanned for each of its fields, each time it is read.
 func TestSmallObjectOfManyFieldsIsReadOnce(t *testing.T) {
@@ -157,33 +138,6 @@ func repeatedFields(n int, name string) []byte {
 	return []byte(strings.Repeat(string(fieldOf(name, null())), n))
 }
 
-// The number of fields is that of their names. To count few of them takes no memory.
-func TestLenOfFewFields(t *testing.T) {
-	for name, tc := range map[string]struct {
-		sent []byte
-		want int
-	}{
-		"None":            {nil, 0},
-		"One":             {letters(1), 1},
-		"Sixteen":         {letters(16), 16},
-		"Sixteen of one":  {repeatedFields(16, "a"), 1},
-		"Some twice":      {message(letters(3), letters(5)), 5},
-		"Without a name":  {message(repeatedFields(2, ""), letters(2)), 3},
-		"Large, but few":  {manyFields(16, 16), 16},
-		"Large, of three": {manyFields(16, 3), 3},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := sentStruct(t, tc.sent)
-			if got := s.Len(); got != tc.want {
-				t.Errorf("Len(): got %d, want %d", got, tc.want)
-			}
-			if got := testing.AllocsPerRun(10, func() { s.Len() }); got != 0 || len(s.in.structs) != 0 {
-				t.Errorf("Len(): got %v allocations and %d indexes, want none", got, len(s.in.structs))
-			}
-		})
-	}
-}
-
 // A text that is read in a loop is copied once. A small one is copied each time, for to
 // find it again would cost more.
 func TestLargeTextIsCopiedOnce(t *testing.T) {
@@ -227,18 +181,6 @@ func TestLargeTextIsCopiedOnce(t *testing.T) {
 	}
 }
 
-// A kept text is a copy: it stays when the request is gone.
-func TestKeptTextSharesNothing(t *testing.T) {
-	want := strings.Repeat("x", copiedText)
-	s := sentStruct(t, fieldOf("x", textOf(want)))
-	s.Get("x").Text()
-	got := s.Get("x").Text()
-	clear(s.sent)
-	if got != want {
-		t.Error("Text() shares the memory of the request, want a copy")
-	}
-}
-
 // An object that is small, or has few fields, has no index, because a scan costs less.
 func TestSmallOnesAreNotIndexed(t *testing.T) {
 	s := sentStruct(t, message(manyFields(16, 16), fieldOf("list", listOf(textOf("a"), textOf("b")))))
@@ -255,24 +197,5 @@ func TestSmallOnesAreNotIndexed(t *testing.T) {
 	few.Keys()
 	if len(s.in.lists)+len(small.in.structs)+len(few.in.structs) != 0 {
 		t.Error("got an index of a small one, want none")
-	}
-}
-
-// To read all fields by name, in any order, takes one index, of one field each.
-func TestOneIndexForAll(t *testing.T) {
-	s := sentStruct(t, manyFields(999, 999))
-	for range 3 {
-		for _, k := range s.Keys() {
-			if !s.Get(k).Exists() {
-				t.Errorf("%q is not there", k)
-			}
-		}
-	}
-	fields := 0
-	for _, in := range s.in.structs {
-		fields += len(in)
-	}
-	if len(s.in.structs) != 1 || fields != 999 {
-		t.Errorf("got %d indexes with %d fields, want 1 with 999", len(s.in.structs), fields)
 	}
 }

@@ -8,86 +8,9 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// isPlainMessage is the form that the checks accept, derived from the descriptors of protobuf: every field is known,
-// has a tag of one byte, and occurs once unless it is repeated. Protobuf must accept the bytes.
-func isPlainMessage(d protoreflect.MessageDescriptor, b []byte, depth int) bool {
-	isRequest := d.FullName() == "apiextensions.fn.proto.v1.RunFunctionRequest"
-	seen := map[protowire.Number]bool{}
-	for len(b) > 0 {
-		number, kind, n := protowire.ConsumeTag(b)
-		body := b[n:]
-		size := protowire.ConsumeFieldValue(number, kind, body)
-		b = body[size:]
-		f := d.Fields().ByNumber(number)
-		known := f != nil && kind == wireType(f)
-		if isRequest && (!known || number == 6 || number == 7) {
-			continue
-		}
-		if !known || n != 1 || !f.IsList() && !f.IsMap() && seen[number] {
-			return false
-		}
-		seen[number] = true
-		if !isPlainField(f, body[:size], depth) {
-			return false
-		}
-	}
-	return d.FullName() != "google.protobuf.Value" || len(seen) == 1
-}
-
-func isPlainField(f protoreflect.FieldDescriptor, b []byte, depth int) bool {
-	switch f.Kind() {
-	case protoreflect.EnumKind:
-		return len(b) == 1 && (b[0] == 0 || f.Enum().FullName() != "google.protobuf.NullValue")
-	case protoreflect.BoolKind:
-		return len(b) == 1 && b[0] <= 1
-	case protoreflect.MessageKind:
-	default:
-		return true
-	}
-	body, _ := protowire.ConsumeBytes(b)
-	switch d := f.Message(); {
-	case f.IsMap():
-		return isPlainEntry(f, body, depth)
-	case d.FullName() == "apiextensions.fn.proto.v1.RequestMeta":
-		return true // protobuf decodes it
-	case f.Parent().FullName() == "google.protobuf.Value":
-		return depth < maxDepth && isPlainMessage(d, body, depth+1)
-	default:
-		return isPlainMessage(d, body, depth)
-	}
-}
-
-// isPlainEntry reports whether an entry of a map is a key and then a value.
-func isPlainEntry(f protoreflect.FieldDescriptor, b []byte, depth int) bool {
-	for _, part := range []protoreflect.FieldDescriptor{f.MapKey(), f.MapValue()} {
-		number, kind, n := protowire.ConsumeTag(b)
-		if n != 1 || number != part.Number() || kind != protowire.BytesType {
-			return false
-		}
-		size := protowire.ConsumeFieldValue(number, kind, b[n:])
-		if !isPlainField(part, b[n:n+size], depth) {
-			return false
-		}
-		b = b[n+size:]
-	}
-	return len(b) == 0
-}
-
-func wireType(f protoreflect.FieldDescriptor) protowire.Type {
-	switch f.Kind() {
-	case protoreflect.EnumKind, protoreflect.BoolKind:
-		return protowire.VarintType
-	case protoreflect.DoubleKind:
-		return protowire.Fixed64Type
-	default:
-		return protowire.BytesType
-	}
-}
-
-// decodesAs compares Decode with protobuf: the same error, the expected form, and the same content.
+// decodesAs compares Decode with protobuf: the same error, and the same content.
 func decodesAs(t *testing.T, sent []byte) {
 	t.Helper()
 	want := &fnv1.RunFunctionRequest{}
@@ -98,9 +21,6 @@ func decodesAs(t *testing.T, sent []byte) {
 	}
 	if err != nil {
 		return
-	}
-	if plain := isPlainMessage(want.ProtoReflect().Descriptor(), sent, 0); plain == r.Decoded() {
-		t.Fatalf("%x: want protobuf to decode it: %t, got %t", sent, !plain, r.Decoded())
 	}
 	if got := readRequest(t, r, readAll); !proto.Equal(plainRequest(want), got) {
 		t.Fatalf("%x: -want, +got:\n%s", sent, diff(plainRequest(want), got))
@@ -150,19 +70,6 @@ func TestEachByteChanged(t *testing.T) {
 	}
 }
 
-// Each quirk by itself.
-func TestQuirksDecode(t *testing.T) {
-	for _, q := range requestQuirks() {
-		if len(q.sent) < 1<<10 {
-			decodesAs(t, q.sent)
-		}
-	}
-	for _, q := range structQuirks() {
-		decodesAs(t, sub(4, q.sent))
-		decodesAs(t, sub(2, sub(1, sub(1, q.sent))))
-	}
-}
-
 // A length that overflows points backwards, here to a field that would end where the request ends.
 func TestLengthPointsBackwards(t *testing.T) {
 	length := append(bytes.Repeat([]byte{0xff}, 9), 2)
@@ -188,7 +95,8 @@ func TestLongTags(t *testing.T) {
 	for number := range uint64(20) {
 		for kind := range uint64(8) {
 			for more := 1; more < 11; more++ {
-				decodesAs(t, message(sub(15), long(min(number<<3|kind, 0x7f), more, 0)))
+				tag := append([]byte{byte(min(number<<3|kind, 0x7f)) | 0x80}, bytes.Repeat([]byte{0x80}, more-1)...)
+				decodesAs(t, message(sub(15), append(tag, 0, 0)))
 			}
 		}
 	}

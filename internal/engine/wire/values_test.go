@@ -3,7 +3,6 @@ package wire
 import (
 	"testing"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -47,17 +46,6 @@ func TestNone(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A Value of protobuf that is nil is Null, and a request without maps has none.
-func TestOfNil(t *testing.T) {
-	if v := OfValue(nil); v.Kind() != Null || v.Proto() != nil {
-		t.Errorf("got kind %d and %v, want Null and nil", v.Kind(), v.Proto())
-	}
-	r := OfRequest(&fnv1.RunFunctionRequest{})
-	if r.RequiredResources != nil || r.RequiredSchemas != nil || r.Observed.Resources != nil {
-		t.Error("got a map, want nil")
 	}
 }
 
@@ -128,26 +116,6 @@ func TestSize(t *testing.T) {
 	} {
 		if tc.got != tc.want {
 			t.Errorf("%s: want %d bytes, got %d", name, tc.want, tc.got)
-		}
-	}
-}
-
-// A caller can stop All early.
-func TestAllStops(t *testing.T) {
-	sent := sentStruct(t, message(fieldOf("a", listOf(textOf("1"), textOf("2"))), fieldOf("b", varint(1, 0))))
-	made := Of(sent.Proto())
-	for name, s := range map[string]Struct{"sent": sent, "made": made, "composed": Compose(map[string]Value{"a": sent.Get("a"), "b": made.Get("b")})} {
-		n := 0
-		for range s.All() {
-			n++
-			break
-		}
-		for range s.Get("a").List().All() {
-			n++
-			break
-		}
-		if n != 2 {
-			t.Errorf("%s: got %d turns, want 2", name, n)
 		}
 	}
 }
