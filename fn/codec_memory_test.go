@@ -87,55 +87,6 @@ func TestRequestsOfManyAuthorsAreNotKept(t *testing.T) {
 	runtime.KeepAlive(f)
 }
 
-// This checks the test itself: it detects a request that even a small reference keeps in memory.
-func TestKeptRequestsAreSeen(t *testing.T) {
-	sent := functiontest.CodecRequest(t, "tag", 1)
-	holds := map[string]func(req *wire.Request, rsp *wire.Response) any{
-		"Request":  func(req *wire.Request, _ *wire.Response) any { return req },
-		"Response": func(_ *wire.Request, rsp *wire.Response) any { return rsp },
-		"Struct":   func(req *wire.Request, _ *wire.Response) any { return req.Context },
-		"Value":    func(req *wire.Request, _ *wire.Response) any { return req.Input.Get("kind") },
-		"Detail": func(req *wire.Request, _ *wire.Response) any {
-			return req.Observed.Resources["db"].ConnectionDetails["password"]
-		},
-	}
-	for name, hold := range holds {
-		t.Run(name, func(t *testing.T) {
-			f, gone := functiontest.Fixed(t), &atomic.Int32{}
-			held := func() any {
-				req, err := wire.Decode(lying(sent, gone))
-				if err != nil {
-					t.Fatal(err)
-				}
-				return hold(req, f.Run(t.Context(), req))
-			}()
-			for range 5 {
-				runtime.GC()
-			}
-			if gone.Load() != 0 {
-				t.Error("it is gone while it is held")
-			}
-			runtime.KeepAlive(held)
-			held = nil //nolint:ineffassign // so that it is collected
-			if collected(gone, 1) != 1 {
-				t.Error("it is kept when nobody holds it any more")
-			}
-		})
-	}
-	f, gone := functiontest.Fixed(t), &atomic.Int32{}
-	texts := func() any {
-		req, err := wire.Decode(lying(sent, gone))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return []any{req.Input.Keys(), req.Input.Get("kind").Text(), req.Input.Proto(), req.Meta, f.Run(t.Context(), req).Own}
-	}()
-	if collected(gone, 1) != 1 {
-		t.Error("texts, and what protobuf decoded, keep the request")
-	}
-	runtime.KeepAlive(texts)
-}
-
 // allocated returns the number of bytes that a call of f allocates.
 func allocated(t *testing.T, f func()) uint64 {
 	t.Helper()

@@ -83,18 +83,6 @@ func nested(depth int, list bool) []byte {
 	return message(headers...)
 }
 
-// places are all where a request has a Struct.
-var places = map[string]func(s []byte) []byte{
-	"input":              func(s []byte) []byte { return sub(4, s) },
-	"context":            func(s []byte) []byte { return sub(5, s) },
-	"observed composite": func(s []byte) []byte { return sub(2, sub(1, sub(1, s))) },
-	"observed resource":  func(s []byte) []byte { return sub(2, keyedBy(2, "db", sub(1, s))) },
-	"desired composite":  func(s []byte) []byte { return sub(3, sub(1, sub(1, s))) },
-	"desired resource":   func(s []byte) []byte { return sub(3, keyedBy(2, "db", sub(1, s), varint(3, 1))) },
-	"required resource":  func(s []byte) []byte { return keyedBy(8, "ca", sub(1, sub(1, s))) },
-	"required schema":    func(s []byte) []byte { return keyedBy(9, "app", sub(1, s)) },
-}
-
 // manyFields are so many, of so many names, with Values long enough for an index.
 func manyFields(n, names int) []byte {
 	fields := make([][]byte, 0, n)
