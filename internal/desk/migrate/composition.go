@@ -75,10 +75,6 @@ func (s *step) pipeline(pipeline decode.Value, t templated) ([]template, decode.
 			if group == "gotemplating.fn.crossplane.io" {
 				s.goTemplates(name, input, t)
 			}
-		case "KCLInput":
-			if group == "krm.kcl.dev" {
-				s.kclSource(name, input, t)
-			}
 		case "Resources":
 			if group != "pt.fn.crossplane.io" {
 				continue

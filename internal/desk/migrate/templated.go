@@ -28,16 +28,7 @@ type templated struct {
 	kinds map[string]schema.Kind // of composed resources
 
 	catalog *schema.Catalog
-	manifest
-}
-
-// A manifest translates the texts of an object, which depend on data.
-type manifest interface {
-	Expr(text string) (gotemplate.Expr, error)
-	HasActions(text string) bool
-	Source(text string) string
-	Optional(key, text string) (rest string, optional bool)
-	Conditions(document string) []string
+	*gotemplate.Manifests
 }
 
 // goTemplates adds the exports of a step of function-go-templating.
@@ -57,10 +48,10 @@ func (s *step) goTemplates(name string, input decode.Value, t templated) {
 			t.byHandOnly("its template "+err.Error(), text)
 			continue
 		}
-		t.manifest = m
+		t.Manifests = m
 		for _, d := range m.Documents {
 			if composesSecret.MatchString(d) {
-				t.document(m, d)
+				t.document(d)
 			}
 		}
 		for _, loop := range m.Loops() {
@@ -84,8 +75,8 @@ func (t templated) byHandOnly(why, text string) {
 }
 
 // document adds the export of a manifest.
-func (t templated) document(m *gotemplate.Manifests, text string) {
-	o, err := m.Object(text)
+func (t templated) document(text string) {
+	o, err := t.Object(text)
 	if err != nil {
 		t.byHandOnly("its template "+err.Error(), t.Source(text))
 		return
@@ -106,9 +97,6 @@ func (t templated) secret(text string, o map[string]any) {
 	metadata, _ := o["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	own, _ := annotations[gotemplate.ResourceName].(string)
-	if kcl, ok := annotations[kclName].(string); ok {
-		own = kcl
-	}
 	e := mapping()
 	own = t.unlessComputed(own, "secret")
 	name := t.exportName(own + "-export")
@@ -158,7 +146,7 @@ func (t templated) metadata(e *node, own string, c map[string]any) *node {
 		plain := map[string]string{}
 		var computed []string
 		for _, k := range slices.Sorted(maps.Keys(values)) {
-			if strings.HasPrefix(k, "gotemplating.fn.crossplane.io/") || strings.HasPrefix(k, "krm.kcl.dev/") {
+			if strings.HasPrefix(k, "gotemplating.fn.crossplane.io/") {
 				continue
 			}
 			x, err := t.Expr(fmt.Sprint(values[k]))

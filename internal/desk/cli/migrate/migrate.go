@@ -30,7 +30,7 @@ func (c *Command) Help() string {
 
   - a Composition with connectionDetails in its function-patch-and-transform steps
     or in its own resources, or with Secrets in inline templates of
-    function-go-templating or in the source of function-kcl
+    function-go-templating
   - an ExternalSecret, with the generators that are in the same files
   - a resource of Azure Service Operator whose operatorSpec exports, as an object of
     its own or in a Composition
