@@ -32,7 +32,7 @@ type mistakeFile struct{ name, text string }
 
 // readMistake reads a file in txtar's format: lines -- name -- begin files. A comment `faults: 2`
 // marks a case that must have two diagnostics.
-func readMistake(t *testing.T, path string) mistake {
+func readMistake(t testing.TB, path string) mistake {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -69,7 +69,7 @@ func readMistake(t *testing.T, path string) mistake {
 	return m
 }
 
-func readMistakes(t *testing.T, folder string) []mistake {
+func readMistakes(t testing.TB, folder string) []mistake {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
 	if err != nil {

@@ -5,9 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"regexp"
 	"strconv"
 	"strings"
@@ -223,8 +220,12 @@ func hasString(file, s string) bool {
 // FuzzCheckAgreesWithFunction takes any JSON for an input: check finds what the
 // function refuses, with the same paths and messages, and nothing else.
 func FuzzCheckAgreesWithFunction(f *testing.F) {
-	for _, text := range inputsIn(f, "../../../engine/plan/compile_test.go") {
-		f.Add(text)
+	for _, m := range readMistakes(f, "broken") {
+		for _, file := range m.files {
+			if b, err := yaml.YAMLToJSON([]byte(file.text)); err == nil && strings.HasPrefix(file.text, "apiVersion: export.") {
+				f.Add(b)
+			}
+		}
 	}
 	env, err := expression.NewEnvironment()
 	if err != nil {
@@ -270,41 +271,4 @@ func FuzzCheckAgreesWithFunction(f *testing.F) {
 			t.Errorf("%s\nfatal is %t, but check says:\n%s\nresults: %v", file, fatal, printed, rsp.GetResults())
 		}
 	})
-}
-
-// inputsIn are the inputs that a test of the compiler has, as JSON: each of its
-// strings that is one, with the two lines that the test puts above it.
-func inputsIn(t testing.TB, file string) [][]byte {
-	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out [][]byte
-	ast.Inspect(parsed, func(n ast.Node) bool {
-		literal, ok := n.(*ast.BasicLit)
-		if !ok || literal.Kind != token.STRING {
-			return true
-		}
-		text, err := strconv.Unquote(literal.Value)
-		var v map[string]any
-		if err != nil || yaml.Unmarshal([]byte(text), &v) != nil || len(v) == 0 {
-			return true
-		}
-		for k, x := range map[string]any{"apiVersion": "export.fn.crossplane.io/v1beta1", "kind": "Exports"} {
-			if v[k] == nil {
-				v[k] = x
-			}
-		}
-		b, err := json.Marshal(v)
-		if err == nil {
-			out = append(out, b)
-		}
-		return true
-	})
-	const few = 100
-	if len(out) < few {
-		t.Fatalf("%d inputs in %s: want more than %d", len(out), file, few)
-	}
-	return out
 }
