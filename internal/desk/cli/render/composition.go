@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -29,12 +30,7 @@ func (in *inputs) loadComposition(file string) error {
 		in.exports[s.Name] = s
 	}
 	in.steps = c.Steps
-	for _, check := range []func(object, *composition.Composition) error{in.checkKind, checkPipeline, in.checkExports} {
-		if err := check(d, c); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(in.checkKind(d, c), in.checkExports(d, c))
 }
 
 // checkKind refuses a Composition for other composites.
@@ -43,36 +39,12 @@ func (in *inputs) checkKind(d object, c *composition.Composition) error {
 		return nil
 	}
 	instead := "make them equal"
-	switch {
-	case in.xr.GetKind() == c.CompositeKind+"Claim":
+	if in.xr.GetKind() == c.CompositeKind+"Claim" {
 		instead = fmt.Sprintf("pass the composite of kind %s in place of its claim", c.CompositeKind)
-	case c.CompositeKind == "X"+in.xr.GetKind():
-		instead += fmt.Sprintf(", or if %s is a claim, pass its composite", in.xr.GetKind())
 	}
 	return fmt.Errorf("%s: spec.compositeTypeRef is %s %s, but the composite at %s is %s %s: %s",
 		d.line("spec", "compositeTypeRef"), c.CompositeAPIVersion, c.CompositeKind,
 		in.xr.line(), in.xr.GetAPIVersion(), in.xr.GetKind(), instead)
-}
-
-func checkPipeline(d object, c *composition.Composition) error {
-	if c.Mode != "Pipeline" {
-		return fmt.Errorf("%s: spec.mode is %q: set it to Pipeline", d.line("spec", "mode"), c.Mode)
-	}
-	if len(c.Steps) == 0 {
-		return fmt.Errorf("%s: spec.pipeline is empty: add a step with an input of kind %s",
-			d.line("spec", "pipeline"), v1beta1.Kind)
-	}
-	for i, s := range c.Steps {
-		line := d.line("spec", "pipeline", i, "step")
-		if s.Name == "" {
-			return fmt.Errorf("%s: spec.pipeline[%d].step is not set: set it to a name of its own", line, i)
-		}
-		if slices.ContainsFunc(c.Steps[:i], func(before composition.Step) bool { return before.Name == s.Name }) {
-			return fmt.Errorf("%s: spec.pipeline[%d].step is %q, the name of an earlier step: rename one of them",
-				line, i, s.Name)
-		}
-	}
-	return nil
 }
 
 // checkExports refuses a Composition without a step of this function. A step that seems meant to be one is named.

@@ -33,14 +33,13 @@ type inputs struct {
 	composite, xr object
 	legacy        bool // the composite has the v1 style
 
-	steps       []composition.Step
-	exports     map[string]files.Step // the inputs of this function, by step
-	observed    []object
-	details     []object // connection Secrets that are among the observed resources, but are not composed
-	required    []object
-	credentials []object
-	context     map[string]any
-	schemas     *schema.Catalog
+	steps    []composition.Step
+	exports  map[string]files.Step // the inputs of this function, by step
+	observed []object
+	details  []object // connection Secrets that are among the observed resources, but are not composed
+	required []object
+	context  map[string]any
+	schemas  *schema.Catalog
 }
 
 // A layout holds the path of each file. The path of a missing file is "".
@@ -125,11 +124,9 @@ func (c *Command) load() (*inputs, error) {
 		func() error { return checkFunctions(l.functions) },
 		func() error { return in.loadObserved(l.observed, c.ObservedResources) },
 		func() (err error) {
-			in.required, err = loadObjects(slices.Concat(l.required, c.RequiredResources))
+			in.required, err = loadObjects(slices.Concat(l.required, c.RequiredResources, c.credentials()))
 			return err
 		},
-		func() (err error) { in.credentials, err = loadCredentials(c.FunctionCredentials); return err },
-		func() error { return checkAnnotations(c.FunctionAnnotations) },
 		func() error { return loadSchemas(in.schemas, c.RequiredSchemas) },
 		func() (err error) { in.context, err = c.loadContext(l.environment); return err },
 	} {
@@ -187,32 +184,13 @@ func loadObjects(paths []string) ([]object, error) {
 	return docs, err
 }
 
-// loadCredentials reads the Secrets that a Composition passes to functions. This function needs none. As in
+// credentials returns the path of the Secrets that a Composition passes to functions. This function needs none. As in
 // Crossplane, they are among the objects that it may require.
-func loadCredentials(path string) ([]object, error) {
-	if path == "" {
-		return nil, nil
+func (c *Command) credentials() []string {
+	if c.FunctionCredentials == "" {
+		return nil
 	}
-	docs, err := loadObjects([]string{path})
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range docs {
-		if !d.isSecret() {
-			return nil, fmt.Errorf("%s is not a Secret: pass observed and required objects with -o and -e", d.at())
-		}
-	}
-	return docs, nil
-}
-
-// checkAnnotations refuses what `crossplane composition render` refuses. Annotations have no effect here.
-func checkAnnotations(annotations []string) error {
-	for _, a := range annotations {
-		if key, _, ok := strings.Cut(a, "="); !ok || key == "" {
-			return errors.New("--function-annotations: cannot read its value: write it as KEY=VALUE")
-		}
-	}
-	return nil
+	return []string{c.FunctionCredentials}
 }
 
 // packageGroup is the API group of Functions.

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,23 +41,6 @@ func TestRenderBadFiles(t *testing.T) {
 			files: functiontest.Files{"required.yaml": functiontest.DatabaseSecret + "data: {}\nstringData:\n  hunter2: a\n  hunter2: b\n"},
 			want:  "required.yaml:8:3: the same key as in line 7: remove one of them, or move what it contains to the other",
 		},
-		"NotYAMLObserved": {
-			reason: "A folder may contain Secrets, so no line of a file is shown.",
-			files:  functiontest.Files{"observed/a.yaml": functiontest.Database, "observed/b.yaml": "apiVersion: v1\nkind: Secret\ndata:\n  a: \"hunter2\n  b: c\n"},
-			want:   "observed/b.yaml:4:6: not valid YAML: a quote that is not closed: write the same quote where the value ends",
-		},
-		"NotYAMLComposition": {
-			files: functiontest.Files{"composition.yaml": strings.Replace(functiontest.Composition, "mode:", "\tmode:", 1)},
-			want:  "composition.yaml:7:3: not valid YAML: a tab in the indentation: replace it with spaces",
-		},
-		"NotYAMLXR": {
-			files: functiontest.Files{"xr.yaml": strings.Replace(functiontest.XR, "kind: ", "kind:", 1)},
-			want:  "xr.yaml:3:5: not valid YAML: no space after the colon: write one if this is a key",
-		},
-		"NotAnObject": {
-			files: functiontest.Files{"xr.yaml": "hunter2"},
-			want:  "xr.yaml:1: not a Kubernetes object: it needs apiVersion and kind",
-		},
 		"NoKind": {
 			files: functiontest.Files{"observed/a.yaml": functiontest.Database + "---\n# nothing\n---\napiVersion: v1\n"},
 			want:  "observed/a.yaml:8: not a Kubernetes object: it needs apiVersion and kind",
@@ -67,17 +49,9 @@ func TestRenderBadFiles(t *testing.T) {
 			files: functiontest.Files{"required.yaml": "{apiVersion: v1, kind: Secret}"},
 			want:  "required.yaml:1: Secret without a name: set metadata.name",
 		},
-		"EmptyXR": {
-			files: functiontest.Files{"xr.yaml": "---\n---\n# nothing\n"},
-			want:  "xr.yaml: is empty: it must contain the composite resource (XR)",
-		},
 		"SeveralXRs": {
 			files: functiontest.Files{"xr.yaml": functiontest.XR + "---" + functiontest.XR},
 			want:  `xr.yaml:7: App "demo" is a second object: the file must contain only the composite resource (XR)`,
-		},
-		"NamelessXR": {
-			files: functiontest.Files{"xr.yaml": "{apiVersion: example.org/v1, kind: App}"},
-			want:  "xr.yaml:1: App without a name: set metadata.name",
 		},
 		"CompositionForXR": {
 			files: functiontest.Files{"xr.yaml": functiontest.Composition},
@@ -87,46 +61,13 @@ func TestRenderBadFiles(t *testing.T) {
 			files: functiontest.Files{"composition.yaml": functiontest.XR},
 			want:  `composition.yaml:2: App "demo" is not a Composition of apiextensions.crossplane.io: pass the files in the order xr.yaml composition.yaml [functions.yaml]`,
 		},
-		"SeveralCompositions": {
-			files: functiontest.Files{"composition.yaml": functiontest.Composition + "---" + functiontest.Composition},
-			want:  `composition.yaml:13: Composition "apps" is a second object: the file must contain only the Composition`,
-		},
 		"OtherComposite": {
 			files: functiontest.Files{"composition.yaml": strings.ReplaceAll(functiontest.Composition, "kind: App", "kind: Apple")},
 			want:  "composition.yaml:6: spec.compositeTypeRef is example.org/v1 Apple, but the composite at xr.yaml:2 is example.org/v1 App: make them equal",
 		},
-		"NotPipeline": {
-			files: functiontest.Files{"composition.yaml": strings.ReplaceAll(functiontest.Composition, "mode: Pipeline", "mode: Resources")},
-			want:  `composition.yaml:7: spec.mode is "Resources": set it to Pipeline`,
-		},
-		"NoMode": {
-			files: functiontest.Files{"composition.yaml": strings.ReplaceAll(functiontest.Composition, "mode: Pipeline", "")},
-			want:  `composition.yaml:5: spec.mode is "": set it to Pipeline`,
-		},
-		"NoPipeline": {
-			files: functiontest.Files{"composition.yaml": functiontest.Composition[:strings.Index(functiontest.Composition, "  pipeline:")]},
-			want:  "composition.yaml:5: spec.pipeline is empty: add a step with an input of kind Exports",
-		},
-		"PipelineOfOtherType": {
-			files: functiontest.Files{"composition.yaml": functiontest.Composition[:strings.Index(functiontest.Composition, "  pipeline:")] + "  pipeline: hunter2"},
-			want:  "composition.yaml:8: cannot read spec.pipeline: must be a list",
-		},
-		"SameStep": {
-			files: functiontest.Files{"composition.yaml": strings.ReplaceAll(functiontest.TwoSteps, "step: no-input", "step: first")},
-			want:  `composition.yaml:15: spec.pipeline[2].step is "first", the name of an earlier step: rename one of them`,
-		},
-		"Claim": {
-			reason: "Without an XRD, the X before the kind is a hint.",
-			files:  functiontest.Files{"composition.yaml": strings.ReplaceAll(functiontest.Composition, "kind: App", "kind: XApp")},
-			want:   "composition.yaml:6: spec.compositeTypeRef is example.org/v1 XApp, but the composite at xr.yaml:2 is example.org/v1 App: make them equal, or if App is a claim, pass its composite",
-		},
 		"ClaimByName": {
 			files: functiontest.Files{"xr.yaml": strings.Replace(functiontest.XR, "kind: App", "kind: AppClaim", 1)},
 			want:  "composition.yaml:6: spec.compositeTypeRef is example.org/v1 App, but the composite at xr.yaml:2 is example.org/v1 AppClaim: pass the composite of kind App in place of its claim",
-		},
-		"ClaimOfXRD": {
-			files: functiontest.Files{"xrd.yaml": strings.Replace(xrd, "names: {kind: App,", "claimNames: {kind: App, plural: apps}\n  names: {kind: XApp,", 1)},
-			want:  `xr.yaml:2: App "demo" is a claim, not a composite resource (XR): pass the composite, of kind XApp`,
 		},
 		"OtherXRD": {
 			files: functiontest.Files{"xrd.yaml": strings.Replace(xrd, "kind: App,", "kind: Apple,", 1)},
@@ -140,36 +81,10 @@ func TestRenderBadFiles(t *testing.T) {
 			files: functiontest.Files{"xrd.yaml": strings.Replace(xrd, "group: example.org", "group: [hunter2]", 1)},
 			want:  `xrd.yaml:5: CompositeResourceDefinition "apps.example.org": cannot read spec.group: must be a string`,
 		},
-		"ListOfTwoXRs": {
-			files: functiontest.Files{"xr.yaml": listOf(functiontest.XR, functiontest.XR)},
-			want:  `xr.yaml:9: App "demo" is a second object: the file must contain only the composite resource (XR)`,
-		},
 		"ItemOfList": {
 			reason: "The position is that of the item.",
 			files:  functiontest.Files{"observed.yaml": listOf(functiontest.Database, strings.Replace(functiontest.Database, "composition-resource-name", "x", 1))},
 			want:   `observed.yaml:10: Database "demo-db" has no annotation crossplane.io/composition-resource-name: add it, with the name of the resource in the pipeline; or pass the object with -e`,
-		},
-		"NamelessItem": {
-			files: functiontest.Files{"required.yaml": "apiVersion: v1\nkind: List\nitems:\n- hunter2\n"},
-			want:  "required.yaml:4: not a Kubernetes object: it needs apiVersion and kind",
-		},
-		"OtherOrder": {
-			reason: "Two files that are swapped.",
-			files:  functiontest.Files{"xr.yaml": functiontest.Composition, "composition.yaml": functiontest.XR},
-			want:   `xr.yaml:2: Composition "apps" is not a composite resource (XR): pass the files in the order xr.yaml composition.yaml [functions.yaml]`,
-		},
-		"LoneSecret": {
-			files: functiontest.Files{"observed.yaml": functiontest.Database + "---" + functiontest.DatabaseSecret + "stringData: {password: hunter2}\n"},
-			want:  `observed.yaml:8: Secret "conn" has no annotation crossplane.io/composition-resource-name, and no observed resource names it in spec.writeConnectionSecretToRef: add the annotation or the reference, or pass the Secret with -e`,
-		},
-		"SecretOfOtherNamespace": {
-			files: functiontest.Files{"observed.yaml": functiontest.Database + "spec: {writeConnectionSecretToRef: {name: conn}}\n---" +
-				strings.Replace(functiontest.DatabaseSecret, "default", "other", 1)},
-			want: `observed.yaml:9: Secret "conn" is in namespace "other", but Database "demo-db" has its connection Secret in namespace "default": change one of them`,
-		},
-		"NamelessStep": {
-			files: functiontest.Files{"composition.yaml": strings.ReplaceAll(functiontest.Composition, "step: export", "step: ''")},
-			want:  "composition.yaml:9: spec.pipeline[0].step is not set: set it to a name of its own",
 		},
 		"NoStepOfThisFunction": {
 			files: functiontest.Files{"composition.yaml": strings.ReplaceAll(functiontest.Composition, "kind: Exports", "kind: Resources")},
@@ -179,25 +94,9 @@ func TestRenderBadFiles(t *testing.T) {
 			files: functiontest.Files{"functions.yaml": functiontest.Database},
 			want:  `functions.yaml:2: Database "demo-db" is not a Function of pkg.crossplane.io: pass observed and required objects with -o and -e`,
 		},
-		"PackageMetadata": {
-			files: functiontest.Files{"functions.yaml": "apiVersion: meta.pkg.crossplane.io/v1\nkind: Configuration\nmetadata: {name: apps}\n"},
-			want:  `functions.yaml:1: Configuration "apps" is the metadata of a package, not a Function: leave functions.yaml out`,
-		},
-		"CompositeInObserved": {
-			files: functiontest.Files{"observed.yaml": functiontest.XR},
-			want:  `observed.yaml:4: App "demo" is the composite, which is not one of its composed resources: remove it from this file`,
-		},
-		"SeveralEnvironments": {
-			files: functiontest.Files{"environment.yaml": functiontest.Database + "---" + functiontest.Database},
-			want:  `environment.yaml:6: Database "demo-db" is a second object: the file must contain only the environment`,
-		},
 		"EmptyFolder": {
 			files: functiontest.Files{"observed/README.md": "nothing"},
 			want:  "cannot find a .yaml or .yml file in observed",
-		},
-		"NoResourceName": {
-			files: functiontest.Files{"observed.yaml": strings.Replace(functiontest.Database, "composition-resource-name", "x", 1)},
-			want:  `observed.yaml:4: Database "demo-db" has no annotation crossplane.io/composition-resource-name: add it, with the name of the resource in the pipeline; or pass the object with -e`,
 		},
 		"NoResourceNameOfKnownKind": {
 			reason: "The pipeline composes a resource of this kind.",
@@ -226,17 +125,9 @@ func TestRenderBadFiles(t *testing.T) {
 			files: functiontest.Files{"required.yaml": functiontest.DatabaseSecret + "data: {pin: 123456}"},
 			want:  `required.yaml:5: Secret "conn": data.pin is not a string: put it in quotes`,
 		},
-		"StringDataNotAString": {
-			files: functiontest.Files{"required.yaml": functiontest.DatabaseSecret + "stringData: {pin: 123456}"},
-			want:  `required.yaml:5: Secret "conn": stringData.pin is not a string: put it in quotes`,
-		},
 		"DataNotAMap": {
 			files: functiontest.Files{"required.yaml": functiontest.DatabaseSecret + "data: hunter2"},
 			want:  `required.yaml:5: Secret "conn": data is not a map of keys and values`,
-		},
-		"ObservedSecretToo": {
-			files: functiontest.Files{"observed.yaml": strings.Replace(functiontest.DatabaseSecret, "name: conn", "name: conn, annotations: {crossplane.io/composition-resource-name: s}", 1) + "data: {password: hunter2!}"},
-			want:  `observed.yaml:5: Secret "conn": data.password is not base64: encode it, or move it to stringData`,
 		},
 	}
 	for name, tc := range cases {
@@ -282,19 +173,11 @@ func TestRenderBadArguments(t *testing.T) {
 		cmd  Command
 		want string
 	}{
-		"NotASecret":      {cmd: Command{Paths: []string{dir}, FunctionCredentials: file("xr.yaml")}, want: file("xr.yaml") + `:2: App "demo" is not a Secret: pass observed and required objects with -o and -e`},
-		"BadAnnotation":   {cmd: Command{Paths: []string{dir}, FunctionAnnotations: []string{"hunter2"}}, want: "--function-annotations: cannot read its value: write it as KEY=VALUE"},
 		"NotASchema":      {cmd: Command{Paths: []string{dir}, RequiredSchemas: []string{file("a.json")}}, want: file("a.json") + ":1: neither a CustomResourceDefinition, a CompositeResourceDefinition, nor an OpenAPI v3 document of kubectl get --raw /openapi/v3/apis/GROUP/VERSION"},
 		"NoSchemas":       {cmd: Command{Paths: []string{dir}, RequiredSchemas: []string{file("b.json")}}, want: file("b.json") + ":1: cannot read the OpenAPI document: components.schemas must be an object: write it with kubectl get --raw /openapi/v3/apis/GROUP/VERSION"},
 		"NoXRD":           {cmd: Command{Paths: []string{dir}, XRD: file("none")}, want: "cannot read " + file("none") + ": no such file or directory"},
-		"FolderFirst":     {cmd: Command{Paths: []string{dir, file("composition.yaml")}}, want: "cannot render the folder " + dir + " with other paths: pass only the folder, or the files xr.yaml composition.yaml [functions.yaml]"},
-		"NoSuchFolder":    {cmd: Command{Paths: []string{file("none")}}, want: "cannot read " + file("none") + ": no such file or directory"},
 		"OneFile":         {cmd: Command{Paths: []string{file("xr.yaml")}}, want: "cannot render 1 file: pass one folder, or the files xr.yaml composition.yaml [functions.yaml]"},
-		"FourFiles":       {cmd: Command{Paths: slices.Repeat([]string{file("xr.yaml")}, 4)}, want: "cannot render 4 files: pass one folder, or the files xr.yaml composition.yaml [functions.yaml]"},
-		"TwoFolders":      {cmd: Command{Paths: []string{dir, dir}}, want: "cannot render the folder " + dir + " with other paths: pass only the folder, or the files xr.yaml composition.yaml [functions.yaml]"},
-		"NoObserved":      {cmd: Command{Paths: []string{dir}, ObservedResources: []string{file("none")}}, want: "cannot read " + file("none") + ": no such file or directory"},
 		"BadContextValue": {cmd: Command{Paths: []string{dir}, ContextValues: map[string]string{"k": "{hunter2"}}, want: "--context-values: a value is not valid JSON or YAML: write a semicolon in it as \\;, or use --context-files"},
-		"CommaInContext":  {cmd: Command{Paths: []string{dir}, ContextValues: map[string]string{"k": `{"hunter2": 1},b={"c": 2}`}}, want: "--context-values: two values are separated by a comma: write a semicolon between them, as in 'a={...};b={...}'"},
 		"BadContextFile":  {cmd: Command{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("bad.yaml")}}, want: "--context-files: a file: 1:1: not valid YAML: a { that is not closed: write } where the value ends; if the value is an expression, write `|-` after the key, and the value indented in the next line"},
 		"NoContextFile":   {cmd: Command{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("none")}}, want: "--context-files: cannot read a file: no such file or directory"},
 	}
@@ -404,45 +287,6 @@ func TestRenderFilesAndFlags(t *testing.T) {
 				t.Errorf("%s: environment\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestRenderLinks: a folder of links is a folder; a link to nowhere is an error.
-func TestRenderLinks(t *testing.T) {
-	files := functiontest.Folder(t, functiontest.Files{"observed/db.yaml": functiontest.Database, "required.yaml": functiontest.DatabaseSecret})
-	dir := t.TempDir()
-	link := func(from, to string) {
-		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, to)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(filepath.Join(files, from), filepath.Join(dir, to)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	link("xr.yaml", "xr.yaml")
-	link("composition.yaml", "composition.yaml")
-	link("observed", "observed")
-	link("required.yaml", "required/one.yaml")
-
-	in, err := (&Command{Paths: []string{dir}}).load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(in.observed) != 1 || len(in.required) != 1 {
-		t.Errorf("%d observed and %d required objects, want 1 and 1", len(in.observed), len(in.required))
-	}
-
-	link("none.yaml", "required/two.yaml")
-	if _, err := (&Command{Paths: []string{dir}}).load(); err == nil {
-		t.Error("a link to nowhere in a folder is no error")
-	}
-	if err := os.Remove(filepath.Join(dir, "required/two.yaml")); err != nil {
-		t.Fatal(err)
-	}
-	link("none.yaml", "environment.yaml")
-	if _, err := (&Command{Paths: []string{dir}}).load(); err == nil {
-		t.Error("a link to nowhere is no error")
 	}
 }
 

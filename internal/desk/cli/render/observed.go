@@ -95,18 +95,9 @@ func (in *inputs) checkDetails() error {
 	if in.legacy {
 		owners = append(slices.Clip(owners), in.composite)
 	}
-	byKey, byName := map[key]bool{}, map[string]object{}
-	for _, o := range owners {
-		k := o.connectionSecret()
-		byKey[k], byName[k.name] = true, o
-	}
 	for _, d := range in.details {
-		if byKey[d.key()] {
+		if slices.ContainsFunc(owners, func(o object) bool { return o.connectionSecret() == d.key() }) {
 			continue
-		}
-		if o, ok := byName[d.GetName()]; ok {
-			return fmt.Errorf("%s is in namespace %q, but %s %q has its connection Secret in namespace %q: change one of them",
-				d.at("metadata", "namespace"), d.GetNamespace(), o.GetKind(), o.GetName(), o.connectionSecret().namespace)
 		}
 		return fmt.Errorf("%s has no annotation %s, and no observed resource names it in spec.writeConnectionSecretToRef: "+
 			"add the annotation or the reference, or pass the Secret with -e", d.at("metadata", "annotations"), resourceNameKey)

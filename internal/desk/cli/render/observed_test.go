@@ -41,13 +41,6 @@ func TestRenderConnectionDetails(t *testing.T) {
 			files:  functiontest.Files{"xr.yaml": cluster, "observed.yaml": db("", "{name: conn, namespace: a}"), "required.yaml": secret("a", "data: {k: djE=}")},
 			want:   map[string]string{"k": "v1"},
 		},
-		"NotThere": {
-			reason: "No Secret, no details, no error.",
-			files:  functiontest.Files{"observed.yaml": db("namespace: default,", "{name: conn}")},
-		},
-		"NoReference": {
-			files: functiontest.Files{"observed.yaml": db("namespace: default,", "hunter2"), "required.yaml": secret("default", "data: {k: djE=}")},
-		},
 		"ObservedSecret": {
 			reason: "The Secret may be a composed resource itself.",
 			files: functiontest.Files{"observed.yaml": db("namespace: default,", "{name: conn}") + "---\n" +
@@ -59,32 +52,10 @@ func TestRenderConnectionDetails(t *testing.T) {
 			files:  functiontest.Files{"observed.yaml": db("namespace: default,", "{name: conn}") + "---\n" + secret("default", "data: {k: djE=}")},
 			want:   map[string]string{"k": "v1"},
 		},
-		"BesideItsResourceAsText": {
-			reason: "Its stringData is data, as in every other file.",
-			files:  functiontest.Files{"observed/a.yaml": db("namespace: default,", "{name: conn}"), "observed/b.yaml": secret("default", "stringData: {k: v1}")},
-			want:   map[string]string{"k": "v1"},
-		},
-		"BesideItsResourceInList": {
-			reason: "kubectl prints both in one List.",
-			files:  functiontest.Files{"observed.yaml": listOf(db("namespace: default,", "{name: conn}"), secret("default", "data: {k: djE=}"))},
-			want:   map[string]string{"k": "v1"},
-		},
-		"BesideClusterScoped": {
-			files: functiontest.Files{"xr.yaml": cluster, "observed.yaml": db("", "{name: conn, namespace: a}") + "---\n" + secret("a", "data: {k: djE=}")},
-			want:  map[string]string{"k": "v1"},
-		},
 		"BesideLegacyXR": {
 			reason: "A legacy XR also names a Secret.",
 			files:  functiontest.Files{"xr.yaml": legacy, "observed.yaml": secret("a", "data: {k: djE=}")},
 			wantXR: map[string]string{"k": "v1"},
-		},
-		"RequiredWinsBeside": {
-			reason: "As for a composed Secret, the required copy counts.",
-			files: functiontest.Files{
-				"required.yaml": secret("default", "data: {k: djI=}"),
-				"observed.yaml": db("namespace: default,", "{name: conn}") + "---\n" + secret("default", "data: {k: djE=}"),
-			},
-			want: map[string]string{"k": "v2"},
 		},
 		"Credentials": {
 			reason: "Crossplane's render finds Secrets also among the credentials.",
@@ -94,12 +65,6 @@ func TestRenderConnectionDetails(t *testing.T) {
 		"XRDOfV2": {
 			reason: "The XRD decides the style.",
 			files:  functiontest.Files{"xr.yaml": legacy, "xrd.yaml": strings.Replace(xrd, "spec:", "spec:\n  scope: Cluster", 1), "required.yaml": secret("a", "data: {k: djE=}")},
-		},
-		"XRDOfV1": {
-			reason: "Also for a composite that has spec.crossplane.",
-			files: functiontest.Files{"xr.yaml": strings.Replace(legacy, "spec: {", "spec: {crossplane: {}, ", 1),
-				"xrd.yaml": strings.Replace(xrd, "crossplane.io/v2", "crossplane.io/v1", 1), "required.yaml": secret("a", "data: {k: djE=}")},
-			wantXR: map[string]string{"k": "v1"},
 		},
 		"RequiredWins": {
 			reason: "Of two copies of the Secret the required one counts.",
@@ -123,10 +88,6 @@ func TestRenderConnectionDetails(t *testing.T) {
 		"NamespacedXR": {
 			reason: "A namespaced XR has none, whatever its author calls a field.",
 			files:  functiontest.Files{"xr.yaml": strings.Replace(functiontest.XR, "size: 3", "writeConnectionSecretToRef: {name: conn}", 1), "required.yaml": secret("default", "data: {k: djE=}")},
-		},
-		"ModernClusterScopedXR": {
-			reason: "Nor has a cluster scoped one of the v2 style.",
-			files:  functiontest.Files{"xr.yaml": strings.Replace(legacy, "spec: {", "spec: {crossplane: {}, ", 1), "required.yaml": secret("a", "data: {k: djE=}")},
 		},
 	}
 	for name, tc := range cases {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/alecthomas/kong"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
@@ -116,7 +115,7 @@ func (c *Command) Run(k *kong.Context, build FunctionAt) error {
 // seed returns the seed of a rehearsal, which depends only on the content of the files and on the time.
 func (in *inputs) seed(at time.Time) ([32]byte, error) {
 	content := []any{at.UTC(), in.composite.Object, in.steps, in.context}
-	for _, list := range [][]object{in.observed, in.details, in.required, in.credentials} {
+	for _, list := range [][]object{in.observed, in.details, in.required} {
 		for _, o := range list {
 			content = append(content, o.Object)
 		}
@@ -334,17 +333,4 @@ func severityText(s fnv1.Severity) string {
 func statusText(s fnv1.Status) string {
 	known := map[fnv1.Status]string{fnv1.Status_STATUS_CONDITION_TRUE: "True", fnv1.Status_STATUS_CONDITION_FALSE: "False"}
 	return cmp.Or(known[s], "Unknown")
-}
-
-// overWire copies a message as gRPC does: later changes of one side are invisible to the other
-// side, and a message that cannot be sent is an error.
-func overWire[M proto.Message](from, to M) (M, error) {
-	b, err := proto.Marshal(from)
-	if err != nil {
-		return to, fmt.Errorf("cannot encode %s: %w", from.ProtoReflect().Descriptor().Name(), err)
-	}
-	if err := proto.Unmarshal(b, to); err != nil {
-		return to, fmt.Errorf("cannot decode %s: %w", to.ProtoReflect().Descriptor().Name(), err)
-	}
-	return to, nil
 }

@@ -51,24 +51,6 @@ func TestRenderGolden(t *testing.T) {
 	}
 }
 
-func TestRenderIsTheSameEachTime(t *testing.T) {
-	text, err := os.ReadFile("testdata/all/response.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := Command{Paths: []string{"testdata/all"}, IncludeContext: true, IncludeFullXR: true, IncludeFunctionResults: true}
-	first := ""
-	for range 20 {
-		stdout, stderr, _ := rendered(t, c, &fakeFunction{script: renderAnswer(t, string(text))})
-		if first == "" {
-			first = stdout + stderr
-		}
-		if diff := cmp.Diff(first, stdout+stderr); diff != "" {
-			t.Fatal(diff)
-		}
-	}
-}
-
 // TestRenderRequest holds what a request is made of.
 func TestRenderRequest(t *testing.T) {
 	fn := &fakeFunction{}
@@ -168,26 +150,6 @@ skipped step "other-kind" (function-export): only function-export runs here
 	}
 }
 
-// TestRenderDoesNotShareResponses: a function may keep its response and change it
-// later.
-func TestRenderDoesNotShareResponses(t *testing.T) {
-	kept := renderResponse(t, `{desired: {resources: {a: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}}}}`)
-	fn := &fakeFunction{script: func(call int, _ *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-		if call == 1 {
-			return kept, nil
-		}
-		kept.Desired.Resources["a"].Resource.Fields["kind"] = structpb.NewStringValue("spoilt")
-		return &fnv1.RunFunctionResponse{}, nil
-	}}
-	in := Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": functiontest.TwoSteps})}}
-	if _, _, failure := rendered(t, in, fn); failure != "" {
-		t.Fatal(failure)
-	}
-	if got := fn.requests[1].GetDesired().GetResources()["a"].GetResource().AsMap()["kind"]; got != "ConfigMap" {
-		t.Errorf("second step got kind %v", got)
-	}
-}
-
 func TestRenderFatal(t *testing.T) {
 	fn := &fakeFunction{script: renderAnswer(t, `
 desired: {resources: {a: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}}}
@@ -236,13 +198,6 @@ func TestRenderFunctionFails(t *testing.T) {
 			reason: "The value of a panic can be anything; only its type is told.",
 			script: func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) { panic("hunter2") },
 			want:   `cannot run pipeline step "export": the function panicked with a string`,
-		},
-		"NotUTF8": {
-			reason: "What gRPC would not send is an error here, too.",
-			script: func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-				return &fnv1.RunFunctionResponse{Results: []*fnv1.Result{{Message: "\xff"}}}, nil
-			},
-			want: `cannot run pipeline step "export": cannot encode RunFunctionResponse: string field contains invalid UTF-8`,
 		},
 	}
 	for name, tc := range cases {
@@ -331,31 +286,5 @@ func TestRenderTimeout(t *testing.T) {
 	const want = `cannot run pipeline step "export": it needs longer than allowed: set a longer --timeout`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
-	}
-}
-
-// TestRenderRun is the way from kong to the function.
-func TestRenderRun(t *testing.T) {
-	cli := struct {
-		Render Command `cmd:""`
-	}{}
-	var stdout, stderr bytes.Buffer
-	p, err := kong.New(&cli, kong.Writers(&stdout, &stderr), kong.Exit(func(int) {}), kong.Bind(FunctionAt(func(time.Time, [32]byte) (fnv1.FunctionRunnerServiceServer, error) { return &fakeFunction{}, nil })))
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := p.Parse([]string{"render", functiontest.Folder(t, nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := k.Run(); err != nil {
-		t.Fatal(err)
-	}
-	want := "---\napiVersion: example.org/v1\nkind: App\nmetadata:\n  name: demo\n  namespace: default\n"
-	if diff := cmp.Diff(want, stdout.String()); diff != "" {
-		t.Error(diff)
-	}
-	if _, err := p.Parse([]string{"render", "--help"}); err != nil && !strings.Contains(stdout.String(), "fn render example/postgresql-url") {
-		t.Errorf("help has no example: %v\n%s", err, stdout.String())
 	}
 }

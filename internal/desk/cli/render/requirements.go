@@ -44,7 +44,7 @@ func (d object) key() key { return key{d.GetAPIVersion(), d.GetKind(), d.GetName
 // precedence over an observed one, and a later one over an earlier one.
 func newStore(in *inputs) (store, error) {
 	s := store{}
-	for _, d := range slices.Concat([]object{in.composite}, in.observed, in.details, in.required, in.credentials) {
+	for _, d := range slices.Concat([]object{in.composite}, in.observed, in.details, in.required) {
 		m, err := d.message()
 		if err != nil {
 			return nil, err
@@ -152,23 +152,15 @@ func (s store) runFunction(ctx context.Context, fn fnv1.FunctionRunnerServiceSer
 
 func equalResources(a, b *fnv1.Resources) bool { return proto.Equal(a, b) }
 
-// callFunction calls the function once, with copies of the messages. The value of a panic can
-// contain any part of the request, so only its type is reported.
+// callFunction calls the function once. The value of a panic can contain any part of the request, so only its type is
+// reported.
 func callFunction(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, err error) {
-	sent, err := overWire(req, &fnv1.RunFunctionRequest{})
-	if err != nil {
-		return nil, err
-	}
 	defer func() {
 		if value := recover(); value != nil {
 			rsp, err = nil, fmt.Errorf("the function panicked with a %T", value)
 		}
 	}()
-	got, err := fn.RunFunction(ctx, sent)
-	if err != nil {
-		return nil, err
-	}
-	return overWire(got, &fnv1.RunFunctionResponse{})
+	return fn.RunFunction(ctx, proto.CloneOf(req))
 }
 
 func isFatal(rsp *fnv1.RunFunctionResponse) bool {

@@ -63,25 +63,10 @@ func TestRenderFetch(t *testing.T) {
 			sel:  &fnv1.ResourceSelector{ApiVersion: "example.org/v1", Kind: "Region", Match: named("eu")},
 			want: []string{"/eu"},
 		},
-		"OtherVersion": {
-			reason: "Versions are not converted.",
-			sel:    &fnv1.ResourceSelector{ApiVersion: "example.org/v2", Kind: "Region", Match: named("eu")},
-		},
-		"OtherKind": {
-			sel: &fnv1.ResourceSelector{ApiVersion: "v1", Kind: "Secret", Namespace: in("one"), Match: named("b")},
-		},
 		"Labels": {
 			reason: "No namespace is every namespace; sorted by namespace and name.",
 			sel:    &fnv1.ResourceSelector{ApiVersion: "v1", Kind: "ConfigMap", Match: labelled(map[string]string{"app": "x"})},
 			want:   []string{"one/b", "two/b"},
-		},
-		"LabelsInNamespace": {
-			sel:  &fnv1.ResourceSelector{ApiVersion: "v1", Kind: "ConfigMap", Namespace: in("two"), Match: labelled(map[string]string{"app": "x"})},
-			want: []string{"two/b"},
-		},
-		"AllLabelsCount": {
-			sel:  &fnv1.ResourceSelector{ApiVersion: "v1", Kind: "ConfigMap", Match: labelled(map[string]string{"app": "x", "tier": "web"})},
-			want: []string{"two/b"},
 		},
 		"AllOfAKind": {
 			reason: "Neither name nor labels: all of that kind, in that namespace.",
@@ -177,11 +162,6 @@ func TestRenderRequirements(t *testing.T) {
 			script: func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) { return asks("b"), nil },
 			want:   []map[string][]string{{}, {"b": {"one/b"}}},
 		},
-		"NotFound": {
-			reason: "The key is there without items.",
-			script: func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) { return asks("none"), nil },
-			want:   []map[string][]string{{}, {"none": nil}},
-		},
 		"Grows": {
 			reason: "What it reads may make it ask for more.",
 			script: func(_ int, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
@@ -206,12 +186,6 @@ func TestRenderRequirements(t *testing.T) {
 			script:      func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) { return asks("b"), nil },
 			want:        []map[string][]string{booted},
 		},
-		"BootstrapStays": {
-			reason:      "It is there in later calls, too.",
-			composition: bootstrap,
-			script:      func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) { return asks("c"), nil },
-			want:        []map[string][]string{booted, {"b": {"one/b"}, "x": {"one/b", "two/b"}, "gone": nil, "c": nil}},
-		},
 		"Fatal": {
 			reason: "A fatal result ends it, whatever it asks for.",
 			script: func(int, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
@@ -229,13 +203,6 @@ func TestRenderRequirements(t *testing.T) {
 			},
 			want:    []map[string][]string{{}, {"n1": nil}, {"n2": nil}, {"n3": nil}, {"n4": nil}, {"n5": nil}},
 			wantErr: `cannot run pipeline step "export": requirements didn't stabilize after the maximum number of iterations (5)`,
-		},
-		"StableJustInTime": {
-			reason: "The sixth call may still settle it.",
-			script: func(call int, _ *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-				return asks(fmt.Sprintf("n%d", min(call, 5))), nil
-			},
-			want: []map[string][]string{{}, {"n1": nil}, {"n2": nil}, {"n3": nil}, {"n4": nil}, {"n5": nil}},
 		},
 	}
 	for name, tc := range cases {
@@ -260,36 +227,5 @@ func TestRenderRequirements(t *testing.T) {
 				t.Errorf("%s\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// TestRenderRounds: within a step the context is handed on, desired state is not.
-func TestRenderRounds(t *testing.T) {
-	fn := &fakeFunction{script: func(call int, _ *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-		rsp := renderResponse(t, `
-desired: {resources: {a: {resource: {apiVersion: v1, kind: ConfigMap}}}}
-requirements: {resources: {b: {apiVersion: v1, kind: ConfigMap}}, schemas: {s: {apiVersion: v1, kind: ConfigMap}}}
-context: {call: 1}
-results: [{severity: SEVERITY_WARNING, message: said in each round}]
-`)
-		rsp.Results[0].Message += fmt.Sprint(" ", call)
-		return rsp, nil
-	}}
-	_, stderr, failure := rendered(t, Command{Paths: []string{functiontest.Folder(t, nil)}}, fn)
-	if failure != "" || len(fn.requests) != 2 {
-		t.Fatalf("%d calls and failure %q, want 2 and none", len(fn.requests), failure)
-	}
-	if diff := cmp.Diff("warning: said in each round 2\n", stderr); diff != "" {
-		t.Errorf("only the last round counts: %s", diff)
-	}
-	second := fn.requests[1]
-	if diff := cmp.Diff(map[string]any{"call": 1.0}, second.GetContext().AsMap()); diff != "" {
-		t.Error(diff)
-	}
-	if n := len(second.GetDesired().GetResources()); n != 0 {
-		t.Errorf("the second round got %d desired resources, want none", n)
-	}
-	if _, ok := second.GetRequiredSchemas()["s"]; !ok {
-		t.Error("the second round got no answer about the schema")
 	}
 }

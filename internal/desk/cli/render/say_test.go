@@ -17,11 +17,6 @@ func TestSay(t *testing.T) {
 	cases := map[string]struct {
 		reason, message, want string
 	}{
-		"Nothing": {want: "Held\n"},
-		"One": {
-			message: `Secret "a" is not created: key "k" waits for resources.db`,
-			want:    `Held: Secret "a" is not created: key "k" waits for resources.db` + "\n",
-		},
 		"Several": {
 			reason: "Each reason and the command have a line of their own.",
 			message: `Secret "a" is kept unchanged: key "k" waits for resources.db; key "l" waits for resources.cache; ` +
