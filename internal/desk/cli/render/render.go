@@ -197,6 +197,7 @@ type run struct {
 	desired  *fnv1.State
 	context  *structpb.Struct
 	results  []result
+	notes    []string // how to pass the resources of skipped steps
 	ready    bool // all exports are ready
 	deletes  bool // a Secret or a ConfigMap is deleted
 }
@@ -265,7 +266,7 @@ func (r *run) step(ctx context.Context, s composition.Step) error {
 		return err
 	}
 	err = r.take(s.Name, rsp, diagnostics)
-	r.saySkipped(rsp)
+	r.sayNotes()
 	return err
 }
 
