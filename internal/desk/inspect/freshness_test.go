@@ -49,41 +49,10 @@ func TestExplainFreshness(t *testing.T) {
 			input:  `status: [{fieldPath: a, value: composite.spec.a}]`,
 			want:   []string{composite, "again: 10m"},
 		},
-		"Export": {
-			reason: "The object that is composed is required only until it exists.",
-			input:  `configMaps: [{name: m, data: [{key: a, value: "'x'"}]}]`,
-			want: []string{
-				composite, "ConfigMap " + own + "/<composite.metadata.name + '-m'>: required 0s 60s", "again: 10m",
-			},
-		},
 		"From": {
 			reason: "The resource that from names is composed, and its connection Secret is required.",
 			input:  `secrets: [{name: s, from: db, metadata: {name: s, namespace: team}, data: [{key: a, value: secret.password}]}]`,
 			want:   []string{composite, db, details, "Secret team/s: required 0s 60s", "again: 10m, older 60s"},
-		},
-		"Composed": {
-			reason: "Composed resources are watched in each version. A variable that is not used reads nothing.",
-			input: `
-variables:
-- {name: host, value: resources.db.status.host}
-- {name: all, value: variables.host + resources.cache.status.host}
-- {name: unused, value: resources.other.status.host}
-status: [{fieldPath: a, value: variables.all}, {fieldPath: b, value: resources.db.status.port}]`,
-			want: []string{composite, "resources.cache: watched 0s", db, "again: 10m"},
-		},
-		"AllComposed": {
-			reason: "A computed name can be that of each resource, and that of each variable.",
-			input: `
-variables: [{name: host, value: resources.db.status.host}]
-status: [{fieldPath: a, value: "resources[composite.spec.a].status"}, {fieldPath: b, value: "variables[composite.spec.b]"}]`,
-			want: []string{composite, db, "resources[*]: watched 0s", "again: 10m"},
-		},
-		"Revisions": {
-			reason: "The object with the revision is composed.",
-			input: `
-secrets: [{name: s, metadata: {name: s, namespace: team}, data: [{key: a, value: "'x'"}]}]
-status: [{fieldPath: a, value: revisions.s}]`,
-			want: []string{composite, "revisions.s: watched 0s", "Secret team/s: required 0s 60s", "again: 10m"},
 		},
 		"SecretSource": {
 			reason: "A Secret source is required, and secrets.ca is not a composed resource. A source that is not used is not read.",
@@ -139,11 +108,6 @@ status: [{fieldPath: a, value: environment.a}]`,
 			input:  "typeChecking: Strict\nstatus: [{fieldPath: a, value: environment.a}]",
 			want:   []string{composite, earlier, "schemas: polled 60s", "again: 60s"},
 		},
-		"Poll": {
-			reason: "Crossplane also watches the objects then, but calls more often.",
-			input:  "freshness: Poll\nsecrets: [{name: s, from: db, metadata: {name: s, namespace: team}, data: [{key: a, value: secret.a}]}]",
-			want:   []string{composite, db, details, "Secret team/s: required 0s 60s", "again: 60s"},
-		},
 		"NoTTL": {
 			reason: "Without another call, a change of an input that is not watched is never noticed.",
 			input: `
@@ -152,14 +116,6 @@ typeChecking: Strict
 configMaps: [{name: m, metadata: {name: m, namespace: team}, data: [{key: a, value: "string(context.a)"}]}]`,
 			want: []string{
 				composite, "ConfigMap team/m: required 0s never", "context: earlierStep never", "schemas: polled never", "again: never",
-			},
-		},
-		"TTL": {
-			reason: "A time that is set is also used where Crossplane watches everything.",
-			input:  "ttl: 1h30m\nsecrets: [{name: s, from: db, metadata: {name: s, namespace: team}, data: [{key: a, value: secret.a + environment.a}]}]",
-			want: []string{
-				composite, db, strings.Replace(details, "60s", "1h30m", 1), "Secret team/s: required 0s 1h30m", "environment: earlierStep 1h30m",
-				"again: 1h30m",
 			},
 		},
 		"Generators": {
@@ -174,21 +130,6 @@ secrets: [{name: s, metadata: {name: s, namespace: team}, data: [{key: a, value:
 				"Secret team/<composite.metadata.name + '-admin-' + string(generation.number)>: required 0s 60s",
 				"Secret team/<composite.metadata.name + '-hash-' + string(generation.number)>: required 0s 60s",
 				"generated.admin: scheduled 0s", "generated.hash: scheduled 0s", "again: 10m, generators",
-			},
-		},
-		"OwnGeneration": {
-			reason: "The generation that resource stands for is not listed as a composed resource.",
-			input: `
-generators:
-- name: token
-  resource:
-    manifest: {apiVersion: example.org/v1, kind: Token, metadata: {namespace: team}}
-    outputs: {token: resource.status.token}`,
-			want: []string{
-				composite,
-				"Secret <namespace of each generation>/<spec.writeConnectionSecretToRef.name of each generation>: required 0s 60s",
-				"Token team/<composite.metadata.name + '-token-' + string(generation.number)>: required 0s 60s",
-				"generated.token: scheduled 0s", "again: 10m, older 60s, generators",
 			},
 		},
 		"FromComposite": {

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -188,14 +187,8 @@ func (x *explainer) dataFrom(b plan.DataFrom) ExplainedKey {
 	default:
 		k = x.expression(b.Value, "")
 		k.Names, k.Others = nil, "all keys of "+b.Value.Source().Text
-		if len(b.Property) > 0 {
-			k.Others = fmt.Sprintf("all members of the JSON value %s", expression.PathText(b.Value.Source().Text, b.Property...))
-		}
 		if b.Resource != "" {
 			ready := expression.PathText(expression.Resources, b.Resource) + " to be ready"
-			if b.Optional {
-				ready += " if it exists, and to have connection details if it has a writeConnectionSecretToRef"
-			}
 			k.Waits = []string{ready}
 		}
 	}
@@ -213,7 +206,7 @@ func (x *explainer) isComposed(input string) bool {
 // find explains an entry of dataFrom that finds keys.
 func (x *explainer) find(b plan.DataFrom) ExplainedKey {
 	f := b.Find
-	k := ExplainedKey{Others: "each key <input>/<key>" + describeFind(*f)}
+	k := ExplainedKey{Others: "each key <input>/<key> that the find matches"}
 	for _, name := range f.Generators {
 		k.Inputs = append(k.Inputs,
 			Input{Name: expression.PathText(expression.Generated, name), Secret: true, Need: expression.Required})
@@ -235,27 +228,6 @@ func (x *explainer) find(b plan.DataFrom) ExplainedKey {
 	return k
 }
 
-// describeFind describes which keys a find finds.
-func describeFind(f plan.Find) string {
-	var out []string
-	if f.Path != "" {
-		out = append(out, fmt.Sprintf("begins with %q", f.Path))
-	}
-	switch {
-	case f.Name != nil && f.Path != "":
-		out = append(out, fmt.Sprintf("matches %q after that", f.Name))
-	case f.Name != nil:
-		out = append(out, fmt.Sprintf("matches %q", f.Name))
-	}
-	for _, t := range plan.SortedKeys(f.Tags) {
-		out = append(out, fmt.Sprintf("belongs to an input with the label %s=%s", t, f.Tags[t]))
-	}
-	if len(out) == 0 {
-		return ""
-	}
-	return " that " + strings.Join(out, ", and ")
-}
-
 func needOf(s v1beta1.Source) expression.Need {
 	if s.Optional {
 		return expression.Optional
@@ -263,71 +235,28 @@ func needOf(s v1beta1.Source) expression.Need {
 	return expression.Required
 }
 
-// generator explains a generator and its expressions.
+// generator explains the expressions of a generator.
 func (x *explainer) generator(m *plan.Generator) ExplainedGenerator {
-	out := ExplainedGenerator{Name: m.Name, Path: m.Path.String(), Type: m.Kind, Outputs: m.Keys, Renewed: renewed(m)}
-	if m.Grace > 0 {
-		out.Grace = m.Grace.String()
-	}
-	out.SignedBy = m.Makes.SignedBy()
+	out := ExplainedGenerator{Name: m.Name, Path: m.Path.String()}
 	add := func(e *expression.Expression, name string) {
 		if e != nil {
 			out.Expressions = append(out.Expressions, x.expression(e, name))
 		}
 	}
 	if f := m.ForEach; f != nil {
-		out.ForEach = f.List.Source().Text
 		add(f.List, "forEachExpression")
 		add(f.Key, "keyExpression")
 	}
 	add(m.Keepers, "keepersExpression")
 	add(m.Source(), "secretExpression")
-	out.Makes = m.Makes.Object().Kind
 	if kind, ok := m.Makes.(*plan.Manifest); ok {
-		out.Others = "its connection details"
 		for _, f := range kind.Set {
 			add(f.Value, f.At.String())
 		}
 		for _, o := range kind.Outputs {
-			out.Outputs = append(out.Outputs, o.Key)
 			add(o.Value, "outputs."+o.Key)
 		}
 	}
 	add(m.Ready, "readyExpression")
-	if m.AbandonAfter > 0 {
-		out.AbandonAfter = m.AbandonAfter.String()
-	}
 	return out
-}
-
-// renewed says when another generation is created.
-func renewed(m *plan.Generator) []string {
-	var out []string
-	if m.Source() != nil {
-		out = append(out, "the value of secretExpression changes")
-	}
-	annotation := "the composite's annotation " + plan.RotateAnnotation + " requests it"
-	if m.Policy != v1beta1.OnChange && m.Policy != v1beta1.Periodic {
-		return append(out, annotation)
-	}
-	if m.Policy == v1beta1.Periodic {
-		old := "the last one is " + m.Interval.String() + " old"
-		if m.Window != nil {
-			old += ", in " + m.Window.String()
-		}
-		out = append(out, old)
-	}
-	if m.Policy == v1beta1.OnChange {
-		out = append(out, "the generator in the input changes")
-	}
-	if m.Keepers != nil {
-		out = append(out, "the value of keepersExpression changes")
-	}
-	if m.Certificate() != nil {
-		out = append(out, "the certificate expires soon")
-	}
-	if m.Makes.SignedBy() != "" {
-		out = append(out, "its CA has another generation")
-	}
-	return append(out, annotation)
 }

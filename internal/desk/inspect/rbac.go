@@ -44,9 +44,6 @@ func rulesOf(asks []Ask, generators []plan.Generator, plural func(plan.Kind) str
 			r = &rule
 			by[key] = r
 		}
-		if rule.Kind == "" {
-			r.Kind = "" // the resource of one version is known
-		}
 		if len(verbs) > len(r.Verbs) {
 			r.Verbs = verbs
 		}
@@ -112,10 +109,9 @@ func (e *Explanation) Missing() []Rule {
 // Endings of nouns and of their plurals, as the generators of CustomResourceDefinitions use them. The
 // first one that matches is used.
 var endings = []struct{ one, many string }{ //nolint:gochecknoglobals // a constant
-	{"index", "indices"}, {"vertex", "vertices"}, {"matrix", "matrices"}, {"ysis", "yses"},
 	{"ay", "ays"}, {"ey", "eys"}, {"iy", "iys"}, {"oy", "oys"}, {"uy", "uys"}, {"y", "ies"},
 	{"as", "ases"}, {"ss", "sses"}, {"us", "uses"}, {"s", "s"}, // settings, endpoints and so on are already plural
-	{"x", "xes"}, {"z", "zes"}, {"ch", "ches"}, {"sh", "shes"}, {"data", "data"}, {"", "s"},
+	{"x", "xes"}, {"z", "zes"}, {"ch", "ches"}, {"sh", "shes"}, {"", "s"},
 }
 
 // guessPlural returns the usual name of the resource of a kind.

@@ -21,12 +21,6 @@ func TestPrintFreshness(t *testing.T) {
 		next   inspect.NextCall
 		want   []string
 	}{
-		"Composite": {
-			reason: "There is no line for inputs that are not read.",
-			inputs: []inspect.Noticed{composite},
-			next:   inspect.NextCall{Within: "10m"},
-			want:   []string{own, "without a change, Crossplane calls again after 10m, or earlier for another step of the pipeline"},
-		},
 		"Groups": {
 			reason: "Inputs with the same answer have one line. Objects of the Composition are not among those of the function.",
 			inputs: []inspect.Noticed{
@@ -45,16 +39,6 @@ func TestPrintFreshness(t *testing.T) {
 				"generated.a, generated.b: at once, because the function itself changes them, and asks Crossplane to call again in time",
 				"without a change, Crossplane calls again after 10m (60s if it is older than v2.4, or if an earlier step sets the environment), " +
 					"or earlier for a generator, or for another step of the pipeline",
-			},
-		},
-		"Polled": {
-			reason: "The time is the same in each version of Crossplane.",
-			inputs: []inspect.Noticed{composite, noticed("context", inspect.FromEarlierStep, "5m", ""), noticed("schemas", inspect.Polled, "5m", "")},
-			next:   inspect.NextCall{Within: "5m"},
-			want: []string{
-				own, "context from earlier steps: at once if Crossplane watches the objects that these steps read, otherwise after 5m",
-				"schemas: after 5m; Crossplane does not watch them",
-				"without a change, Crossplane calls again after 5m, or earlier for another step of the pipeline",
 			},
 		},
 		"Never": {

@@ -78,27 +78,6 @@ func (b *graphBuilder) add(ex *inspect.Explanation) {
 	}
 	b.keys("status", "status", ex.Status)
 	b.keys("environment", "environment", ex.Environment)
-	b.fromComposite(ex.FromComposite)
-}
-
-// fromComposite adds the exports of composite authors as one node: their keys are known only in a
-// composite.
-func (b *graphBuilder) fromComposite(t *inspect.ExplainedAuthors) {
-	if t == nil {
-		return
-	}
-	to := b.node(classObject, "exports of composite authors", "fromComposite")
-	for _, name := range t.Secrets {
-		name = expression.PathText(expression.Secrets, name)
-		b.edge(b.node(classSecret, name, name), to, true, true)
-	}
-	for _, name := range t.Resources {
-		name = expression.PathText(expression.Resources, name)
-		b.edge(b.node(classInput, name, name), to, false, true)
-	}
-	if t.Environment {
-		b.edge(b.node(classInput, expression.Env, expression.Env), to, false, true)
-	}
 }
 
 // keys adds the keys of an object.

@@ -41,9 +41,8 @@ func printPlan(w io.Writer, ex explained) {
 	p.keys("Status of the composite", ex.Status)
 	p.keys("Environment for this step and later ones", ex.Environment)
 	for _, g := range ex.Generators {
-		p.generator(g)
+		p.keys(fmt.Sprintf("Generator %q (%s)", g.Name, g.Path), g.Expressions)
 	}
-	p.fromComposite(ex.FromComposite)
 	p.asks(ex.Explanation)
 	p.rules(ex.ClusterRole, ex.Explanation)
 	p.freshness(ex.Explanation)
@@ -172,67 +171,6 @@ func costText(c expression.Cost) string {
 		return fmt.Sprintf("%d of %d", c.Max, c.Limit)
 	}
 	return fmt.Sprintf("%d, OVER ITS LIMIT of %d", c.Max, c.Limit)
-}
-
-func (p *printer) generator(g inspect.ExplainedGenerator) {
-	p.section("Generator %q (%s), of type %s, each generation of which is a %s", g.Name, g.Path, g.Type, g.Makes)
-	if g.ForEach != "" {
-		p.line(1, "there is one for each item of %s", g.ForEach)
-	}
-	outputs := append([]string{}, g.Outputs...)
-	if g.Others != "" {
-		outputs = append(outputs, g.Others)
-	}
-	p.line(1, "produces %s, secret", strings.Join(outputs, ", "))
-	if g.SignedBy != "" {
-		p.line(1, "is signed by generator %q", g.SignedBy)
-	}
-	for _, r := range g.Renewed {
-		p.line(1, "creates another generation when %s", r)
-	}
-	if g.Grace != "" {
-		p.line(1, "keeps the previous generation for %s", g.Grace)
-	}
-	if g.AbandonAfter != "" {
-		p.line(1, "abandons a pending generation that does not work after %s", g.AbandonAfter)
-	}
-	for _, k := range g.Expressions {
-		p.key(k)
-	}
-}
-
-func (p *printer) fromComposite(t *inspect.ExplainedAuthors) {
-	if t == nil {
-		return
-	}
-	p.section("Composite authors may add exports, in %s", t.FieldPath)
-	if t.Secret != "" {
-		p.line(1, "secret is %s", expression.PathText(expression.Secrets, t.Secret))
-	}
-	for _, name := range t.Secrets {
-		p.line(1, "may read %s, secret", expression.PathText(expression.Secrets, name))
-	}
-	for _, name := range t.Resources {
-		p.line(1, "may read %s", expression.PathText(expression.Resources, name))
-	}
-	if t.Environment {
-		p.line(1, "may read %s", expression.Env)
-	}
-	for _, k := range t.Labels {
-		p.line(1, "may set label %s", allowedKey(k))
-	}
-	for _, k := range t.Annotations {
-		p.line(1, "may set annotation %s", allowedKey(k))
-	}
-	p.line(1, "fuel: at most %d for an expression, and %d for all of a request", t.Fuel, t.RequestFuel)
-}
-
-// allowedKey returns a key, or the prefix of several keys.
-func allowedKey(k string) string {
-	if strings.HasSuffix(k, "/") {
-		k += "..."
-	}
-	return k
 }
 
 func (p *printer) asks(ex *inspect.Explanation) {
