@@ -46,22 +46,6 @@ func TestDiagnostics(t *testing.T) {
 			input:  "[1, 2]\n---\nhello\n---\n{apiVersion: v1, kind: Secret, data: {a: canary}}",
 			want:   []string{nothing},
 		},
-		"Without": {
-			reason: "a Composition, an ExternalSecret and a resource that export nothing",
-			input: pipeline + "      resources: [{name: a, connectionDetails: []}]\n---\n" + external +
-				"spec: {}\n---\n" + storage + "spec: {}",
-			want: []string{nothing},
-		},
-		"OtherGroup": {
-			reason: "a kind of that name in another group is none of ours",
-			input:  "{apiVersion: example.org/v1, kind: ExternalSecret, spec: {data: 1}}\n---\n{apiVersion: example.org/v1, kind: Composition, spec: 1}\n---\n{apiVersion: azure.com/v1, kind: A, spec: 1}\n---\n{apiVersion: x.notazure.com/v1, kind: A, spec: 1}",
-			want:   []string{nothing},
-		},
-		"UnusedGenerator": {
-			reason: "a generator that no ExternalSecret has is nothing",
-			input:  "{apiVersion: generators.external-secrets.io/v1alpha1, kind: UUID, metadata: {name: a}}",
-			want:   []string{nothing},
-		},
 		"Types": {
 			reason: "each wrong type, with its place and without its value",
 			input: pipeline + `
@@ -112,15 +96,6 @@ func TestDiagnostics(t *testing.T) {
 				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[6].fromFieldPath: must not be empty",
 			},
 		},
-		"SecondDocument": {
-			reason: "nothing comes out if one of the documents has a fault, and it is named",
-			input:  storage + "spec: {operatorSpec: {secrets: {a: {name: x, key: k}}}}\n---\n" + external + "spec: {data: [{secretKey: a, remoteRef: {property: canary}}, {remoteRef: {key: [canary]}}]}",
-			want: []string{
-				"f:6: spec.data[0].remoteRef.key: must be set",
-				"f:6: spec.data[1].secretKey: must be set",
-				"f:6: spec.data[1].remoteRef.key: must be a string",
-			},
-		},
 		"External": {
 			reason: "what there must be in an ExternalSecret",
 			input: external + `
@@ -141,35 +116,6 @@ spec:
 				"f:1: spec.target.template.metadata.labels[a]: must be a string",
 				"f:1: spec.target.immutable: must be true or false",
 			},
-		},
-		"LongName": {
-			reason: "a name that YAML cannot have for a key",
-			input:  external + "spec: {target: {template: {metadata: {labels: {? \"" + strings.Repeat("a", 1020) + "\" : x}}}}, dataFrom: [{extract: {key: a}}]}",
-			want:   []string{"f:1: spec.target.template.metadata.labels: has a name that is too long to be printed"},
-		},
-		"Generator": {
-			reason: "a fault of a generator is at its own place",
-			input: external + "spec: {dataFrom: [{sourceRef: {generatorRef: {kind: Password, name: p}}}]}\n---\n" +
-				"{apiVersion: generators.external-secrets.io/v1alpha1, kind: Password, metadata: {name: p}, spec: {length: 1.5, digits: [canary]}}",
-			want: []string{
-				"f:6: spec.length: must be a whole number",
-				"f:6: spec.digits: must be a string, a number or a boolean",
-			},
-		},
-		"Azure": {
-			reason: "what there must be in an entry of Azure Service Operator",
-			input:  storage + "spec: {operatorSpec: {secretExpressions: [{key: a}, {name: m, value: 1}], configMaps: {a: {name: m}}}}",
-			want: []string{
-				"f:1: spec.operatorSpec.secretExpressions[0].name: must be set",
-				"f:1: spec.operatorSpec.secretExpressions[0].value: must be set",
-				"f:1: spec.operatorSpec.secretExpressions[1].value: must be a string",
-				"f:1: spec.operatorSpec.configMaps[a].key: must be set",
-			},
-		},
-		"AzureWithoutName": {
-			reason: "the resource has to be called something",
-			input:  "apiVersion: a.azure.com/v1\nkind: A\nspec: {operatorSpec: {secrets: {a: {name: x, key: k}}}}",
-			want:   []string{"f:1: metadata.name: must be set"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -206,40 +152,5 @@ func TestDiagnosticAt(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
-	}
-}
-
-func TestCounts(t *testing.T) {
-	const other = "---\n{apiVersion: v1, kind: ConfigMap}\n"
-	for name, c := range map[string]struct {
-		reason                    string
-		input                     string
-		steps, ignored, decisions int
-	}{
-		"One": {
-			reason: "nothing to decide about a literal except the kind and the scope of its composite",
-			input:  pipeline + "      resources: [{name: a, connectionDetails: [{name: k, type: FromValue, value: 'v\n\n# DECIDE: no\n'}]}]\n" + other,
-			steps:  1, ignored: 1, decisions: 2,
-		},
-		"Generators": {
-			reason: "a generator that is referred to is not ignored, wherever it stands",
-			input: "{apiVersion: generators.external-secrets.io/v1alpha1, kind: UUID, metadata: {name: a}}\n---\n" +
-				"{apiVersion: generators.external-secrets.io/v1alpha1, kind: UUID, metadata: {name: b}}\n---\n" +
-				external + "spec: {dataFrom: [{sourceRef: {generatorRef: {kind: UUID, name: a}}}]}\n" + other + other,
-			steps: 1, ignored: 3, decisions: 2,
-		},
-		"Nothing": {
-			reason: "a step that is a comment is none, and its document is not ignored",
-			input:  external + "spec: {data: [{secretKey: a, remoteRef: {key: b, property: 'c.#'}}]}\n" + other,
-			steps:  0, ignored: 1, decisions: 4,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := migrated(t, "f", c.input)
-			got := []int{r.Steps, r.Ignored, r.Decisions}
-			if diff := cmp.Diff([]int{c.steps, c.ignored, c.decisions}, got); diff != "" {
-				t.Errorf("%s\n-want, +got steps, ignored, decisions:\n%s\n%s", c.reason, diff, r.YAML)
-			}
-		})
 	}
 }

@@ -73,17 +73,10 @@ func needed(v decode.Value) string {
 	return text
 }
 
-// longestName is the longest key in YAML: 1024 characters in printed form. A label has at most 317.
-const longestName = 1000
-
 // texts returns the values of an object whose values are strings.
 func texts(v decode.Value) map[string]string {
 	out := map[string]string{}
 	for _, name := range v.Keys() {
-		if len(quote(name)) > longestName {
-			v.Refuse("has a name that is too long to be printed")
-			continue
-		}
 		out[name] = v.Key(name).Text()
 	}
 	return out

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,11 +28,8 @@ var templateFunctions = template.FuncMap{
 		b, err := base64.StdEncoding.DecodeString(s)
 		return string(b), err
 	},
-	"replace":    func(from, to, s string) string { return strings.ReplaceAll(s, from, to) },
-	"trimPrefix": func(p, s string) string { return strings.TrimPrefix(s, p) },
-	"trimSuffix": func(p, s string) string { return strings.TrimSuffix(s, p) },
-	"toString":   func(v any) string { return fmt.Sprint(v) },
-	"required":   func(_ string, v any) any { return v },
+	"replace":  func(from, to, s string) string { return strings.ReplaceAll(s, from, to) },
+	"toString": func(v any) string { return fmt.Sprint(v) },
 	"default": func(d any, given ...any) any {
 		if len(given) == 0 || given[0] == nil || given[0] == "" || given[0] == 0.0 || given[0] == false {
 			return d
@@ -106,35 +102,22 @@ func TestTemplates(t *testing.T) {
 		details[k], data[k] = []byte(v), v
 	}
 	for name, text := range map[string]string{
-		"Lookup":         `{{ .user }}`,
-		"Text":           "a: {{ .user }}\nb: '{{ .password }}' 100% %s\n",
-		"Trimmed":        "a {{- .user -}}  \n b",
-		"Comment":        "a{{/* not this */}}{{ .user }}",
-		"Index":          `{{ index . "with-dash" }}`,
-		"Get":            `{{ get $ "with-dash" | upper }}`,
-		"Case":           `{{ .user | upper }}{{ lower .user }}`,
-		"Trim":           `[{{ .spaced | trim }}]`,
-		"Encode":         `{{ .password | b64enc }}`,
-		"EncodeText":     `{{ printf "%s:%s" .user .password | b64enc }}`,
-		"Decode":         `{{ .encoded | b64dec }}`,
-		"DecodeInText":   `<{{ .encoded | b64dec | upper }}>`,
-		"Both":           `{{ .password | b64enc | b64dec }}`,
-		"Quote":          `{{ .password | quote }}{{ .user | squote }}`,
-		"JSON":           `{"a": {{ .user | toJson }}}`,
-		"FromJSON":       `{{ (fromJson .name).first }} {{ (.name | fromJson).last }} {{ (fromJson .name).port }}`,
-		"Whole":          `{{ (fromJson .name).port }}`,
-		"Printf":         `{{ printf "%s=%v 100%%" .user .password }}`,
-		"Nested":         `{{ printf "<%s>" (printf "%s@" .user) | upper }}`,
-		"Default":        `{{ .user | default "none" }}`,
-		"DefaultOfBlank": `{{ .blank | default "none" }}{{ default .user .blank }}`,
-		"NoDefault":      `{{ .user | default "" }}`,
-		"Replace":        `{{ .user | replace "n" "m" }}`,
-		"Prefix":         `{{ trimPrefix "oci://" .url }}{{ .url | trimSuffix ".org" }}`,
-		"Variable":       `{{ $u := .user | upper }}{{ $u }}:{{ $u }}`,
-		"Literal":        `{{ "it's" }} {{ 5 }} {{ true }}`,
-		"Required":       `{{ required "a user" .user }}{{ print .user }}`,
-		"Escape":         `{{ .user | urlquery }}`,
-		"Spaces":         `{{ .spaced | toString | trim | nospace }}`,
+		"Lookup":       `{{ .user }}`,
+		"Text":         "a: {{ .user }}\nb: '{{ .password }}' 100% %s\n",
+		"Trimmed":      "a {{- .user -}}  \n b",
+		"Comment":      "a{{/* not this */}}{{ .user }}",
+		"Index":        `{{ index . "with-dash" }}`,
+		"EncodeText":   `{{ printf "%s:%s" .user .password | b64enc }}`,
+		"Decode":       `{{ .encoded | b64dec }}`,
+		"DecodeInText": `<{{ .encoded | b64dec | upper }}>`,
+		"Quote":        `{{ .password | quote }}{{ .user | squote }}`,
+		"JSON":         `{"a": {{ .user | toJson }}}`,
+		"FromJSON":     `{{ (fromJson .name).first }} {{ (.name | fromJson).last }} {{ (fromJson .name).port }}`,
+		"Printf":       `{{ printf "%s=%v 100%%" .user .password }}`,
+		"Default":      `{{ .user | default "none" }}`,
+		"Replace":      `{{ .user | replace "n" "m" }}`,
+		"Variable":     `{{ $u := .user | upper }}{{ $u }}:{{ $u }}`,
+		"Escape":       `{{ .user | urlquery }}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			es := map[string]any{
@@ -198,19 +181,14 @@ func TestTemplatedSecrets(t *testing.T) {
 	for name, text := range map[string]string{
 		"ConnectionDetails": head + "data:\n  u: {{ .observed.resources.db.connectionDetails.username }}\n  p: {{ (index $.observed.resources \"db\").connectionDetails.password }}\n",
 		"Decoded":           head + "stringData:\n  u: {{ .observed.resources.db.connectionDetails.username | b64dec }}\n  p: {{ .observed.resources.db.connectionDetails.password | b64dec | quote }}\n",
-		"Twice":             head + "data:\n  u: {{ .observed.resources.db.connectionDetails.username | b64enc }}\n",
 		"AsText":            head + "stringData:\n  u: {{ .observed.resources.db.connectionDetails.username }}\n",
 		"URL":               head + "data:\n  url: {{ printf \"postgres://%s@%s:%v/x\" (.observed.resources.db.connectionDetails.username | b64dec) .observed.resources.db.resource.status.host .observed.resources.db.resource.status.port | b64enc }}\n",
-		"Getters":           head + "data:\n  u: {{ (getComposedConnectionDetails . \"db\").username }}\nstringData:\n  h: {{ (getComposedResource . \"db\").status.host }}\n  d: {{ (getCompositeResource .).spec.database }}\n",
-		"Numbers":           head + "stringData:\n  port: {{ .observed.resources.db.resource.status.port | quote }}\n  ip: {{ (index .observed.resources.db.resource.status.addresses 0).ip }}\n  n: '{{ .observed.composite.resource.spec.size | int }}'\n",
 		"Defaults":          head + "stringData:\n  a: {{ .observed.composite.resource.spec.empty | default \"x\" }}\n  b: {{ default \"x\" .observed.composite.resource.spec.team }}\n  c: {{ dig \"spec\" \"absent\" \"none\" .observed.composite.resource }}\n  d: '{{ .observed.resources.db.resource.status.off | default \"z\" }}'\n",
 		"Guards":            "{{ if .observed.resources.db }}\n---\n" + head + "{{ with .observed.resources.db }}\ndata:\n  u: {{ .connectionDetails.username }}\n{{ end }}\n{{ end }}\n",
 		"Branches":          head + "{{ if not .observed.resources }}\ndata: {}\n{{ else }}\ndata:\n  u: {{ .observed.resources.db.connectionDetails.username }}\n{{ end }}",
 		"Variables":         "{{ $db := .observed.resources.db }}{{ $d := $db.connectionDetails }}\n" + head + "data:\n  {{- if $d.username }}\n  u: {{ $d.username }}\n  {{- end }}\n",
 		"Block":             head + "stringData:\n  f: |\n    user={{ .observed.resources.db.connectionDetails.username | b64dec }}\n    host: {{ .observed.resources.db.resource.status.host | quote }}\n",
 		"Name":              strings.Replace(head, "xr-conn", "{{ .observed.composite.resource.metadata.name }}-conn", 1) + "data: {a: YQ==}\n",
-		"NameQuoted":        strings.Replace(head, "xr-conn", "{{ printf \"%s-conn\" .observed.composite.resource.metadata.name | quote }}", 1) + "stringData: {a: b}\n",
-		"OtherDocuments":    "apiVersion: v1\nkind: ConfigMap\ndata: {a: {{ .observed.composite.resource.spec.team }}}\n---\n" + head + "stringData: {a: 'b'}\n--- # more\nkind: X\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := migratedTemplate(t, text)
@@ -221,31 +199,6 @@ func TestTemplatedSecrets(t *testing.T) {
 			got, where, why := composedSecret(t, inputs[0], xr, observedDatabase(t, status, details))
 			if diff := cmp.Diff(renderedSecret(t, rendered(t, text, data)), got); diff != "" || where != "team/xr-conn" {
 				t.Errorf("%s: -want, +got:\n%s\n%s\n%s", where, diff, why, r.YAML)
-			}
-		})
-	}
-}
-
-// A Secret whose name Crossplane chose keeps it, and a new one has the default name.
-func TestTemplatedSecretWithoutName(t *testing.T) {
-	const text = "apiVersion: v1\nkind: Secret\nmetadata:\n  annotations:\n    {{ setResourceNameAnnotation \"conn\" }}\nstringData: {a: b}\n"
-	_, inputs := steps(t, migratedTemplate(t, text).YAML)
-	secret, err := structpb.NewStruct(map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "xr-x7k2p", "namespace": "team"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct {
-		reason   string
-		observed map[string]observation.Resource
-		want     string
-	}{
-		"There":    {reason: "the observed object", observed: map[string]observation.Resource{"conn": {Object: wire.Of(secret)}}, want: "team/xr-x7k2p"},
-		"NotThere": {reason: "the default name of an export", want: "team/xr-conn"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, where, why := composedSecret(t, inputs[0], compositeXR(nil), c.observed)
-			if diff := cmp.Diff(c.want, where); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s\n%s", c.reason, diff, why)
 			}
 		})
 	}
@@ -296,18 +249,4 @@ func renderedSecret(t testing.TB, text string) map[string]string {
 		}
 	}
 	return out
-}
-
-// Nearly all forms of ExternalSecrets become a step that compiles, with few decisions.
-func TestForms(t *testing.T) {
-	b, err := os.ReadFile("testdata/external-secret-forms.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := migrated(t, "forms", string(b))
-	all := strings.Count(string(b), "ExternalSecret\n")
-	comments := all - r.Steps
-	if all < 20 || comments != 3 || r.Decisions > 3*all {
-		t.Errorf("%d ExternalSecrets: %d are only comments, and %d decisions are left: want 3 comments, and at most 3 decisions for each\n%s", all, comments, r.Decisions, r.YAML)
-	}
 }

@@ -19,8 +19,8 @@ func FuzzTextStaysText(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if !utf8.ValidString(s) || len(quote(s)) > longestName {
-			t.Skip("no YAML, or no key in YAML")
+		if !utf8.ValidString(s) || len(quote(s)) > 1000 {
+			t.Skip("no YAML, or no key in YAML, which has at most 1024 characters")
 		}
 		n := mapping().with("block", textNode(s)).with(s, list(textNode(s), mapping().with(s, textNode(s)), mapping().with(s, textNode(s)).short()))
 		n.with("inline", mapping().with("text", textNode(s)).with(s, list(textNode(s), textNode(s)).short()).short())
@@ -50,13 +50,10 @@ func TestExportName(t *testing.T) {
 		taken  []string
 		want   string
 	}{
-		"AsItIs":    {"a name that is one stays", "orders-login", nil, "orders-login"},
-		"Dots":      {"a part of an object's name needs no dots", "Orders.Login_x", nil, "orders-login-x"},
-		"Edges":     {"it begins and ends with a letter or a digit", "--a/--", nil, "a"},
-		"Nothing":   {"nothing is left of it", "###", nil, "export"},
-		"Taken":     {"a name is given once", "a", []string{"a", "a-2"}, "a-3"},
-		"Long":      {"with room for the composite's own name", strings.Repeat("x", 300), nil, strings.Repeat("x", 50)},
-		"LongEdges": {"also where it is cut", strings.Repeat("x", 49) + ".x", nil, strings.Repeat("x", 49)},
+		"Dots":    {"a part of an object's name needs no dots", "Orders.Login_x", nil, "orders-login-x"},
+		"Nothing": {"nothing is left of it", "###", nil, "export"},
+		"Taken":   {"a name is given once", "a", []string{"a", "a-2"}, "a-3"},
+		"Long":    {"with room for the composite's own name", strings.Repeat("x", 300), nil, strings.Repeat("x", 50)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStep("")

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alecthomas/kong"
 	"github.com/crossplane/function-sdk-go/logging"
 	"github.com/google/go-cmp/cmp"
 
@@ -150,34 +149,6 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// The command line takes "-", and its help says what it is.
-func TestMigrateCommandLine(t *testing.T) {
-	var c struct {
-		Migrate Command `cmd:"" help:"x"`
-	}
-	var help bytes.Buffer
-	k, err := kong.New(&c, kong.Writers(&help, io.Discard), kong.Exit(func(int) { panic("exit") }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := k.Parse([]string{"migrate", "a.yaml", "-"}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"a.yaml", "-"}, c.Migrate.Paths); diff != "" {
-		t.Error(diff)
-	}
-	if _, err := k.Parse([]string{"migrate"}); err == nil {
-		t.Error("no file is no error")
-	}
-	func() {
-		defer func() { _ = recover() }()
-		_, _ = k.Parse([]string{"migrate", "--help"})
-	}()
-	if !strings.Contains(help.String(), "fn migrate composition.yaml") {
-		t.Errorf("the help has no example:\n%s", help.String())
-	}
-}
-
 // The printed step works in the pipeline without changes, and the real function exports the same
 // connection details.
 func TestMigrateAndRender(t *testing.T) {
@@ -217,38 +188,6 @@ type: Opaque
 `
 	if diff := cmp.Diff(want, secret); diff != "" {
 		t.Errorf("-want, +got:\n%s\n%s", diff, errs.String())
-	}
-}
-
-// The printed step has no errors with the types of an ordinary XRD of Crossplane v2, which has no
-// spec.writeConnectionSecretToRef.
-func TestMigrateAndCheck(t *testing.T) {
-	stdout, _, failure := migratedFile(t, Command{Paths: []string{"-"}}, strings.NewReader(migrateComposition))
-	if failure != "" {
-		t.Fatal(failure)
-	}
-	steps := regexp.MustCompile(`(?m)^`).ReplaceAllString(strings.TrimSuffix(stdout, "\n"), "  ")
-	strict := strings.Replace(steps, "kind: Exports", "kind: Exports\n      typeChecking: Strict", 1)
-	const definition = `
----
-apiVersion: apiextensions.crossplane.io/v2
-kind: CompositeResourceDefinition
-metadata: {name: apps.example.org}
-spec:
-  scope: Namespaced
-  group: example.org
-  names: {kind: App, plural: apps}
-  versions:
-  - name: v1
-    served: true
-    referenceable: true
-    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: string}}}}}}
-`
-	var out, printed strings.Builder
-	c := &check.Command{Paths: []string{"-"}, Output: "text"}
-	err := c.RunWith(t.Context(), strings.NewReader(migrateComposition+strict+definition), &out, &printed)
-	if err != nil || out.Len() > 0 || !strings.Contains(printed.String(), "no errors in 1 input") {
-		t.Errorf("want no errors:\n%s%s", out.String(), printed.String())
 	}
 }
 

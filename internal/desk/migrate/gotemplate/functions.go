@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
 )
 
 // unary are the functions of one text, in CEL. Letters that are not ASCII keep their case.
@@ -21,13 +18,9 @@ var unary = map[string]func(e Expr) Expr{
 	"urlquery":  called("url.queryEscape"),
 	"squote":    func(e Expr) Expr { return Join(Literal("'"), e, Literal("'")).quoting(e) },
 	"toString":  func(e Expr) Expr { return Of(e.Text(), Text) },
-	"toRawJson": func(e Expr) Expr { return Of("json.encode("+e.typed()+")", Text).quoting(e) },
 	"toJson":    func(e Expr) Expr { return Of("json.encode("+e.typed()+")", Text).quoting(e) },
 	"b64dec":    func(e Expr) Expr { return e.decoded() },
 	"b64enc":    Expr.Encode,
-	"int":       func(e Expr) Expr { return Of("int("+e.typed()+")", Any) },
-	"int64":     func(e Expr) Expr { return Of("int("+e.typed()+")", Any) },
-	"nospace":   func(e Expr) Expr { return Of("regex.replace("+e.Text()+", '\\\\s', '')", Text) },
 }
 
 func method(name string) func(Expr) Expr {
@@ -91,22 +84,8 @@ func textCall(name string, args []Expr) (Expr, bool) {
 	switch {
 	case f != nil && len(args) == 1:
 		return f(args[0]), true
-	case name == "required" && len(args) == 2:
-		return args[1], true
-	case name == "print" && len(args) == 1:
-		return args[0], true
 	case name == "replace" && len(args) == 3:
 		return Of(fmt.Sprintf("%s.replace(%s, %s)", args[2].Text(), args[0].Text(), args[1].Text()), Text), true
-	case (name == "trimPrefix" || name == "trimSuffix") && len(args) == 2:
-		cut, ok := args[0].Constant()
-		if !ok {
-			return Expr{}, false
-		}
-		pattern := "^" + regexp.QuoteMeta(cut)
-		if name == "trimSuffix" {
-			pattern = regexp.QuoteMeta(cut) + "$"
-		}
-		return Of(fmt.Sprintf("regex.replace(%s, %s, '')", args[1].Text(), celtext.Literal(pattern)), Text), true
 	}
 	return Expr{}, false
 }
