@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
-
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
+	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
 )
 
 // A function is identified by the API group of its input, because it can be installed with any name.

@@ -6,9 +6,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
-
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
+	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
 )
 
 // celStep returns a step into an object or a list, in CEL. An optional one has a question mark.

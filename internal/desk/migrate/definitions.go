@@ -1,10 +1,10 @@
 package migrate
 
 import (
-	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
+	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
 	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 

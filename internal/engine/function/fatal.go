@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"github.com/crossplane/function-sdk-go/response"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
@@ -59,8 +58,8 @@ func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, req *wire.Request, err e
 
 // end sets the fatal result and the condition. The argument see is a command that shows more, or empty.
 func (f *Function) end(rsp *fnv1.RunFunctionResponse, reason, outcome, text, see string) *fnv1.RunFunctionResponse {
-	response.Fatal(rsp, errors.New(text))
-	response.ConditionFalse(rsp, reconcile.ConditionType, reason).WithMessage(withCommand(text, see)).TargetCompositeAndClaim()
+	addResult(rsp, fnv1.Severity_SEVERITY_FATAL, fnv1.Target_TARGET_COMPOSITE, text)
+	addCondition(rsp, fnv1.Status_STATUS_CONDITION_FALSE, reason, withCommand(text, see))
 	f.Metrics.Reconcile(outcome)
 	f.Log.Debug("Ran function", "tag", rsp.GetMeta().GetTag(), "reason", reason)
 	return rsp

@@ -2,13 +2,11 @@ package function
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"github.com/crossplane/function-sdk-go/response"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
@@ -47,7 +45,7 @@ func warn(rsp *fnv1.RunFunctionResponse, warnings diagnostic.List) {
 		texts = append(texts, w.Error())
 	}
 	if len(texts) > 0 {
-		response.Warning(rsp, errors.New("check the input: "+message(texts)))
+		addResult(rsp, fnv1.Severity_SEVERITY_WARNING, fnv1.Target_TARGET_COMPOSITE, "check the input: "+message(texts))
 	}
 }
 
@@ -262,14 +260,27 @@ func repeats(req *wire.Request, result *reconcile.Result, id string) bool {
 func setCondition(rsp *fnv1.RunFunctionResponse, c *pipelineContext, r report, id string) {
 	state, text := conditionOf(reportBefore(c.found, id), r)
 	r.save(c, id)
-	set := response.ConditionFalse
+	status := fnv1.Status_STATUS_CONDITION_FALSE
 	if state == reconcile.Available {
-		set = response.ConditionTrue
+		status = fnv1.Status_STATUS_CONDITION_TRUE
 	}
-	condition := set(rsp, reconcile.ConditionType, state.String()).TargetCompositeAndClaim()
+	addCondition(rsp, status, state.String(), text)
+}
+
+// addCondition adds the condition of the composite and its claim. An empty text is no message.
+func addCondition(rsp *fnv1.RunFunctionResponse, status fnv1.Status, reason, text string) {
+	c := &fnv1.Condition{
+		Type: reconcile.ConditionType, Status: status, Reason: reason, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
+	}
 	if text != "" {
-		condition.WithMessage(text)
+		c.Message = &text
 	}
+	rsp.Conditions = append(rsp.GetConditions(), c)
+}
+
+// addResult adds a result, of which Crossplane makes an event.
+func addResult(rsp *fnv1.RunFunctionResponse, severity fnv1.Severity, target fnv1.Target, text string) {
+	rsp.Results = append(rsp.GetResults(), &fnv1.Result{Severity: severity, Message: text, Target: target.Enum()})
 }
 
 // warnOfOutcomes warns about problems that do not resolve by waiting.
@@ -277,7 +288,7 @@ func warnOfOutcomes(rsp *fnv1.RunFunctionResponse, result *reconcile.Result) {
 	own, author := outcomes(result)
 	for _, o := range own {
 		if o.Warn {
-			response.Warning(rsp, errors.New(message([]string{o.Message})))
+			addResult(rsp, fnv1.Severity_SEVERITY_WARNING, fnv1.Target_TARGET_COMPOSITE, message([]string{o.Message}))
 		}
 	}
 	var warnings []string
@@ -288,6 +299,6 @@ func warnOfOutcomes(rsp *fnv1.RunFunctionResponse, result *reconcile.Result) {
 		}
 	}
 	if len(warnings) > 0 { // one for all: the composite author must not flood the events
-		response.Warning(rsp, errors.New(message(warnings))).TargetCompositeAndClaim()
+		addResult(rsp, fnv1.Severity_SEVERITY_WARNING, fnv1.Target_TARGET_COMPOSITE_AND_CLAIM, message(warnings))
 	}
 }

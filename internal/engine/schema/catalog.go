@@ -23,7 +23,7 @@ func (k Kind) Path() string { return k.APIVersion + "/" + k.Kind }
 // A Catalog knows the schemas of kinds. Several goroutines can read it, but not while Add runs.
 type Catalog struct {
 	kinds     map[Kind]declared
-	documents map[Kind]reference // in OpenAPI documents
+	documents map[Kind]func() *structpb.Struct // in OpenAPI documents
 }
 
 // A declared kind holds the data of its definition.
@@ -38,7 +38,7 @@ type declared struct {
 
 // NewCatalog returns a catalog of the built-in kinds.
 func NewCatalog() *Catalog {
-	return &Catalog{kinds: map[Kind]declared{}, documents: map[Kind]reference{}}
+	return &Catalog{kinds: map[Kind]declared{}, documents: map[Kind]func() *structpb.Struct{}}
 }
 
 // A Scope says where the objects of a kind are. It is empty if it is unknown.
@@ -133,8 +133,8 @@ func (c *Catalog) Find(k Kind) *structpb.Struct {
 	if d, ok := c.kinds[k]; ok {
 		return d.schema
 	}
-	if r, ok := c.documents[k]; ok {
-		return r.schema()
+	if s, ok := c.documents[k]; ok {
+		return s()
 	}
 	return builtIn(k)
 }

@@ -239,25 +239,25 @@ func TestAddErrors(t *testing.T) {
 		new    string
 		want   string
 	}{
-		"NoSpec":       {"a definition declares something", "crd-rds-instance.yaml", "\nspec:", "\nspeck:", "cannot read spec: must be set"},
-		"GroupNumber":  {"the value is not shown", "crd-rds-instance.yaml", "group: rds.aws.upbound.io", "group: 4711", "cannot read spec.group: must be a string"},
-		"NamesList":    {"the value is not shown", "xrd-postgres.yaml", "names:\n    kind: Postgres\n    plural: postgreses", "names: [4711]", "cannot read spec.names: must be an object"},
-		"Kind":         {"it would never be a kind", "xrd-postgres.yaml", "kind: Postgres\n", "kind: Post gres\n", "cannot read spec.names.kind: must be letters, digits and '-'"},
-		"ClaimKind":    {"both would be the same", "xrd-database-v1.yaml", "kind: Database", "kind: XDatabase", "cannot read spec.claimNames.kind: must not be the composite's kind"},
-		"Plural":       {"it is a word", "xrd-database-v1.yaml", "plural: xdatabases", "plural: 4711", "cannot read spec.names.plural: must be a string"},
-		"ClaimPlural":  {"it is a word", "xrd-database-v1.yaml", "plural: databases", "plural: [hush]", "cannot read spec.claimNames.plural: must be a string"},
-		"NoClaimKind":  {"a claim has a kind", "xrd-database-v1.yaml", "kind: Database", "kid: Database", "cannot read spec.claimNames.kind: must be set"},
-		"Versions":     {"it is a list", "xrd-postgres.yaml", "versions:\n  - name", "versions:\n    name", "cannot read spec.versions: must be a list"},
-		"Version":      {"each has its index", "crd-rds-instance.yaml", "  - name: v1beta3\n", "  - hush\n  - name: v1beta3\n", "cannot read spec.versions[1]: must be an object"},
-		"NoName":       {"each has a name", "crd-rds-instance.yaml", "  - name: v1beta3\n", "  - nam: v1beta3\n", "cannot read spec.versions[1].name: must be set"},
-		"Schema":       {"a schema is an object", "crd-rds-instance.yaml", "openAPIV3Schema:\n        properties:", "openAPIV3Schema: hush\n      x:\n        properties:", "cannot read spec.versions[1].schema.openAPIV3Schema: must be an object"},
-		"NoSchema":     {"Crossplane refuses a composite without one", "xrd-postgres.yaml", "openAPIV3Schema:", "openAPISchema:", "cannot read spec.versions[0].schema.openAPIV3Schema: must be an object"},
-		"SchemaText":   {"the value is not shown", "xrd-postgres.yaml", "description: A Postgres of ours.", "description: 4711", "cannot read spec.versions[0].schema.openAPIV3Schema: must be a schema, whose description may not be a number"},
-		"SchemaNumber": {"the value is not shown", "xrd-postgres.yaml", "description: A Postgres of ours.", "maxLength: 47.11", "cannot read spec.versions[0].schema.openAPIV3Schema: must be a schema, whose maxLength may not be a number"},
-		"Scope":        {"it is a word", "xrd-postgres.yaml", "group: example.org", "group: example.org\n  scope: [hush]", "cannot read spec.scope: must be a string"},
-		"Keys":         {"they are words", "xrd-database-v1.yaml", "[username, password]", "[username, 4711]", "cannot read spec.connectionSecretKeys[1]: must be a string"},
-		"Other":        {"another kind of object is not looked at", "xrd-postgres.yaml", "apiextensions.crossplane.io/v2", "apiextensions.crossplane.io/v3", ""},
-		"Old":          {"the API server knows it no longer", "crd-rds-instance.yaml", "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1", ""},
+		"NoSpec":      {"a definition declares something", "crd-rds-instance.yaml", "\nspec:", "\nspeck:", "cannot read spec: must be set"},
+		"GroupNumber": {"the value is not shown", "crd-rds-instance.yaml", "group: rds.aws.upbound.io", "group: 4711", "cannot read spec.group: must be a string"},
+		"NamesList":   {"the value is not shown", "xrd-postgres.yaml", "names:\n    kind: Postgres\n    plural: postgreses", "names: [4711]", "cannot read spec.names: must be an object"},
+		"Kind":        {"it would never be a kind", "xrd-postgres.yaml", "kind: Postgres\n", "kind: Post gres\n", "cannot read spec.names.kind: must be letters, digits and '-'"},
+		"ClaimKind":   {"both would be the same", "xrd-database-v1.yaml", "kind: Database", "kind: XDatabase", "cannot read spec.claimNames.kind: must not be the composite's kind"},
+		"Plural":      {"it is a word", "xrd-database-v1.yaml", "plural: xdatabases", "plural: 4711", "cannot read spec.names.plural: must be a string"},
+		"ClaimPlural": {"it is a word", "xrd-database-v1.yaml", "plural: databases", "plural: [hush]", "cannot read spec.claimNames.plural: must be a string"},
+		"NoClaimKind": {"a claim has a kind", "xrd-database-v1.yaml", "kind: Database", "kid: Database", "cannot read spec.claimNames.kind: must be set"},
+		"Versions":    {"it is a list", "xrd-postgres.yaml", "versions:\n  - name", "versions:\n    name", "cannot read spec.versions: must be a list"},
+		"Version":     {"each has its index", "crd-rds-instance.yaml", "  - name: v1beta3\n", "  - hush\n  - name: v1beta3\n", "cannot read spec.versions[1]: must be an object"},
+		"NoName":      {"each has a name", "crd-rds-instance.yaml", "  - name: v1beta3\n", "  - nam: v1beta3\n", "cannot read spec.versions[1].name: must be set"},
+		"Schema":      {"a schema is an object", "crd-rds-instance.yaml", "openAPIV3Schema:\n        properties:", "openAPIV3Schema: hush\n      x:\n        properties:", "cannot read spec.versions[1].schema.openAPIV3Schema: must be an object"},
+		"NoSchema":    {"Crossplane refuses a composite without one", "xrd-postgres.yaml", "openAPIV3Schema:", "openAPISchema:", "cannot read spec.versions[0].schema.openAPIV3Schema: must be an object"},
+		"SchemaSpec":  {"a part of it is an object", "xrd-postgres.yaml", "properties:\n          spec:", "properties:\n          spec: hush\n          spic:", "cannot read spec.versions[0].schema.openAPIV3Schema.properties.spec: must be an object"},
+		"NoScope":     {"the API server refuses it", "xrd-postgres.yaml", "group: example.org", "group: example.org\n  scope: Hush", "cannot read spec.scope: must be Namespaced, Cluster or LegacyCluster"},
+		"Scope":       {"it is a word", "xrd-postgres.yaml", "group: example.org", "group: example.org\n  scope: [hush]", "cannot read spec.scope: must be a string"},
+		"Keys":        {"they are words", "xrd-database-v1.yaml", "[username, password]", "[username, 4711]", "cannot read spec.connectionSecretKeys[1]: must be a string"},
+		"Other":       {"another kind of object is not looked at", "xrd-postgres.yaml", "apiextensions.crossplane.io/v2", "apiextensions.crossplane.io/v3", ""},
+		"Old":         {"the API server knows it no longer", "crd-rds-instance.yaml", "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1", ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -390,7 +390,7 @@ func TestBuiltIn(t *testing.T) {
 	if len(port.GetFields()) != 0 {
 		t.Errorf("a number or a string is of type %v", port)
 	}
-	for k, s := range builtIns {
+	for k, s := range builtIns().documents {
 		if len(node{s()}.names()) < 4 {
 			t.Errorf("%s has the fields %v", k, node{s()}.names())
 		}

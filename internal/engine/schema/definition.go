@@ -2,17 +2,14 @@ package schema
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
+	_ "embed" // of schemas
 	"fmt"
 	"regexp"
-	"strings"
+	"sync"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/xcrd"
-	v1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
-	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 )
@@ -41,6 +38,8 @@ func define(object map[string]any, first *decode.First) definition {
 	for _, v := range spec.Get("versions").Required().List() {
 		v = v.Required()
 		s := v.Get("schema", "openAPIV3Schema")
+		s.Get("properties", "spec", "properties").Object()
+		s.Get("properties", "status", "properties").Object()
 		d.versions = append(d.versions, version{v.Get("name").Required().Text(), s.Path, s.Object()})
 	}
 	return d
@@ -83,6 +82,9 @@ func composites(object map[string]any, scope Scope) (map[Kind]declared, error) {
 	var first decode.First
 	d := define(object, &first)
 	scope = cmp.Or(Scope(d.spec.Get("scope").Text()), scope)
+	if scope != Namespaced && scope != Cluster && scope != LegacyCluster {
+		d.spec.Get("scope").Refuse("must be %s, %s or %s", Namespaced, Cluster, LegacyCluster)
+	}
 	claim, claims := "", ""
 	if names := d.spec.Get("claimNames"); names.Exists() {
 		claim, claims = namesOf(names)
@@ -99,7 +101,7 @@ func composites(object map[string]any, scope Scope) (map[Kind]declared, error) {
 	}
 	out := map[Kind]declared{}
 	for _, v := range d.versions {
-		s, err := d.generated(v, scope, "")
+		s, err := generate(v, string(scope))
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +112,7 @@ func composites(object map[string]any, scope Scope) (map[Kind]declared, error) {
 		if claim == "" {
 			continue
 		}
-		if s, err = d.generated(v, scope, claim); err != nil {
+		if s, err = generate(v, claimSchema); err != nil {
 			return nil, err
 		}
 		out[d.named(v, claim)] = declared{schema: s, connectionKeys: keys, plural: claims, composite: true, scope: LegacyCluster}
@@ -118,47 +120,57 @@ func composites(object map[string]any, scope Scope) (map[Kind]declared, error) {
 	return out, nil
 }
 
-// generated returns the schema that Crossplane generates for a version, with its own fields in spec
-// and status. It is the composite's if claim is empty.
-func (d definition) generated(v version, scope Scope, claim string) (*structpb.Struct, error) {
-	raw, err := json.Marshal(v.schema)
-	if err != nil || v.schema == nil {
+//go:embed crossplane.json
+var crossplane []byte
+
+// generated are the schemas that Crossplane generates for a definition without fields of its own, by the scope of the
+// composite, and that of its claim. A test compares them with those of crossplane-runtime.
+var generated = sync.OnceValue(func() map[string]*structpb.Value {
+	all := &structpb.Struct{}
+	if err := protojson.Unmarshal(crossplane, all); err != nil {
+		panic(err)
+	}
+	return all.GetFields()
+})
+
+// claimSchema is the name of the schema of a claim among those that Crossplane generates.
+const claimSchema = "Claim"
+
+// copied are the fields of spec and of status that Crossplane copies from the schema of a definition. It adds its own
+// properties, and ignores everything else.
+var copied = map[string][]string{
+	"spec":   {"description", "oneOf", "required", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-validations"},
+	"status": {"description", "oneOf", "required", "x-kubernetes-validations"},
+}
+
+// generate returns the schema that Crossplane generates for a version, with its own fields in spec and status.
+func generate(v version, name string) (*structpb.Struct, error) {
+	if v.schema == nil {
 		return nil, fmt.Errorf("cannot read %s: must be an object", v.at)
 	}
-	x := &v1.CompositeResourceDefinition{}
-	x.Spec = v1.CompositeResourceDefinitionSpec{
-		Group: d.group,
-		Names: extv1.CustomResourceDefinitionNames{Kind: d.kind, Plural: strings.ToLower(d.kind)},
-		Scope: new(v1.CompositeResourceScope(scope)),
-		Versions: []v1.CompositeResourceDefinitionVersion{{
-			Name: v.name, Schema: &v1.CompositeResourceValidation{OpenAPIV3Schema: runtime.RawExtension{Raw: raw}},
-		}},
-	}
-	generate := xcrd.ForCompositeResource
-	if claim != "" {
-		x.Spec.ClaimNames = &extv1.CustomResourceDefinitionNames{Kind: claim, Plural: strings.ToLower(claim) + "-claim"}
-		generate = xcrd.ForCompositeResourceClaim
-	}
-	made, err := generate(x)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read %s: must be a schema%s", v.at, detail(err))
-	}
-	if raw, err = json.Marshal(made.Spec.Versions[0].Schema.OpenAPIV3Schema); err != nil {
-		return nil, fmt.Errorf("cannot read %s: must be a schema", v.at)
-	}
-	out := &structpb.Struct{}
-	if err := out.UnmarshalJSON(raw); err != nil { // which quotes the value
+	own, err := structpb.NewStruct(v.schema)
+	if err != nil { // which quotes the value
 		return nil, fmt.Errorf("cannot read %s: must be JSON", v.at)
+	}
+	out := proto.CloneOf(generated()[name].GetStructValue())
+	copyFields(node{out}, node{own}, "description", "x-kubernetes-validations")
+	for part, fields := range copied {
+		from, _ := node{own}.property(part)
+		to, _ := node{out}.property(part)
+		copyFields(to, from, fields...)
+		for name, p := range from.properties() {
+			if _, reserved := to.properties()[name]; !reserved {
+				to.properties()[name] = p
+			}
+		}
 	}
 	return out, nil
 }
 
-// detail returns the field in the error of a decoder, without the value.
-func detail(err error) string {
-	var t *json.UnmarshalTypeError
-	if !errors.As(err, &t) || t.Field == "" {
-		return ""
+func copyFields(to, from node, names ...string) {
+	for _, name := range names {
+		if v, ok := from.GetFields()[name]; ok {
+			to.Fields[name] = v
+		}
 	}
-	what, _, _ := strings.Cut(t.Value, " ")
-	return fmt.Sprintf(", whose %s may not be a %s", t.Field, what)
 }

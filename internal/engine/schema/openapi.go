@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/types/known/structpb"
 )
@@ -34,7 +35,7 @@ func (c *Catalog) AddOpenAPI(document map[string]any) error {
 	}
 	for name, s := range schemas {
 		if kind, ok := kindOf(s); ok {
-			c.documents[kind] = reference{schemas, name}
+			c.documents[kind] = sync.OnceValue(reference{schemas, name}.schema)
 		}
 	}
 	return nil
