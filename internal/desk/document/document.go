@@ -1,11 +1,13 @@
 // Package document reads YAML: it returns the documents of a file, each with its value and with the
 // positions of the parts of the value in the file.
 //
-// The values are the same that kubectl and Crossplane read, in YAML 1.1. The package opens no file,
-// does not know the meaning of a document, and its messages quote no value.
+// The values are the same that kubectl and Crossplane read, in YAML 1.1. The positions, and the places of
+// mistakes, come from another parser, which knows columns. The package opens no file, does not know the
+// meaning of a document, and its messages quote no value.
 package document
 
 import (
+	"fmt"
 	"sync"
 
 	"sigs.k8s.io/yaml"
@@ -25,6 +27,16 @@ type Document struct {
 // byte order mark at the start of the file does not count.
 type Position struct{ Line, Column int }
 
+// A Diagnostic says why a document cannot be read, at which position, and what to write instead. It never quotes
+// the file, because a value in it may be a secret.
+type Diagnostic struct {
+	Position
+	Message string
+}
+
+// Error returns the position and the message.
+func (d *Diagnostic) Error() string { return fmt.Sprintf("%d:%d: %s", d.Line, d.Column, d.Message) }
+
 // Parse returns the documents of a file in their order, without empty and null documents, and one
 // diagnostic for each document that cannot be read.
 func Parse(text string) ([]*Document, []*Diagnostic) {
@@ -43,14 +55,17 @@ func Parse(text string) ([]*Document, []*Diagnostic) {
 
 func (p part) read() (*Document, *Diagnostic) {
 	d := &Document{part: p}
-	if f := p.bomb(); f != nil {
-		return nil, f
+	if p.repeatsTooMuch() {
+		return nil, &Diagnostic{p.file.position(p.start), tooLarge}
 	}
 	if err := yaml.UnmarshalStrict([]byte(p.text()), &d.value); err != nil {
 		return nil, p.diagnose(err)
 	}
-	if f := d.unread(); f != nil {
-		return nil, f
+	// The parser of the value ignores text after the value. A block mapping or a block list has none after it.
+	if at := d.content(d.start); at < d.end && !blockStart.MatchString(p.text()) {
+		if err := d.tree().err; err != nil {
+			return nil, p.diagnose(err)
+		}
 	}
 	return d, nil
 }

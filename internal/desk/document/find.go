@@ -1,6 +1,6 @@
 package document
 
-import "go.yaml.in/yaml/v3"
+import "go.yaml.in/yaml/v4"
 
 // A Place is the place of a value in a document.
 type Place struct {
@@ -63,7 +63,7 @@ func lookUp(n *yaml.Node, name string) (key, value *yaml.Node) {
 		if isMerge(k) {
 			continue
 		}
-		if found, ok := keyName(k); ok && found == name {
+		if keyName(k) == name {
 			return k, v
 		}
 	}

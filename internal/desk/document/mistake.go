@@ -1,329 +1,171 @@
 package document
 
 import (
+	"errors"
 	"fmt"
-	"slices"
+	"regexp"
+	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
 )
 
-// A mistake is a mistake in YAML: the offset of the mistake in the file, and what to write instead. It never quotes
-// the file.
-type mistake struct {
-	at  int
-	why string
+// diagnose returns why a document cannot be read. The parser of values knows at most the line of a mistake, so
+// the other parser reads the document again. It says at which character it gave up, and what it was reading. The
+// rules turn that into help.
+func (p part) diagnose(err error) *Diagnostic {
+	if d := p.badCharacter(); d != nil {
+		return d
+	}
+	t := p.parse()
+	var found *yaml.LoadError
+	switch {
+	case errors.As(t.err, &found):
+		return p.fromParser(found)
+	case t.root == nil:
+		return p.unknown(err)
+	}
+	if d := t.sameKey(t.root); d != nil {
+		return d
+	}
+	if d := t.misused(t.root); d != nil {
+		return d
+	}
+	return p.unknown(err)
 }
 
-// A scanner finds the first mistake of a document that the parser refuses. The parser says at most the line at which
-// it gave up, which is often after the mistake. The scanner reads only the structure: the indentation of each line,
-// and where keys, quotes, brackets and text blocks begin and end.
-type scanner struct {
-	part
-	text   string // of the file, up to the end of the document
-	line   int    // start of the current line
-	at     int
-	blocks []block // the open lists and mappings, outermost first
-	popped []block // those that the current line closed, innermost first
-	value  value   // the last value before at
+// parserLine matches the line in a message of the parser of values; the rest of a message may quote the file.
+var parserLine = regexp.MustCompile(`^(?:error converting YAML to JSON: )?yaml: line (\d+): `)
 
-	anchors   map[string]bool
-	suspicion *mistake // an unusual key, which is the mistake if the next line has a mistake
-	explicit  bool     // the document has a key that begins with a question mark, which the scanner cannot read
+// unknown returns a diagnostic for a mistake that only the parser of values finds. That parser often names the line
+// above.
+func (p part) unknown(err error) *Diagnostic {
+	m := parserLine.FindStringSubmatch(err.Error())
+	if m == nil {
+		return &Diagnostic{p.file.position(p.content(p.start)), unknown}
+	}
+	n, _ := strconv.Atoi(m[1])
+	for _, line := range []int{n, n + 1} {
+		if d := p.byRules("only the other parser", p.offsetOf(line, 1)); d != nil {
+			return d
+		}
+	}
+	return &Diagnostic{p.file.position(p.offsetOf(n, 1)), unknown}
 }
 
-// A block is a list or a mapping in block style.
-type block struct {
-	column int // of each of its items or keys, from 0
-	first  int // offset of the first of them
-	isList bool
-}
-
-// A value is what the scanner knows about the last value.
-type value struct {
-	is    state
-	start int
-}
-
-type state int
-
-const (
-	wanted  state = iota // after a key or a dash: the value may be in the next lines
-	plain                // may continue in the next line
-	closed               // has an end
-	comment              // a plain value that a comment ended
-	noLines              // the header of a text block without lines
-)
-
-// mistake returns the first mistake, or nil.
-func (p part) mistake() *mistake {
-	s := &scanner{part: p, text: p.file.text[:p.end], at: p.start, anchors: map[string]bool{}}
-	opening := true
-	for s.at < len(s.text) {
-		s.line = s.at
-		isDirective := opening && s.text[s.at] == '%'
-		line := s.text[s.at:lineEnd(s.text, s.at)]
-		switch {
-		case isDirective && strings.HasPrefix(line, "%YAML") && strings.TrimSpace(line[len("%YAML"):]) != "1.1":
-			return &mistake{s.at, "another version of YAML than 1.1, which Kubernetes reads: remove the line"}
-		case isEmptyLine(s.text, s.at), isDirective:
-			if s.value.is == plain && strings.Contains(line, "#") {
-				s.value.is = comment
-			}
-			s.nextLine()
+// badCharacter finds a character that YAML cannot contain.
+func (p part) badCharacter() *Diagnostic {
+	for i, r := range p.text() {
+		why := ""
+		switch _, size := utf8.DecodeRuneInString(p.text()[i:]); {
+		case r == utf8.RuneError && size == 1:
+			why = "a character that is not in UTF-8: save the file as UTF-8"
+		case r == 0:
+			why = "a NUL character: save the file as UTF-8, not as UTF-16"
+		case !isYAML(r):
+			why = fmt.Sprintf("the control character %U: remove it", r)
+		default:
 			continue
 		}
-		opening = false
-		before := s.suspicion
-		f := s.readLine()
-		if s.explicit {
-			return nil
+		return p.at(p.start+i, why)
+	}
+	return nil
+}
+
+// at returns the diagnostic of a mistake at an offset in the file.
+func (p part) at(offset int, why string) *Diagnostic {
+	return &Diagnostic{p.file.position(offset), notYAML + why}
+}
+
+// sameKey finds a key that its mapping already has, directly or by a merge, and says where. It also says how the
+// mistake came about if the key shows it.
+func (t *tree) sameKey(n *yaml.Node) *Diagnostic {
+	seen := map[string]*yaml.Node{}
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			for _, name := range namesOf(child, n.Content[i+1]) {
+				if seen[name] != nil {
+					return t.again(child, seen[name])
+				}
+				seen[name] = child
+			}
 		}
-		if f != nil {
-			return f
-		}
-		if s.suspicion == before {
-			s.suspicion = nil
+		if d := t.sameKey(child); d != nil {
+			return d
 		}
 	}
 	return nil
 }
 
-func (s *scanner) nextLine() { s.at = lineAfter(s.text, s.at) }
-
-// readLine reads a line, and the next lines if its last value continues in them.
-func (s *scanner) readLine() *mistake {
-	if isMarker(s.text, s.at, "---") {
-		s.value = value{is: wanted, start: s.at}
-		s.at = pastBlanks(s.text, s.at+len("---"))
-		return s.readValue(false)
+func (t *tree) again(key, before *yaml.Node) *Diagnostic {
+	at := t.position(key)
+	where := fmt.Sprintf("the same key as in line %d: ", t.position(before).Line)
+	switch {
+	case at.Column == 1 && (key.Value == "apiVersion" || key.Value == "kind"):
+		return &Diagnostic{at, where + "put a line `---` between the two objects"}
+	case strings.HasPrefix(key.Value, "-"):
+		return &Diagnostic{at, notYAML + spaceAfterDash}
+	case strings.HasSuffix(strings.TrimRight(t.file.text[:t.offset(before)], " "), "-"):
+		return &Diagnostic{at, where + "begin it with `- ` if it begins a new item of the list, or remove one of them"}
 	}
-	s.at = pastSpaces(s.text, s.at)
-	column := s.at - s.line
-	if s.value.is == plain && column > s.indent() {
-		s.at = pastBlanks(s.text, s.at) // the text of a plain value may have tabs around it
-	}
-	if f := s.notAllowed(column); f != nil {
-		return f
-	}
-	s.close(column)
-	if column > s.indent() {
-		return s.readDeeper(column)
-	}
-	return s.readSibling(column)
+	return &Diagnostic{at, where + "remove one of them, or move what it contains to the other"}
 }
 
-// notAllowed returns a mistake for what cannot be at the start of a line.
-func (s *scanner) notAllowed(column int) *mistake {
-	rest := s.text[s.at:lineEnd(s.text, s.at)]
-	if rest[0] == '\t' {
-		return &mistake{s.at, tabIndents}
+// namesOf returns the names of a key: its own name, or those of the mappings that it merges.
+func namesOf(key, value *yaml.Node) []string {
+	if !isMerge(key) {
+		return []string{keyName(key)}
 	}
-	if f := s.oddSpace(s.at); f != nil {
-		return f
-	}
-	for _, marker := range []string{"<<<<<<<", "|||||||", "=======", ">>>>>>>"} {
-		if column == 0 && strings.HasPrefix(rest, marker) {
-			return &mistake{s.at, "a marker of a merge conflict: resolve the conflict, and remove its markers"}
+	var out []string
+	for _, from := range merged(value) {
+		for k := range pairs(from) {
+			if !isMerge(k) {
+				out = append(out, keyName(k))
+			}
 		}
 	}
-	if f := s.template(s.at); f != nil {
-		return f
-	}
-	dashes := strings.TrimRight(rest, " \t")
-	if len(dashes) > 1 && strings.Trim(dashes, "-") == "" {
-		return &mistake{s.at, "a line of dashes: write exactly `---`, without indentation, to begin another document"}
-	}
-	return nil
-}
-
-// oddSpace returns a mistake for a character that looks like a space but is none.
-func (s *scanner) oddSpace(i int) *mistake {
-	r, _ := utf8.DecodeRuneInString(s.text[i:])
-	if r < utf8.RuneSelf || r == utf8.RuneError || !unicode.In(r, unicode.Zs, unicode.Cf) {
-		return nil
-	}
-	return &mistake{i, fmt.Sprintf("the character %U looks like a space, but is not one: replace it with a space", r)}
-}
-
-const template = "a template: render the file first, for example with `helm template`, or put the value in quotes if it is text"
-
-func (s *scanner) template(i int) *mistake {
-	if !strings.HasPrefix(s.text[i:], "{{") && !strings.HasPrefix(s.text[i:], "{%") {
-		return nil
-	}
-	return &mistake{i, template}
-}
-
-// indent returns the column of the innermost block, or -1.
-func (s *scanner) indent() int {
-	if len(s.blocks) == 0 {
-		return -1
-	}
-	return s.blocks[len(s.blocks)-1].column
-}
-
-// close closes the blocks that a line at the column ends.
-func (s *scanner) close(column int) {
-	s.popped = nil
-	for s.indent() > column {
-		s.pop()
-	}
-}
-
-func (s *scanner) pop() {
-	last := len(s.blocks) - 1
-	s.popped = append(s.popped, s.blocks[last])
-	s.blocks = s.blocks[:last]
-}
-
-// readDeeper reads a line that is indented more than the innermost block.
-func (s *scanner) readDeeper(column int) *mistake {
-	key, isKey := s.key(s.at)
-	isItem := s.isItem(s.at)
-	switch {
-	case len(s.popped) > 0:
-		return s.misplaced(isItem)
-	case s.value.is == wanted && (isItem || isKey):
-		return s.readEntries(true)
-	case s.value.is == wanted:
-		return s.readValue(false)
-	case s.value.is == plain || s.value.is == comment:
-		return s.readContinuation(column, key, isKey)
-	case (isItem || isKey) && len(s.blocks) > 0:
-		return s.misplaced(isItem)
-	case s.value.is == noLines:
-		return &mistake{s.at, "text after the end of a text block: indent all of its lines equally"}
-	case len(s.blocks) == 0:
-		return &mistake{s.at, "text after the end of the document: put a line `---` above it if it is another document"}
-	}
-	return &mistake{s.at, "text after the end of a value: " + instead}
-}
-
-// readContinuation reads one more line of a plain value.
-func (s *scanner) readContinuation(column, key int, isKey bool) *mistake {
-	start := s.value.start
-	above := strings.LastIndexAny(s.text[:start], "\n\r") + 1
-	first := s.text[start:lineEnd(s.text, start)]
-	switch {
-	case isKey && start-above == column:
-		return s.notAKey(start, first)
-	case isKey && isName(s.text[s.at:key]):
-		return s.misplaced(false)
-	case s.isItem(s.at):
-		item := pastBlanks(s.text, s.at+1)
-		if key, isKey := s.key(item); isKey && isName(s.text[item:key]) {
-			return s.misplaced(true)
-		}
-	}
-	if s.value.is == comment {
-		return &mistake{s.at, "a comment ends a plain value, and text follows it: remove the comment, or " + instead}
-	}
-	if at := s.colon(s.at); at >= 0 {
-		return &mistake{at, colonInPlain}
-	}
-	s.plainLine(start)
-	return nil
-}
-
-// readSibling reads a line that continues the innermost block.
-func (s *scanner) readSibling(column int) *mistake {
-	_, isKey := s.key(s.at)
-	isItem := s.isItem(s.at)
-	top := s.blocks[len(s.blocks)-1]
-	if top.isList && !isItem && len(s.blocks) > 1 && s.blocks[len(s.blocks)-2].column == column {
-		s.pop() // a list may have the column of its key
-		top = s.blocks[len(s.blocks)-1]
-	}
-	isAbove := s.value.is == wanted && len(s.popped) == 0
-	switch {
-	case top.isList == isItem && (isItem || isKey):
-		return s.readEntries(false)
-	case isItem && isAbove:
-		return s.readEntries(true)
-	case !top.isList && strings.HasPrefix(s.text[s.at:], "? "):
-		s.explicit = true
-		return nil
-	}
-	return s.notASibling(top.isList, isItem, isKey)
-}
-
-// notASibling returns the mistake of a line that cannot continue the list or the mapping in its column.
-func (s *scanner) notASibling(inList, isItem, isKey bool) *mistake {
-	switch {
-	case isItem:
-		m := s.misplaced(true)
-		m.why = "an item of a list" + strings.TrimPrefix(m.why, "wrong indentation here or above") + ", or write the key of its list above it"
-		return m
-	case inList && s.text[s.at] == '-':
-		return &mistake{s.at, spaceAfterDash}
-	case inList && isKey:
-		return s.misplaced(false)
-	case inList:
-		return &mistake{s.at, "not an item of the list: begin it with `- `, or indent it like the text that it continues"}
-	case s.value.is == noLines && len(s.popped) == 0:
-		return &mistake{s.at, fmt.Sprintf("a line of a text block must be indented more than its key: begin it in column %d", s.at-s.line+3)}
-	}
-	return s.notAKey(s.at, s.text[s.at:lineEnd(s.text, s.at)])
-}
-
-// notAKey returns the mistake of a line that must begin with a key.
-func (s *scanner) notAKey(at int, line string) *mistake {
-	if i := strings.IndexByte(line, ':'); i > 0 && isName(strings.TrimRight(line[:i], " ")) {
-		if f := s.oddSpace(at + i + 1); f != nil {
-			return f
-		}
-		return &mistake{at + i, "no space after the colon: write one if this is a key"}
-	}
-	if strings.HasPrefix(line, "-") {
-		return &mistake{at, spaceAfterDash}
-	}
-	if line[0] == ':' {
-		return &mistake{at, "no key before the colon: write one"}
-	}
-	if s.isSpecial(at) {
-		return s.noKey(at)
-	}
-	return &mistake{at, "no colon after the key: write a colon and a space, or indent the line more if it continues the value above it"}
-}
-
-// noKey returns the mistake of a line that begins with a special character.
-func (s *scanner) noKey(at int) *mistake {
-	return &mistake{at, fmt.Sprintf("a key cannot begin with %c: put it in quotes, or remove the line if it is not a key", s.text[at])}
-}
-
-// misplaced returns the mistake of a key or an item that is in the wrong column.
-func (s *scanner) misplaced(isItem bool) *mistake {
-	if s.suspicion != nil {
-		return s.suspicion
-	}
-	var columns []string
-	suggest := func(b block) {
-		what := "key"
-		if b.isList {
-			what = "item"
-		}
-		columns = append(columns, fmt.Sprintf("in column %d, like the %s in line %d", b.column+1, what, s.file.position(b.first).Line))
-	}
-	fits := func(b block) bool { return b.isList == isItem }
-	if i := slices.IndexFunc(reversed(s.popped), fits); i >= 0 {
-		suggest(reversed(s.popped)[i])
-	}
-	if i := slices.IndexFunc(reversed(s.blocks), fits); i >= 0 {
-		suggest(reversed(s.blocks)[i])
-	}
-	switch {
-	case len(columns) > 0:
-	case isItem:
-		return &mistake{s.at, "wrong indentation here or above: begin it in the column of the first item of its list"}
-	default:
-		return &mistake{s.at, "a key where an item of a list must be: begin the line with `- `"}
-	}
-	return &mistake{s.at, "wrong indentation here or above: begin it " + strings.Join(columns, ", or ")}
-}
-
-func reversed(blocks []block) []block {
-	out := slices.Clone(blocks)
-	slices.Reverse(out)
 	return out
 }
+
+// misused returns the first part of a document that is YAML but cannot be an object of Kubernetes, or nil.
+func (t *tree) misused(n *yaml.Node) *Diagnostic {
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			if at, why := t.misusedKey(child, n.Content[i+1]); why != "" {
+				return t.at(at, why)
+			}
+		}
+		if d := t.misused(child); d != nil {
+			return d
+		}
+	}
+	switch isPlain := n.Kind == yaml.ScalarNode && !isQuoted(n); {
+	case isPlain && n.Tag == "!!float" && strings.Trim(n.Value, "+-.INFAinfa") == "":
+		return t.at(t.offset(n), "not a number in JSON: put it in quotes if it is text")
+	case !isName.MatchString(n.Anchor):
+		return t.at(t.offsetOf(n.Line, n.Column), fmt.Sprintf(cannotBegin+instead, "&"))
+	}
+	return nil
+}
+
+func (t *tree) misusedKey(child, value *yaml.Node) (at int, why string) {
+	at = t.offset(child)
+	key, value := aliased(child), aliased(value)
+	isNull := key.Kind == yaml.ScalarNode && key.Tag == "!!null"
+	switch from := merged(value); {
+	case isMerge(key) && (value.Kind == yaml.ScalarNode || value.Kind == yaml.SequenceNode && len(from) < len(value.Content)):
+		return at, "<< merges mappings, and its value is not a mapping: put the key in quotes if it is text"
+	case isNull && key.Value == "":
+		return at, "no key before the colon: write one"
+	case isNull:
+		return at, "null cannot be a key: put it in quotes"
+	case key.Kind == yaml.ScalarNode:
+		return at, ""
+	case strings.HasSuffix(t.file.text[:at], "{"):
+		return at - 1, template
+	}
+	return at, "a list or a mapping cannot be a key: put it in quotes if it is text"
+}
+
+var isName = regexp.MustCompile(`^[-\w]*$`)

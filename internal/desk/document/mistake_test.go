@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 )
 
 // examples returns the text of the YAML files of the examples.
@@ -25,38 +24,6 @@ func examples(t *testing.T, pattern string) map[string]string {
 		out[path] = string(b)
 	}
 	return out
-}
-
-// unusual are texts that are YAML, although they look like mistakes.
-var unusual = []string{
-	"a: \"b\\n\\u00e4\\\\ \\\"c\\\"\"\n", "a: 'b''c'\n", "a: b:c\nd: e#f\n", "a: b\n  - c\n", "a:\n- b\nc: d\n", "a: [b,\nc]\n", "a: {b: c,}\n",
-	"a: |\n  b: c: d\n\n  \te\nf: g\n", "a: >-2\n    b\n   c\n", "a: -b\n", "a: '*b'\n", "a: &b c\nd: *b\n", "a: &b\n  c: d\ne:\n  <<: *b\n",
-	"a: 'b\n  c'\n", "'a': b\n\"c\" : d\n", "- - a\n  - b: c\n    d: e\n", "-\n  a: b\n-\n  c\n", "a:\n  b\n  c\nd: e # f\n", "--- # a\nb: c\n...\n",
-	"a: !!str 1\nb: !c d\n", "a:\tb\n", "{\n\t\"a\":\"b\",\n\t\"c\":[{}]\n}\n", "a: b\r\nc:\r\n  - d\r\n", "a: {b: 'c', d: [e f, \"g\"]} # h\n", "a: ?b\nc: -1\nd: :e\n",
-}
-
-// TestNoMistakeInYAML: the scanner finds no mistake in a file that the parser reads, so that it can name the mistake of a
-// file that the parser refuses.
-func TestNoMistakeInYAML(t *testing.T) {
-	texts := examples(t, "*/*.yaml")
-	for _, text := range seeds {
-		texts[text] = text
-	}
-	for _, text := range unusual {
-		if docs, diagnostics := Parse(text); len(docs) == 0 || len(diagnostics) > 0 {
-			t.Errorf("%q: %v", text, diagnostics)
-		}
-		texts[text] = text
-	}
-	delete(texts, "<<<<<<< a\n") // a text, but hardly what its author means
-	for name, text := range texts {
-		for _, p := range newFile(text).parts() {
-			d, diagnostic := p.read()
-			if f := p.mistake(); f != nil && d != nil && diagnostic == nil {
-				t.Errorf("%s: %v: %s", name, p.file.position(f.at), f.why)
-			}
-		}
-	}
 }
 
 // keyWithPlainValue is a line with the indentation, the key and the plain value of a mapping.
@@ -112,24 +79,6 @@ func TestMistakeInAnyLine(t *testing.T) {
 				}
 			}
 			lines[i] = line
-		}
-	}
-}
-
-// TestMistakeIsFoundFast: the time to find a mistake is linear in the size of the file.
-func TestMistakeIsFoundFast(t *testing.T) {
-	const size = 1 << 18
-	for _, text := range []string{
-		"- ", "[", "{", "{{", "[\n", "'\n", "\"\n", "a: [\n", " [\n", " - [\n", " 'a\n", "\t", "a: 'b\n", "- a\n", "a: |\n", "&a ", "!a ", "? ", ": ", "a: b ", "#\n", "*a ", "a:\n ", "a\n ", "a,", "a: b, ", "{a: ",
-	} {
-		start := time.Now()
-		for _, before := range []string{"", "a: b\n", "a: [", "a:\n- b\n"} {
-			for _, p := range newFile(before + strings.Repeat(text, size/len(text))).parts() {
-				p.mistake()
-			}
-		}
-		if took := time.Since(start); took > 10*time.Second {
-			t.Errorf("%q, %d times: took %v", text, size/len(text), took)
 		}
 	}
 }

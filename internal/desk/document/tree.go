@@ -1,68 +1,55 @@
 package document
 
 import (
-	"errors"
 	"fmt"
 	"iter"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 	k8syaml "sigs.k8s.io/yaml"
 )
 
 // A tree is the syntax tree of a document.
 type tree struct {
 	part
-	root   *yaml.Node // nil if it cannot be read
-	starts []int
+	root *yaml.Node // nil if it cannot be read
+	err  error      // the reason
 }
 
 // parse never fails: a tree without a root knows only the place of the document.
 func (p part) parse() *tree {
-	t := &tree{part: p, starts: p.lines()}
-	var n yaml.Node
-	if decode(yaml.NewDecoder(strings.NewReader(p.text())), &n) == nil && len(n.Content) == 1 {
-		t.root = n.Content[0]
+	t := &tree{part: p}
+	var all []yaml.Node
+	text := strings.ReplaceAll(p.text(), `\'`, ` '`) // YAML 1.1 has this escape, and both have the same length
+	t.err = yaml.Load([]byte(text), &all, yaml.WithAllDocuments(), yaml.WithUniqueKeys(false))
+	if len(all) == 1 && len(all[0].Content) == 1 {
+		t.root = all[0].Content[0]
 	}
 	return t
 }
 
-// decode converts a panic into an error, because this parser keeps comments and panics for some of
-// them.
-func decode(d *yaml.Decoder, n *yaml.Node) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = errors.New("yaml: unexpected comment")
-		}
-	}()
-	return d.Decode(n)
-}
-
-// lines returns the start of each line of the document, as the parsers count lines.
-func (p part) lines() []int {
-	out := []int{p.start}
-	for i := p.start; i < p.end; {
-		end := lineEnd(p.file.text[:p.end], i)
-		i = end + breakAt(p.file.text, end)
-		if end < i {
-			out = append(out, i)
-		}
+// offsetOf returns the offset in the file of a line and a column of the document.
+func (p part) offsetOf(line, column int) int {
+	first := p.file.position(p.start).Line
+	if line < 1 || first+line-2 >= len(p.file.lines) {
+		return p.end
 	}
-	return out
+	i := max(p.start, p.file.lines[first+line-2])
+	for ; column > 1 && i < p.end; column-- {
+		_, size := utf8.DecodeRuneInString(p.file.text[i:])
+		i += size
+	}
+	return min(i, p.end)
 }
 
 // offset returns the offset of a node in the file, after its anchor and tag.
 func (t *tree) offset(n *yaml.Node) int {
-	text := t.file.text[:t.end]
-	i := t.starts[max(1, min(n.Line, len(t.starts)))-1]
-	for column := 1; column < n.Column && i < t.end; column++ {
-		_, size := utf8.DecodeRuneInString(text[i:])
-		i += size
-	}
+	i := t.offsetOf(n.Line, n.Column)
 	if n.Kind == yaml.ScalarNode && n.Value == "" && !isQuoted(n) {
-		return i // they have no value
+		return i // it has no value
 	}
 	return t.content(i)
 }
@@ -109,47 +96,55 @@ func merged(value *yaml.Node) []*yaml.Node {
 	return out
 }
 
+// otherInYAML11 matches a text that YAML 1.1 reads as a boolean, and YAML 1.2 as a text.
+var otherInYAML11 = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
+
 // keyName returns a key in the form of the document's value: yes is "true", 0x10 is "16".
-func keyName(key *yaml.Node) (string, bool) {
+func keyName(key *yaml.Node) string {
 	key = aliased(key)
+	text := key.Value
 	switch tagged := key.Style&yaml.TaggedStyle != 0; {
-	case key.Kind != yaml.ScalarNode:
-		return "", false
-	case !tagged && isQuoted(key), isText(key.Value) && key.Tag != "!!binary":
-		return key.Value, true
-	case !tagged:
-		return asRead(key.Value)
+	case key.Tag == "!!str" && (tagged || isQuoted(key) || !otherInYAML11.MatchString(text)):
+		return text
+	case tagged:
+		text = key.Tag + " " + strconv.Quote(text)
 	}
-	return asRead(tagOf(key) + " " + strconv.Quote(key.Value))
-}
-
-// asRead returns a key as the other parser reads it.
-func asRead(key string) (string, bool) {
 	var m map[string]any
-	if err := k8syaml.Unmarshal(fmt.Appendf(nil, "? %s\n: 0\n", key), &m); err != nil || len(m) != 1 {
-		return "", false
+	if k8syaml.Unmarshal(fmt.Appendf(nil, "? %s\n: 0\n", text), &m) == nil {
+		for name := range m {
+			return name
+		}
 	}
-	for name := range m {
-		return name, true
-	}
-	return "", false
+	return key.Value
 }
 
-func tagOf(n *yaml.Node) string {
-	if strings.HasPrefix(n.Tag, "!") {
-		return n.Tag
-	}
-	return "!<" + n.Tag + ">"
-}
+// maxRepeated is the maximum size of a document with its aliases expanded. The largest object of
+// Kubernetes has 1.5 MiB. The parser counts values, not their size, and would fill the memory.
+const maxRepeated = 16 << 20
 
-// isText reports whether a plain scalar is certainly a string. A number has a digit, and does not
-// begin with a letter.
-func isText(s string) bool {
-	switch strings.ToLower(s) {
-	case "y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", "", ".nan", ".inf", "+.inf", "-.inf":
+// repeatsTooMuch reports whether the aliases of a document make it too large. Few aliases cannot.
+func (p part) repeatsTooMuch() bool {
+	const few = 8
+	if strings.Count(p.text(), "*") < few {
 		return false
 	}
-	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	const figures = "0123456789"
-	return strings.Trim(s, letters+figures+"+-._") != "" || strings.Contains(letters, s[:1]) || !strings.ContainsAny(s, figures)
+	t := p.parse()
+	return t.root != nil && repeated(t.root, map[*yaml.Node]int{}) >= maxRepeated
+}
+
+// repeated returns the size of a value with its aliases expanded, up to maxRepeated.
+func repeated(n *yaml.Node, known map[*yaml.Node]int) int {
+	if size, ok := known[n]; ok {
+		return size
+	}
+	known[n] = 0 // a value that contains itself is refused by the parser
+	size := len(n.Value)
+	if n.Kind == yaml.AliasNode {
+		size = repeated(n.Alias, known)
+	}
+	for _, child := range n.Content {
+		size = min(maxRepeated, size+repeated(child, known))
+	}
+	known[n] = size
+	return size
 }
