@@ -18,36 +18,43 @@ func (p part) indentation(at int) *Diagnostic {
 	if m == nil || before.root == nil {
 		return p.notALine(at, before)
 	}
-	start, kind, name := len(m[1]), yaml.MappingNode, "key"
-	if m[2] != "" {
+	start, isItem := begin+len(m[1]), m[2] != ""
+	switch columns := before.columns(len(m[1])+1, isItem); {
+	case len(columns) > 0:
+		return p.at(start, wrongIndent+strings.Join(columns, ", or "))
+	case isItem:
+		return p.at(start, wrongIndent+"in the column of the first item of its list")
+	}
+	return p.at(start, "a key where an item of a list must be: begin the line with `- `")
+}
+
+// columns returns the columns in which a key or an item can begin instead of a column: that of the next deeper list or
+// mapping, and that of the one around it.
+func (t *tree) columns(column int, isItem bool) []string {
+	kind, name := yaml.MappingNode, "key"
+	if isItem {
 		kind, name = yaml.SequenceNode, "item"
 	}
-	var deeper, other *yaml.Node
-	for _, n := range lastOf(before.root) {
+	var deeper, around *yaml.Node
+	for _, n := range lastOf(t.root) {
 		switch {
 		case n.Kind != kind || n.Style&yaml.FlowStyle != 0:
-		case n.Column-1 > start && deeper == nil:
+		case n.Column > column && deeper == nil:
 			deeper = n
-		case n.Column-1 <= start:
-			other = n
+		case n.Column <= column:
+			around = n
 		}
 	}
-	var columns []string
-	for _, n := range []*yaml.Node{deeper, other} {
+	var out []string
+	for _, n := range []*yaml.Node{deeper, around} {
 		if n != nil {
-			columns = append(columns, fmt.Sprintf("in column %d, like the %s in line %d", n.Column, name, before.position(n).Line))
+			out = append(out, fmt.Sprintf("in column %d, like the %s in line %d", n.Column, name, t.position(n).Line))
 		}
 	}
-	if deeper == nil && other != nil && m[2] != "" {
-		columns = append(columns, "write the key of its list above it")
+	if isItem && deeper == nil && around != nil {
+		out = append(out, "write the key of its list above it")
 	}
-	switch {
-	case len(columns) > 0:
-		return p.at(begin+start, wrongIndent+strings.Join(columns, ", or "))
-	case m[2] != "":
-		return p.at(begin+start, wrongIndent+"in the column of the first item of its list")
-	}
-	return p.at(begin+start, "a key where an item of a list must be: begin the line with `- `")
+	return out
 }
 
 const wrongIndent = "wrong indentation here or above: begin it "

@@ -29,7 +29,10 @@ const (
 	tooEarly       = "a comment ends a plain value, and text follows it: remove the comment, or " + instead
 	noComma        = "no comma before this: write one after the value or the item above"
 	tabIndents     = "a tab in the indentation: replace it with spaces"
-	cannotBegin    = "a plain value cannot begin with %s: "
+
+	inBrackets = "expected ',' or" // what the parser says about a value in brackets
+
+	cannotBegin = "a plain value cannot begin with %s: "
 )
 
 // A rule tells a common mistake by what the parser says, by its line, and by the last line with text above it. In the
@@ -63,11 +66,11 @@ var rules = []rule{
 	{"quoted scalar", `[{\[].*[\])}'"](?P<at>[^\s,:\]})'"]).*¦`, "", afterEnd},
 	{"quoted scalar", "", "", unclosedQuote},
 	{"node content", `¦,`, "", "a comma with no value before it: remove it"},
-	{"expected ',' or", `["'\w](?P<at>:)¦?["'\w\[{]`, "", noSpace},
-	{"expected ',' or", `(?P<at>\w+)¦:`, "", noComma + "; or " + inQuotes},
-	{"expected ',' or", `¦:`, "", "a plain value in brackets cannot contain a colon and a space: " + inQuotes},
-	{"expected ',' or", `["'\])}]¦\S|["'\])}] +¦[^"'\w]`, "", afterEnd},
-	{"expected ',' or", "", "", noComma},
+	{inBrackets, `["'\w](?P<at>:)¦?["'\w\[{]`, "", noSpace},
+	{inBrackets, `(?P<at>\w+)¦:`, "", noComma + "; or " + inQuotes},
+	{inBrackets, `¦:`, "", "a plain value in brackets cannot contain a colon and a space: " + inQuotes},
+	{inBrackets, `["'\])}]¦\S|["'\])}] +¦[^"'\w]`, "", afterEnd},
+	{inBrackets, "", "", noComma},
 
 	// A key or an item where none can be.
 	{"mapping values|':'", "", `^\s*(-)[^\s-]`, spaceAfterDash},
@@ -110,7 +113,7 @@ func (p part) fromParser(e *yaml.LoadError) *Diagnostic {
 	if d := p.open(at); d != nil {
 		return d
 	}
-	if strings.Contains(says, "expected ',' or") {
+	if strings.Contains(says, inBrackets) {
 		if d := p.bracket(at, opened); d != nil {
 			return d
 		}
