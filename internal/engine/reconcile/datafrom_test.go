@@ -515,7 +515,7 @@ secrets: [{name: a, dataFrom: [{find: {path: db/p}}]}, {name: b, data: [{key: k,
 		"Merge": {
 			reason: "values that are JSON are opened up",
 			input:  `secrets: [{name: a, from: db, dataFrom: [{valueMap: "{'c': '{\"x\": 1, \"y\": \"<\"}', 'd': '{\"z\": {\"b\": 1, \"a\": 2}}'}", rewrite: [{merge: {}}]}]}]`,
-			want:   `Available | x=1 y=< z={"b":1,"a":2}`,
+			want:   `Available | x=1 y=< z={"a":2,"b":1}`,
 		},
 		"Conflict": {
 			reason: "two keys that end on one name are both named, with their input",

@@ -31,12 +31,12 @@ func addSeeds(f *testing.F) {
 		{"em", "a", "b", "x", 0, 0, "a\nb", `{"p":1,"q":{"b":[1,"<"],"a":null}}` + "\n" + `{"r":"s"}`},
 		{"i", "a", "b", "x", 0, 0, "a\nb\nc", `{"p":1}` + "\n" + `{"p":2}` + "\nnull"},
 		{"jr", "^(j).*", "$1", "x", 2, 0, "a\nb", `{"p":1}` + "\n" + `{"q":2}`},
-		{"etk", "a", "b", "{{ .value | snakecase }}", 1, 0, "a/b\na_b", `{"p":1}` + "\n" + `{"q":2}`},
+		{"etk", "a", "b", "{{ .value | b64dec }}", 1, 0, "a/b\na_b", `{"p":1}` + "\n" + `{"q":2}`},
 		{"e", "a", "b", "x", 0, 0, "a\nb", `{"p":1}` + "\n" + `{"p":2}`},
 		{"m", "a", "b", "x", 0, 0, "a\nb", `{"p":1}` + "\n" + `{"p":2}`},
-		{"t", "a", "b", "{{ if hasPrefix `/` .value }}{{ dir .value }}{{ end }}{{ base .value }}{{ ext .value }}{{ clean .value }}", 1, 0, "/a/../b.c\na", "x\ny"},
+		{"t", "a", "b", "{{ if isAbs .value }}{{ dir .value }}{{ end }}{{ base .value }}{{ ext .value }}{{ clean .value }}", 1, 0, "/a/../b.c\na", "x\ny"},
 		{"k", "a", "b", "x", 0, 1, "a\nb", "x\ny"},
-		{"t", "a", "b", "{{ if eq .value `a` }}{{ lower .value }}{{ end }}", 1, 1, "a\nb", "x\ny"},
+		{"t", "a", "b", "{{ if eq .value `a` }}{{ printf `%s` .value }}{{ end }}", 1, 1, "a\nb", "x\ny"},
 		{"er", "[pq]", "", "x", 0, 2, "a\nb", `{"p":1,"q":2}` + "\n" + `{"x":"\ud83d"}`},
 	} {
 		f.Add(s.program, s.source, s.target, s.template, s.conversion, s.decoding, s.names, s.values)

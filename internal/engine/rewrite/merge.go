@@ -1,7 +1,6 @@
 package rewrite
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,8 +16,8 @@ import (
 // last key wins. Numbers are kept as they are written.
 type Merge struct {
 	// Strategy is Extract or JSON. Empty means Extract: the members become the keys. Strings are
-	// unchanged, null becomes an empty value, and objects and arrays become compact JSON. JSON keeps the keys
-	// and adds one.
+	// unchanged, null becomes an empty value, and objects and arrays become compact JSON with sorted
+	// members. JSON keeps the keys and adds one.
 	Strategy string
 
 	// Into is the name of the key that JSON adds. Extract ignores it, as in External Secrets.
@@ -110,7 +109,7 @@ func (m *Merge) order(path string, keys []Key) ([]Key, *Failed) {
 
 // A member of the merged object.
 type member struct {
-	raw     json.RawMessage
+	raw     []byte   // as canonical JSON
 	origins []Origin // of all keys that have it
 }
 
@@ -151,7 +150,7 @@ func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]
 
 // object returns the key that the strategy JSON adds. Its origins are those of all keys.
 func (m *Merge) object(b *budget.Budget, keys []Key, merged map[string]member) (Key, error) {
-	members := make(map[string]json.RawMessage, len(merged))
+	members := make(map[string][]byte, len(merged))
 	for name, member := range merged {
 		members[name] = member.raw
 	}
@@ -163,6 +162,6 @@ func (m *Merge) object(b *budget.Budget, keys []Key, merged map[string]member) (
 	if err := b.Spend(budget.Counted(n, 0)); err != nil {
 		return Key{}, err
 	}
-	raw, err := objectOf(b, members)
+	raw, err := appendObject(b, nil, members)
 	return Key{m.Into, sensitive.New(raw), union(origins...)}, err
 }

@@ -22,7 +22,7 @@ func TestMerge(t *testing.T) {
 				"l":[1, {"b":"<&>","a":[ ]}, null, "x\ty"],"o":{"z":{},"a":1.0}}`)},
 			want: map[string]string{
 				"s": "a\nb<ä😀", "n": "12345678901234567890.10", "e": "-1E+5", "t": "true", "f": "false", "0": "",
-				"l": `[1,{"b":"<&>","a":[]},null,"x\ty"]`, "o": `{"z":{},"a":1.0}`,
+				"l": `[1,{"a":[],"b":"<&>"},null,"x\ty"]`, "o": `{"a":1.0,"z":{}}`,
 			},
 		},
 		"JSON": {
@@ -120,12 +120,14 @@ func TestMerge(t *testing.T) {
 func TestMergeRefusesValues(t *testing.T) {
 	cases := map[string]error{
 		``: errNotObject, `"x"`: errNotObject, `[{}]`: errNotObject, `[]`: errNotObject, `1`: errNotObject, `{`: errNotObject, `{"a":1}{}`: errNotObject, `{"a":1,}`: errNotObject,
-		`{"a":1,"\u0061":2}`: errDuplicates,
-		"{\"a\":\"\xff\"}":   errNotText, `{"a":"\ud83d"}`: errNotText, `{"\uDE00":1}`: errNotText, `{"a":"\ud83d\ud83d\ude00"}`: errNotText, `{"a":"\ud83dx"}`: errNotText,
+		`{"a":1,"\u0061":2}`: errDuplicates, `{"o":[{"a":1,"a":1}]}`: errDuplicates,
+		"{\"a\":\"\xff\"}": errNotText, `{"a":"\ud83d"}`: errNotText, `{"\uDE00":1}`: errNotText, `{"a":"\ud83d\ud83d\ude00"}`: errNotText, `{"a":"\ud83dx"}`: errNotText,
 		`{"a":"\ud83dxude00"}`: errNotText, `{"a":"\ud83d\n"}`: errNotText, `{"a":"\n"}`: nil,
-		`{"a":"\\ud83d\ud83d\ude00"}`: nil,
-		` null `:                      nil, //nolint:gocritic // JSON may begin and end with spaces
-		strings.Repeat(`{"a":`, 10_002) + "1" + strings.Repeat(`}`, 10_002): errNotObject,
+		`{"a":"\\ud83d\ud83d\ude00\uFFFD"}`: nil,
+		` null `:                            nil, //nolint:gocritic // JSON may begin and end with spaces
+		strings.Repeat(`{"a":`, maxDepth) + "1" + strings.Repeat(`}`, maxDepth):       nil,
+		strings.Repeat(`{"a":`, maxDepth+1) + "1" + strings.Repeat(`}`, maxDepth+1):   errTooDeep,
+		`{"a":` + strings.Repeat(`[`, maxDepth) + strings.Repeat(`]`, maxDepth) + `}`: errTooDeep,
 	}
 	for value, want := range cases {
 		_, err := run(Options{Rules: []Rule{mergeRule(Merge{})}}, []Key{key("db", "a", value)})

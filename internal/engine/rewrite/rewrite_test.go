@@ -131,6 +131,12 @@ func TestApplyRefuses(t *testing.T) {
 			in:     long(50),
 			want:   `rewrite[0].regexp: was stopped: it exceeds the limit of work for one request: export fewer keys, or use fewer and simpler rules`,
 		},
+		"Template": {
+			reason: "the reason is that of the function, and names the place",
+			rules:  []Rule{templateRule("ab\n{{ .value | b64dec }}")},
+			in:     []Key{key("db", "us", "v")},
+			want:   `rewrite[0].transform.template:2:13: cannot rename "us" of "db": the argument of b64dec is not base64`,
+		},
 		"TemplateFails": {
 			reason: "the text of an error of text/template may contain data",
 			rules:  []Rule{templateRule(`{{ if eq .value "a" }}{{ lt 1 "x" }}{{ end }}`)},
@@ -144,10 +150,10 @@ func TestApplyRefuses(t *testing.T) {
 			want:   `rewrite[0].transform.template:1:159: cannot rename "a" of "db": it returns a text over the limit of 4096 bytes`,
 		},
 		"TemplateOutput": {
-			reason: "the output is limited",
-			rules:  []Rule{templateRule(`{{ $x := replace "a" "aaaaaaaaaaaaaaaa" .value }}` + strings.Repeat(`{{ $x }}`, 17))},
-			in:     []Key{key("db", strings.Repeat("a", 250), "v")},
-			want:   `rewrite[0].transform.template: cannot rename "` + strings.Repeat("a", maxQuoted) + `"… of "db": it returns a text over the limit of 4096 bytes`,
+			reason: "nor is the output unbounded",
+			rules:  []Rule{templateRule(`{{ repeat 4096 .value }}x`)},
+			in:     []Key{key("db", "a", "v")},
+			want:   `rewrite[0].transform.template: cannot rename "a" of "db": it returns a text over the limit of 4096 bytes`,
 		},
 		"TemplateEmpty": {
 			reason: "a template can forget a key as a regular expression can",

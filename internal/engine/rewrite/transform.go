@@ -20,6 +20,10 @@ const (
 	// templateCharacters is the maximum length of a template. A typical template is one line.
 	templateCharacters = 1024
 
+	// costlyText is the maximum length of a text that a template matches or splits into words, in bytes.
+	// These functions take many steps for each byte.
+	costlyText = 1 << 10
+
 	// templateName is the name of each template in errors of text/template.
 	templateName = "template"
 )
@@ -59,12 +63,8 @@ func (t *Transform) compile(path string) (apply, diagnostic.List) {
 		case errors.Is(err, budget.ErrSpent) || b.Context().Err() != nil:
 			return "", spent(path, budget.ErrSpent)
 		case err != nil:
-			at, _ := c.place(path, err)                 // the message may hold the key
-			reason := "the template fails for this key" // as the text of any other error
-			if errors.Is(err, errTooLong) {
-				reason = errTooLong.Error()
-			}
-			return "", failed(at.Place(), "cannot rename %s: %s", k.name(), reason)
+			at, _ := c.place(path, err) // the message may hold the key
+			return "", failed(at.Place(), "cannot rename %s: %s", k.name(), publicReason(err))
 		}
 		return name, nil
 	}), nil
@@ -96,7 +96,7 @@ func compileTemplate(path, source string) (*compiled, diagnostic.List) {
 	if _, err := tree.Parse(source, "", "", trees); err != nil {
 		return nil, diagnostic.List{(&compiled{}).diagnostic(path, err, "cannot be parsed: ")}
 	}
-	w := &walker{path: path, source: source}
+	w := &walker{path: path, source: source, patterns: map[string]*Pattern{}}
 	w.list(tree.Root)
 	w.single(tree, trees)
 	if len(w.wrong) > 0 {
@@ -105,10 +105,10 @@ func compileTemplate(path, source string) (*compiled, diagnostic.List) {
 	c := &compiled{source: source, nodes: w.nodes}
 	c.programs.New = func() any {
 		m := &meter{}
-		t := template.New(templateName).Option("missingkey=error").Funcs(m.functions())
+		t := template.New(templateName).Option("missingkey=error").Funcs(m.functions(w.patterns))
 		return &program{template.Must(t.AddParseTree(templateName, tree)), m}
 	}
-	if _, err := c.execute(budget.New(context.Background()), "sample"); err != nil && !errors.Is(err, errTooLong) {
+	if _, err := c.execute(budget.New(context.Background()), "sample"); err != nil && !dependsOnData(err) {
 		return nil, diagnostic.List{c.diagnostic(path, err, "")}
 	}
 	return c, nil
@@ -140,6 +140,22 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
+// publicReason returns a safe message for an error of a template. The text of an error may contain the key. Errors
+// of our own functions never do.
+func publicReason(err error) string {
+	var own callError
+	if errors.As(err, &own) {
+		return own.reason
+	}
+	return "the template fails for this key"
+}
+
+// dependsOnData reports whether another key may not cause the error.
+func dependsOnData(err error) bool {
+	var own callError
+	return errors.As(err, &own) && !own.always
+}
+
 // errorText matches the text of an error. Its groups are the line, the column in bytes from 0, which only
 // run-time errors have, and the message.
 var errorText = regexp.MustCompile(`(?s)^template: ` + templateName + `:(\d+)(?::(\d+): executing .*?>)?: (.*)$`)
@@ -147,6 +163,10 @@ var errorText = regexp.MustCompile(`(?s)^template: ` + templateName + `:(\d+)(?:
 // diagnostic returns the diagnostic for an error of a template that has read no data.
 func (c *compiled) diagnostic(path string, err error, prefix string) *diagnostic.Diagnostic {
 	d, message := c.place(path, err)
+	var own callError
+	if errors.As(err, &own) {
+		message = own.reason
+	}
 	d.Message = prefix + strings.Join(strings.Fields(message), " ")
 	return d
 }

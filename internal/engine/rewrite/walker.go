@@ -15,6 +15,9 @@ type walker struct {
 	path, source string
 	nodes        int
 	wrong        diagnostic.List
+
+	// patterns of regexMatch and regexReplaceAll, compiled.
+	patterns map[string]*Pattern
 }
 
 func (w *walker) refuse(offset int, format string, args ...any) {
@@ -83,6 +86,9 @@ func (w *walker) branch(b *parse.BranchNode) {
 
 func (w *walker) pipe(p *parse.PipeNode) {
 	for _, c := range p.Cmds {
+		if f, ok := c.Args[0].(*parse.IdentifierNode); ok {
+			w.pattern(f, c.Args[1:])
+		}
 		for _, a := range c.Args {
 			w.node(a)
 		}
@@ -103,4 +109,36 @@ func (w *walker) identifier(n *parse.IdentifierNode) {
 	known := slices.Concat(functionNames, builtins)
 	slices.Sort(known)
 	w.refuse(int(n.Pos), "there is no function %s: use one of %s", quote(n.Ident), strings.Join(known, ", "))
+}
+
+// pattern compiles the regular expression of a call. It must be a literal, because a computed one would be
+// compiled for each key.
+func (w *walker) pattern(f *parse.IdentifierNode, args []parse.Node) {
+	if !slices.Contains(patternNames, f.Ident) {
+		return
+	}
+	source := literal(args, 0)
+	if source == nil {
+		w.refuse(int(f.Pos), "%s must have a literal regular expression as its first argument", f.Ident)
+		return
+	}
+	// A position inside of a quoted text is not a position in the template.
+	at := source.Pos
+	p, wrong := CompilePattern("", source.Text)
+	w.patterns[source.Text] = p
+	if by := literal(args, 2); by != nil && p != nil {
+		at, wrong = by.Pos, checkReferences("", by.Text, p.re)
+	}
+	for _, d := range wrong {
+		w.refuse(int(at), "%s: %s", f.Ident, d.Message)
+	}
+}
+
+// literal returns an argument if it is a literal text, and nil otherwise.
+func literal(args []parse.Node, i int) *parse.StringNode {
+	if i >= len(args) {
+		return nil
+	}
+	s, _ := args[i].(*parse.StringNode)
+	return s
 }
