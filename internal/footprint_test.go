@@ -51,6 +51,7 @@ go.uber.org/multierr
 go.uber.org/zap
 go.yaml.in/yaml/v2
 go.yaml.in/yaml/v3
+go.yaml.in/yaml/v4
 golang.org/x/crypto
 golang.org/x/exp
 golang.org/x/net

@@ -1,6 +1,7 @@
 package internal
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -20,14 +21,13 @@ import (
 
 // Limits of the inputs of a fuzz target that are kept in testdata/fuzz. All of them run with each go test.
 const (
-	leastInputs, mostInputs = 3, 40
-	largestInput            = 4 << 10
-	largestCorpus           = 1 << 20
+	mostInputs    = 40
+	largestInput  = 4 << 10
+	largestCorpus = 1 << 20
 )
 
-// Each fuzz target has a corpus, so that go test runs inputs that the fuzzer has found. A corpus is small, and contains
-// nothing that a scanner takes for a credential.
-func TestFuzzTargetsHaveACorpus(t *testing.T) {
+// The corpus of a fuzz target is small, and contains nothing that a scanner takes for a credential.
+func TestFuzzCorporaAreSmall(t *testing.T) {
 	secret := regexp.MustCompile(`PRIVATE KEY|AKIA[0-9A-Z]{16}|gh[pousr]_\w{36}|xox[abprs]-|eyJ[\w-]{8,}\.eyJ`)
 	total := int64(0)
 
@@ -36,8 +36,8 @@ func TestFuzzTargetsHaveACorpus(t *testing.T) {
 		dir := filepath.Join("..", pkg, "testdata", "fuzz", name)
 
 		inputs, err := os.ReadDir(dir)
-		if n := len(inputs); n < leastInputs || n > mostInputs {
-			t.Errorf("%s: want %d to %d inputs in %s, got %d: %v", target, leastInputs, mostInputs, dir, n, err)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || len(inputs) > mostInputs {
+			t.Errorf("%s: want at most %d inputs in %s, got %d: %v", target, mostInputs, dir, len(inputs), err)
 		}
 
 		for _, input := range inputs {

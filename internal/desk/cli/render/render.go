@@ -198,8 +198,8 @@ type run struct {
 	context  *structpb.Struct
 	results  []result
 	notes    []string // how to pass the resources of skipped steps
-	ready    bool // all exports are ready
-	deletes  bool // a Secret or a ConfigMap is deleted
+	ready    bool     // all exports are ready
+	deletes  bool     // a Secret or a ConfigMap is deleted
 }
 
 // A result is a result that did not end the pipeline, and its step.
