@@ -185,13 +185,13 @@ func cpuTime(b *testing.B) int64 {
 // benchInputs are those in the files, as Crossplane hands them over.
 func benchInputs(b *testing.B, paths []string) []*structpb.Struct {
 	b.Helper()
-	var out []*structpb.Struct
-	for _, f := range files.ReadAll(paths, nil, files.MayMatter) {
-		steps, errs := files.FindSteps(f)
-		if len(steps) != 1 || len(errs) > 0 {
-			b.Fatalf("%s: %d inputs, %v", f.Name, len(steps), errs)
-		}
-		input, err := structpb.NewStruct(steps[0].Input)
+	in, err := files.Load(paths, nil, files.Flags{})
+	if err != nil || len(in.Unread) > 0 {
+		b.Fatalf("%v, %v", in, err)
+	}
+	out := make([]*structpb.Struct, 0, len(in.Steps))
+	for _, step := range in.Steps {
+		input, err := structpb.NewStruct(step.Input)
 		if err != nil {
 			b.Fatal(err)
 		}

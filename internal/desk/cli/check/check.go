@@ -156,11 +156,7 @@ func progressOn(w io.Writer) func(done, all int) {
 // check checks all files. An error is about the command line, or says that there is nothing to
 // check.
 func (c *Command) check(ctx context.Context, stdin io.Reader, progress func(done, all int)) (*checked, error) {
-	paths, err := files.Find(c.Paths, files.Below)
-	if err != nil {
-		return nil, err
-	}
-	known, err := files.NewKnowledge(c.Schema, c.Resource, c.ConnectionKeys)
+	in, err := files.Load(c.Paths, stdin, files.Flags{Schemas: c.Schema, Resources: c.Resource, ConnectionKeys: c.ConnectionKeys})
 	if err != nil {
 		return nil, err
 	}
@@ -168,33 +164,18 @@ func (c *Command) check(ctx context.Context, stdin io.Reader, progress func(done
 	if err != nil {
 		return nil, err
 	}
-	read := files.ReadAll(paths, stdin, files.MayMatter)
-	result := &checked{}
-	var steps []files.Step
-	for _, f := range read {
-		found, unread := files.FindSteps(f)
-		steps = append(steps, found...)
-		result.Diagnostics = append(result.Diagnostics, slices.Concat(f.Unread(), unread)...)
-	}
-	result.Diagnostics = append(result.Diagnostics, known.Learn(read)...)
-	result.Unread = len(result.Diagnostics) > 0
-	if err := known.LearnSchemas(steps); err != nil {
-		return nil, err
-	}
-	byFile := groupByFile(steps)
+	byFile := groupByFile(in.Steps)
 	diagnostics := files.OnAllCores(byFile, func(steps []files.Step) []files.Diagnostic {
 		out := make([]files.Diagnostic, 0, len(steps))
 		for _, s := range steps {
-			out = append(out, checkStep(ctx, env, known, s)...)
+			out = append(out, checkStep(ctx, env, in.Known, s)...)
 		}
 		return out
 	}, func(done int) { progress(done, len(byFile)) })
-	result.Diagnostics = append(result.Diagnostics, slices.Concat(diagnostics...)...)
-	result.Files, result.Steps, result.Untyped = len(byFile), len(steps), known.Untyped()
-	if result.Steps == 0 && !result.Unread {
-		return nil, fmt.Errorf("cannot find an input of kind Exports in %s: name the files with the Compositions", strings.Join(c.Paths, ", "))
-	}
-	return result, nil
+	return &checked{
+		Diagnostics: append(in.Unread, slices.Concat(diagnostics...)...), Unread: len(in.Unread) > 0,
+		Files: len(byFile), Steps: len(in.Steps), Untyped: in.Known.Untyped(),
+	}, nil
 }
 
 // checkStep returns the diagnostics of a step.

@@ -77,18 +77,18 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 	if c.Functions {
 		return printFunctions(ctx, stdout, env, c.Paths)
 	}
-	steps, known, wrong, err := c.load(stdin)
+	in, err := files.Load(c.Paths, stdin, files.Flags{Schemas: c.Schema})
 	if err != nil {
 		return err
 	}
-	out := make([]explained, 0, len(steps))
-	for _, s := range steps {
+	wrong, out := in.Unread, make([]explained, 0, len(in.Steps))
+	for _, s := range in.Steps {
 		p, list := s.Compile(ctx, env)
 		for _, d := range list {
 			wrong = append(wrong, s.InFile(d))
 		}
 		if p != nil {
-			out = append(out, explained{Title: s.Title(), File: s.File, Step: s.Name, Explanation: inspect.Explain(p, known.Catalog.Plural)})
+			out = append(out, explained{Title: s.Title(), File: s.File, Step: s.Name, Explanation: inspect.Explain(p, in.Known.Catalog.Plural)})
 		}
 	}
 	if n := len(wrong); n > 0 {
@@ -97,7 +97,7 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 		_, _ = fmt.Fprintln(stderr, terminal.Name()+": error: "+terminal.OneLine(why))
 		return &terminal.ExitError{Code: exitCode(wrong), Why: why}
 	}
-	nameRoles(steps, out)
+	nameRoles(in.Steps, out)
 	var b bytes.Buffer
 	if err := printExplained(&b, c.Output, out); err != nil {
 		return err
@@ -114,41 +114,6 @@ func exitCode(wrong []files.Diagnostic) int {
 		return terminal.ExitUnread
 	}
 	return terminal.ExitErrors
-}
-
-// load loads the inputs of the files, the known kinds, and the diagnostics of inputs that cannot be read.
-func (c *Command) load(stdin io.Reader) ([]files.Step, *files.Knowledge, []files.Diagnostic, error) {
-	paths, err := files.Find(c.Paths, files.Below)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	read := files.ReadAll(paths, stdin, files.AnyText)
-	var steps []files.Step
-	var wrong []files.Diagnostic
-	for _, f := range read {
-		found, unread := files.FindSteps(f)
-		steps = append(steps, found...)
-		wrong = append(wrong, slices.Concat(f.Unread(), unread)...)
-	}
-	if len(steps)+len(wrong) == 0 {
-		return nil, nil, nil, c.nothing(read)
-	}
-	known, err := files.NewKnowledge(c.Schema, nil, nil)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	_ = known.Learn(read) // fn check reports errors in kinds
-	return steps, known, wrong, known.LearnSchemas(steps)
-}
-
-// nothing returns the reason why the files have no input: a file cannot be read, or all of them have other objects.
-func (c *Command) nothing(read []files.File) error {
-	for _, f := range read {
-		if err := f.First(); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("cannot find an input of kind Exports in %s: name the files with the Compositions", strings.Join(c.Paths, ", "))
 }
 
 // An explained is an input and its explanation.

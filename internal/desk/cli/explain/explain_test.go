@@ -84,11 +84,6 @@ function-export: error: cannot explain FILE: 2 errors
 			text:    "apiVersion: v1\nkind: ConfigMap\n",
 			failure: "cannot find an input of kind Exports in FILE: name the files with the Compositions",
 		},
-		"NoYAML": {
-			reason:  "Nothing of the file is quoted.",
-			text:    "a: hunter2\n b: [hunter2",
-			failure: "FILE:2:2: not valid YAML: wrong indentation here or above: begin it in column 1, like the key in line 1",
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "input.yaml")
@@ -129,11 +124,10 @@ func TestExplainSchemas(t *testing.T) {
 		want    string
 		failure string // DIR is the folder
 	}{
-		"Known":      {"as it is declared", sourceInput("Gizmo"), crd("Gizmo", "gizmoes"), `"gizmoes"] # for sources[0]`, ""},
-		"InTheFile":  {"as it is declared", sourceInput("Gizmo") + "\n---\n" + crd("Gizmo", "gizmoes"), crd("Other", "others"), `"gizmoes"] # for sources[0]`, ""},
-		"BrokenKind": {"what is wrong with a kind in the file is for check", sourceInput("Gizmo") + "\n---\n" + crd("Gizmo", "4711"), crd("Other", "others"), `"gizmos"] # a guess from the kind Gizmo, for sources[0]`, ""},
-		"Unknown":    {"a guess says so", sourceInput("AccessKey"), crd("Gizmo", "gizmoes"), `"accesskeys"] # a guess from the kind AccessKey, for sources[0]`, ""},
-		"Broken":     {"the schemas are asked for", sourceInput("Gizmo"), crd("Gizmo", "4711"), "", "DIR/crds/crd.yaml:1: cannot read spec.names.plural: must be a string"},
+		"Known":     {"as it is declared", sourceInput("Gizmo"), crd("Gizmo", "gizmoes"), `"gizmoes"] # for sources[0]`, ""},
+		"InTheFile": {"as it is declared", sourceInput("Gizmo") + "\n---\n" + crd("Gizmo", "gizmoes"), crd("Other", "others"), `"gizmoes"] # for sources[0]`, ""},
+		"Unknown":   {"a guess says so", sourceInput("AccessKey"), crd("Gizmo", "gizmoes"), `"accesskeys"] # a guess from the kind AccessKey, for sources[0]`, ""},
+		"Broken":    {"the schemas are asked for", sourceInput("Gizmo"), crd("Gizmo", "4711"), "", "DIR/crds/crd.yaml:1: cannot read spec.names.plural: must be a string"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -34,21 +34,26 @@ type Knowledge struct {
 	missing map[plan.Kind]bool // without a schema
 }
 
-// NewKnowledge returns the knowledge from flags: paths of schemas, the kinds of composed resources, and the keys of
-// connection details by composed resource or kind.
-func NewKnowledge(schemas []string, resources, connectionKeys map[string]string) (*Knowledge, error) {
+// Flags declare kinds: the paths of files with schemas, the kinds of composed resources, and the keys of connection
+// details by composed resource or kind.
+type Flags struct {
+	Schemas                   []string
+	Resources, ConnectionKeys map[string]string
+}
+
+func newKnowledge(flags Flags) (*Knowledge, error) {
 	k := &Knowledge{
 		Catalog: schema.NewCatalog(), resources: map[string]plan.Kind{}, keys: map[string][]string{},
 		configs: map[string]*structpb.Struct{}, missing: map[plan.Kind]bool{},
 	}
-	for name, text := range resources {
+	for name, text := range flags.Resources {
 		kind, ok := parseKind(text)
 		if !ok {
 			return nil, errors.New("--resource: write it as NAME=group/version/Kind, for example db=rds.aws.upbound.io/v1beta1/Instance")
 		}
 		k.resources[name] = kind
 	}
-	for name, text := range connectionKeys {
+	for name, text := range flags.ConnectionKeys {
 		keys := strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ' ' })
 		_, isKind := parseKind(name)
 		if len(keys) == 0 || name == "" || strings.Contains(name, "/") && !isKind {
@@ -57,7 +62,7 @@ func NewKnowledge(schemas []string, resources, connectionKeys map[string]string)
 		k.keys[name] = keys
 	}
 	var err error
-	k.schemas, err = Find(schemas, Below)
+	k.schemas, err = Find(flags.Schemas, Below)
 	return k, err
 }
 
@@ -82,9 +87,9 @@ func (k *Knowledge) Untyped() []string {
 	return out
 }
 
-// Learn learns the kinds that the checked files declare. An error in a declaration is a diagnostic,
+// learn learns the kinds that the checked files declare. An error in a declaration is a diagnostic,
 // and the kind stays unknown.
-func (k *Knowledge) Learn(read []File) []Diagnostic {
+func (k *Knowledge) learn(read []File) []Diagnostic {
 	var out []Diagnostic
 	for _, f := range read {
 		for _, o := range f.Objects() {
@@ -98,8 +103,8 @@ func (k *Knowledge) Learn(read []File) []Diagnostic {
 	return out
 }
 
-// LearnSchemas learns the kinds that the steps read from the files with schemas.
-func (k *Knowledge) LearnSchemas(steps []Step) error {
+// learnSchemas learns the kinds that the steps read from the files with schemas.
+func (k *Knowledge) learnSchemas(steps []Step) error {
 	if err := k.checkNames(steps); err != nil || len(k.schemas) == 0 {
 		return err
 	}
@@ -353,9 +358,9 @@ func (k *Knowledge) connectionKeys(name string, kind plan.Kind) []string {
 	return k.Catalog.ConnectionSecretKeys(kind)
 }
 
-// MayMatter scans a text quickly. It returns true for each text with an input of this function, the
+// mayMatter scans a text quickly. It returns true for each text with an input of this function, the
 // schema of a kind, or an EnvironmentConfig.
-func MayMatter(text string) bool {
+func mayMatter(text string) bool {
 	return mayHoldSteps(text) || strings.Contains(text, "CustomResourceDefinition") || strings.Contains(text, "CompositeResourceDefinition") ||
 		strings.Contains(text, "EnvironmentConfig")
 }

@@ -35,9 +35,6 @@ func (f File) First() error {
 	return fmt.Errorf("%s:%w", f.Name, f.diagnostics[0])
 }
 
-// Whole returns the documents of a file, or the first reason why it cannot be read.
-func (f File) Whole() ([]*document.Document, error) { return f.docs, f.First() }
-
 // unreadable returns a diagnostic for a position in the file.
 func (f File) unreadable(at document.Position, text string) Diagnostic {
 	return Diagnostic{File: f.Name, Line: at.Line, Column: at.Column, Rule: Unreadable, Message: text}

@@ -97,7 +97,7 @@ func (c *Command) load(stdin io.Reader) ([]migrate.Document, error) {
 	for _, path := range c.Paths {
 		f := files.Read(path, stdin, files.AnyText)
 		f.Name = path
-		if _, err := f.Whole(); err != nil {
+		if err := f.First(); err != nil {
 			return nil, err
 		}
 		for _, o := range f.Objects() {
