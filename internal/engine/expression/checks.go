@@ -47,6 +47,7 @@ var checks = joined(pemChecks, formatChecks(), kubernetesChecks, map[string]chec
 	"flatten":           weighed,
 	"optional.unwrap":   weighed, // its error contains a value that is not an optional
 	"unwrapOpt":         weighed,
+	"hasValue":          visits(hasValueVisits),
 	// The key of an entry of transformMap, or the entries of transformMapEntry: if the map already
 	// has the key, the error contains it.
 	"cel.@mapInsert":   visits(func(a []ref.Val) int64 { return 8 + weigh(a[1], limits.CallVisits) }),
@@ -128,6 +129,14 @@ func atMost(limit int64, refused string, count func([]ref.Val) int64) check {
 		}
 		return n, ""
 	}
+}
+
+// hasValueVisits is the work of comparing the value of an optional with another value, if there is one.
+func hasValueVisits(a []ref.Val) int64 {
+	if len(a) < 2 {
+		return 1
+	}
+	return 2 * weigh(a[1], limits.CallVisits/2)
 }
 
 func checkEqual(a []ref.Val) (int64, string) {

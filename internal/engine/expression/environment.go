@@ -169,7 +169,7 @@ func withGenerators(outputs, dynMap *cel.Type, authors []cel.EnvOption) (*Enviro
 func newEnvironment(variables ...cel.EnvOption) (*Environment, error) {
 	// The versions are fixed: a new version of a library can change what an expression means.
 	options := []cel.EnvOption{
-		cel.OptionalTypes(cel.OptionalTypesVersion(2)),
+		cel.OptionalTypes(cel.OptionalTypesVersion(4)), // from which on optMap does not copy its operand
 		cel.CrossTypeNumericComparisons(true),
 		cel.DefaultUTCTimeZone(true),
 		cel.EnableIdentifierEscapeSyntax(),

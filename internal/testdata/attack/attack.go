@@ -191,6 +191,7 @@ func Expressions(characters int) map[string]string {
 		"printed duplicates":              shared(11, 4, "1", "[1, 2].transformMapEntry(i, x, {dyn($): x})"),
 		"printed keys made":               shared(11, 4, "1", "[1, 2].transformMapEntry(i, x, {dyn([dyn($), i]): x}).map(k, k)"),
 		"shared compared":                 shared(12, 4, "1", "$ == $"),
+		"shared compared in an optional":  shared(12, 4, "1", "optional.of($).hasValue($)"),
 		"shared compared with other":      shared(10, 4, "1", "dyn($) == dyn([$]) || [$] != [$]"),
 		"shared in":                       shared(12, 4, "1", "$ in [[$], $, $]"),
 		"shared returned":                 shared(15, 4, "1", "$"),
