@@ -29,19 +29,24 @@ const (
 // its grace period ends, as `previous.<name>`.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.password), has(self.uuid), has(self.sshKey), has(self.certificate), has(self.bcrypt), has(self.htpasswd), has(self.pkcs12), has(self.jks), has(self.resource)].exists_one(x, x)",message="exactly one of password, uuid, sshKey, certificate, bcrypt, htpasswd, pkcs12, jks and resource must be set"
-// +kubebuilder:validation:XValidation:rule="!(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || has(self.refreshInterval)",fieldPath=".refreshInterval",message="must be set with refreshPolicy Periodic, for example 720h"
-// +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || !has(self.refreshInterval)",fieldPath=".refreshInterval",message="has no effect without refreshPolicy Periodic: set it, or leave the interval out"
+// +kubebuilder:validation:XValidation:rule="!(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || has(self.refreshInterval) || has(self.refreshIntervalExpression)",fieldPath=".refreshInterval",message="must be set with refreshPolicy Periodic, for example 720h"
+// +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || !(has(self.refreshInterval) || has(self.refreshIntervalExpression))",fieldPath=".refreshInterval",message="has no effect without refreshPolicy Periodic: set it, or leave the interval out"
 // +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce') || !has(self.keepersExpression)",fieldPath=".keepersExpression",message="has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
-// +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce') || !(has(self.certificate) && has(self.certificate.renewBefore))",fieldPath=".certificate.renewBefore",message="has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
+// +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce') || !(has(self.certificate) && (has(self.certificate.renewBefore) || has(self.certificate.renewBeforeExpression)))",fieldPath=".certificate.renewBefore",message="has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
 // +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.__namespace__))",fieldPath=".namespace",message="has no effect on a resource: set metadata.namespace in its manifest"
+// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && (has(self.labels) || has(self.labelsExpression)))",fieldPath=".labels",message="has no effect on a resource: set metadata.labels in its manifest"
 // +kubebuilder:validation:XValidation:rule="!(has(self.gracePeriod) && has(self.refreshInterval)) || duration(self.gracePeriod).getSeconds() <= 15 * duration(self.refreshInterval).getSeconds()",message="gracePeriod must be at most 15 times refreshInterval"
 // +kubebuilder:validation:XValidation:rule="!has(self.forEachExpression) || has(self.keyExpression)",fieldPath=".keyExpression",message="must be set with forEachExpression, because it identifies an item: write for example keyExpression: item.name"
 // +kubebuilder:validation:XValidation:rule="!has(self.keyExpression) || has(self.forEachExpression)",fieldPath=".forEachExpression",message="must be set with keyExpression: write for example forEachExpression: composite.spec.users"
 // +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.resource.manifest) && has(self.resource.manifest.apiVersion) && has(self.resource.manifest.kind) && self.resource.manifest.apiVersion == 'v1' && self.resource.manifest.kind in ['Secret', 'ConfigMap']) || has(self.resource.readyExpression) || has(self.readyExpression)",fieldPath=".readyExpression",message="must be set, because a Secret or ConfigMap has no condition Ready: write for example has(secret.token) for a Secret, or has(resource.data.token) for a ConfigMap"
 // +kubebuilder:validation:XValidation:rule="!(has(self.readyExpression) && has(self.resource) && has(self.resource.readyExpression))",fieldPath=".readyExpression",message="must not also be set below resource: keep one of them"
-// +kubebuilder:validation:XValidation:rule="!has(self.abandonAfter) || has(self.readyExpression) || has(self.resource)",fieldPath=".abandonAfter",message="has no effect without readyExpression, because each generation is in use as soon as it is stored: set readyExpression, or leave it out"
-// +kubebuilder:validation:XValidation:rule="!has(self.abandonAfter) || !(has(self.bcrypt) || has(self.htpasswd) || has(self.pkcs12) || has(self.jks))",fieldPath=".abandonAfter",message="must not be set with secretExpression: the generation before belongs to another source, so it cannot be used again: leave it out"
+// +kubebuilder:validation:XValidation:rule="!(has(self.abandonAfter) || has(self.abandonAfterExpression)) || has(self.readyExpression) || has(self.resource)",fieldPath=".abandonAfter",message="has no effect without readyExpression, because each generation is in use as soon as it is stored: set readyExpression, or leave it out"
+// +kubebuilder:validation:XValidation:rule="!(has(self.abandonAfter) || has(self.abandonAfterExpression)) || !(has(self.bcrypt) || has(self.htpasswd) || has(self.pkcs12) || has(self.jks))",fieldPath=".abandonAfter",message="must not be set with secretExpression: the generation before belongs to another source, so it cannot be used again: leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.rotationWindow) || (has(self.refreshPolicy) && self.refreshPolicy == 'Periodic')",fieldPath=".rotationWindow",message="has no effect without refreshPolicy Periodic: set it, or leave the window out"
+// +kubebuilder:validation:XValidation:rule="[has(self.labels), has(self.labelsExpression)].filter(x, x).size() <= 1",message="at most one of labels and labelsExpression may be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.refreshInterval), has(self.refreshIntervalExpression)].filter(x, x).size() <= 1",message="at most one of refreshInterval and refreshIntervalExpression may be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.gracePeriod), has(self.gracePeriodExpression)].filter(x, x).size() <= 1",message="at most one of gracePeriod and gracePeriodExpression may be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.abandonAfter), has(self.abandonAfterExpression)].filter(x, x).size() <= 1",message="at most one of abandonAfter and abandonAfterExpression may be set"
 type Generator struct {
 	// The name of the generator in expressions. It is also part of the names of its generations.
 	// +kubebuilder:validation:MinLength=1
@@ -122,6 +127,16 @@ type Generator struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespace string `json:"namespace,omitempty"`
 
+	// The labels of the generations. For `resource`, set `metadata.labels` in the manifest instead.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// Returns `labels`. For example, `{'team': composite.spec.team}`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	LabelsExpression string `json:"labelsExpression,omitempty"`
+
 	// When a new generation is created. `CreatedOnce` creates only the first one. `Periodic` creates a new one
 	// when `refreshInterval` has passed. `OnChange` creates a new one when the generator in the input changes.
 	// `Periodic` and `OnChange` also create one when the value of `keepersExpression` changes. If it is not set,
@@ -137,12 +152,24 @@ type Generator struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h (100 years); to create the value once, leave refreshPolicy and refreshInterval out"
 	RefreshInterval *metav1.Duration `json:"refreshInterval,omitempty"`
 
+	// Returns `refreshInterval`. For example, `composite.spec.rotation.every`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	RefreshIntervalExpression string `json:"refreshIntervalExpression,omitempty"`
+
 	// How long a generation is kept after the next one replaces it. If it is not set, it is `0s`. For example,
 	// `24h`.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('876000h')",message="must be from 0s to 876000h (100 years)"
 	GracePeriod *metav1.Duration `json:"gracePeriod,omitempty"`
+
+	// Returns `gracePeriod`. For example, `composite.spec.rotation.grace`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	GracePeriodExpression string `json:"gracePeriodExpression,omitempty"`
 
 	// Returns a value of any type that JSON has. When the value changes, a new generation is created. It may use
 	// no secret. For example, `composite.spec.passwordVersion`.
@@ -173,6 +200,12 @@ type Generator struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h (100 years)"
 	AbandonAfter *metav1.Duration `json:"abandonAfter,omitempty"`
 
+	// Returns `abandonAfter`. For example, `composite.spec.rotation.abandonAfter`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	AbandonAfterExpression string `json:"abandonAfterExpression,omitempty"`
+
 	// With policy `Periodic`, when a rotation may start. If the time comes outside of a window, the rotation starts in the
 	// next one. Changes of `keepersExpression`, the rotate annotation, and a certificate that would expire before the
 	// next window do not wait. If it is not set, a rotation starts at any time.
@@ -181,12 +214,21 @@ type Generator struct {
 }
 
 // A RotationWindow says when rotations may start.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.schedule), has(self.scheduleExpression)].exists_one(x, x)",message="exactly one of schedule and scheduleExpression must be set"
 type RotationWindow struct {
 	// When a window opens, in the format of cron: minute, hour, day of the month, month, day of the week. For example,
 	// `0 2 * * 6` is each Saturday at 2:00.
+	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
-	Schedule string `json:"schedule"`
+	Schedule string `json:"schedule,omitempty"`
+
+	// Returns `schedule`. For example, `composite.spec.maintenance.schedule`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	ScheduleExpression string `json:"scheduleExpression,omitempty"`
 
 	// How long a window stays open. For example, `2h`.
 	// +kubebuilder:validation:Type=string
@@ -201,13 +243,22 @@ type RotationWindow struct {
 }
 
 // A PasswordGenerator creates a password.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.length), has(self.lengthExpression)].filter(x, x).size() <= 1",message="at most one of length and lengthExpression may be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.prefix), has(self.prefixExpression)].filter(x, x).size() <= 1",message="at most one of prefix and prefixExpression may be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.suffix), has(self.suffixExpression)].filter(x, x).size() <= 1",message="at most one of suffix and suffixExpression may be set"
 type PasswordGenerator struct {
 	// The length of the password without prefix and suffix. If it is not set, it is 24.
 	// +optional
-	// +kubebuilder:default=24
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	Length *uint64 `json:"length,omitempty"`
+
+	// Returns `length`. For example, `composite.spec.passwordLength`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	LengthExpression string `json:"lengthExpression,omitempty"`
 
 	// The number of digits in the password. If it is not set, it is a quarter of the length.
 	// +optional
@@ -238,10 +289,22 @@ type PasswordGenerator struct {
 	// +kubebuilder:validation:MaxLength=256
 	Prefix *string `json:"prefix,omitempty"`
 
+	// Returns `prefix`. For example, `composite.spec.team + '-'`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	PrefixExpression string `json:"prefixExpression,omitempty"`
+
 	// A text after the password. It is encoded together with the password.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Suffix *string `json:"suffix,omitempty"`
+
+	// Returns `suffix`. For example, `'-' + composite.spec.team`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	SuffixExpression string `json:"suffixExpression,omitempty"`
 
 	// The encoding of the password. If it is not set, it is `raw`, which is no encoding.
 	// +optional
@@ -268,6 +331,7 @@ type UUIDGenerator struct{}
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type != 'ed25519') || !has(self.bits)",fieldPath=".bits",message="must not be set for type ed25519, which has one size: leave it out, or set type to rsa or ecdsa"
 // +kubebuilder:validation:XValidation:rule="!(has(self.format) && self.format == 'PKCS1') || (has(self.type) && self.type == 'rsa')",fieldPath=".format",message="must not be PKCS1 for this type, because only RSA keys have that format: set type to rsa, or format to PKCS8"
+// +kubebuilder:validation:XValidation:rule="[has(self.comment), has(self.commentExpression)].filter(x, x).size() <= 1",message="at most one of comment and commentExpression may be set"
 type SSHKeyGenerator struct {
 	// The type of the key. If it is not set, it is `ed25519`.
 	// +optional
@@ -287,6 +351,12 @@ type SSHKeyGenerator struct {
 	// +kubebuilder:validation:MaxLength=256
 	Comment string `json:"comment,omitempty"`
 
+	// Returns `comment`. For example, `composite.metadata.name + '@example.org'`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	CommentExpression string `json:"commentExpression,omitempty"`
+
 	// The format of the private key. `PKCS1` is only for `rsa`. `PKCS1` and `PKCS8` have no comment. If it is not set,
 	// it is `OpenSSH`.
 	// +optional
@@ -299,8 +369,14 @@ type SSHKeyGenerator struct {
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.isCA) && self.isCA && has(self.ca))",message="a CA signs itself: leave ca out"
 // +kubebuilder:validation:XValidation:rule="has(self.ca) || has(self.subject)",message="subject must be set for a certificate that signs itself"
-// +kubebuilder:validation:XValidation:rule="!(has(self.isCA) && self.isCA && (has(self.dnsNames) && size(self.dnsNames) > 0 || has(self.ipAddresses) && size(self.ipAddresses) > 0))",message="a CA must not have dnsNames or ipAddresses: leave them out"
+// +kubebuilder:validation:XValidation:rule="!(has(self.isCA) && self.isCA && [has(self.dnsNames) && size(self.dnsNames) > 0, has(self.ipAddresses) && size(self.ipAddresses) > 0, has(self.uris) && size(self.uris) > 0, has(self.emailAddresses) && size(self.emailAddresses) > 0, has(self.dnsNamesExpression), has(self.ipAddressesExpression), has(self.urisExpression), has(self.emailAddressesExpression)].exists(x, x))",message="a CA must not have dnsNames, ipAddresses, uris or emailAddresses: leave them out"
 // +kubebuilder:validation:XValidation:rule="!(has(self.keyFormat) && self.keyFormat == 'PKCS1') || (has(self.keyType) && self.keyType == 'rsa')",fieldPath=".keyFormat",message="must not be PKCS1 for this keyType, because only RSA keys have that format: set keyType to rsa, or leave keyFormat out"
+// +kubebuilder:validation:XValidation:rule="[has(self.dnsNames), has(self.dnsNamesExpression)].filter(x, x).size() <= 1",message="at most one of dnsNames and dnsNamesExpression may be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.ipAddresses), has(self.ipAddressesExpression)].filter(x, x).size() <= 1",message="at most one of ipAddresses and ipAddressesExpression may be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.uris), has(self.urisExpression)].filter(x, x).size() <= 1",message="at most one of uris and urisExpression may be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.emailAddresses), has(self.emailAddressesExpression)].filter(x, x).size() <= 1",message="at most one of emailAddresses and emailAddressesExpression may be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.duration), has(self.durationExpression)].filter(x, x).size() <= 1",message="at most one of duration and durationExpression may be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.renewBefore), has(self.renewBeforeExpression)].filter(x, x).size() <= 1",message="at most one of renewBefore and renewBeforeExpression may be set"
 type CertificateGenerator struct {
 	// If true, the certificate is a CA, which can sign the certificates of other generators.
 	// +optional
@@ -320,10 +396,45 @@ type CertificateGenerator struct {
 	// +kubebuilder:validation:MaxItems=64
 	DNSNames []string `json:"dnsNames,omitempty"`
 
+	// Returns `dnsNames`. For example,
+	// `[composite.metadata.name + '.' + composite.metadata.namespace + '.svc']`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	DNSNamesExpression string `json:"dnsNamesExpression,omitempty"`
+
 	// The IP addresses of the certificate, for example `10.0.0.1`.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	IPAddresses []string `json:"ipAddresses,omitempty"`
+
+	// Returns `ipAddresses`. For example, `[resources.service.status.clusterIP]`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	IPAddressesExpression string `json:"ipAddressesExpression,omitempty"`
+
+	// The URIs of the certificate, for example `spiffe://example.org/db`.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	URIs []string `json:"uris,omitempty"`
+
+	// Returns `uris`. For example, `['spiffe://example.org/' + composite.metadata.name]`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	URIsExpression string `json:"urisExpression,omitempty"`
+
+	// The email addresses of the certificate, for example `db@example.org`.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	EmailAddresses []string `json:"emailAddresses,omitempty"`
+
+	// Returns `emailAddresses`. For example, `[composite.spec.owner]`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	EmailAddressesExpression string `json:"emailAddressesExpression,omitempty"`
 
 	// How long the certificate is valid. If it is not set, it is `2160h` (90 days), or `87600h` (ten years) for a
 	// CA.
@@ -332,12 +443,24 @@ type CertificateGenerator struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h') && duration(self) <= duration('876000h')",message="must be from 1h to 876000h"
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
+	// Returns `duration`. For example, `composite.spec.certificate.duration`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	DurationExpression string `json:"durationExpression,omitempty"`
+
 	// A new generation is created this long before the certificate expires. Only the refresh policies `OnChange`
 	// and `Periodic` create one. If it is not set, it is a third of the duration.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m') && duration(self) <= duration('876000h')",message="must be from 5m to 876000h"
 	RenewBefore *metav1.Duration `json:"renewBefore,omitempty"`
+
+	// Returns `renewBefore`. For example, `composite.spec.certificate.renewBefore`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	RenewBeforeExpression string `json:"renewBeforeExpression,omitempty"`
 
 	// The type of the key. `ecdsa` has 256 bits, and `rsa` has 3072. If it is not set, it is `ecdsa`.
 	// +optional
@@ -354,7 +477,9 @@ type CertificateGenerator struct {
 
 // A CertificateSubject is the subject of a certificate.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.commonName) || has(self.organizations)",message="commonName or organizations must be set"
+// +kubebuilder:validation:XValidation:rule="has(self.commonName) || has(self.organizations) || has(self.commonNameExpression) || has(self.organizationsExpression)",message="commonName or organizations must be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.commonName), has(self.commonNameExpression)].filter(x, x).size() <= 1",message="at most one of commonName and commonNameExpression may be set"
+// +kubebuilder:validation:XValidation:rule="[has(self.organizations), has(self.organizationsExpression)].filter(x, x).size() <= 1",message="at most one of organizations and organizationsExpression may be set"
 type CertificateSubject struct {
 	// The common name of the subject.
 	// +optional
@@ -362,11 +487,23 @@ type CertificateSubject struct {
 	// +kubebuilder:validation:MinLength=1
 	CommonName string `json:"commonName,omitempty"`
 
+	// Returns `commonName`. For example, `composite.metadata.name`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	CommonNameExpression string `json:"commonNameExpression,omitempty"`
+
 	// The organizations of the subject.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
 	Organizations []string `json:"organizations,omitempty"`
+
+	// Returns `organizations`. For example, `[composite.metadata.namespace]`.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=4096
+	OrganizationsExpression string `json:"organizationsExpression,omitempty"`
 }
 
 // A BcryptGenerator hashes a password with bcrypt.

@@ -47,6 +47,16 @@ func (in *CertificateGenerator) DeepCopyInto(out *CertificateGenerator) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.URIs != nil {
+		in, out := &in.URIs, &out.URIs
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
+	if in.EmailAddresses != nil {
+		in, out := &in.EmailAddresses, &out.EmailAddresses
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Duration != nil {
 		in, out := &in.Duration, &out.Duration
 		*out = new(v1.Duration)
@@ -582,6 +592,13 @@ func (in *Generator) DeepCopyInto(out *Generator) {
 		in, out := &in.Resource, &out.Resource
 		*out = new(ResourceGenerator)
 		(*in).DeepCopyInto(*out)
+	}
+	if in.Labels != nil {
+		in, out := &in.Labels, &out.Labels
+		*out = make(map[string]string, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val
+		}
 	}
 	if in.RefreshInterval != nil {
 		in, out := &in.RefreshInterval, &out.RefreshInterval

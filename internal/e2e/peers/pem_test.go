@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/pem"
 )
@@ -101,4 +102,37 @@ func TestBundlesByOpenSSL(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The names of the certificate that an example's composite gets, as its page shows them.
+func TestExampleCertificate(t *testing.T) {
+	b, err := os.ReadFile("../../../example/generator-parameters/expected.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../../example/generator-parameters/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text := range strings.SplitSeq(string(b), "\n---\n") {
+		var o struct {
+			Metadata struct{ Name string }
+			Data     map[string][]byte
+		}
+		if err := yaml.Unmarshal([]byte(text), &o); err != nil {
+			t.Fatal(err)
+		}
+		if o.Metadata.Name != "edge-tls" {
+			continue
+		}
+		dir := t.TempDir()
+		write(t, dir, "tls.crt")(string(o.Data["tls.crt"]), nil)
+		write(t, dir, "ca.crt")(string(o.Data["ca.crt"]), nil)
+		openssl(t, dir, "verify", "-CAfile", "ca.crt", "-verify_hostname", "edge.shop.svc", "-attime", "1767258360", "tls.crt")
+		if names := openssl(t, dir, "x509", "-noout", "-ext", "subjectAltName", "-in", "tls.crt"); !strings.Contains(string(page), names) {
+			t.Errorf("the page does not show what OpenSSL prints:\n%s", names)
+		}
+		return
+	}
+	t.Error("the example has no Secret edge-tls")
 }

@@ -12,10 +12,14 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"net/mail"
 	"net/netip"
+	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -51,7 +55,11 @@ var dnsName = func() *regexp.Regexp {
 	return regexp.MustCompile(`^(\*\.)?` + label + `(\.` + label + `)*$`)
 }()
 
-var errNoIssuer = errors.New("cannot sign without a CA")
+var (
+	errNoIssuer    = errors.New("cannot sign without a CA")
+	errSameSubject = errors.New("cannot sign with a CA that has the same subject, because the certificate would seem to sign itself: " +
+		"set another commonName")
+)
 
 // A Certificate generates certificates and their keys. It is immutable, and safe for concurrent use.
 type Certificate struct {
@@ -71,8 +79,9 @@ func CompileCertificate(at *field.Path, in *v1beta1.CertificateGenerator) (*Cert
 		"": ecdsaKey(elliptic.P256()), ecdsaType: ecdsaKey(elliptic.P256()), rsaType: rsaKey(3072), ed25519Type: ed25519Key,
 	}
 	c := &Certificate{
-		template: x509.Certificate{BasicConstraintsValid: true, DNSNames: slices.Clone(in.DNSNames)},
-		ca:       in.CA, newKey: keys[in.KeyType], keyFormat: in.KeyFormat,
+		template: x509.Certificate{BasicConstraintsValid: true, DNSNames: slices.Clone(in.DNSNames),
+			EmailAddresses: slices.Clone(in.EmailAddresses)},
+		ca: in.CA, newKey: keys[in.KeyType], keyFormat: in.KeyFormat,
 	}
 	c.subject(in.Subject)
 	c.usages(in)
@@ -123,7 +132,25 @@ func (c *Certificate) names(at *field.Path, in *v1beta1.CertificateGenerator) (e
 		}
 		c.template.IPAddresses = append(c.template.IPAddresses, a.AsSlice())
 	}
+	for i, text := range in.URIs {
+		u, err := url.Parse(text)
+		if err != nil || !u.IsAbs() || !isASCII(text) {
+			errs = append(errs, invalid(at.Child("uris").Index(i), "is not a URI: write for example spiffe://example.org/db"))
+			continue
+		}
+		c.template.URIs = append(c.template.URIs, u)
+	}
+	for i, text := range in.EmailAddresses {
+		if a, err := mail.ParseAddress(text); err != nil || a.Address != text || !isASCII(text) {
+			errs = append(errs, invalid(at.Child("emailAddresses").Index(i), "is not an email address: write for example db@example.org"))
+		}
+	}
 	return errs
+}
+
+// isASCII reports whether a text can be in an alternative name of a certificate (RFC 5280, section 4.2.1.6).
+func isASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
 func (c *Certificate) times(at *field.Path, in *v1beta1.CertificateGenerator) field.ErrorList {
@@ -215,6 +242,9 @@ func (c *Certificate) limited(from From) (*x509.Certificate, error) {
 		return nil, errNoIssuer
 	}
 	ca := from.Issuer.cert
+	if t.RawSubject != nil && bytes.Equal(t.RawSubject, ca.RawSubject) {
+		return nil, errSameSubject
+	}
 	if !from.Now.Before(ca.NotAfter) {
 		return nil, fmt.Errorf("cannot sign with a CA that was valid until %s: rotate the CA",
 			ca.NotAfter.Format(time.RFC3339))

@@ -80,6 +80,11 @@ type Generator struct {
 	AbandonAfter time.Duration          // of a pending generation that is not ready, or 0
 	Window       *rotation.Window       // in which periodic rotations start; may be nil
 
+	Labels     map[string]string // of its generations
+	Parameters []Parameter       // in the order of their names; see With
+
+	input *structpb.Struct
+
 	Kind       string // as it is in the input
 	Makes      GeneratorKind
 	Keys       []string // of its outputs; nil if they are not known
@@ -168,16 +173,8 @@ func (c *compiler) declareGenerators(list []v1beta1.Generator) {
 	for i, g := range list {
 		at := generatorsPath(i)
 		m := Generator{Name: g.Name, Path: at, Namespace: g.Namespace, Policy: g.RefreshPolicy, Makes: noKind{}}
-		if g.RefreshInterval != nil {
-			m.Interval = g.RefreshInterval.Duration
-		}
-		if g.GracePeriod != nil {
-			m.Grace = g.GracePeriod.Duration
-		}
-		if kinds := kindsOf(g); len(kinds) == 1 { // otherwise validate refuses it
-			m.Kind = kinds[0]
-			c.fields(m.compile(at.Child(m.Kind), g))
-		}
+		m.input = c.input.GetFields()["generators"].GetListValue().GetValues()[i].GetStructValue()
+		c.literals(&m, at, withoutDependent(g))
 		if g.ForEachExpression != "" || g.KeyExpression != "" {
 			m.ForEach, c.env = &ForEach{}, c.env.Lists()
 		}
@@ -305,6 +302,7 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 			c.refuseAllSecrets(m.Keepers)
 			m.LooksAhead = m.LooksAhead || c.readsLater(m.Keepers)
 		}
+		c.parameters(m)
 		c.derive(m, g)
 		if r, ok := m.Makes.(*Manifest); ok {
 			c.manifest(m, r, g.Resource)

@@ -89,7 +89,7 @@ func CompilePartly(ctx context.Context, env *expression.Environment, input *stru
 	}
 	in, d := decode(input)
 	c := &compiler{
-		ctx: ctx, env: env, readings: map[string]reading{}, inputs: map[string]bool{},
+		ctx: ctx, env: env, input: input, readings: map[string]reading{}, inputs: map[string]bool{},
 		details: DetailsUsed{Inputs: map[string][]string{}},
 	}
 	var p *Plan
@@ -113,6 +113,7 @@ func CompilePartly(ctx context.Context, env *expression.Environment, input *stru
 type compiler struct {
 	ctx                context.Context //nolint:containedctx // lives as long as one Compile
 	env                *expression.Environment
+	input              *structpb.Struct
 	diagnostics        diagnostic.List
 	sources            []v1beta1.Source
 	declared           []string           // all variables

@@ -36,6 +36,9 @@ func (v *validator) generator(at *field.Path, g v1beta1.Generator) {
 	if g.Namespace != "" {
 		v.err(at.Child("namespace"), object.ValidateNamespace(g.Namespace))
 	}
+	for _, err := range object.ValidateLabels(g.Labels) {
+		v.err(at.Child("labels"), err)
+	}
 	const most = limits.Generations - 1 // besides the current one
 	i, grace := g.RefreshInterval, g.GracePeriod
 	if i != nil && grace != nil && i.Duration > 0 && grace.Duration/most > i.Duration {

@@ -10,7 +10,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
 )
 
-// verification compiles how a pending generation is verified, when it is abandoned, and when a rotation may start.
+// verification compiles how a pending generation is verified.
 func (c *compiler) verification(m *Generator, g v1beta1.Generator) {
 	at, text := m.Path.Child("readyExpression"), g.ReadyExpression
 	if g.Resource != nil && g.Resource.ReadyExpression != "" {
@@ -19,12 +19,6 @@ func (c *compiler) verification(m *Generator, g v1beta1.Generator) {
 	if text != "" {
 		m.Ready = c.readyExpression(m, source(at, text, expression.WantBool))
 		m.LooksAhead = m.LooksAhead || c.readsLater(m.Ready)
-	}
-	if g.AbandonAfter != nil {
-		m.AbandonAfter = g.AbandonAfter.Duration
-	}
-	if g.RotationWindow != nil {
-		m.Window = c.window(m.Path.Child("rotationWindow"), g.RotationWindow)
 	}
 }
 

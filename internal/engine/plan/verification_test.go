@@ -86,11 +86,11 @@ func TestCompileVerification(t *testing.T) {
 		},
 		"WindowIsNoObject": {
 			"only one diagnostic is about it", password("refreshPolicy: Periodic, refreshInterval: 1h, rotationWindow: 0 2 * * 6"),
-			[]string{at + "rotationWindow: must be an object, but is a string: its fields are schedule, duration, timeZone"},
+			[]string{at + "rotationWindow: must be an object, but is a string: its fields are schedule, scheduleExpression, duration, timeZone"},
 		},
 		"WindowWithoutSchedule": {
 			"only one diagnostic is about it", password("refreshPolicy: Periodic, refreshInterval: 1h, rotationWindow: {duration: 1h}"),
-			[]string{at + "rotationWindow.schedule: must be set"},
+			[]string{at + "rotationWindow: must have schedule or scheduleExpression"},
 		},
 		"TimeZone": {
 			"it is misspelt", password("refreshPolicy: Periodic, refreshInterval: 1h, rotationWindow: {schedule: 0 2 * * *, duration: 1h, timeZone: Europe/Berln}"),

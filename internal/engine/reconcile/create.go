@@ -189,7 +189,8 @@ func (g *rotator) newGeneration(c *credentialState) (*generation, *structpb.Stru
 	}
 	immutable := true
 	o := &object.Object{
-		Kind: object.Secret, Namespace: w.place.Namespace, Name: w.place.Name, Type: kind.SecretType, Immutable: &immutable,
+		Kind: object.Secret, Namespace: w.place.Namespace, Name: w.place.Name, Type: kind.SecretType, Labels: w.Labels,
+		Immutable: &immutable,
 		Data: outputs,
 	}
 	if errs := o.Validate(); len(errs) > 0 {

@@ -29,6 +29,7 @@ type wantedGeneration struct {
 
 // want returns the wanted generation of a generator. A new request asks for another one.
 func (s *session) want(c *credentialState, m *plan.Generator, request string, now time.Time) *wantedGeneration {
+	m, why := s.withParameters(m)
 	w := &wantedGeneration{Generator: m, number: c.taken + 1, rotation: rotation.Wanted{
 		Origin: rotation.Origin{Kind: m.Kind}, Request: request, Policy: m.Policy, Interval: m.Interval, Grace: m.Grace,
 		AbandonAfter: m.AbandonAfter, Window: m.Window, PausedAt: s.pausedAt(), Taken: c.taken,
@@ -37,7 +38,9 @@ func (s *session) want(c *credentialState, m *plan.Generator, request string, no
 		w.rotation.Input = rotation.Unknown
 		return w
 	}
-	w.hash(s)
+	if w.waitFor(why); why.empty() {
+		w.hash(s)
+	}
 	maybe := w.rotation
 	maybe.Input = rotation.Present
 	have := c.generations()
@@ -48,6 +51,35 @@ func (s *session) want(c *credentialState, m *plan.Generator, request string, no
 		w.placeNext(s)
 	}
 	return w
+}
+
+// withParameters returns a generator with the values of its parameters. If they are not known, it returns the generator
+// without them, and the reason.
+func (s *session) withParameters(m *plan.Generator) (*plan.Generator, reasons) {
+	var why reasons
+	if m.Unknown {
+		return m, why
+	}
+	one, values := s.forItem(m.Item), make([]*structpb.Value, len(m.Parameters))
+	for i, p := range m.Parameters {
+		v, err := one.json(p.Value, one.scope(""))
+		if err == nil && v == nil {
+			err = expression.NewWaiting(p.Value.Source().Path)
+		}
+		why.add("", err)
+		values[i] = v
+	}
+	if len(values) == 0 || !why.empty() {
+		return m, why
+	}
+	out, diagnostics := m.With(values)
+	for _, d := range diagnostics {
+		why.add("", failed(d.Path, "%s", d.Message))
+	}
+	if out == nil {
+		return m, why
+	}
+	return out, why
 }
 
 // hash computes the hashes of the input.
@@ -148,8 +180,8 @@ func (w *wantedGeneration) fit(c *credentialState, k *generation) rotation.Fit {
 	return rotation.Other
 }
 
-// validity returns until when a certificate can be used: it must be renewed before it expires, or once its CA changes. The
-// CA is the generation in use of its generator, or nil.
+// validity returns until when a certificate can be used: it must be renewed before it expires, or once the input or its CA
+// changes. The CA is the generation in use of its generator, or nil.
 func (w *wantedGeneration) validity(k, ca *generation, now time.Time) (out rotation.Validity) {
 	c := w.Certificate()
 	if c == nil {
@@ -157,6 +189,9 @@ func (w *wantedGeneration) validity(k, ca *generation, now time.Time) (out rotat
 	}
 	out.Renew, _ = c.RenewAt(k.data()) // zero if it is not a certificate
 	out.Ends = c.EndsAt(k.data())
+	if is, was := w.rotation.Origin.Spec, k.State.Origin.Spec; is != "" && was != "" && is != was {
+		out.Renew = now // with other names
+	}
 	if ca == nil {
 		return out
 	}

@@ -1,0 +1,175 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/definition"
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+)
+
+// A Parameter is a field of a generator whose value an expression returns. In the input it is the field …Expression
+// beside the literal field.
+type Parameter struct {
+	Value   *expression.Expression
+	literal []string // the path of the literal field, below the generator
+}
+
+const expressionSuffix = "Expression"
+
+// parameterNames returns the paths, below a generator, of the literal fields that have an expression in their place.
+func parameterNames(s *definition.Schema, in *structpb.Struct) (out [][]string) {
+	for _, name := range slices.Sorted(maps.Keys(in.GetFields())) {
+		literal, isExpression := strings.CutSuffix(name, expressionSuffix)
+		below := s.Properties[name]
+		switch {
+		case isExpression && s.Properties[literal] != nil:
+			out = append(out, []string{literal})
+		case below != nil && below.Properties != nil:
+			for _, path := range parameterNames(below, in.GetFields()[name].GetStructValue()) {
+				out = append(out, append([]string{name}, path...))
+			}
+		}
+	}
+	return out
+}
+
+// wantOf returns what the expression for a field must return.
+func wantOf(s *definition.Schema, literal []string) expression.Want {
+	for _, name := range literal {
+		s = s.Properties[name]
+	}
+	switch s.Type {
+	case "array":
+		return expression.WantList
+	case "string":
+		return expression.WantString
+	case "object":
+		return expression.WantLabels
+	}
+	return expression.WantJSON
+}
+
+// parameters compiles the expressions of the parameters of a generator. They may use what keepersExpression may use.
+func (c *compiler) parameters(m *Generator) {
+	schema := definition.Exports().Properties["generators"].Items
+	for _, literal := range parameterNames(schema, m.input) {
+		at, text := m.Path, m.input
+		for _, name := range literal[:len(literal)-1] {
+			at, text = at.Child(name), text.GetFields()[name].GetStructValue()
+		}
+		name := literal[len(literal)-1] + expressionSuffix
+		x := c.output(source(at.Child(name), text.GetFields()[name].GetStringValue(), wantOf(schema, literal)))
+		c.refuseAllSecrets(x)
+		if x != nil {
+			m.LooksAhead = m.LooksAhead || c.readsLater(x)
+			m.Parameters = append(m.Parameters, Parameter{x, literal})
+		}
+	}
+}
+
+// With returns the generator with the values of its parameters, in their order. They are valid as if they were literals,
+// or there are diagnostics.
+func (m *Generator) With(values []*structpb.Value) (*Generator, diagnostic.List) {
+	in := proto.Clone(m.input).(*structpb.Struct) //nolint:forcetypeassert // a clone
+	for i, p := range m.Parameters {
+		set(in, p.literal, values[i])
+	}
+	out, diagnostics := m.literal(in)
+	if len(diagnostics) > 0 {
+		return nil, diagnostics
+	}
+	if !slices.ContainsFunc(m.Parameters, func(p Parameter) bool { return p.literal[0] == m.Kind }) {
+		out.Makes, out.Keys = m.Makes, m.Keys // with its own expressions
+	}
+	return out, nil
+}
+
+// set replaces an expression by its value.
+func set(in *structpb.Struct, literal []string, v *structpb.Value) {
+	name := literal[0]
+	if len(literal) > 1 {
+		set(in.GetFields()[name].GetStructValue(), literal[1:], v)
+		return
+	}
+	delete(in.Fields, name+expressionSuffix)
+	in.Fields[name] = v
+}
+
+// literal returns the generator with the literals of another input.
+func (m *Generator) literal(in *structpb.Struct) (*Generator, diagnostic.List) {
+	list := structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewStructValue(in)}})
+	all := &structpb.Struct{Fields: map[string]*structpb.Value{
+		"apiVersion": structpb.NewStringValue(v1beta1.APIVersion), "kind": structpb.NewStringValue(v1beta1.Kind), "generators": list,
+	}}
+	decoded, d := decode(all)
+	out := *m
+	diagnostics := validate(all, decoded, d, func() diagnostic.List {
+		c := &compiler{}
+		c.literals(&out, generatorsPath(0), decoded.Generators[0])
+		return c.diagnostics
+	})
+	for _, d := range diagnostics {
+		m.locate(d)
+	}
+	return &out, diagnostics
+}
+
+// locate changes a diagnostic of generators[0] and a literal into one of this generator and its expression.
+func (m *Generator) locate(d *diagnostic.Diagnostic) {
+	d.Path = m.Path.String() + strings.TrimPrefix(d.Path, generatorsPath(0).String())
+	for _, p := range m.Parameters {
+		literal := m.Path.String() + "." + strings.Join(p.literal, ".")
+		rest, ok := strings.CutPrefix(d.Path, literal)
+		switch {
+		case ok && rest == "":
+			d.Path, d.Message = p.Value.Source().Path, "its value: "+d.Message
+		case ok && strings.HasPrefix(rest, "["):
+			d.Path, d.Message = p.Value.Source().Path, "item "+strings.Trim(rest, "[]")+" of its value: "+d.Message
+		}
+	}
+}
+
+// literals sets what the literal fields of a generator say. The path is of the generator.
+func (c *compiler) literals(m *Generator, at *field.Path, g v1beta1.Generator) {
+	m.Labels = g.Labels
+	if g.RefreshInterval != nil {
+		m.Interval = g.RefreshInterval.Duration
+	}
+	if g.GracePeriod != nil {
+		m.Grace = g.GracePeriod.Duration
+	}
+	if g.AbandonAfter != nil {
+		m.AbandonAfter = g.AbandonAfter.Duration
+	}
+	if g.RotationWindow != nil {
+		m.Window = c.window(at.Child("rotationWindow"), g.RotationWindow)
+	}
+	if kinds := kindsOf(g); len(kinds) == 1 { // otherwise validate refuses it
+		m.Kind = kinds[0]
+		c.fields(m.compile(at.Child(m.Kind), g))
+	}
+}
+
+// withoutDependent returns the generator without the literals whose validity depends on a parameter. They are checked
+// once its value is known.
+func withoutDependent(g v1beta1.Generator) v1beta1.Generator {
+	if p := g.Password; p != nil && p.LengthExpression != "" {
+		one := *p
+		one.Digits, one.Symbols = nil, nil
+		g.Password = &one
+	}
+	if k := g.Certificate; k != nil && k.DurationExpression != "" {
+		one := *k
+		one.RenewBefore = nil
+		g.Certificate = &one
+	}
+	return g
+}
