@@ -35,6 +35,7 @@ var scenarios = []struct {
 	{"cluster-scoped", "A cluster scoped composite exports to the namespace that the input names", exportsFromClusterScope},
 	{"for-each", "Each item of a list has its own Secret. Adding an item, or changing the order, changes no other Secret. When an item leaves the list, only its Secret is deleted. If a key is missing or there twice, or if the list is missing, no Secret is deleted, and the condition names the key or the list", exportsItems},
 	{"for-each-generated", "A generator with a list keeps one credential for each item. Adding an item, or changing the order, changes no other credential. While a key is there twice, or the list is missing, no credential is deleted. When an item leaves the list, only its credential is deleted", generatesItems},
+	{"parameters", "A certificate has the names of its composite. While a name is invalid or missing, the certificate is kept, and the condition names the item. When the names change, another certificate with them is exported", followsNames},
 	{"config-map", "A ConfigMap and a status field follow the composite and a source, and stay when the source is deleted", exportsConfigMaps},
 	{"environment", "When an EnvironmentConfig changes, the exports that read it change", exportsEnvironments},
 	{"generate-once", "During 50 reconciles and 5 changes of the composite, a generator makes one generation, and its value never changes", generatesOnce},
