@@ -360,7 +360,7 @@ func TestAuthorExamples(t *testing.T) {
 				t.Errorf("-want, +got:\n%s", diff)
 			}
 
-			own := parseObjects(t, mustRun(t, program, "render", dir, "--show-secrets").stdout)
+			own := parseObjects(t, renderOwn(t, nil, program, dir).stdout)
 			if diff := cmp.Diff(projected(expected, names), projected(own, names)); diff != "" {
 				t.Errorf("fn render gives something else: -crossplane, +fn:\n%s", diff)
 			}

@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"errors"
 	"flag"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -63,7 +65,7 @@ func TestRender(t *testing.T) {
 				}
 			}
 
-			own := mustRunIn(t, clock.env(), program, "render", dir, "--show-secrets", "--include-context")
+			own := renderOwn(t, clock.env(), program, dir, "--include-context")
 
 			checkNoLeak(t, dir, got.stdout, map[string]string{
 				"the context":          got.context,
@@ -258,6 +260,28 @@ func checkNoLeak(t *testing.T, dir, stdout string, texts map[string]string) {
 			}
 		}
 	}
+}
+
+// renderOwn returns what the function's own render prints for a folder at the time of a clock, without the folder's own
+// time. An export may wait.
+func renderOwn(t *testing.T, env []string, program, dir string, flags ...string) output {
+	t.Helper()
+
+	folder := t.TempDir()
+	if err := os.CopyFS(folder, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.RemoveAll(filepath.Join(folder, "now.txt")); err != nil {
+		t.Fatal(err)
+	}
+
+	out, err := runIn(t, env, program, append([]string{"render", folder, "--show-secrets"}, flags...)...)
+	if ended := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &ended) || ended.ExitCode() != 1 || out.stdout == "") {
+		t.Fatalf("cannot render %s: %v\n%s", dir, err, out.stderr)
+	}
+
+	return out
 }
 
 // checkOwnRender compares what the function's own render prints with what

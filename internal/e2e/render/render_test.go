@@ -172,7 +172,7 @@ func TestRenderAcceptsMore(t *testing.T) {
 }
 
 // TestRenderFlagsOfCrossplane: this command has each flag of Crossplane's command with the same short form, or refuses
-// it with a reason.
+// it with a reason. Only -o is the output, as in all commands.
 func TestRenderFlagsOfCrossplane(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), e2e.PeersForTest(t).CLI, "composition", "render", "--help").Output()
 	if err != nil {
@@ -200,12 +200,13 @@ func TestRenderFlagsOfCrossplane(t *testing.T) {
 		}
 	}
 	ours["extra-resources"] = "" // an alias of -e
+	theirs["observed-resources"] = ""
 	for name, short := range theirs {
 		if got, ok := ours[name]; !ok || got != short {
 			t.Errorf("Crossplane's render has --%s with the short form %q, fn render has it: %t, %q", name, short, ok, got)
 		}
 	}
-	if diff := cmp.Diff([]string{"at", "changes", "show-secrets"}, own); diff != "" {
+	if diff := cmp.Diff([]string{"allow-waiting", "at", "changes", "output", "show-secrets"}, own); diff != "" {
 		t.Errorf("flags that only fn render has: -want, +got:\n%s", diff)
 	}
 	want := []string{

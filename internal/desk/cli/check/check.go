@@ -26,7 +26,7 @@ type Command struct {
 
 	// Flags. Keep them in alphabetical order.
 	ConnectionKeys map[string]string `help:"The keys of the connection details of a composed resource, or of all resources of a kind: db=username,password, or rds.aws.upbound.io/v1beta1/Instance=username,password. May be repeated." mapsep:"none" placeholder:"NAME=KEY,…"`
-	Output         string            `default:"text" enum:"text,json,sarif,github" help:"The format of the errors: text for people, json, sarif for code scanning, or github for annotations in GitHub Actions."`
+	Output         string            `default:"text" enum:"text,json,sarif,github" short:"o" help:"The format of the errors: text for people, json, sarif for code scanning, or github for annotations in GitHub Actions."`
 	Resource       map[string]string `help:"The kind of a composed resource that no step names literally: db=rds.aws.upbound.io/v1beta1/Instance. May be repeated." mapsep:"none" placeholder:"NAME=KIND"`
 	Schema         []string          `help:"Files or folders with XRDs and CRDs, for example of an unpacked package. XRDs and CRDs in the checked files are always used. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
 }

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/types"
@@ -40,11 +41,12 @@ type inputs struct {
 	required []object
 	context  map[string]any
 	schemas  *schema.Catalog
+	now      time.Time // in now.txt, or zero
 }
 
 // A layout holds the path of each file. The path of a missing file is "".
 type layout struct {
-	xr, composition, functions, environment string
+	xr, composition, functions, environment, now string
 
 	observed, required, xrd []string
 }
@@ -100,6 +102,7 @@ func folderLayout(dir string) (layout, error) {
 		composition: filepath.Join(dir, "composition.yaml"),
 		functions:   first(ifThere("functions.yaml")),
 		environment: first(ifThere("environment.yaml")),
+		now:         first(ifThere("now.txt")),
 		observed:    slices.Concat(ifThere("observed.yaml"), ifThere("observed")),
 		required:    slices.Concat(ifThere("required.yaml"), ifThere("required")),
 		xrd:         ifThere("xrd.yaml"),
@@ -129,12 +132,29 @@ func (c *Command) load() (*inputs, error) {
 		},
 		func() error { return loadSchemas(in.schemas, c.RequiredSchemas) },
 		func() (err error) { in.context, err = c.loadContext(l.environment); return err },
+		func() (err error) { in.now, err = loadNow(l.now); return err },
 	} {
 		if err := load(); err != nil {
 			return nil, err
 		}
 	}
 	return in, nil
+}
+
+// loadNow reads the time at which a folder is rendered.
+func loadNow(file string) (time.Time, error) {
+	if file == "" {
+		return time.Time{}, nil
+	}
+	text, err := files.ReadFile(file)
+	if err != nil {
+		return time.Time{}, files.CannotRead(file, err)
+	}
+	now, err := time.Parse(time.RFC3339, strings.TrimSpace(string(text)))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%s: must be a time, for example 2026-11-21T12:00:00Z", file)
+	}
+	return now, nil
 }
 
 // loadOne reads a file that must contain one object. Its errors name the expected object with the argument what.
@@ -211,7 +231,7 @@ func checkFunctions(path string) error {
 			if gvk.Group == "meta."+packageGroup {
 				return fmt.Errorf("%s is the metadata of a package, not a Function: leave %s out", d.at(), path)
 			}
-			return fmt.Errorf("%s is not a Function of %s: pass observed and required objects with -o and -e",
+			return fmt.Errorf("%s is not a Function of %s: pass observed and required objects with --observed-resources and -e",
 				d.at(), packageGroup)
 		}
 	}

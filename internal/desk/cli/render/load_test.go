@@ -92,7 +92,7 @@ func TestRenderBadFiles(t *testing.T) {
 		},
 		"FunctionsAreNone": {
 			files: functiontest.Files{"functions.yaml": functiontest.Database},
-			want:  `functions.yaml:2: Database "demo-db" is not a Function of pkg.crossplane.io: pass observed and required objects with -o and -e`,
+			want:  `functions.yaml:2: Database "demo-db" is not a Function of pkg.crossplane.io: pass observed and required objects with --observed-resources and -e`,
 		},
 		"EmptyFolder": {
 			files: functiontest.Files{"observed/README.md": "nothing"},

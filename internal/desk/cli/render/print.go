@@ -3,6 +3,8 @@ package render
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,11 +45,21 @@ func (c *Command) print(in *inputs, r *run) ([]byte, error) {
 	if details := r.desired.GetComposite().GetConnectionDetails(); len(details) > 0 {
 		docs = append(docs, detailsDoc(details))
 	}
+	for i := range docs {
+		if !c.ShowSecrets {
+			docs[i], _ = maskSecrets(docs[i]).(map[string]any)
+		}
+	}
+	if c.Output == "json" {
+		list := map[string]any{"apiVersion": "v1", "kind": "List", "items": docs}
+		out, err := json.MarshalIndent(list, "", "  ")
+		if err != nil {
+			return nil, errors.New("cannot print the objects as JSON")
+		}
+		return append(out, '\n'), nil
+	}
 	var out bytes.Buffer
 	for i, d := range docs {
-		if !c.ShowSecrets {
-			d, _ = maskSecrets(d).(map[string]any)
-		}
 		b, err := yaml.Marshal(d)
 		if err != nil {
 			return nil, fmt.Errorf("cannot print document %d", i+1)

@@ -25,13 +25,15 @@ import (
 // Command is the command `fn render`: it runs only this function, on local files, and prints the
 // composed objects.
 //
-// Flags have the names, types and meaning of `crossplane composition render`, with these additions: -o and -s may be
-// repeated, -s accepts definitions, --at, --changes and --show-secrets.
+// Flags have the names, types and meaning of `crossplane composition render`, with these differences: -o is the format of
+// the output, as in the other commands, --observed-resources and -s may be repeated, -s accepts definitions, and
+// --allow-waiting, --at, --changes and --show-secrets are added.
 type Command struct {
 	Paths []string `arg:"" help:"A folder (see above), or the files xr.yaml composition.yaml [functions.yaml], in this order." name:"dir|files" predictor:"path"`
 
 	// Flags. Keep them in alphabetical order.
-	At                     time.Time         `help:"Render at this time instead of now, for example 2026-11-21T12:00:00Z, to see the later steps of generators."                                                                  placeholder:"TIME"`
+	AllowWaiting           bool              `help:"Exit with 0 also if an export only waits for an input, as exports do before the composed resources exist."`
+	At                     time.Time         `help:"Render at this time instead of now, for example 2026-11-21T12:00:00Z, to see the later steps of generators. The default is the time in the now.txt of the folder."                                                                  placeholder:"TIME"`
 	Changes                bool              `help:"Print how the observed objects change, instead of the objects: which of them are created, taken over, changed or deleted, and which keys of their data change. It never prints values. The exit code is 1 if an export is not ready, or if a Secret or a ConfigMap is deleted or loses or changes a key."`
 	ContextFiles           map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be files containing JSON or YAML."                                                      mapsep:""`
 	ContextValues          map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be JSON or YAML. Keys take precedence over --context-files, and both over environment.yaml." mapsep:""`
@@ -40,7 +42,8 @@ type Command struct {
 	IncludeContext         bool              `help:"Include the context in the output as an object of kind: Context."                                                                                                              short:"c"`
 	IncludeFullXR          bool              `help:"Include a copy of the composite's spec and metadata in the output."                                                                                                            short:"x"`
 	IncludeFunctionResults bool              `help:"Include normal and warning results of the function in the output as objects of kind: Result."                                                                                  short:"r"`
-	ObservedResources      []string          `help:"A YAML file or folder of YAML files with observed composed resources, and their connection Secrets. May be repeated. An object here replaces one of the folder with the same composition resource name."       placeholder:"PATH" predictor:"path" sep:"none" short:"o"`
+	ObservedResources      []string          `help:"A YAML file or folder of YAML files with observed composed resources, and their connection Secrets. May be repeated. An object here replaces one of the folder with the same composition resource name."       placeholder:"PATH" predictor:"path" sep:"none"`
+	Output                 string            `default:"yaml" enum:"yaml,json" help:"The output format: ${enum}. JSON is a list." short:"o"`
 	RequiredResources      []string          `aliases:"extra-resources" help:"A YAML file or folder of YAML files with the objects that the function may require. May be repeated. An object here replaces the same object of the folder." placeholder:"PATH" predictor:"path" short:"e"`
 	RequiredSchemas        []string          `aliases:"schema" help:"A file or folder with the schemas that the function may require: OpenAPI v3 documents of kubectl get --raw /openapi/v3/apis/GROUP/VERSION, XRDs or CRDs, as YAML or JSON. May be repeated. --schema is the same flag." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
 	ShowSecrets            bool              `help:"Print the data of Secrets and connection details, instead of its length."`
@@ -58,8 +61,8 @@ a container. Other steps are skipped, and named on stderr.
 
 A folder contains xr.yaml and composition.yaml. The command also reads these files
 and folders if they exist: functions.yaml, observed.yaml and observed/, required.yaml
-and required/, xrd.yaml, and environment.yaml (the context value
-apiextensions.crossplane.io/environment of an earlier step). Flags add to them.
+and required/, xrd.yaml, now.txt (a time, see --at), and environment.yaml (the context
+value apiextensions.crossplane.io/environment of an earlier step). Flags add to them.
 A List, as kubectl prints several objects, is read as its items.
 
 The connection details of an observed resource are read from the Secret that its
@@ -71,21 +74,24 @@ Objects are printed on stdout. Results, conditions and the names of objects that
 Crossplane deletes are printed on stderr. Values of Secrets are printed as their
 length, unless --show-secrets is set.
 
-The flags are those of crossplane composition render, except for flags about Docker,
-Crossplane and projects: this command needs none of them.
+The flags are those of crossplane composition render, except for -o and for flags about
+Docker, Crossplane and projects: this command needs none of them.
 
-Exit codes: 0 if the objects are printed, 1 if the input has errors, 2 if a file could
-not be read, if the command line is wrong, or if a step does not end in time. With
---changes, 1 also means that an export is not ready, or that a Secret or a ConfigMap
-is deleted or loses or changes a key.
+Exit codes: 0 if each export is ready, or is created in this reconcile. 1 if the input
+has errors, or an export waits, is held, or is in conflict; --allow-waiting allows
+exports that wait. 2 if a file could not be read, if the command line is wrong, or if a
+step does not end in time. With --changes, 1 also means that a Secret or a ConfigMap is
+deleted or loses or changes a key.
 
 Examples:
 
     fn render example/postgresql-url
 
-    fn render xr.yaml composition.yaml -o observed.yaml --changes
+    fn render xr.yaml composition.yaml --changes \
+      --observed-resources observed.yaml
 
-    fn render xr.yaml composition.yaml -o observed.yaml -e required.yaml \
+    fn render xr.yaml composition.yaml --observed-resources observed.yaml \
+      --required-resources required.yaml --allow-waiting \
       --context-values 'apiextensions.crossplane.io/environment={"region":"eu"}'`
 }
 
@@ -99,11 +105,16 @@ func (c *Command) Run(k *kong.Context, build FunctionAt) error {
 	if err != nil {
 		return err
 	}
-	seed, err := in.seed(c.At)
+	at := c.At
+	if at.IsZero() && !in.now.IsZero() {
+		at = in.now
+		_, _ = fmt.Fprintf(k.Stderr, "at %s, as in now.txt\n", at.Format(time.RFC3339)) // the exit code tells the result
+	}
+	seed, err := in.seed(at)
 	if err != nil {
 		return err
 	}
-	fn, err := build(c.At, seed)
+	fn, err := build(at, seed)
 	if err != nil {
 		return err
 	}
@@ -157,7 +168,7 @@ func (c *Command) render(
 	}
 	r.sayDeleted(in)
 	if c.Changes {
-		return r.printChanges(in, stdout)
+		return r.printChanges(in, stdout, c.AllowWaiting)
 	}
 	out, err := c.print(in, r)
 	if err != nil {
@@ -166,16 +177,19 @@ func (c *Command) render(
 	if _, err := stdout.Write(out); err != nil {
 		return fmt.Errorf("cannot write the rendered objects: %w", err)
 	}
+	if !r.ready(c.AllowWaiting) {
+		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "an export is not ready"}
+	}
 	return nil
 }
 
 // printChanges prints the report of --changes. Its error says that applications would notice.
-func (r *run) printChanges(in *inputs, stdout io.Writer) error {
+func (r *run) printChanges(in *inputs, stdout io.Writer, allowWaiting bool) error {
 	report := r.changes(in)
 	if _, err := stdout.Write(report.Bytes()); err != nil {
 		return fmt.Errorf("cannot write the changes: %w", err)
 	}
-	if report.losses || !r.ready {
+	if report.losses || !r.ready(allowWaiting) {
 		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "an object is lost or changes, or an export is not ready"}
 	}
 	return nil
@@ -198,7 +212,7 @@ type run struct {
 	context  *structpb.Struct
 	results  []result
 	notes    []string // how to pass the resources of skipped steps
-	ready    bool     // all exports are ready
+	unready  bool     // a condition is not true
 	deletes  bool     // a Secret or a ConfigMap is deleted
 }
 
@@ -231,7 +245,6 @@ func newRun(in *inputs, fn fnv1.FunctionRunnerServiceServer, stderr io.Writer) (
 		observed: observed,
 		desired:  &fnv1.State{},
 		context:  pipelineContext,
-		ready:    true,
 	}, nil
 }
 
@@ -293,7 +306,7 @@ func (r *run) take(step string, rsp *fnv1.RunFunctionResponse, diagnostics []fil
 		if invalid && c.GetReason() == reasonInvalid {
 			text = "" // the diagnostics
 		}
-		r.ready = r.ready && (c.GetStatus() == fnv1.Status_STATUS_CONDITION_TRUE || onlyCreates(rsp.GetContext()))
+		r.unready = r.unready || c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE
 		r.say(fmt.Sprintf("%s=%s %s", c.GetType(), statusText(c.GetStatus()), c.GetReason()), text)
 	}
 	if isFatal(rsp) {
@@ -302,16 +315,20 @@ func (r *run) take(step string, rsp *fnv1.RunFunctionResponse, diagnostics []fil
 	return nil
 }
 
-// onlyCreates reports whether all exports are ready in the next reconcile, because only their objects do not exist
+// ready reports whether all exports are ready, or will be in the next reconcile, because only their objects do not exist
 // yet. The states of all steps of the function are in the context.
-func onlyCreates(pipelineContext *structpb.Struct) bool {
-	reports := pipelineContext.GetFields()["export.fn.crossplane.io/exports"].GetStructValue().GetFields()
+func (r *run) ready(allowWaiting bool) bool {
+	allowed := reconcile.Created
+	if allowWaiting {
+		allowed = reconcile.Waiting
+	}
+	reports := r.context.GetFields()["export.fn.crossplane.io/exports"].GetStructValue().GetFields()
 	for _, report := range reports {
-		if reconcile.State(report.GetStructValue().GetFields()["state"].GetNumberValue()) > reconcile.Created {
+		if reconcile.State(report.GetStructValue().GetFields()["state"].GetNumberValue()) > allowed {
 			return false
 		}
 	}
-	return len(reports) > 0
+	return len(reports) > 0 || !r.unready
 }
 
 // Capabilities are those that Crossplane 2.4 advertises.

@@ -213,7 +213,7 @@ func TestRenderFunctionFails(t *testing.T) {
 	}
 }
 
-// TestRenderFlags: names and types are those of `crossplane composition render`.
+// TestRenderFlags: names and types are those of `crossplane composition render`, except for -o.
 func TestRenderFlags(t *testing.T) {
 	cases := map[string]struct {
 		args []string
@@ -225,21 +225,21 @@ func TestRenderFlags(t *testing.T) {
 			want: Command{
 				Paths: []string{"dir"}, ObservedResources: []string{"o"}, RequiredResources: []string{"e"},
 				ContextValues: map[string]string{"a": "1", "b": "2"}, ContextFiles: map[string]string{"c": "f"},
-				IncludeFunctionResults: true, IncludeContext: true, IncludeFullXR: true, ShowSecrets: true,
+				IncludeFunctionResults: true, IncludeContext: true, IncludeFullXR: true, ShowSecrets: true, Output: "yaml",
 				FunctionAnnotations: []string{"a=b", "c=d"}, FunctionCredentials: "s", RequiredSchemas: []string{"k,1"}, Timeout: 5 * time.Second, XRD: "x",
 			},
 		},
 		"Short": {
-			args: []string{"xr", "comp", "fns", "-o", "o1", "-o", "o2,3", "-e", "e1", "-e", "e2", "-rcx", "-s", "s1", "-s", "s2", "-a", "a=b"},
+			args: []string{"xr", "comp", "fns", "--observed-resources", "o1", "--observed-resources", "o2,3", "-o", "json", "-e", "e1", "-e", "e2", "-rcx", "-s", "s1", "-s", "s2", "-a", "a=b"},
 			want: Command{
 				Paths: []string{"xr", "comp", "fns"}, ObservedResources: []string{"o1", "o2,3"}, RequiredResources: []string{"e1", "e2"},
-				IncludeFunctionResults: true, IncludeContext: true, IncludeFullXR: true,
+				IncludeFunctionResults: true, IncludeContext: true, IncludeFullXR: true, Output: "json",
 				RequiredSchemas: []string{"s1", "s2"}, FunctionAnnotations: []string{"a=b"}, Timeout: time.Minute,
 			},
 		},
 		"Alias": {
 			args: []string{"dir", "--extra-resources", "e", "-e", "f", "--schema", "s", "-s", "t"},
-			want: Command{Paths: []string{"dir"}, RequiredResources: []string{"e", "f"}, RequiredSchemas: []string{"s", "t"}, Timeout: time.Minute},
+			want: Command{Paths: []string{"dir"}, RequiredResources: []string{"e", "f"}, RequiredSchemas: []string{"s", "t"}, Output: "yaml", Timeout: time.Minute},
 		},
 	}
 	for name, tc := range cases {

@@ -30,7 +30,7 @@ func (r *run) withSkipped(message string) string {
 		}
 	}
 	if unknown && slices.ContainsFunc(r.skipped, func(s composition.Step) bool { return s.Opaque }) {
-		r.notes = append(r.notes, "skipped steps compose nothing here: pass the resources that they compose with -o")
+		r.notes = append(r.notes, "skipped steps compose nothing here: pass the resources that they compose with --observed-resources")
 	}
 	return message
 }
@@ -47,10 +47,10 @@ func (r *run) howToPass(step, name string) string {
 	text := fmt.Sprintf("%s is composed by the skipped step %q", name, step)
 	for _, d := range r.required {
 		if d.resourceName() == name {
-			return fmt.Sprintf("%s: pass %s with -o, not with -e", text, d.at())
+			return fmt.Sprintf("%s: pass %s with --observed-resources, not with -e", text, d.at())
 		}
 	}
-	return text + ": add the observed object to observed.yaml, or pass it with -o"
+	return text + ": add the observed object to observed.yaml, or pass it with --observed-resources"
 }
 
 // sayNotes prints how to pass the missing resources, each once.
