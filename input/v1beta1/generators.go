@@ -30,7 +30,8 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.password), has(self.uuid), has(self.sshKey), has(self.certificate), has(self.bcrypt), has(self.htpasswd), has(self.pkcs12), has(self.jks), has(self.resource)].exists_one(x, x)",message="exactly one of password, uuid, sshKey, certificate, bcrypt, htpasswd, pkcs12, jks and resource must be set"
 // +kubebuilder:validation:XValidation:rule="!(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || has(self.refreshInterval) || has(self.refreshIntervalExpression)",fieldPath=".refreshInterval",message="must be set with refreshPolicy Periodic, for example 720h"
-// +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || !(has(self.refreshInterval) || has(self.refreshIntervalExpression))",fieldPath=".refreshInterval",message="has no effect without refreshPolicy Periodic: set it, or leave the interval out"
+// +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || !has(self.refreshInterval)",fieldPath=".refreshInterval",message="has no effect without refreshPolicy Periodic: set it, or leave the interval out"
+// +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || !has(self.refreshIntervalExpression)",fieldPath=".refreshIntervalExpression",message="has no effect without refreshPolicy Periodic: set it, or leave the interval out"
 // +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce') || !has(self.keepersExpression)",fieldPath=".keepersExpression",message="has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
 // +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce') || !(has(self.certificate) && (has(self.certificate.renewBefore) || has(self.certificate.renewBeforeExpression)))",fieldPath=".certificate.renewBefore",message="has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
 // +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.__namespace__))",fieldPath=".namespace",message="has no effect on a resource: set metadata.namespace in its manifest"
@@ -244,7 +245,6 @@ type RotationWindow struct {
 
 // A PasswordGenerator creates a password.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.length), has(self.lengthExpression)].filter(x, x).size() <= 1",message="at most one of length and lengthExpression may be set"
 // +kubebuilder:validation:XValidation:rule="[has(self.prefix), has(self.prefixExpression)].filter(x, x).size() <= 1",message="at most one of prefix and prefixExpression may be set"
 // +kubebuilder:validation:XValidation:rule="[has(self.suffix), has(self.suffixExpression)].filter(x, x).size() <= 1",message="at most one of suffix and suffixExpression may be set"
 type PasswordGenerator struct {
@@ -254,7 +254,7 @@ type PasswordGenerator struct {
 	// +kubebuilder:validation:Maximum=1024
 	Length *uint64 `json:"length,omitempty"`
 
-	// Returns `length`. For example, `composite.spec.passwordLength`.
+	// Returns `length`, which must not be set as well. For example, `composite.spec.passwordLength`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096

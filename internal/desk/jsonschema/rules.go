@@ -11,7 +11,7 @@ import (
 var (
 	requires   = regexp.MustCompile(`^!has\(self\.(\w+)\) \|\| has\(self\.(\w+)\)$`)
 	excludes   = regexp.MustCompile(`^!\(has\(self\.(\w+)\) && has\(self\.(\w+)\)\)$`)
-	depends    = regexp.MustCompile(`^(!?)\(has\(self\.(\w+)\) && self\.(\w+) (==|!=) '(\w+)'\) \|\| (!?)has\(self\.(\w+)\)$`)
+	depends    = regexp.MustCompile(`^(!?)\(has\(self\.(\w+)\) && self\.(\w+) (==|!=) '(\w+)'\) \|\| (!?)has\(self\.(\w+)\)(?: \|\| has\(self\.(\w+)\))?$`)
 	matches    = regexp.MustCompile(`^(!?)self\.matches\('([^']*)'\)$`)
 	startsWith = regexp.MustCompile(`^!self\.startsWith\('([^']*)'\)$`)
 	differs    = regexp.MustCompile(`^self != '([^']*)'$`)
@@ -67,7 +67,7 @@ func presence(fields []string, some, exclusive bool, message string) schema {
 	return schema{"allOf": all}
 }
 
-// dependent requires or forbids a field, depending on the value of another field.
+// dependent requires one or two fields, or forbids one, depending on the value of another field.
 func dependent(m []string, message string) schema {
 	value := literal(m[5])
 	if m[4] == "!=" {
@@ -75,8 +75,11 @@ func dependent(m []string, message string) schema {
 	}
 	condition, then := field(m[2], value), required(m[7], message)
 	condition["required"] = []string{m[2]}
-	if m[6] == "!" {
-		then = without(m[7:], message)
+	switch {
+	case m[6] == "!":
+		then = without(m[7:8], message)
+	case m[8] != "":
+		then = presence(m[7:], true, false, message)
 	}
 	if m[1] == "!" {
 		return when(condition, then)

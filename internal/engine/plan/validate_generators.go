@@ -36,6 +36,9 @@ func (v *validator) generator(at *field.Path, g v1beta1.Generator) {
 	if g.Namespace != "" {
 		v.err(at.Child("namespace"), object.ValidateNamespace(g.Namespace))
 	}
+	if p := g.Password; p != nil && p.Length != nil && p.LengthExpression != "" { // no rule of the definition reads numbers
+		v.report(at.Child(kindPassword, "lengthExpression"), "must not be set together with length: keep one of them")
+	}
 	for _, err := range object.ValidateLabels(g.Labels) {
 		v.err(at.Child("labels"), err)
 	}
