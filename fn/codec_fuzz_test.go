@@ -242,12 +242,12 @@ func runLazily(ctx context.Context, f *function.Function, sent []byte) (*fnv1.Ru
 	if half := len(buffer) / 2; len(buffer)%2 == 1 {
 		buffers = mem.BufferSlice{mem.SliceBuffer(buffer[:half]), mem.SliceBuffer(buffer[half:])}
 	}
-	err := server.NewLazyCodec(logging.NewNopLogger()).Unmarshal(buffers, req)
+	err := server.NewCodec(logging.NewNopLogger()).Unmarshal(buffers, req)
 	functiontest.Spoil(buffer)
 	if err != nil {
 		return nil, err
 	}
-	out, err := server.NewLazyCodec(logging.NewNopLogger()).Marshal(f.Run(ctx, req))
+	out, err := server.NewCodec(logging.NewNopLogger()).Marshal(f.Run(ctx, req))
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"slices"
@@ -19,60 +20,79 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
-	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
 )
 
-// BenchmarkLoad compares the function with one that does nothing, over gRPC on loopback. One iteration is a
-// round in which each server has its turn. Because the other load of the machine varies, each figure is the
-// median of all rounds, and each ratio is the median of the ratios of all rounds.
+// BenchmarkLoad compares the function with one that does nothing, over gRPC on loopback, and prints the tables of
+// internal/README.md. One iteration is a round in which each server has its turn. Because the other load of the machine
+// varies, each figure is the median of all rounds, and each ratio is the median of the ratios of all rounds.
 func BenchmarkLoad(b *testing.B) {
+	programs := benchPrograms(b)
+	var costs, times [][]string
 	for _, r := range benchRequests(b) {
 		for _, clients := range []int{1, 8} {
 			b.Run(fmt.Sprintf("%s/clients=%d", r.name, clients), func(b *testing.B) {
-				servers := startBench(b, benchEmpty, metrics.CodecProto, metrics.CodecLazy)
-				measure(b, servers, turn{r.request, clients, 100, 300 * time.Millisecond})
-				for _, s := range servers {
-					b.ReportMetric(s.median(func(f figures) float64 { return f.cpu }), s.name+"-cpu-µs/op")
-					b.ReportMetric(s.median(func(f figures) float64 { return f.p50 }), s.name+"-p50-µs")
-					b.ReportMetric(s.median(func(f figures) float64 { return f.p99 }), s.name+"-p99-µs")
-					b.ReportMetric(s.median(func(f figures) float64 { return f.allocs }), s.name+"-allocs/op")
-					b.ReportMetric(s.peakMiB(b), s.name+"-peak-MiB")
-				}
-				reportRatios(b, servers)
+				empty, export := programs[0].start(b), programs[1].start(b)
+				measure(b, []*benchProcess{empty, export}, turn{r.request, clients, 100, 300 * time.Millisecond})
+				key := []string{r.name, strconv.Itoa(clients)}
+				costs = append(costs, append(key, ratioRow(b, empty, export)...))
+				times = append(times, append(key, timesRow(empty, export)...))
 			})
 		}
 	}
+	printRow("Request", "Clients", "CPU, empty", "CPU", "ratio", "Allocations, empty", "Allocations",
+		"Peak memory, empty", "Peak memory", "ratio")
+	printTable(costs)
+	printRow("Request", "Clients", "p50, empty", "p50", "p99, empty", "p99")
+	printTable(times)
 }
 
-// BenchmarkUnread measures the cost of data in a request that no expression reads. One iteration is a round,
-// as in BenchmarkLoad.
-func BenchmarkUnread(b *testing.B) {
-	for _, kib := range []int{1, 4, 16, 64, 100, 256, 1024, 4096} {
-		b.Run(fmt.Sprintf("%dKiB", kib), func(b *testing.B) {
-			r := benchRequestOf(b, benchState{observed: kib << 10})
-			servers := startBench(b, benchEmpty, metrics.CodecLazy, benchTransport)
-			measure(b, servers, turn{r, 1, 10, 150 * time.Millisecond})
-			for _, s := range servers {
-				b.ReportMetric(s.median(func(f figures) float64 { return f.cpu }), s.name+"-cpu-µs/op")
-			}
-			reportRatios(b, servers)
-		})
-	}
-}
-
-// reportRatios reports the ratio of each server to the first one.
-func reportRatios(b *testing.B, servers []*benchProcess) {
+// ratioRow returns the CPU, the allocations and the memory of both servers, and reports the ratio of the CPU.
+func ratioRow(b *testing.B, empty, export *benchProcess) []string {
 	b.Helper()
-	first := servers[0]
-	for _, s := range servers[1:] {
-		ratios := make([]float64, len(s.rounds))
-		for i := range ratios {
-			ratios[i] = s.rounds[i].cpu / first.rounds[i].cpu
-		}
-		b.ReportMetric(median(ratios), s.name+"/"+first.name+"-cpu")
+	ratios := make([]float64, len(export.rounds))
+	for i := range ratios {
+		ratios[i] = export.rounds[i].cpu / empty.rounds[i].cpu
 	}
+	b.ReportMetric(median(ratios), "cpu/empty")
 	b.ReportMetric(0, "ns/op") // the time of a round has no meaning
+	cpu := func(f figures) float64 { return f.cpu }
+	allocs := func(f figures) float64 { return f.allocs }
+	peaks := [2]float64{empty.peakMiB(b), export.peakMiB(b)}
+	return []string{
+		micros(empty.median(cpu)), micros(export.median(cpu)), fmt.Sprintf("%.2f", median(ratios)),
+		fmt.Sprintf("%.0f", empty.median(allocs)), fmt.Sprintf("%.0f", export.median(allocs)),
+		fmt.Sprintf("%.0f MiB", peaks[0]), fmt.Sprintf("%.0f MiB", peaks[1]), fmt.Sprintf("%.2f", peaks[1]/peaks[0]),
+	}
 }
+
+func timesRow(empty, export *benchProcess) []string {
+	p50, p99 := func(f figures) float64 { return f.p50 }, func(f figures) float64 { return f.p99 }
+	return []string{
+		micros(empty.median(p50)), micros(export.median(p50)), micros(empty.median(p99)), micros(export.median(p99)),
+	}
+}
+
+// micros formats a number of microseconds with three digits.
+func micros(n float64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%.3g µs", n)
+	}
+	return fmt.Sprintf("%.3g ms", n/1000)
+}
+
+func printTable(rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	printRow(slices.Repeat([]string{"---"}, len(rows[0]))...)
+	for _, r := range rows {
+		printRow(r...)
+	}
+	fmt.Println()
+}
+
+// printRow prints a row of a table of a page.
+func printRow(cells ...string) { fmt.Println("| " + strings.Join(cells, " | ") + " |") }
 
 // A turn has a minimum number of requests and a minimum duration.
 type turn struct {
@@ -104,56 +124,56 @@ func measure(b *testing.B, servers []*benchProcess, t turn) {
 
 // A benchProcess is a server in a process of its own, with one connection to it, as Crossplane has.
 type benchProcess struct {
-	name   string
-	pid    int
-	conn   *grpc.ClientConn
-	ask    io.Writer
-	answer *bufio.Reader
-	rounds []figures
+	cmd     *exec.Cmd
+	conn    *grpc.ClientConn
+	metrics string // the URL
+	rounds  []figures
 }
 
-func startBench(b *testing.B, names ...string) []*benchProcess {
+// start starts a program, and waits until it serves.
+func (p benchProgram) start(b *testing.B) *benchProcess {
 	b.Helper()
-	var servers []*benchProcess
-	for _, name := range names {
-		cmd := exec.CommandContext(b.Context(), os.Args[0])
-		cmd.Env = append(os.Environ(), benchServer+"="+name)
-		cmd.Stderr = os.Stderr
-		ask, err := cmd.StdinPipe()
-		if err != nil {
-			b.Fatal(err)
-		}
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		})
-		s := &benchProcess{name: name, pid: cmd.Process.Pid, ask: ask, answer: bufio.NewReader(out)}
-		s.connect(b)
-		servers = append(servers, s)
-	}
-	return servers
-}
-
-// connect connects to the address that the server prints first.
-func (s *benchProcess) connect(b *testing.B) {
-	b.Helper()
-	address, err := s.answer.ReadString('\n')
-	if err != nil {
+	address, metrics := freeAddress(b), freeAddress(b)
+	s := &benchProcess{metrics: "http://" + metrics + "/metrics"}
+	s.cmd = exec.CommandContext(b.Context(), p.path, "--insecure", "--address="+address, "--metrics-address="+metrics)
+	if err := s.cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
-	s.conn, err = grpc.NewClient(strings.TrimSpace(address), grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodec(functiontest.RawCodec{}), grpc.MaxCallRecvMsgSize(benchMost), grpc.MaxCallSendMsgSize(benchMost)))
+	b.Cleanup(s.stop)
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = conn.Close()
+			break
+		}
+		if time.Since(begin) > time.Minute {
+			b.Fatalf("the %s function does not serve: %v", p.name, err)
+		}
+	}
+	var err error
+	s.conn, err = grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodec(functiontest.RawCodec{})))
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = s.conn.Close() })
+	return s
+}
+
+func (s *benchProcess) stop() {
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+}
+
+// freeAddress returns an address at which nothing listens.
+func freeAddress(b *testing.B) string {
+	b.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
 }
 
 // take runs one turn of the server.
@@ -164,7 +184,9 @@ func (s *benchProcess) take(b *testing.B, t turn) figures {
 		wait sync.WaitGroup
 	)
 	each := make([][]float64, t.clients)
-	allocs, cpu, begin := s.mallocs(b), s.cpu(b), time.Now()
+	earlier := s.mallocs(b)
+	before := s.mallocs(b)
+	cpu, begin := s.cpu(b), time.Now()
 	for i := range t.clients {
 		wait.Go(func() {
 			for done.Load() < t.requests || time.Since(begin) < t.time {
@@ -180,7 +202,8 @@ func (s *benchProcess) take(b *testing.B, t turn) figures {
 		})
 	}
 	wait.Wait()
-	cpu, allocs = s.cpu(b)-cpu, s.mallocs(b)-allocs
+	cpu = s.cpu(b) - cpu
+	allocs := s.mallocs(b) - before - (before - earlier) // without those of the metrics
 	if b.Failed() {
 		b.FailNow()
 	}
@@ -188,17 +211,20 @@ func (s *benchProcess) take(b *testing.B, t turn) figures {
 	return figures{cpu / n, quantile(all, 50), quantile(all, 99), allocs / n}
 }
 
-// mallocs returns the number of allocations that the process reports.
+// mallocs returns the number of allocations of the process, as its metrics count them.
 func (s *benchProcess) mallocs(b *testing.B) float64 {
 	b.Helper()
-	if _, err := fmt.Fprintln(s.ask); err != nil {
-		b.Fatal(err)
-	}
-	text, err := s.answer.ReadString('\n')
+	rsp, err := http.Get(s.metrics) //nolint:noctx // a benchmark
 	if err != nil {
 		b.Fatal(err)
 	}
-	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	defer func() { _ = rsp.Body.Close() }()
+	text, err := io.ReadAll(rsp.Body)
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), "\ngo_memstats_mallocs_total ")
+	n, err := strconv.ParseFloat(after[:max(0, strings.IndexByte(after, '\n'))], 64)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -209,12 +235,12 @@ func (s *benchProcess) mallocs(b *testing.B) float64 {
 func (s *benchProcess) cpu(b *testing.B) float64 {
 	b.Helper()
 	var total float64
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", s.pid))
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", s.cmd.Process.Pid))
 	if err != nil {
 		b.Skip("needs Linux: ", err)
 	}
 	for _, task := range tasks {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/schedstat", s.pid, task.Name()))
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/schedstat", s.cmd.Process.Pid, task.Name()))
 		if err != nil {
 			continue // a thread that ended
 		}
@@ -230,7 +256,7 @@ func (s *benchProcess) cpu(b *testing.B) float64 {
 // peakMiB returns the peak of the memory of the process.
 func (s *benchProcess) peakMiB(b *testing.B) float64 {
 	b.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
 		b.Skip("needs Linux: ", err)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/credential"
 	"github.com/crossplane-contrib/function-export/internal/engine/function"
 	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
+	"github.com/crossplane-contrib/function-export/internal/engine/server"
 )
 
 // cli is the command line. Without a command it serves, as every function does.
@@ -63,7 +64,7 @@ func newParser() *kong.Kong {
 			}
 			os.Exit(code)
 		}),
-		kong.Bind(serve.Builder(func(log logging.Logger, m *metrics.Metrics) (fnv1.FunctionRunnerServiceServer, error) {
+		kong.Bind(serve.Builder(func(log logging.Logger, m *metrics.Metrics) (server.Runner, error) {
 			return function.New(log, m)
 		})),
 		kong.Bind(render.FunctionAt(functionAt)),

@@ -14,16 +14,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
+	"github.com/crossplane-contrib/function-export/internal/engine/server"
 )
 
 // The corpus has at least this many mistakes. At least this percentage of the outputs that should say something
@@ -218,16 +221,17 @@ func fnOutput(fn fnv1.FunctionRunnerServiceServer, args ...string) string {
 // serveMistakes serves the function as fn serve does.
 func serveMistakes(t *testing.T) fnv1.FunctionRunnerServiceClient {
 	t.Helper()
-	server, err := benchGRPC(metrics.CodecLazy)
-	if err != nil {
-		t.Fatal(err)
+	s := &server.Server{
+		Function: functiontest.OneForm(t), Log: logging.NewNopLogger(), Credentials: insecure.NewCredentials(),
+		MaxRecvMessageSize: 4 << 20, MemoryLimit: server.MemoryLimit(), ConnectionAge: time.Hour, Registry: metrics.NewRegistry(),
 	}
+	served := s.GRPC(health.NewServer())
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { _ = server.Serve(lis) }()
-	t.Cleanup(server.Stop)
+	go func() { _ = served.Serve(lis) }()
+	t.Cleanup(served.Stop)
 	conn, err := grpc.NewClient("passthrough:"+lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)

@@ -10,10 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/function"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
-	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // BenchmarkTypeChecking measures one reconcile of a correct input, with encoded requests. By default, there
@@ -26,49 +23,16 @@ func BenchmarkTypeChecking(b *testing.B) {
 		expressions int // expressions that read the resource, in addition to three others
 	}{{"Warn", 0, 0}, {"Strict/20KiB", 20, 0}, {"Strict/150KiB", 150, 0}, {"Strict/400KiB", 400, 0}, {"Strict/400KiB/60", 400, 60}} {
 		calls := typedCalls(b, mode.kib, mode.expressions)
-		for _, codec := range []struct {
-			name   string
-			answer func(*testing.B, *function.Function, []byte)
-		}{{metrics.CodecProto, answerDecoded}, {metrics.CodecLazy, answerBytes}} {
-			b.Run(mode.name+"/"+codec.name, func(b *testing.B) {
-				f := functiontest.OneForm(b)
-				b.ReportAllocs()
-				for b.Loop() {
-					for _, c := range calls {
-						codec.answer(b, f, c)
-					}
+		b.Run(mode.name, func(b *testing.B) {
+			f := functiontest.OneForm(b)
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, c := range calls {
+					answerBytes(b, f, c)
 				}
-				b.ReportMetric(float64(len(bytes.Join(calls, nil)))/1024, "KiB")
-			})
-		}
-	}
-}
-
-// answerDecoded answers a request that protobuf decodes.
-func answerDecoded(b *testing.B, f *function.Function, sent []byte) {
-	b.Helper()
-	req := &fnv1.RunFunctionRequest{}
-	if err := proto.Unmarshal(sent, req); err != nil {
-		b.Fatal(err)
-	}
-	rsp, err := f.RunFunction(b.Context(), req)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if _, err := proto.Marshal(rsp); err != nil {
-		b.Fatal(err)
-	}
-}
-
-// answerBytes answers a request that is read in place.
-func answerBytes(b *testing.B, f *function.Function, sent []byte) {
-	b.Helper()
-	req, err := wire.Decode(sent)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if _, err := f.Run(b.Context(), req).Marshal(); err != nil {
-		b.Fatal(err)
+			}
+			b.ReportMetric(float64(len(bytes.Join(calls, nil)))/1024, "KiB")
+		})
 	}
 }
 

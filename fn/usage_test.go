@@ -74,7 +74,6 @@ func TestUsage(t *testing.T) {
 		"serve --grace-period hunter2":              "--grace-period: cannot read its value: write it as a duration, for example 90s",
 		"serve --grace-period=-1s":                  "--grace-period must not be negative",
 		"serve --max-recv-message-size hunter2":     "--max-recv-message-size: cannot read its value: write it as a whole number",
-		"serve --codec hunter2":                     "--codec: cannot read its value: write it as one of lazy, proto",
 		"serve --network":                           "--network: cannot read its value: write it as a text",
 		"check . --context-values hunter2":          "unknown flag (argument 3): --context-values is a flag of render",
 		"render . --contxt-values hunter2":          "unknown flag (argument 3): did you mean --context-values?",

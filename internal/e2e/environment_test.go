@@ -45,7 +45,7 @@ spec: {stage: prod}
 // TestRenderEnvironment runs what no example can show through the real Crossplane.
 func TestRenderEnvironment(t *testing.T) {
 	p := PeersForTest(t)
-	address, _ := serveFunction(t, buildFunction(t), "")
+	address, _ := serveFunction(t, buildFunction(t))
 
 	t.Run("ForLaterSteps", func(t *testing.T) { environmentForLaterSteps(t, p, address) })
 	t.Run("MissingEnvironmentConfig", func(t *testing.T) { missingEnvironmentConfig(t, p, address) })

@@ -164,19 +164,15 @@ func (l *log) String() string {
 	return l.buf.String()
 }
 
-// serveFunction serves the built function until the test ends, with a codec of its own
-// unless that is empty, and with more in its environment. It returns its address and its log. The test fails if SIGTERM does not
+// serveFunction serves the built function until the test ends, with more in its environment. It returns its address and its log. The test fails if SIGTERM does not
 // end the server well.
-func serveFunction(t *testing.T, program, codec string, env ...string) (string, *log) {
+func serveFunction(t *testing.T, program string, env ...string) (string, *log) {
 	t.Helper()
 
 	address, logged := freeAddress(t), &log{}
 
 	// Not ended by the test's context: SIGTERM is part of what is tested.
 	cmd := exec.Command(program, "serve", "--insecure", "--debug", "--address", address, "--metrics-address", "")
-	if codec != "" {
-		cmd.Args = append(cmd.Args, "--codec", codec)
-	}
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = logged, logged
 

@@ -24,8 +24,7 @@ var update = flag.Bool("update", false, "write what is rendered as expected.yaml
 var unreadyEvent = regexp.MustCompile(`(?m)^kind: Result\nmessage: Composed resource .* is not yet ready$`)
 
 // TestRender runs every example through the real reconciler of Crossplane, by
-// its own command line tool, with the function as a process of its own: once as it is,
-// and once with the codec that is the way back.
+// its own command line tool, with the function as a process of its own.
 func TestRender(t *testing.T) {
 	p := PeersForTest(t)
 
@@ -35,14 +34,11 @@ func TestRender(t *testing.T) {
 
 	clock := newClock(t)
 	program := buildFunction(t, overlay(t, rehearsal))
-	address, logged := serveFunction(t, program, "", clock.env()...)
-	other, otherLogged := serveFunction(t, program, "proto", clock.env()...)
+	address, logged := serveFunction(t, program, clock.env()...)
 	targets := map[string]string{
 		"function-export":              address,
 		"function-patch-and-transform": servePatchAndTransform(t),
 	}
-	others := maps.Clone(targets)
-	others["function-export"] = other
 
 	all := examples(t)
 
@@ -55,14 +51,12 @@ func TestRender(t *testing.T) {
 			}
 
 			clock.set(t, dir) // also of fn render, which with --at would derive other values from its files
-			before, otherBefore := logged.String(), otherLogged.String()
+			before := logged.String()
 			got := render(t, p, renderArgs(t, p, targets, dir))
 
-			for again, targets := range map[string]map[string]string{"a second run": targets, "the other codec": others} {
-				other := render(t, p, renderArgs(t, p, targets, dir))
-				if diff := cmp.Diff(got.stdout+got.context, other.stdout+other.context); diff != "" {
-					t.Errorf("%s gives another result: -first, +second:\n%s", again, diff)
-				}
+			again := render(t, p, renderArgs(t, p, targets, dir))
+			if diff := cmp.Diff(got.stdout+got.context, again.stdout+again.context); diff != "" {
+				t.Errorf("a second run gives another result: -first, +second:\n%s", diff)
 			}
 
 			own := renderOwn(t, clock.env(), program, dir, "--include-context")
@@ -72,7 +66,6 @@ func TestRender(t *testing.T) {
 				"stderr of crossplane": got.stderr,
 				"stderr of fn render":  own.stderr,
 				"the function's log":   strings.TrimPrefix(logged.String(), before),
-				"the other one's log":  strings.TrimPrefix(otherLogged.String(), otherBefore),
 			})
 			checkGolden(t, filepath.Join(dir, "expected.yaml"), got.stdout+leftBy(t, dir, got.context))
 			checkOwnRender(t, dir, got, own.stdout)

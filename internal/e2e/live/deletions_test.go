@@ -143,7 +143,7 @@ func TestDeletions(t *testing.T) {
 			if row.name == "function" { // other tests need the shared one
 				d.function = "function-deleted"
 
-				f, err := install(t.Context(), d.function, "package", state("function-export"), codecArgs())
+				f, err := install(t.Context(), d.function, "package", state("function-export"), nil)
 				if f != nil {
 					t.Cleanup(f.Stop)
 				}

@@ -38,7 +38,7 @@ func TestClockRuleMatters(t *testing.T) {
 
 			env := "FUNCTION_EXPORT_CLOCK=" + file
 
-			f, err := install(t.Context(), "function-export-"+name, "package", program, codecArgs(), env)
+			f, err := install(t.Context(), "function-export-"+name, "package", program, nil, env)
 			if f != nil {
 				t.Cleanup(f.Stop)
 			}

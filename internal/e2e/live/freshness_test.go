@@ -138,7 +138,7 @@ func TestFreshness(t *testing.T) {
 func installAs(ctx context.Context, t *testing.T, name string) string {
 	t.Helper()
 
-	f, err := install(ctx, name, "package", state("function-export"), codecArgs())
+	f, err := install(ctx, name, "package", state("function-export"), nil)
 	if f != nil {
 		t.Cleanup(f.Stop)
 	}

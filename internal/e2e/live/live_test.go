@@ -20,10 +20,6 @@ import (
 // takes minutes.
 const enabled = "FUNCTION_EXPORT_LIVE"
 
-// codec is the environment variable that sets the codec of the function in all tests. If it is not set, the
-// function uses its default codec.
-const codec = "FUNCTION_EXPORT_CODEC"
-
 const root = "../../.."
 
 // functionName is the name of the function in Compositions.
@@ -129,7 +125,7 @@ func setUp(ctx context.Context, dir string) (*live.ControlPlane, *live.Function,
 		return plane, nil, err
 	}
 
-	function, err := plane.Install(ctx, functionName, reference, 2, program, codecArgs())
+	function, err := plane.Install(ctx, functionName, reference, 2, program, nil)
 	if err != nil {
 		return plane, function, err
 	}
@@ -137,14 +133,6 @@ func setUp(ctx context.Context, dir string) (*live.ControlPlane, *live.Function,
 	progress("up")
 
 	return plane, function, nil
-}
-
-func codecArgs() []string {
-	if c := os.Getenv(codec); c != "" {
-		return []string{"--codec=" + c}
-	}
-
-	return nil
 }
 
 // push pushes the package to the registry in its published form.

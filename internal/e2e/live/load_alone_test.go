@@ -175,7 +175,7 @@ func serveAlone(t *testing.T) (*os.Process, string) {
 	address := lis.Addr().String()
 	_ = lis.Close() // the function will listen there
 
-	cmd := exec.CommandContext(t.Context(), program, append([]string{"serve", "--insecure", "--address=" + address, "--metrics-address="}, codecArgs()...)...)
+	cmd := exec.CommandContext(t.Context(), program, "serve", "--insecure", "--address="+address, "--metrics-address=")
 
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

@@ -76,7 +76,7 @@ func New(reg prometheus.Registerer) *Metrics {
 	counters(evaluationsTotal, "Evaluations of expressions by how they ended.", "outcome",
 		EvaluationOK, EvaluationWaiting, EvaluationFailed)
 	counters(planCacheTotal, "Look-ups of compiled inputs by whether one was found.", "result", "hit", "miss")
-	counters(requestsTotal, "Requests by the codec that read them.", "codec", CodecLazy, CodecProto)
+	counters(requestsTotal, "Requests by how they were read.", "codec", CodecLazy, CodecProto)
 	objects := vec(objectsTotal, "Exported objects by kind and state, counted once a reconcile.", "kind", "state")
 	for _, kind := range []string{"Secret", "ConfigMap"} {
 		for _, state := range states {

@@ -49,7 +49,7 @@ function_export_reconciles_total{outcome="conflict"} 0
 function_export_reconciles_total{outcome="held"} 1
 function_export_reconciles_total{outcome="invalid_input"} 0
 function_export_reconciles_total{outcome="waiting"} 0
-# HELP function_export_requests_total Requests by the codec that read them.
+# HELP function_export_requests_total Requests by how they were read.
 # TYPE function_export_requests_total counter
 function_export_requests_total{codec="lazy"} 1
 function_export_requests_total{codec="proto"} 0

@@ -191,7 +191,7 @@ func (in *incoming) receiveAdmitted(v any) error {
 	}
 	defer data.Free()
 	if err := in.codec.Unmarshal(data, v); err != nil {
-		return status.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
+		return status.Errorf(codes.Internal, "grpc: error unmarshalling request: %v", err)
 	}
 	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
-	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
 )
 
 // A countingConn counts what is written, and blocks after some of it.
@@ -60,43 +59,34 @@ func TestAdmission(t *testing.T) {
 		<-release
 		return nil
 	}}
-	for _, codec := range []string{metrics.CodecLazy, metrics.CodecProto} {
-		t.Run(codec, func(t *testing.T) {
-			s := startServer(t, f, logging.NewNopLogger(), func(s *Server) {
-				s.MemoryLimit, s.MaxRecvMessageSize, s.Codec = 32<<20, 4<<20, codec
-				if codec == metrics.CodecLazy {
-					s.Function = lazyTestFunction{f}
-				}
-			})
-			large := functiontest.Earlier(&fnv1.RunFunctionRequest{}, functiontest.LargeMessage)
-			go func() {
-				_, _ = fnv1.NewFunctionRunnerServiceClient(s.dial(t, insecure.NewCredentials())).RunFunction(context.Background(), large)
-			}()
-			functiontest.Receive(t, entered)
+	s := startServer(t, f, logging.NewNopLogger(), func(s *Server) { s.MemoryLimit, s.MaxRecvMessageSize = 32<<20, 4<<20 })
+	large := functiontest.Earlier(&fnv1.RunFunctionRequest{}, functiontest.LargeMessage)
+	go func() {
+		_, _ = fnv1.NewFunctionRunnerServiceClient(s.dial(t, insecure.NewCredentials())).RunFunction(context.Background(), large)
+	}()
+	functiontest.Receive(t, entered)
 
-			conn, written := s.dialCounting(t, 1<<40)
-			client := fnv1.NewFunctionRunnerServiceClient(conn)
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-			defer cancel()
-			_, err := client.RunFunction(ctx, large)
-			if got := status.Convert(err); got.Code() != codes.ResourceExhausted || got.Message() !=
-				"too many requests at once for a memory limit of 32 MiB: raise the memory limit and GOMEMLIMIT of the function, or its replicas" {
-				t.Errorf("want it refused, got %v", err)
-			}
-			if n := written.Load(); n > 2*windowBytes {
-				t.Errorf("want no more than the window of it received, got %d bytes", n)
-			}
-			if _, err := client.RunFunction(functiontest.Limited(t), &fnv1.RunFunctionRequest{}); err != nil {
-				t.Errorf("a small request is not answered: %v", err)
-			}
-			if got := handled(t, s, "ResourceExhausted"); got != functiontest.RunnerService+" ResourceExhausted 1\n"+runnerServiceBeta+" ResourceExhausted 0\n" {
-				t.Errorf("want the refusal counted, got:\n%s", got)
-			}
-			release <- struct{}{}
-			if _, err := client.RunFunction(functiontest.Limited(t), large); err != nil {
-				t.Errorf("want it answered once there is memory, got %v", err)
-			}
-		})
+	conn, written := s.dialCounting(t, 1<<40)
+	client := fnv1.NewFunctionRunnerServiceClient(conn)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	_, err := client.RunFunction(ctx, large)
+	if got := status.Convert(err); got.Code() != codes.ResourceExhausted || got.Message() !=
+		"too many requests at once for a memory limit of 32 MiB: raise the memory limit and GOMEMLIMIT of the function, or its replicas" {
+		t.Errorf("want it refused, got %v", err)
+	}
+	if n := written.Load(); n > 2*windowBytes {
+		t.Errorf("want no more than the window of it received, got %d bytes", n)
+	}
+	if _, err := client.RunFunction(functiontest.Limited(t), &fnv1.RunFunctionRequest{}); err != nil {
+		t.Errorf("a small request is not answered: %v", err)
+	}
+	if got := handled(t, s, "ResourceExhausted"); got != functiontest.RunnerService+" ResourceExhausted 1\n"+runnerServiceBeta+" ResourceExhausted 0\n" {
+		t.Errorf("want the refusal counted, got:\n%s", got)
+	}
+	release <- struct{}{}
+	if _, err := client.RunFunction(functiontest.Limited(t), large); err != nil {
+		t.Errorf("want it answered once there is memory, got %v", err)
 	}
 }
 

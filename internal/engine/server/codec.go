@@ -14,27 +14,27 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
-// A lazyRunner answers requests that were not decoded.
-type lazyRunner interface {
+// A Runner answers requests, which are not decoded.
+type Runner interface {
 	Run(ctx context.Context, req *wire.Request) *wire.Response
 }
 
-// LazyCodec reads a request in place, and copies parts of it into the response without decoding
+// Codec reads a request in place, and copies parts of it into the response without decoding
 // them. All other messages, those of health and reflection, are encoded by protobuf. Setting the
 // codec of a server is experimental in gRPC.
-type LazyCodec struct {
+type Codec struct {
 	encoding.CodecV2
 
 	log logging.Logger
 }
 
-// NewLazyCodec returns a codec that logs panics.
-func NewLazyCodec(log logging.Logger) LazyCodec {
-	return LazyCodec{encoding.GetCodecV2(grpcproto.Name), log}
+// NewCodec returns a codec that logs panics.
+func NewCodec(log logging.Logger) Codec {
+	return Codec{encoding.GetCodecV2(grpcproto.Name), log}
 }
 
 // recovered converts a panic into an error, because a codec runs outside of all interceptors.
-func (c LazyCodec) recovered(err *error) {
+func (c Codec) recovered(err *error) {
 	if value := recover(); value != nil {
 		logPanic(c.log, "codec", value)
 		*err = errPanicked
@@ -42,7 +42,7 @@ func (c LazyCodec) recovered(err *error) {
 }
 
 // Unmarshal copies a request once, because gRPC reuses its own buffers when Unmarshal returns.
-func (c LazyCodec) Unmarshal(data mem.BufferSlice, v any) (err error) {
+func (c Codec) Unmarshal(data mem.BufferSlice, v any) (err error) {
 	req, ok := v.(*wire.Request)
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
@@ -57,7 +57,7 @@ func (c LazyCodec) Unmarshal(data mem.BufferSlice, v any) (err error) {
 }
 
 // Marshal does not copy the parts of the request in the response.
-func (c LazyCodec) Marshal(v any) (out mem.BufferSlice, err error) {
+func (c Codec) Marshal(v any) (out mem.BufferSlice, err error) {
 	rsp, ok := v.(*wire.Response)
 	if !ok {
 		return c.CodecV2.Marshal(v)
@@ -74,12 +74,12 @@ func (c LazyCodec) Marshal(v any) (out mem.BufferSlice, err error) {
 	return out, nil
 }
 
-// lazyService returns the FunctionRunnerService of v1 or v1beta1, whose messages are the same on
-// the wire. The server must have the LazyCodec.
-func lazyService(file protoreflect.FileDescriptor) grpc.ServiceDesc {
-	service := file.Services().Get(0)
-	method := service.Methods().Get(0)
-	info := &grpc.UnaryServerInfo{FullMethod: "/" + string(service.FullName()) + "/" + string(method.Name())}
+// service returns the FunctionRunnerService of v1 or v1beta1, whose messages are the same on
+// the wire. The server must have the Codec.
+func service(file protoreflect.FileDescriptor) grpc.ServiceDesc {
+	described := file.Services().Get(0)
+	method := described.Methods().Get(0)
+	info := &grpc.UnaryServerInfo{FullMethod: "/" + string(described.FullName()) + "/" + string(method.Name())}
 	handler := func(
 		fn any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor,
 	) (any, error) {
@@ -88,7 +88,7 @@ func lazyService(file protoreflect.FileDescriptor) grpc.ServiceDesc {
 			return nil, err
 		}
 		return intercept(ctx, req, info, func(ctx context.Context, _ any) (any, error) {
-			rsp := fn.(lazyRunner).Run(ctx, req) //nolint:forcetypeassert // by HandlerType
+			rsp := fn.(Runner).Run(ctx, req) //nolint:forcetypeassert // by HandlerType
 			if err := ctx.Err(); err != nil {
 				return nil, status.FromContextError(err).Err()
 			}
@@ -96,8 +96,8 @@ func lazyService(file protoreflect.FileDescriptor) grpc.ServiceDesc {
 		})
 	}
 	return grpc.ServiceDesc{
-		ServiceName: string(service.FullName()),
-		HandlerType: (*lazyRunner)(nil),
+		ServiceName: string(described.FullName()),
+		HandlerType: (*Runner)(nil),
 		Methods: []grpc.MethodDesc{{
 			MethodName: string(method.Name()),
 			Handler:    handler,

@@ -17,7 +17,7 @@ import (
 
 // The codec is protobuf's for all that is no request and no response of ours.
 func TestCodecLeavesOthersToProtobuf(t *testing.T) {
-	codec, whole := NewLazyCodec(logging.NewNopLogger()), encoding.GetCodecV2(grpcproto.Name)
+	codec, whole := NewCodec(logging.NewNopLogger()), encoding.GetCodecV2(grpcproto.Name)
 	if codec.Name() != whole.Name() {
 		t.Errorf("want the name %q, got %q", whole.Name(), codec.Name())
 	}
@@ -48,7 +48,7 @@ func TestCodecLeavesOthersToProtobuf(t *testing.T) {
 // A panic in the codec, which no interceptor sees, is an error without what it holds.
 func TestCodecRecovers(t *testing.T) {
 	logged := &functiontest.Log{}
-	codec := NewLazyCodec(logged)
+	codec := NewCodec(logged)
 	if err := codec.Unmarshal(mem.BufferSlice{nil}, &wire.Request{}); err != errPanicked { //nolint:errorlint // just this one
 		t.Errorf("Unmarshal: want %q, got %v", errPanicked, err)
 	}

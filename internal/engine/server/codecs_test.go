@@ -8,15 +8,19 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/crossplane/function-sdk-go"
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	fnv1beta1 "github.com/crossplane/function-sdk-go/proto/v1beta1"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding/gzip"
+	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -25,7 +29,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // The services that Crossplane calls, and their method.
@@ -34,25 +37,24 @@ const (
 	runV1Beta1        = "/" + runnerServiceBeta + "/RunFunction"
 )
 
-// A lazyTestFunction is a testFunction that does not decode.
-type lazyTestFunction struct{ testFunction }
-
-func (f lazyTestFunction) Run(ctx context.Context, req *wire.Request) *wire.Response {
-	if err := f.do(ctx); err != nil {
-		panic(err)
-	}
-	return req.Respond(&fnv1.RunFunctionResponse{})
+// decoding serves a function as the SDK does, which decodes each request.
+func decoding(t *testing.T, f fnv1.FunctionRunnerServiceServer) (*grpc.Server, *grpc.ClientConn) {
+	t.Helper()
+	s, l := grpc.NewServer(grpc.MaxRecvMsgSize(1<<20)), listen(t)
+	fnv1.RegisterFunctionRunnerServiceServer(s, f)
+	fnv1beta1.RegisterFunctionRunnerServiceServer(s, function.ServeBeta(f))
+	grpc_health_v1.RegisterHealthServer(s, health.NewServer())
+	reflection.Register(s)
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(s.Stop)
+	return s, testServer{Server: &Server{Listener: l}}.dial(t, insecure.NewCredentials())
 }
 
-// forEachCodec serves a function with each of them.
-func forEachCodec(t *testing.T, f fnv1.FunctionRunnerServiceServer, log logging.Logger, test func(t *testing.T, s testServer, conn *grpc.ClientConn)) {
+// serve serves a function.
+func serve(t *testing.T, f Runner, log logging.Logger) (testServer, *grpc.ClientConn) {
 	t.Helper()
-	for _, codec := range []string{metrics.CodecProto, metrics.CodecLazy} {
-		t.Run(codec, func(t *testing.T) {
-			s := startServer(t, testFunction{}, log, func(s *Server) { s.Codec, s.Function = codec, f })
-			test(t, s, s.dial(t, insecure.NewCredentials()))
-		})
-	}
+	s := startServer(t, testFunction{}, log, func(s *Server) { s.Function = f })
+	return s, s.dial(t, insecure.NewCredentials())
 }
 
 // callRaw sends bytes to a method.
@@ -66,9 +68,9 @@ func callRaw(t *testing.T, conn *grpc.ClientConn, method string, sent []byte, op
 	return rsp, proto.Unmarshal(answer, rsp)
 }
 
-// Both versions of the service answer with either codec, and each call is counted. A compressed
+// Both versions of the service answer, and each call is counted. A compressed
 // request is refused.
-func TestServeCodecs(t *testing.T) {
+func TestServe(t *testing.T) {
 	f := functiontest.Fixed(t)
 	sent := functiontest.CodecRequest(t, "tag", 3)
 	want, err := functiontest.RunDecoded(t.Context(), f, sent)
@@ -78,38 +80,33 @@ func TestServeCodecs(t *testing.T) {
 	if len(want.GetDesired().GetResources()) != 4 {
 		t.Fatalf("want three resources carried on and one exported, got %v", want.GetDesired())
 	}
-	forEachCodec(t, f, logging.NewNopLogger(), func(t *testing.T, s testServer, conn *grpc.ClientConn) {
-		registry := prometheus.NewRegistry()
-		f.Metrics = metrics.New(registry)
-		for _, method := range []string{functiontest.RunV1, runV1Beta1} {
-			got, err := callRaw(t, conn, method, sent)
-			if err != nil {
-				t.Fatalf("%s: %v", method, err)
-			}
-			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", method, diff)
-			}
-			if _, err := callRaw(t, conn, method, sent, grpc.UseCompressor(gzip.Name)); status.Code(err) != codes.Unimplemented {
-				t.Errorf("%s: want a compressed request refused, got %v", method, err)
-			}
+	s, conn := serve(t, f, logging.NewNopLogger())
+	registry := prometheus.NewRegistry()
+	f.Metrics = metrics.New(registry)
+	for _, method := range []string{functiontest.RunV1, runV1Beta1} {
+		got, err := callRaw(t, conn, method, sent)
+		if err != nil {
+			t.Fatalf("%s: %v", method, err)
 		}
-		counted := ""
-		for _, service := range []string{functiontest.RunnerService, runnerServiceBeta} {
-			for _, code := range []string{"OK", "Internal"} {
-				counted += fmt.Sprintf("%s %s %d\n", service, code, map[string]int{"OK": 1}[code])
-			}
+		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", method, diff)
 		}
-		if diff := cmp.Diff(counted, handled(t, s, "OK", "Internal")); diff != "" {
-			t.Errorf("calls by service and code: -want, +got:\n%s", diff)
+		if _, err := callRaw(t, conn, method, sent, grpc.UseCompressor(gzip.Name)); status.Code(err) != codes.Unimplemented {
+			t.Errorf("%s: want a compressed request refused, got %v", method, err)
 		}
-		for _, codec := range []string{metrics.CodecProto, metrics.CodecLazy} {
-			want := map[bool]float64{true: 2}[codec == s.Codec]
-			if got := counters(t, registry)["function_export_requests_total "+codec]; got != want {
-				t.Errorf("want %v requests read by %s, got %v", want, codec, got)
-			}
+	}
+	counted := ""
+	for _, service := range []string{functiontest.RunnerService, runnerServiceBeta} {
+		for _, code := range []string{"OK", "Internal"} {
+			counted += fmt.Sprintf("%s %s %d\n", service, code, map[string]int{"OK": 1}[code])
 		}
-		f.Metrics = nil
-	})
+	}
+	if diff := cmp.Diff(counted, handled(t, s, "OK", "Internal")); diff != "" {
+		t.Errorf("calls by service and code: -want, +got:\n%s", diff)
+	}
+	if got := counters(t, registry)["function_export_requests_total "+metrics.CodecLazy]; got != 2 {
+		t.Errorf("want 2 requests read in place, got %v", got)
+	}
 }
 
 // handled are the calls that ended with the codes, by service.
@@ -145,70 +142,65 @@ func counters(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	return out
 }
 
-// Reflection describes both services, and health answers, with either codec.
-func TestServeCodecsDescribe(t *testing.T) {
-	described := map[string]string{}
-	forEachCodec(t, functiontest.Fixed(t), logging.NewNopLogger(), func(t *testing.T, _ testServer, conn *grpc.ClientConn) {
-		stream, err := grpc_reflection_v1.NewServerReflectionClient(conn).ServerReflectionInfo(functiontest.Limited(t))
+// Reflection describes both services, and health answers.
+func TestServeDescribe(t *testing.T) {
+	_, conn := serve(t, functiontest.Fixed(t), logging.NewNopLogger())
+	stream, err := grpc_reflection_v1.NewServerReflectionClient(conn).ServerReflectionInfo(functiontest.Limited(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(req *grpc_reflection_v1.ServerReflectionRequest) *grpc_reflection_v1.ServerReflectionResponse {
+		if err := stream.Send(req); err != nil {
+			t.Fatal(err)
+		}
+		rsp, err := stream.Recv()
 		if err != nil {
 			t.Fatal(err)
 		}
-		ask := func(req *grpc_reflection_v1.ServerReflectionRequest) *grpc_reflection_v1.ServerReflectionResponse {
-			if err := stream.Send(req); err != nil {
+		return rsp
+	}
+	text := ""
+	for _, s := range ask(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}}).GetListServicesResponse().GetService() {
+		text += s.GetName() + "\n"
+	}
+	for _, service := range []string{functiontest.RunnerService, runnerServiceBeta} {
+		rsp := ask(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: service}})
+		for _, b := range rsp.GetFileDescriptorResponse().GetFileDescriptorProto() {
+			file := &descriptorpb.FileDescriptorProto{}
+			if err := proto.Unmarshal(b, file); err != nil {
 				t.Fatal(err)
 			}
-			rsp, err := stream.Recv()
-			if err != nil {
-				t.Fatal(err)
+			text += file.GetName()
+			for _, s := range file.GetService() {
+				text += fmt.Sprint(" ", s.GetName(), s.GetMethod())
 			}
-			return rsp
+			text += "\n"
 		}
-		text := ""
-		for _, s := range ask(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}}).GetListServicesResponse().GetService() {
-			text += s.GetName() + "\n"
+	}
+	if strings.Count(text, "/run_function.proto FunctionRunnerService[name:\"RunFunction\"") != 2 {
+		t.Errorf("want both files and their methods, got:\n%s", text)
+	}
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	checks := grpc_health_v1.NewHealthClient(conn)
+	for _, service := range []string{"", functiontest.RunnerService} {
+		h, err := checks.Check(functiontest.Limited(t), &grpc_health_v1.HealthCheckRequest{Service: service})
+		if err != nil || h.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
+			t.Errorf("health of %q: got %v, %v", service, h, err)
 		}
-		for _, service := range []string{functiontest.RunnerService, runnerServiceBeta} {
-			rsp := ask(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: service}})
-			for _, b := range rsp.GetFileDescriptorResponse().GetFileDescriptorProto() {
-				file := &descriptorpb.FileDescriptorProto{}
-				if err := proto.Unmarshal(b, file); err != nil {
-					t.Fatal(err)
-				}
-				text += file.GetName()
-				for _, s := range file.GetService() {
-					text += fmt.Sprint(" ", s.GetName(), s.GetMethod())
-				}
-				text += "\n"
-			}
-		}
-		if described[t.Name()] = text; strings.Count(text, "/run_function.proto FunctionRunnerService[name:\"RunFunction\"") != 2 {
-			t.Errorf("want both files and their methods, got:\n%s", text)
-		}
-		if err := stream.CloseSend(); err != nil {
-			t.Fatal(err)
-		}
-		checks := grpc_health_v1.NewHealthClient(conn)
-		for _, service := range []string{"", functiontest.RunnerService} {
-			h, err := checks.Check(functiontest.Limited(t), &grpc_health_v1.HealthCheckRequest{Service: service})
-			if err != nil || h.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
-				t.Errorf("health of %q: got %v, %v", service, h, err)
-			}
-		}
-		watch, err := checks.Watch(functiontest.Limited(t), &grpc_health_v1.HealthCheckRequest{Service: functiontest.RunnerService})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if h, err := watch.Recv(); err != nil || h.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
-			t.Errorf("want SERVING, got %v, %v", h, err)
-		}
-	})
-	if diff := cmp.Diff(described[t.Name()+"/"+metrics.CodecProto], described[t.Name()+"/"+metrics.CodecLazy]); diff != "" {
-		t.Errorf("-proto, +lazy:\n%s", diff)
+	}
+	watch, err := checks.Watch(functiontest.Limited(t), &grpc_health_v1.HealthCheckRequest{Service: functiontest.RunnerService})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, err := watch.Recv(); err != nil || h.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
+		t.Errorf("want SERVING, got %v, %v", h, err)
 	}
 }
 
-// Both codecs refuse an invalid message with the same error, and the function never receives it.
-func TestServeCodecsRefuseTheSame(t *testing.T) {
+// An invalid message is refused with the error of a server that decodes it, and the function never receives it.
+func TestServeRefuseTheSame(t *testing.T) {
 	valid := functiontest.CodecRequest(t, "tag", 1)
 	cases := map[string]struct {
 		reason string
@@ -225,57 +217,50 @@ func TestServeCodecsRefuseTheSame(t *testing.T) {
 		"Type":      {"an input is no number", []byte{0x20, 0x01}, codes.OK}, // an unknown field, for protobuf
 		"Large":     {"it is larger than --max-recv-message-size", bytes.Repeat([]byte{0x0a}, 1<<20+1), codes.ResourceExhausted},
 	}
-	answers := map[string]string{}
-	forEachCodec(t, functiontest.Fixed(t), logging.NewNopLogger(), func(t *testing.T, _ testServer, conn *grpc.ClientConn) {
-		for name, tc := range cases {
-			for _, method := range []string{functiontest.RunV1, runV1Beta1} {
-				rsp, err := callRaw(t, conn, method, tc.sent)
-				if status.Code(err) != tc.code {
-					t.Errorf("%s: %s: %s: want %s, got %v", name, tc.reason, method, tc.code, err)
-				}
-				answers[t.Name()+" "+method+" "+name] = fmt.Sprint(err, rsp.GetResults())
-			}
-		}
-	})
-	for name := range cases {
+	_, conn := serve(t, functiontest.Fixed(t), logging.NewNopLogger())
+	_, decoded := decoding(t, functiontest.Fixed(t))
+	for name, tc := range cases {
 		for _, method := range []string{functiontest.RunV1, runV1Beta1} {
-			of := func(codec string) string { return answers[t.Name()+"/"+codec+" "+method+" "+name] }
-			if diff := cmp.Diff(of(metrics.CodecProto), of(metrics.CodecLazy)); diff != "" || of(metrics.CodecLazy) == "" {
-				t.Errorf("%s: %s: -proto, +lazy:\n%s", name, method, diff)
+			rsp, err := callRaw(t, conn, method, tc.sent)
+			if status.Code(err) != tc.code {
+				t.Errorf("%s: %s: %s: want %s, got %v", name, tc.reason, method, tc.code, err)
+			}
+			want, wantErr := callRaw(t, decoded, method, tc.sent)
+			if diff := cmp.Diff(fmt.Sprint(wantErr, want.GetResults()), fmt.Sprint(err, rsp.GetResults())); diff != "" {
+				t.Errorf("%s: %s: -decoded, +in place:\n%s", name, method, diff)
 			}
 		}
 	}
 }
 
 // The function's context is the call's.
-func TestServeCodecsCancel(t *testing.T) {
+func TestServeCancel(t *testing.T) {
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
-	f := lazyTestFunction{testFunction{do: func(ctx context.Context) error {
+	f := testFunction{do: func(ctx context.Context) error {
 		started <- struct{}{}
 		<-ctx.Done()
 		ended <- ctx.Err()
 		return nil
-	}}}
-	forEachCodec(t, f, logging.NewNopLogger(), func(t *testing.T, _ testServer, conn *grpc.ClientConn) {
-		ctx, cancel := context.WithCancel(functiontest.Limited(t))
-		answered := make(chan error, 1)
-		go func() {
-			_, err := fnv1.NewFunctionRunnerServiceClient(conn).RunFunction(ctx, &fnv1.RunFunctionRequest{})
-			answered <- err
-		}()
-		functiontest.Receive(t, started)
-		cancel()
-		if err := functiontest.Receive(t, answered); status.Code(err) != codes.Canceled {
-			t.Errorf("want Canceled, got %v", err)
-		}
-		if err := functiontest.Receive(t, ended); err == nil {
-			t.Error("the function is not told")
-		}
-	})
+	}}
+	_, conn := serve(t, f, logging.NewNopLogger())
+	ctx, cancel := context.WithCancel(functiontest.Limited(t))
+	answered := make(chan error, 1)
+	go func() {
+		_, err := fnv1.NewFunctionRunnerServiceClient(conn).RunFunction(ctx, &fnv1.RunFunctionRequest{})
+		answered <- err
+	}()
+	functiontest.Receive(t, started)
+	cancel()
+	if err := functiontest.Receive(t, answered); status.Code(err) != codes.Canceled {
+		t.Errorf("want Canceled, got %v", err)
+	}
+	if err := functiontest.Receive(t, ended); err == nil {
+		t.Error("the function is not told")
+	}
 }
 
 // Many calls at once get each its own answer.
-func TestServeCodecsAtOnce(t *testing.T) {
+func TestServeAtOnce(t *testing.T) {
 	f, other := functiontest.Fixed(t), functiontest.Fixed(t)
 	sent, want := map[string][]byte{}, map[string]*fnv1.RunFunctionResponse{}
 	for i := range 50 {
@@ -286,18 +271,17 @@ func TestServeCodecsAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	forEachCodec(t, f, logging.NewNopLogger(), func(t *testing.T, _ testServer, conn *grpc.ClientConn) {
-		var all sync.WaitGroup
-		for tag := range sent {
-			all.Go(func() {
-				for range 3 {
-					got, err := callRaw(t, conn, functiontest.RunV1, sent[tag])
-					if err != nil || !proto.Equal(want[tag], got) {
-						t.Errorf("%s: %v: -want, +got:\n%s", tag, err, cmp.Diff(want[tag], got, protocmp.Transform()))
-					}
+	_, conn := serve(t, f, logging.NewNopLogger())
+	var all sync.WaitGroup
+	for tag := range sent {
+		all.Go(func() {
+			for range 3 {
+				got, err := callRaw(t, conn, functiontest.RunV1, sent[tag])
+				if err != nil || !proto.Equal(want[tag], got) {
+					t.Errorf("%s: %v: -want, +got:\n%s", tag, err, cmp.Diff(want[tag], got, protocmp.Transform()))
 				}
-			})
-		}
-		all.Wait()
-	})
+			}
+		})
+	}
+	all.Wait()
 }

@@ -19,7 +19,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
-	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
 )
 
 // asks adds what the composite's author asks for.
@@ -202,31 +201,27 @@ func TestResponsesAreFilled(t *testing.T) {
 	}
 }
 
-// answersOf a server, through both codecs and the client that Crossplane has. The same
+// answersOf a server, through the client that Crossplane has. The same
 // request has the same answer, and no value is in its texts.
 func answersOf(t *testing.T, req *fnv1.RunFunctionRequest, judge func(t *testing.T, rsp *fnv1.RunFunctionResponse)) {
 	t.Helper()
-	for _, codec := range []string{metrics.CodecProto, metrics.CodecLazy} {
-		t.Run(codec, func(t *testing.T) {
-			s := startServer(t, testFunction{}, logging.NewNopLogger(), func(s *Server) {
-				s.Codec, s.Function, s.MaxRecvMessageSize = codec, functiontest.Fixed(t), 16<<20
-			})
-			client := fnv1.NewFunctionRunnerServiceClient(s.dial(t, insecure.NewCredentials()))
-			rsp, err := client.RunFunction(functiontest.Limited(t), req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			again, err := client.RunFunction(functiontest.Limited(t), req, grpc.MaxCallRecvMsgSize(limits.ResponseBytes))
-			if err != nil || !proto.Equal(rsp, again) {
-				t.Errorf("the same request has another answer: %v", err)
-			}
-			judge(t, rsp)
-			for _, r := range rsp.GetResults() {
-				if strings.Contains(r.GetMessage(), "canary") {
-					t.Errorf("a value is in %q", r.GetMessage())
-				}
-			}
-		})
+	s := startServer(t, testFunction{}, logging.NewNopLogger(), func(s *Server) {
+		s.Function, s.MaxRecvMessageSize = functiontest.Fixed(t), 16<<20
+	})
+	client := fnv1.NewFunctionRunnerServiceClient(s.dial(t, insecure.NewCredentials()))
+	rsp, err := client.RunFunction(functiontest.Limited(t), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := client.RunFunction(functiontest.Limited(t), req, grpc.MaxCallRecvMsgSize(limits.ResponseBytes))
+	if err != nil || !proto.Equal(rsp, again) {
+		t.Errorf("the same request has another answer: %v", err)
+	}
+	judge(t, rsp)
+	for _, r := range rsp.GetResults() {
+		if strings.Contains(r.GetMessage(), "canary") {
+			t.Errorf("a value is in %q", r.GetMessage())
+		}
 	}
 }
 

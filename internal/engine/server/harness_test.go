@@ -14,27 +14,26 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // testFunction answers with the tag of the request, unless it has something
 // else to do.
 type testFunction struct {
-	fnv1.UnimplementedFunctionRunnerServiceServer
-
 	do func(ctx context.Context) error
 	m  *metrics.Metrics
 }
 
-func (f testFunction) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+func (f testFunction) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	f.m.Reconcile(metrics.OutcomeAvailable)
 
 	if f.do != nil {
 		if err := f.do(ctx); err != nil {
-			return nil, err
+			panic(err)
 		}
 	}
 
-	return &fnv1.RunFunctionResponse{Meta: &fnv1.ResponseMeta{Tag: req.GetMeta().GetTag()}}, nil
+	return req.Respond(&fnv1.RunFunctionResponse{Meta: &fnv1.ResponseMeta{Tag: req.Meta.GetTag()}})
 }
 
 // A testServer is a whole server in this process.
@@ -51,7 +50,7 @@ func startServer(t *testing.T, f testFunction, log logging.Logger, options ...fu
 	t.Helper()
 
 	s := &Server{
-		Log: log, Credentials: insecure.NewCredentials(), Codec: metrics.CodecLazy, MemoryLimit: MemoryLimit(), MaxRecvMessageSize: 1 << 20,
+		Log: log, Credentials: insecure.NewCredentials(), MemoryLimit: MemoryLimit(), MaxRecvMessageSize: 1 << 20,
 		GracePeriod: time.Minute, ConnectionAge: ConnectionAge, Registry: metrics.NewRegistry(), Listener: listen(t), MetricsListener: listen(t),
 	}
 	f.m = metrics.New(s.Registry)

@@ -1,5 +1,5 @@
-// Package server serves the function to Crossplane over gRPC: TLS, health, metrics, the codecs that
-// read requests, and the admission of requests within the memory of the process. It uses the function
+// Package server serves the function to Crossplane over gRPC: TLS, health, metrics, the codec that
+// reads requests, and the admission of requests within the memory of the process. It uses the function
 // only through its interface.
 package server
 
@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/crossplane/function-sdk-go"
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	fnv1beta1 "github.com/crossplane/function-sdk-go/proto/v1beta1"
@@ -19,14 +18,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/encoding"
-	grpcproto "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
-
-	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
 )
 
 const (
@@ -49,10 +44,9 @@ const (
 // stop gracefully, does not reload certificates, and continues without metrics if their port is
 // taken.
 type Server struct {
-	Function           fnv1.FunctionRunnerServiceServer
+	Function           Runner
 	Log                logging.Logger
 	Credentials        credentials.TransportCredentials
-	Codec              string        // metrics.CodecProto, or else metrics.CodecLazy
 	MemoryLimit        int64         // of the process, in bytes
 	MaxRecvMessageSize int           // in bytes
 	GracePeriod        time.Duration // zero stops immediately
@@ -79,7 +73,7 @@ func (s *Server) Serve(ctx context.Context) error {
 			failed <- fmt.Errorf("cannot serve metrics: %w", web.Serve(s.MetricsListener))
 		}()
 	}
-	s.Log.Info("Serving", "address", s.Listener.Addr().String(), "codec", s.Codec,
+	s.Log.Info("Serving", "address", s.Listener.Addr().String(),
 		"memory-limit", fmt.Sprintf("%d MiB", s.MemoryLimit>>20))
 	var err error
 	select {
@@ -124,13 +118,7 @@ func within(limit time.Duration, fn func()) bool {
 func (s *Server) GRPC(checks *health.Server) *grpc.Server {
 	calls := grpcprometheus.NewServerMetrics()
 	s.Registry.MustRegister(calls)
-	lazy, ok := s.Function.(lazyRunner)
-	lazily := ok && s.Codec != metrics.CodecProto
-	codec := encoding.GetCodecV2(grpcproto.Name)
-	if lazily {
-		codec = NewLazyCodec(s.Log)
-	}
-	admit := newAdmission(s.MemoryLimit, s.MaxRecvMessageSize, codec)
+	admit := newAdmission(s.MemoryLimit, s.MaxRecvMessageSize, NewCodec(s.Log))
 	count, recovered := calls.UnaryServerInterceptor(), recoverPanic(s.Log)
 	runner := grpc.NewServer(append(admit.options(),
 		grpc.Creds(s.Credentials),
@@ -146,13 +134,8 @@ func (s *Server) GRPC(checks *health.Server) *grpc.Server {
 			return recovered(ctx, req, info, handle)
 		})
 	}
-	if lazily {
-		admit.register(runner, lazyService(fnv1.File_v1_run_function_proto), lazy, intercept)
-		admit.register(runner, lazyService(fnv1beta1.File_v1beta1_run_function_proto), lazy, intercept)
-	} else {
-		admit.register(runner, fnv1.FunctionRunnerService_ServiceDesc, s.Function, intercept)
-		admit.register(runner, fnv1beta1.FunctionRunnerService_ServiceDesc, function.ServeBeta(s.Function), intercept)
-	}
+	admit.register(runner, service(fnv1.File_v1_run_function_proto), s.Function, intercept)
+	admit.register(runner, service(fnv1beta1.File_v1beta1_run_function_proto), s.Function, intercept)
 	reflection.Register(runner)
 	grpc_health_v1.RegisterHealthServer(runner, checks)
 	serving := grpc_health_v1.HealthCheckResponse_SERVING

@@ -14,7 +14,6 @@ import (
 
 	"github.com/crossplane/function-sdk-go"
 	"github.com/crossplane/function-sdk-go/logging"
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
@@ -28,7 +27,7 @@ import (
 const maxMessageMegabytes = 4095
 
 // Builder returns the function to serve, with its log and its metrics. Bind one with kong.Bind.
-type Builder func(log logging.Logger, m *metrics.Metrics) (fnv1.FunctionRunnerServiceServer, error)
+type Builder func(log logging.Logger, m *metrics.Metrics) (server.Runner, error)
 
 // Command serves the function to Crossplane. It accepts every flag and environment variable of
 // functions based on function-template-go, so that one DeploymentRuntimeConfig fits all of them.
@@ -39,7 +38,6 @@ type Command struct {
 	Address            string        `default:":9443"            help:"Address at which to listen for gRPC connections."`
 	TLSCertsDir        string        `env:"TLS_SERVER_CERTS_DIR" help:"Directory containing server certs (tls.key, tls.crt) and the CA used to verify client certificates (ca.crt)"`
 	Insecure           bool          `help:"Run without mTLS credentials. If you supply this flag --tls-certs-dir will be ignored."`
-	Codec              string        `default:"lazy"             enum:"lazy,proto" help:"How requests are read: lazy reads only the parts that are used, proto decodes all of a request as the SDK does. The responses are the same."`
 	MaxRecvMessageSize int           `default:"4"                help:"Maximum size of received messages in MB."`
 	MetricsAddress     string        `default:":8080"            help:"Address at which to serve Prometheus metrics. An empty address turns metrics off."`
 	GracePeriod        time.Duration `default:"25s"              help:"Maximum time for running requests to finish after SIGTERM. Keep it below the terminationGracePeriodSeconds of the pod."`
@@ -50,10 +48,6 @@ func (c *Command) Help() string {
 	return `Serves Crossplane's calls until SIGTERM or SIGINT, and then finishes the running
 calls. The package runs this command. It has the flags of all functions, so that one
 DeploymentRuntimeConfig fits all functions, and some flags of its own.
-
-Requests are read in place, without decoding them, which takes a fraction of the time.
---codec=proto decodes requests as the SDK does. Use it to find out whether an unexpected
-response depends on how requests are read.
 
 In a cluster Crossplane sets TLS_SERVER_CERTS_DIR. The certificates in that directory
 are read again when they change. Without certificates the function needs the flag
@@ -123,7 +117,6 @@ func (c *Command) server(ctx context.Context, build Builder, log logging.Logger)
 	s := &server.Server{
 		Log:                log,
 		Credentials:        creds,
-		Codec:              c.Codec,
 		MemoryLimit:        server.MemoryLimit(),
 		MaxRecvMessageSize: c.MaxRecvMessageSize * 1024 * 1024,
 		GracePeriod:        c.GracePeriod,

@@ -18,6 +18,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/function"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
+	"github.com/crossplane-contrib/function-export/internal/engine/server"
 )
 
 // serveCLI has serve as the default command, as the real one does.
@@ -26,7 +27,7 @@ type serveCLI struct {
 }
 
 func TestServeFlags(t *testing.T) {
-	defaults := Command{Network: "tcp", Address: ":9443", Codec: metrics.CodecLazy, MaxRecvMessageSize: 4, MetricsAddress: ":8080", GracePeriod: 25 * time.Second}
+	defaults := Command{Network: "tcp", Address: ":9443", MaxRecvMessageSize: 4, MetricsAddress: ":8080", GracePeriod: 25 * time.Second}
 	with := func(change func(*Command)) Command {
 		c := defaults
 		change(&c)
@@ -72,26 +73,6 @@ func TestServeFlags(t *testing.T) {
 			reason: "the command can be named, and metrics turned off",
 			args:   []string{"serve", "--metrics-address=", "--grace-period=5s"},
 			want:   with(func(c *Command) { c.MetricsAddress, c.GracePeriod = "", 5*time.Second }),
-		},
-		"Codec": {
-			reason: "requests can be decoded, as the SDK does",
-			args:   []string{"--codec=proto"},
-			want:   with(func(c *Command) { c.Codec = metrics.CodecProto }),
-		},
-		"CodecAgain": {
-			reason: "what is the default can be said, too",
-			args:   []string{"--codec", "lazy"},
-			want:   defaults,
-		},
-		"OtherCodec": {
-			reason: "a misspelt one must not silently be the default",
-			args:   []string{"--codec=protobuf"},
-			err:    `--codec must be one of "lazy","proto" but got "protobuf"`,
-		},
-		"NoCodec": {
-			reason: "nothing is none of the two",
-			args:   []string{"--codec="},
-			err:    `--codec must be one of "lazy","proto" but got ""`,
 		},
 		"NoMessageSize": {
 			reason: "a server that refuses every message is a mistake",
@@ -213,7 +194,7 @@ func TestServeRunsUntilSIGTERM(t *testing.T) {
 	}
 }
 
-func buildOneForm(logging.Logger, *metrics.Metrics) (fnv1.FunctionRunnerServiceServer, error) {
+func buildOneForm(logging.Logger, *metrics.Metrics) (server.Runner, error) {
 	return function.New(logging.NewNopLogger(), nil)
 }
 

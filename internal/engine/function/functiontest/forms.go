@@ -118,7 +118,7 @@ func Spoil(b []byte) {
 	}
 }
 
-// RunDecoded answers bytes as the server does with --codec=proto.
+// RunDecoded answers bytes as a server of the SDK does.
 func RunDecoded(ctx context.Context, f *function.Function, sent []byte) (*fnv1.RunFunctionResponse, error) {
 	codec, req := encoding.GetCodecV2(grpcproto.Name), &fnv1.RunFunctionRequest{}
 	if err := codec.Unmarshal(mem.BufferSlice{mem.SliceBuffer(sent)}, req); err != nil {
