@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 func BenchmarkRunFunction(b *testing.B) {
 	for _, r := range benchRequests(b) {
 		b.Run(r.name, func(b *testing.B) {
-			f := functiontest.OneForm(b)
+			f := functiontest.New(b).Function
 			b.ReportAllocs()
 			for b.Loop() {
 				answerBytes(b, f, r.request)

@@ -145,13 +145,6 @@ func TestCarryingOnCopiesNothing(t *testing.T) {
 			if got > most {
 				t.Errorf("%s: want at most %d KiB beside the request, got %d", tc.reason, most>>10, got>>10)
 			}
-			if whole := allocated(t, func() {
-				if _, err := functiontest.RunDecoded(t.Context(), f, sent); err != nil {
-					t.Fatal(err)
-				}
-			}); whole < size {
-				t.Errorf("want at least %d KiB where all is decoded, got %d: nothing is measured", size>>10, whole>>10)
-			}
 			t.Logf("%d KiB", got>>10)
 		})
 	}

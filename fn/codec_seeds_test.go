@@ -20,7 +20,7 @@ import (
 func codecSeeds(t testing.TB) [][]byte {
 	t.Helper()
 	var asked []*fnv1.RunFunctionRequest
-	f := &functiontest.Function{Function: functiontest.Fixed(t), Asked: &asked} // only one form is needed, because the seeds test the other one
+	f := &functiontest.Function{Function: functiontest.Fixed(t), Asked: &asked}
 	canary := strings.ReplaceAll(functiontest.CanaryRequest, "CANARY", "Y2FuYXJ5") + functiontest.CanaryInput
 	ca := map[string]string{"team-a/ca": "{apiVersion: v1, kind: Secret, metadata: {name: ca, namespace: team-a}, data: {tls.crt: Y2FuYXJ5}}"}
 	const foreign = "{apiVersion: v1, kind: Secret, metadata: {name: orders-connection, namespace: team-a}}"
@@ -88,7 +88,7 @@ secrets: [{name: server, type: kubernetes.io/tls, dataFrom: [{extract: {key: gen
 `
 	for _, input := range []string{functiontest.RotatedPassword + functiontest.ConnectionOfAdmin, functiontest.TokenOfResource, keys} {
 		c := functiontest.NewControlPlane(t, input)
-		c.Fn.Lazy, c.Fn.Asked = nil, asked
+		c.Fn.Asked = asked
 		c.Later = []string{`secrets: [{name: other, data: [{key: a, value: "'b'"}]}]`}
 		c.Reconcile()
 		c.Reconcile()

@@ -222,7 +222,7 @@ func fnOutput(fn fnv1.FunctionRunnerServiceServer, args ...string) string {
 func serveMistakes(t *testing.T) fnv1.FunctionRunnerServiceClient {
 	t.Helper()
 	s := &server.Server{
-		Function: functiontest.OneForm(t), Log: logging.NewNopLogger(), Credentials: insecure.NewCredentials(),
+		Function: functiontest.New(t), Log: logging.NewNopLogger(), Credentials: insecure.NewCredentials(),
 		MaxRecvMessageSize: 4 << 20, MemoryLimit: server.MemoryLimit(), ConnectionAge: time.Hour, Registry: metrics.NewRegistry(),
 	}
 	served := s.GRPC(health.NewServer())

@@ -24,7 +24,7 @@ func BenchmarkTypeChecking(b *testing.B) {
 	}{{"Warn", 0, 0}, {"Strict/20KiB", 20, 0}, {"Strict/150KiB", 150, 0}, {"Strict/400KiB", 400, 0}, {"Strict/400KiB/60", 400, 60}} {
 		calls := typedCalls(b, mode.kib, mode.expressions)
 		b.Run(mode.name, func(b *testing.B) {
-			f := functiontest.OneForm(b)
+			f := functiontest.New(b).Function
 			b.ReportAllocs()
 			for b.Loop() {
 				for _, c := range calls {

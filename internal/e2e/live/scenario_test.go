@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -64,35 +63,6 @@ func TestScenarios(t *testing.T) {
 				t.Errorf("%v\n%s", err, events(ns))
 			}
 		})
-	}
-}
-
-// TestRequestsAreRead runs after the scenarios. It checks that each request was read in place. Requests of Crossplane
-// contain nothing for which the codec needs protobuf.
-func TestRequestsAreRead(t *testing.T) {
-	read := map[string]int{}
-
-	for _, url := range function.Metrics {
-		for _, m := range regexp.MustCompile(`(?m)^function_export_requests_total\{codec="(\w+)"\} (\S+)$`).FindAllStringSubmatch(getText(t, url), -1) {
-			n, err := strconv.ParseFloat(m[2], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			read[m[1]] += int(n)
-		}
-	}
-
-	t.Logf("requests by codec: %v", read)
-
-	for by, n := range read {
-		if by != "lazy" && n > 0 {
-			t.Errorf("%d requests were read by %s, want all in place", n, by)
-		}
-	}
-
-	if read["lazy"] == 0 && len(secretValues("")) > 0 { // otherwise no scenario ran
-		t.Errorf("no request was read in place")
 	}
 }
 

@@ -4,6 +4,7 @@
 package function
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
@@ -44,19 +46,26 @@ func New(log logging.Logger, m *metrics.Metrics) (*Function, error) {
 	return &Function{Plans: plan.NewCache(env), Metrics: m, Log: log, Now: now, Entropy: entropy}, nil
 }
 
-// RunFunction runs a request that the SDK has decoded.
+// RunFunction answers a decoded request, as the server does when it receives the request.
 func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-	rsp := f.Run(ctx, wire.OfRequest(req))
-	if err := ctx.Err(); err != nil {
-		return nil, status.FromContextError(err).Err()
+	sent, err := wire.Encode(req)
+	if err != nil {
+		return nil, err
 	}
-	return rsp.Proto()
+	parts, err := f.Run(ctx, sent).Marshal()
+	switch {
+	case ctx.Err() != nil:
+		return nil, status.FromContextError(ctx.Err()).Err()
+	case err != nil:
+		return nil, err
+	}
+	rsp := &fnv1.RunFunctionResponse{}
+	return rsp, proto.Unmarshal(bytes.Join(parts, nil), rsp)
 }
 
 // Run answers one call. If its context is done, the returned response must not be sent. The request is
 // not changed, because parts of it are also in the response.
 func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
-	f.Metrics.Request(req.Decoded())
 	rsp := &fnv1.RunFunctionResponse{
 		Meta: &fnv1.ResponseMeta{Tag: req.Meta.GetTag(), Ttl: durationpb.New(plan.PollTTL)},
 	}
@@ -117,7 +126,7 @@ func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
 	}
 	for name, r := range req.Desired.Resources {
 		out.Desired[name] = r.Object
-		if out.Possible[name] && r.Proto().GetReady() != fnv1.Ready_READY_FALSE { // a step in between composes it
+		if out.Possible[name] && r.Ready != fnv1.Ready_READY_FALSE { // a step in between composes it
 			delete(out.Possible, name)
 		}
 	}

@@ -978,10 +978,7 @@ func (s *simulation) function(clock time.Time) *functiontest.Function {
 		Now:     func() time.Time { return clock },
 		Entropy: func() io.Reader { return rand.NewChaCha8(seed) },
 	}
-	if s.draws%8 > 0 {
-		return &functiontest.Function{Function: f}
-	}
-	return &functiontest.Function{Function: f, Lazy: f}
+	return &functiontest.Function{Function: f}
 }
 
 func (s *simulation) run(req *fnv1.RunFunctionRequest, clock time.Time) *fnv1.RunFunctionResponse {

@@ -23,18 +23,11 @@ const (
 	EvaluationFailed  = "failed"
 )
 
-// How a request was read.
-const (
-	CodecLazy  = "lazy"
-	CodecProto = "proto"
-)
-
 // The names of the metrics, in the namespace function_export.
 const (
 	reconcilesTotal  = "reconciles_total"
 	evaluationsTotal = "evaluations_total"
 	planCacheTotal   = "plan_cache_total"
-	requestsTotal    = "requests_total"
 	objectsTotal     = "objects_total"
 )
 
@@ -76,7 +69,6 @@ func New(reg prometheus.Registerer) *Metrics {
 	counters(evaluationsTotal, "Evaluations of expressions by how they ended.", "outcome",
 		EvaluationOK, EvaluationWaiting, EvaluationFailed)
 	counters(planCacheTotal, "Look-ups of compiled inputs by whether one was found.", "result", "hit", "miss")
-	counters(requestsTotal, "Requests by how they were read.", "codec", CodecLazy, CodecProto)
 	objects := vec(objectsTotal, "Exported objects by kind and state, counted once a reconcile.", "kind", "state")
 	for _, kind := range []string{"Secret", "ConfigMap"} {
 		for _, state := range states {
@@ -102,16 +94,6 @@ func (m *Metrics) Reconcile(outcome string) { m.add(counterKey{reconcilesTotal, 
 // Evaluations counts n expressions; the outcome is one of the evaluation constants.
 func (m *Metrics) Evaluations(outcome string, n int) {
 	m.add(counterKey{evaluationsTotal, outcome, ""}, n)
-}
-
-// Request counts one request by whether protobuf decoded it. The lazy codec leaves to protobuf
-// what does not have the form that Crossplane writes.
-func (m *Metrics) Request(decoded bool) {
-	codec := CodecLazy
-	if decoded {
-		codec = CodecProto
-	}
-	m.add(counterKey{requestsTotal, codec, ""}, 1)
 }
 
 // PlanCache counts one lookup of a compiled input.

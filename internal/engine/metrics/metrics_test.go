@@ -18,7 +18,6 @@ func TestMetrics(t *testing.T) {
 	m.Evaluations(EvaluationFailed, 0)
 	m.Evaluations(EvaluationFailed, -1)
 	m.PlanCache(true)
-	m.Request(false)
 	m.Object("Secret", OutcomeConflict)
 	m.Object("ConfigMap", OutcomeInvalidInput) // Not a state of an object.
 
@@ -49,10 +48,6 @@ function_export_reconciles_total{outcome="conflict"} 0
 function_export_reconciles_total{outcome="held"} 1
 function_export_reconciles_total{outcome="invalid_input"} 0
 function_export_reconciles_total{outcome="waiting"} 0
-# HELP function_export_requests_total Requests by how they were read.
-# TYPE function_export_requests_total counter
-function_export_requests_total{codec="lazy"} 1
-function_export_requests_total{codec="proto"} 0
 `
 	if err := testutil.GatherAndCompare(reg, strings.NewReader(want)); err != nil {
 		t.Error(err)
@@ -80,7 +75,6 @@ func TestMetricsAllocateNothing(t *testing.T) {
 		m.Reconcile(OutcomeHeld)
 		m.Evaluations(EvaluationOK, 7)
 		m.PlanCache(true)
-		m.Request(false)
 		m.Object("Secret", OutcomeHeld)
 	})
 	if got != 0 {

@@ -33,9 +33,9 @@ func TestGenerationsWithoutObject(t *testing.T) {
 			if c.observed != "" {
 				r.Resource = plantest.Parse(t, c.observed)
 			}
-			for form, req := range bothForms(t, &fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{"it": r}}}) {
+			for form, object := range bothForms(t, &fnv1.RunFunctionRequest{Observed: &fnv1.State{Composite: r}}) {
 				s := newScene(t, plantest.Exports(input))
-				s.req.Observation.Resources["generated/a/1"] = observation.Resource{Object: req.Observed.Resources["it"].Object}
+				s.req.Observation.Resources["generated/a/1"] = observation.Resource{Object: object}
 				all := s.run(t).Generations
 				if len(all) == 0 || all[0].Name != "generated/a/1" {
 					t.Fatalf("%s: %s: got generations %v, want first the one that is observed", c.reason, form, all)

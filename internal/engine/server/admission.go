@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"sync"
+	"runtime"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -27,6 +27,10 @@ const (
 
 	// maxStreams is the number of streams of one connection. Their windows have 16 MiB together.
 	maxStreams = 256
+
+	// streamWorkers is the number of goroutines per CPU that answer requests. If all of them are busy, a request has a
+	// goroutine of its own.
+	streamWorkers = 4
 
 	// transitFactor is the memory of a large request until it is answered, as a multiple of its
 	// size, because it is received and copied.
@@ -91,6 +95,8 @@ func (a *admission) options() []grpc.ServerOption {
 		grpc.StaticStreamWindowSize(windowBytes),
 		grpc.StaticConnWindowSize(connectionWindowBytes),
 		grpc.ForceServerCodecV2(a.codec),
+		// A goroutine of its own for each stream would grow its stack anew for each request.
+		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0) * streamWorkers)), //nolint:gosec // a small number
 	}
 }
 
@@ -101,8 +107,8 @@ func (a *admission) register(
 	for _, m := range service.Methods {
 		info := &grpc.UnaryServerInfo{Server: impl, FullMethod: "/" + service.ServiceName + "/" + m.MethodName}
 		handle := func(_ any, stream grpc.ServerStream) error {
-			in := &incoming{admission: a, stream: stream, arrived: func() {}, worked: func() {}}
-			defer func() { in.arrived(); in.worked() }()
+			in := &incoming{admission: a, stream: stream}
+			defer func() { in.arrived.release(); in.worked.release() }()
 			ctx := stream.Context()
 			rsp, err := m.Handler(impl, ctx, in.receive, intercept)
 			if in.err != nil { // its error is counted
@@ -119,18 +125,34 @@ func (a *admission) register(
 	s.RegisterService(&service, impl)
 }
 
-// reserve reserves bytes of a share, or returns an error. Reserved bytes must be released.
-func (a *admission) reserve(ctx context.Context, of *share, bytes int64) (give func(), err error) {
-	bytes, give = min(bytes, of.bytes), func() {}
+// A reservation is a number of bytes of a share.
+type reservation struct {
+	of    *share
+	bytes int64
+}
+
+// release releases what was reserved, if anything.
+func (r reservation) release() {
+	if r.of != nil {
+		r.of.Release(r.bytes)
+	}
+}
+
+// reserve reserves bytes of a share, or returns an error.
+func (a *admission) reserve(ctx context.Context, of *share, bytes int64) (reservation, error) {
+	r := reservation{of, min(bytes, of.bytes)}
+	if of.TryAcquire(r.bytes) {
+		return r, nil
+	}
 	wait, cancel := context.WithTimeout(ctx, patience(ctx))
 	defer cancel()
-	if of.Acquire(wait, bytes) == nil {
-		return sync.OnceFunc(func() { of.Release(bytes) }), nil
+	if of.Acquire(wait, r.bytes) == nil {
+		return r, nil
 	}
 	if ctx.Err() != nil {
-		return give, status.FromContextError(ctx.Err()).Err()
+		return reservation{}, status.FromContextError(ctx.Err()).Err()
 	}
-	return give, status.Errorf(codes.ResourceExhausted, "too many requests at once for a memory limit of %d MiB: "+
+	return reservation{}, status.Errorf(codes.ResourceExhausted, "too many requests at once for a memory limit of %d MiB: "+
 		"raise the memory limit and GOMEMLIMIT of the function, or its replicas", a.limit>>20)
 }
 
@@ -149,7 +171,7 @@ type incoming struct {
 	*admission
 
 	stream          grpc.ServerStream
-	arrived, worked func() // releases its reserved memory
+	arrived, worked reservation
 	err             error  // of a request that could not be received
 }
 
@@ -196,16 +218,20 @@ func (in *incoming) receiveAdmitted(v any) error {
 	return nil
 }
 
-// read reads a message of so many bytes, and reserves memory for it.
+// read reads a message of so many bytes, and reserves memory for it. A small message has arrived, or arrives within its
+// window.
 func (in *incoming) read(stream transportStream, size int64) (data mem.BufferSlice, err error) {
 	ctx, work := in.stream.Context(), in.smallWork
-	if size > windowBytes {
+	if size <= windowBytes {
+		data, err = stream.Read(int(size))
+		err = unreceived(err)
+	} else {
 		work = in.work
-		if in.arrived, err = in.reserve(ctx, in.transit, size*transitFactor); err != nil {
-			return nil, err
+		if in.arrived, err = in.reserve(ctx, in.transit, size*transitFactor); err == nil {
+			data, err = readWithin(receiveTimeout, stream, int(size))
 		}
 	}
-	if data, err = readWithin(receiveTimeout, stream, int(size)); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	in.worked, err = in.reserve(ctx, work, workBytes+size*workFactor)

@@ -183,7 +183,7 @@ func TestResponsesAreFilled(t *testing.T) {
 	sized := func(n int) *fnv1.RunFunctionRequest {
 		return functiontest.LookedUp(t, functiontest.Earlier(functiontest.FitRequest(t, functiontest.FitInput(1, ""), 10), n))
 	}
-	rsp, err := functiontest.RunDecoded(t.Context(), f, functiontest.Marshal(t, sized(4<<20-4096)))
+	rsp, err := f.RunFunction(t.Context(), sized(4<<20-4096))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,13 +11,14 @@ import (
 )
 
 // Checks read each byte of a request once, and allocate nothing. Each reports whether the bytes between two positions
-// are a message in the form that Go's protobuf writes: every field is known, has a tag of one byte, and occurs once
-// unless it is repeated; an entry of a map has its key and then its value; a Value has exactly one kind. Protobuf
-// decodes all other messages. Only the request itself may have other fields, for example credentials.
+// are a message in the form that Go's protobuf writes: a field has a tag of one byte, and occurs once unless it is
+// repeated; an entry of a map has its key and then its value; a Value has at most one kind. Protobuf decodes and encodes
+// all other messages. The request itself, a State and a Resource may have fields that are not read, for example
+// credentials, or those of a newer Crossplane. No other message may have them.
 
-// maxDepth is the maximum depth of values here. Kubernetes objects are much less deep. Protobuf decodes
-// deeper values.
-const maxDepth = 128
+// plainDepth is the maximum depth of values in requests that protobuf does not decode first, and refuses if they are too
+// deep. Kubernetes objects are much less deep.
+const plainDepth = 128
 
 // body returns the bounds of the body of the field at i, if the field has the tag and ends before end.
 func body(b []byte, i, end int, tag byte) (from, to int, ok bool) {
@@ -52,13 +53,13 @@ func keyOf(b []byte, i, end int) (value int, ok bool) {
 	return value, ok && to == end
 }
 
-func isStruct(b []byte, i, end, depth int) bool {
+func isStruct(b []byte, i, end, left int) bool {
 	for i < end {
 		from, to, ok := body(b, i, end, tagEntry)
 		if !ok {
 			return false
 		}
-		if from, ok = keyOf(b, from, to); !ok || !isValue(b, from, to, depth) {
+		if from, ok = keyOf(b, from, to); !ok || !isValue(b, from, to, left) {
 			return false
 		}
 		i = to
@@ -66,10 +67,10 @@ func isStruct(b []byte, i, end, depth int) bool {
 	return true
 }
 
-func isList(b []byte, i, end, depth int) bool {
+func isList(b []byte, i, end, left int) bool {
 	for i < end {
 		from, to, ok := body(b, i, end, tagEntry)
-		if !ok || !isValue(b, from, to, depth) {
+		if !ok || !isValue(b, from, to, left) {
 			return false
 		}
 		i = to
@@ -77,9 +78,10 @@ func isList(b []byte, i, end, depth int) bool {
 	return true
 }
 
-func isValue(b []byte, i, end, depth int) bool {
+// isValue checks a Value with so many levels of others in it. One without a kind is null.
+func isValue(b []byte, i, end, left int) bool {
 	if i == end {
-		return false
+		return true
 	}
 	tag := b[i]
 	switch tag {
@@ -90,29 +92,30 @@ func isValue(b []byte, i, end, depth int) bool {
 			return false
 		case tag == tagString:
 			return utf8.Valid(b[from:to])
-		case depth == maxDepth:
+		case left == 0:
 			return false
 		case tag == tagStruct:
-			return isStruct(b, from, to, depth+1)
+			return isStruct(b, from, to, left-1)
 		}
-		return isList(b, from, to, depth+1)
+		return isList(b, from, to, left-1)
 	case tagNumber:
 		return end-i == 9
 	case tagBool:
 		return end-i == 2 && b[i+1] <= 1
 	case tagNull:
-		return end-i == 2 && b[i+1] == 0
+		_, n := protowire.ConsumeVarint(b[i+1 : end])
+		return n == end-i-1
 	}
 	return false
 }
 
-func isResource(b []byte, i, end int) bool {
+func isResource(b []byte, i, end, depth int) bool {
 	object, ready := false, false
 	for i < end {
 		switch tag := b[i]; tag {
 		case tagResource:
 			from, to, ok := body(b, i, end, tag)
-			if !ok || object || !isStruct(b, from, to, 0) {
+			if !ok || object || !isStruct(b, from, to, depth) {
 				return false
 			}
 			object, i = true, to
@@ -126,35 +129,43 @@ func isResource(b []byte, i, end int) bool {
 			}
 			i = to
 		case tagReady:
-			if end-i < 2 || b[i+1] >= 0x80 || ready {
+			_, n := protowire.ConsumeVarint(b[i+1 : end])
+			if n < 0 || ready {
 				return false
 			}
-			ready, i = true, i+2
+			ready, i = true, i+1+n
 		default:
-			return false
+			n := unknown(b[i:end], tagReady>>3)
+			if n == 0 {
+				return false
+			}
+			i += n
 		}
 	}
 	return true
 }
 
-func isState(b []byte, i, end int) bool {
+func isState(b []byte, i, end, depth int) bool {
 	composite := false
 	for i < end {
 		tag := b[i]
-		from, to, ok := body(b, i, end, tag)
-		switch {
-		case !ok:
-			return false
-		case tag == tagComposite && !composite:
-			composite = true
-		case tag == tagResources:
-			if from, ok = keyOf(b, from, to); !ok {
+		if tag != tagComposite && tag != tagResources {
+			n := unknown(b[i:end], tagResources>>3)
+			if n == 0 {
 				return false
 			}
-		default:
+			i += n
+			continue
+		}
+		from, to, ok := body(b, i, end, tag)
+		if !ok || tag == tagComposite && composite {
 			return false
 		}
-		if !isResource(b, from, to) {
+		composite = composite || tag == tagComposite
+		if tag == tagResources {
+			from, ok = keyOf(b, from, to)
+		}
+		if !ok || !isResource(b, from, to, depth) {
 			return false
 		}
 		i = to
@@ -162,15 +173,24 @@ func isState(b []byte, i, end int) bool {
 	return true
 }
 
+// unknown returns the length of the field at the beginning of b, if its number is higher than those of the known ones.
+func unknown(b []byte, known protowire.Number) int {
+	number, _, n := protowire.ConsumeField(b)
+	if number <= known {
+		return 0
+	}
+	return max(n, 0)
+}
+
 // isFound is an entry of required_resources.
-func isFound(b []byte, i, end int) bool {
+func isFound(b []byte, i, end, depth int) bool {
 	i, ok := keyOf(b, i, end)
 	if !ok {
 		return false
 	}
 	for i < end {
 		from, to, ok := body(b, i, end, tagItems)
-		if !ok || !isResource(b, from, to) {
+		if !ok || !isResource(b, from, to, depth) {
 			return false
 		}
 		i = to
@@ -179,17 +199,17 @@ func isFound(b []byte, i, end int) bool {
 }
 
 // isSchema is an entry of required_schemas.
-func isSchema(b []byte, i, end int) bool {
+func isSchema(b []byte, i, end, depth int) bool {
 	i, ok := keyOf(b, i, end)
 	if !ok || i == end {
 		return ok
 	}
 	from, to, ok := body(b, i, end, tagSchema)
-	return ok && to == end && isStruct(b, from, to, 0)
+	return ok && to == end && isStruct(b, from, to, depth)
 }
 
-// isRequest also decodes the meta, which is small, or nil without a meta.
-func isRequest(b []byte) (meta *fnv1.RequestMeta, ok bool) {
+// isRequest checks a request with values of at most that depth. It also decodes the meta, which is small, or nil without a meta.
+func isRequest(b []byte, depth int) (meta *fnv1.RequestMeta, ok bool) {
 	seen := 0
 	var others *fnv1.RunFunctionRequest
 	for i := 0; i < len(b); {
@@ -213,13 +233,13 @@ func isRequest(b []byte) (meta *fnv1.RequestMeta, ok bool) {
 			meta = &fnv1.RequestMeta{}
 			fits = proto.Unmarshal(b[from:to], meta) == nil
 		case tagObserved, tagDesired:
-			fits = isState(b, from, to)
+			fits = isState(b, from, to, depth)
 		case tagInput, tagContext:
-			fits = isStruct(b, from, to, 0)
+			fits = isStruct(b, from, to, depth)
 		case tagRequiredResources:
-			fits, once = isFound(b, from, to), false
+			fits, once = isFound(b, from, to, depth), false
 		case tagRequiredSchemas:
-			fits, once = isSchema(b, from, to), false
+			fits, once = isSchema(b, from, to, depth), false
 		}
 		if !fits || once && seen&(1<<(tag>>3)) != 0 { // protobuf merges the two
 			return nil, false

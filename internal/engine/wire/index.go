@@ -19,16 +19,40 @@ const (
 // indexes are the indexes of the objects, lists and texts of one request, by their positions. They are for
 // one goroutine.
 type indexes struct {
+	sent    []byte // the request
+	pages   []string
 	structs map[*byte][]field
 	lists   map[*byte][][]byte
 	texts   map[*byte]string
+}
+
+// pageBytes is the size of a page: a part of a request that is copied as a whole, because the most texts of a request are
+// short, and the memory for a copy of its own costs more than the copy.
+const pageBytes = 1 << 10
+
+// copy returns a copy of a name or a text of the request, which is a part of a copied page. So a text that is kept does
+// not keep the request.
+func (in *indexes) copy(b []byte) string {
+	from := len(in.sent) - cap(b)
+	n := from / pageBytes
+	at := n * pageBytes
+	if from+len(b) > at+pageBytes || len(b) == 0 {
+		return string(b)
+	}
+	if in.pages == nil {
+		in.pages = make([]string, (len(in.sent)+pageBytes-1)/pageBytes)
+	}
+	if in.pages[n] == "" {
+		in.pages[n] = string(in.sent[at:min(at+pageBytes, len(in.sent))])
+	}
+	return in.pages[n][from-at : from-at+len(b)]
 }
 
 // text of a Value that is a string.
 func (in *indexes) text(sent []byte) string {
 	b := text(sent)
 	if len(b) < copiedText {
-		return string(b)
+		return in.copy(b)
 	}
 	t, ok := in.texts[&b[0]]
 	if !ok {
@@ -73,7 +97,7 @@ func (in *indexes) find(sent []byte, name string) (value []byte, ok bool) {
 		}
 	}
 	if n > indexedFields {
-		in.fields(sent)
+		in.many(sent)
 	}
 	return value, ok
 }
@@ -89,25 +113,34 @@ func compare(a []byte, b string) int {
 	return 0
 }
 
-// fields returns the fields in the order of their names, each once.
-func (in *indexes) fields(sent []byte) []field {
-	if fields, ok := in.indexed(sent); ok {
-		return fields
+// fields returns the fields in the order of their names, each once. Those of a small object are in the given memory.
+func (in *indexes) fields(sent []byte, few *[indexedFields]field) []field {
+	if count(sent) > indexedFields {
+		return in.many(sent)
 	}
-	all := make([]field, 0, count(sent))
-	for b := sent; len(b) > 0; {
-		f := field{at: len(all)}
-		f.name, f.value, b = entry(b, tagEntry)
-		all = append(all, f)
-	}
-	fields := lastOfEach(all)
-	if len(all) > indexedFields {
+	return lastOfEach(appendFields(few[:0], sent))
+}
+
+// many returns the fields of an object that is indexed.
+func (in *indexes) many(sent []byte) []field {
+	fields, ok := in.indexed(sent)
+	if !ok {
+		fields = lastOfEach(appendFields(make([]field, 0, count(sent)), sent))
 		if in.structs == nil {
 			in.structs = map[*byte][]field{}
 		}
 		in.structs[&sent[0]] = fields
 	}
 	return fields
+}
+
+func appendFields(to []field, sent []byte) []field {
+	for b := sent; len(b) > 0; {
+		f := field{at: len(to)}
+		f.name, f.value, b = entry(b, tagEntry)
+		to = append(to, f)
+	}
+	return to
 }
 
 // lastOfEach sorts fields, and keeps the last of those with one name.
@@ -131,7 +164,7 @@ func (in *indexes) size(sent []byte) int {
 	n, all := 0, 0
 	for b := sent; len(b) > 0; all++ {
 		if all == indexedFields {
-			return len(in.fields(sent))
+			return len(in.many(sent))
 		}
 		names[n], _, b = entry(b, tagEntry)
 		if !slices.ContainsFunc(names[:n], func(name []byte) bool { return bytes.Equal(name, names[n]) }) {

@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"errors"
+	"slices"
+
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -40,10 +43,9 @@ type Request struct {
 	// RequiredSchemas are the OpenAPI v3 schemas by name. A schema that was not found does not exist.
 	RequiredSchemas map[string]Struct
 
-	size             int                      // unless protobuf decoded the request
-	decoded          *fnv1.RunFunctionRequest // nil unless protobuf decoded the request
-	desired, context []byte                   // their bodies, or nil
-	in               *indexes                 // nil if protobuf decoded the request
+	size             int
+	desired, context []byte // their bodies, or nil
+	in               *indexes
 }
 
 // A State of the request.
@@ -59,87 +61,57 @@ type Resource struct {
 	// ConnectionDetails share the memory of the request.
 	ConnectionDetails map[string][]byte
 
-	ready   fnv1.Ready
-	decoded *fnv1.Resource
-	sent    bool
+	// Ready is what an earlier step said of it.
+	Ready fnv1.Ready
+
+	exists bool
 }
 
-// Proto is the resource decoded by protobuf, or nil. It may be shared, and its connection details share the memory of
-// the request: do not write to it.
+// Proto is the resource decoded by protobuf, or nil. Its connection details share the memory of the request: do not
+// write to it.
 func (r Resource) Proto() *fnv1.Resource {
-	if !r.sent {
-		return r.decoded
-	}
-	return &fnv1.Resource{Resource: r.Object.Proto(), ConnectionDetails: r.ConnectionDetails, Ready: r.ready}
-}
-
-// OfRequest returns a request that protobuf decoded. It is not copied.
-func OfRequest(req *fnv1.RunFunctionRequest) *Request {
-	return &Request{
-		Meta: req.GetMeta(), Observed: ofState(req.GetObserved()), Desired: ofState(req.GetDesired()),
-		Input: Of(req.GetInput()), Context: Of(req.GetContext()), decoded: req,
-		RequiredResources: mapped(req.GetRequiredResources(), func(found *fnv1.Resources) []Struct {
-			objects := make([]Struct, 0, len(found.GetItems()))
-			for _, r := range found.GetItems() {
-				objects = append(objects, Of(r.GetResource()))
-			}
-			return objects
-		}),
-		RequiredSchemas: mapped(req.GetRequiredSchemas(), func(s *fnv1.Schema) Struct { return Of(s.GetOpenapiV3()) }),
-	}
-}
-
-func ofState(s *fnv1.State) State {
-	return State{Composite: ofResource(s.GetComposite()), Resources: mapped(s.GetResources(), ofResource)}
-}
-
-func ofResource(r *fnv1.Resource) Resource {
-	return Resource{Object: Of(r.GetResource()), ConnectionDetails: r.GetConnectionDetails(), decoded: r}
-}
-
-// mapped returns nil for an empty map.
-func mapped[A, B any](from map[string]A, of func(A) B) map[string]B {
-	if len(from) == 0 {
+	if !r.exists {
 		return nil
 	}
-	out := make(map[string]B, len(from))
-	for name, v := range from {
-		out[name] = of(v)
-	}
-	return out
+	return &fnv1.Resource{Resource: r.Object.Proto(), ConnectionDetails: r.ConnectionDetails, Ready: r.Ready}
 }
-
-// Decoded reports whether protobuf has decoded the request, all of it.
-func (r *Request) Decoded() bool { return r.decoded != nil }
 
 // Size returns the number of bytes of the request.
-func (r *Request) Size() int {
-	if r.decoded != nil {
-		return proto.Size(r.decoded)
-	}
-	return r.size
-}
+func (r *Request) Size() int { return r.size }
 
 // Decode decodes a request. It keeps the bytes, so they must not be written to. Errors come from protobuf.
 func Decode(sent []byte) (*Request, error) {
-	if meta, ok := isRequest(sent); ok {
+	if meta, ok := isRequest(sent, plainDepth); ok {
 		return read(sent, meta), nil
 	}
 	req := &fnv1.RunFunctionRequest{}
-	if err := proto.Unmarshal(sent, req); err != nil {
+	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(sent, req); err != nil {
 		return nil, err
 	}
-	return OfRequest(req), nil
+	return Encode(req)
+}
+
+// Encode returns a request as it is read once protobuf has encoded it.
+func Encode(req *fnv1.RunFunctionRequest) (*Request, error) {
+	sent, err := encode(req)
+	if err != nil {
+		return nil, err
+	}
+	meta, ok := isRequest(sent, protowire.DefaultRecursionLimit)
+	if !ok {
+		return nil, errors.New("the request has unknown fields")
+	}
+	return read(sent, meta), nil
 }
 
 // read reads a checked request.
 func read(sent []byte, meta *fnv1.RequestMeta) *Request {
-	r := &Request{Meta: meta, size: len(sent), in: &indexes{}}
+	sent = slices.Clip(sent)
+	r := &Request{Meta: meta, size: len(sent), in: &indexes{sent: sent}}
 	for b := sent; len(b) > 0; {
 		tag := b[0]
 		if !isRead(tag) {
-			_, _, n := protowire.ConsumeField(b)
-			b = b[n:]
+			b = skip(b)
 			continue
 		}
 		field, rest := take(b, tag)
@@ -164,28 +136,37 @@ func read(sent []byte, meta *fnv1.RequestMeta) *Request {
 
 func (r *Request) object(b []byte) Struct { return Struct{sent: b, in: r.in} }
 
+// skip returns what follows a field that is not read.
+func skip(b []byte) []byte {
+	_, _, n := protowire.ConsumeField(b)
+	return b[n:]
+}
+
 func (r *Request) state(b []byte) State {
 	n := 0
 	for rest := b; len(rest) > 0; n++ {
-		_, rest = take(rest, rest[0])
+		rest = skip(rest)
 	}
 	const most = 1 << 10 // otherwise a repeated name takes memory
 	out := State{Resources: make(map[string]Resource, min(n, most))}
 	for len(b) > 0 {
 		var name, resource []byte
-		if b[0] == tagComposite {
+		switch b[0] {
+		case tagComposite:
 			resource, b = take(b, tagComposite)
 			out.Composite = r.resource(resource)
-			continue
+		case tagResources:
+			name, resource, b = entry(b, tagResources)
+			out.Resources[r.in.copy(name)] = r.resource(resource)
+		default:
+			b = skip(b)
 		}
-		name, resource, b = entry(b, tagResources)
-		out.Resources[string(name)] = r.resource(resource)
 	}
 	return out
 }
 
 func (r *Request) resource(b []byte) Resource {
-	out := Resource{sent: true}
+	out := Resource{exists: true}
 	for len(b) > 0 {
 		switch b[0] {
 		case tagResource:
@@ -193,14 +174,17 @@ func (r *Request) resource(b []byte) Resource {
 			object, b = take(b, tagResource)
 			out.Object = r.object(object)
 		case tagReady:
-			out.ready, b = fnv1.Ready(b[1]), b[2:]
-		default:
+			ready, n := protowire.ConsumeVarint(b[1:])
+			out.Ready, b = fnv1.Ready(ready), b[1+n:] //nolint:gosec // as protobuf
+		case tagDetails:
 			var name, value []byte
 			name, value, b = entry(b, tagDetails)
 			if out.ConnectionDetails == nil {
 				out.ConnectionDetails = map[string][]byte{}
 			}
-			out.ConnectionDetails[string(name)] = value
+			out.ConnectionDetails[r.in.copy(name)] = slices.Clip(value)
+		default:
+			b = skip(b)
 		}
 	}
 	return out
@@ -218,7 +202,7 @@ func (r *Request) found(b []byte) {
 	if r.RequiredResources == nil {
 		r.RequiredResources = map[string][]Struct{}
 	}
-	r.RequiredResources[string(name)] = objects
+	r.RequiredResources[r.in.copy(name)] = objects
 }
 
 // schema adds the entry of required_schemas at the beginning of b.
@@ -232,5 +216,5 @@ func (r *Request) schema(b []byte) {
 	if r.RequiredSchemas == nil {
 		r.RequiredSchemas = map[string]Struct{}
 	}
-	r.RequiredSchemas[string(name)] = object
+	r.RequiredSchemas[r.in.copy(name)] = object
 }

@@ -71,10 +71,11 @@ func (s Struct) Len() int {
 // Keys returns the sorted names of the fields.
 func (s Struct) Keys() []string {
 	if s.in != nil {
-		fields := s.in.fields(s.sent)
+		var few [indexedFields]field
+		fields := s.in.fields(s.sent, &few)
 		keys := make([]string, 0, len(fields))
 		for _, f := range fields {
-			keys = append(keys, string(f.name))
+			keys = append(keys, s.in.copy(f.name))
 		}
 		return keys
 	}
@@ -97,8 +98,9 @@ func (s Struct) appendKeys(keys []string) []string {
 func (s Struct) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		if s.in != nil {
-			for _, f := range s.in.fields(s.sent) {
-				if !yield(string(f.name), sentValue(f.value, s.in)) {
+			var few [indexedFields]field
+			for _, f := range s.in.fields(s.sent, &few) {
+				if !yield(s.in.copy(f.name), sentValue(f.value, s.in)) {
 					return
 				}
 			}
@@ -136,7 +138,7 @@ func (s Struct) Size() int {
 		return len(s.sent)
 	}
 	if s.parts == nil {
-		return sizeStruct(s.decoded)
+		return proto.Size(s.decoded)
 	}
 	n := 0
 	for k, v := range s.parts {
@@ -153,7 +155,7 @@ func (v Value) Size() int {
 	case v.kind == Object && v.decoded == nil:
 		return v.object.Size()
 	}
-	return sizeValue(v.decoded)
+	return proto.Size(v.decoded)
 }
 
 // decode decodes checked bytes.
@@ -217,6 +219,9 @@ var kinds = [...]Kind{
 }
 
 func sentValue(sent []byte, in *indexes) Value {
+	if len(sent) == 0 {
+		return Value{kind: Null, sent: sent, in: in}
+	}
 	return Value{kind: kinds[sent[0]], sent: sent, in: in}
 }
 

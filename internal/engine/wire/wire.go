@@ -1,12 +1,11 @@
 // Package wire reads a RunFunctionRequest in place, and builds a response with parts of it.
 //
-// A request is bytes, or was decoded by protobuf. [Struct], [Value] and [List] read both. They read only the
-// requested parts of bytes. The response repeats the bytes of desired and context, with additions.
+// A request is bytes. [Struct], [Value] and [List] read only the requested parts of them, and also what protobuf decoded
+// or this function made. The response repeats the bytes of desired and context, with additions.
 //
-// All bytes are checked once, before any lazy read. If protobuf would refuse them, protobuf itself decodes them and
-// returns its own error. If they have a form that Crossplane does not write (a field twice, an unknown field in a
-// resource, a group, an entry without a key), protobuf decodes them. So the readers handle only one form, and no
-// reader returns an error.
+// All bytes are checked once, before any lazy read. If they do not have the form that Crossplane writes, protobuf decodes
+// and encodes them, or refuses them with its own error. So the readers handle only one form, and no reader returns an
+// error.
 //
 // The package does not know the meaning of a request. Texts are copied when they are read, so a text that is kept
 // does not keep the request in memory. Connection details share the memory of the request.
@@ -32,13 +31,13 @@ const (
 )
 
 // take returns the field at the beginning of the checked bytes b, and the rest after it. Both are nil if the field
-// has another tag.
+// has another tag. The capacity of each says where it is in the request: see [indexes.copy].
 func take(b []byte, tag byte) (field, rest []byte) {
 	from, to, ok := body(b, 0, len(b), tag)
 	if !ok {
 		return nil, nil
 	}
-	return b[from:to:to], b[to:]
+	return b[from:to], b[to:]
 }
 
 // entry returns the key and the value of an entry of a map.
