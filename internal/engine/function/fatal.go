@@ -6,10 +6,12 @@ import (
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
@@ -34,6 +36,7 @@ func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, req *wire.Request, err e
 	var claim *reconcile.ClaimError
 	var large tooLarge
 	var wrong *diagnostic.Diagnostic
+	rsp.Meta.Ttl = durationpb.New(plan.PollTTL)
 	switch {
 	case errors.As(err, &stale):
 		// What this call desires replaces the list of the composite's objects. Another list than the real one would lose

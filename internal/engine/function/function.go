@@ -14,7 +14,6 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
@@ -67,7 +66,7 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 // not changed, because parts of it are also in the response.
 func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	rsp := &fnv1.RunFunctionResponse{
-		Meta: &fnv1.ResponseMeta{Tag: req.Meta.GetTag(), Ttl: durationpb.New(plan.PollTTL)},
+		Meta: &fnv1.ResponseMeta{Tag: req.Meta.GetTag()},
 	}
 	p, diagnostics, hit := f.Plans.Get(req.Input) //nolint:contextcheck // a compiled input is shared with other requests
 	f.Metrics.PlanCache(hit)
@@ -110,13 +109,15 @@ func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
 			Context:     context,
 		},
 		Found:         req.RequiredResources,
-		Desired:       make(map[string]wire.Struct, len(req.Desired.Resources)),
 		Later:         len(revisionsElsewhere(req.Context, p)) > 0,
 		Possible:      possibleBefore(req.Context, id),
 		Schemas:       schemas(req),
 		HasSchemas:    hasSchemas(req),
 		Size:          req.Size,
 		DesiredStatus: req.Desired.Composite.Object.Get("status").Struct(),
+	}
+	if n := len(req.Desired.Resources); n > 0 {
+		out.Desired = make(map[string]wire.Struct, n)
 	}
 	for name := range generatorsElsewhere(req.Context, id) {
 		put(&out.Elsewhere, name, true)

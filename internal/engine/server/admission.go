@@ -14,6 +14,9 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 const (
@@ -53,8 +56,8 @@ const (
 
 // An admission bounds the memory of the requests in flight.
 //
-// gRPC receives the message of a unary call before its handler runs. The methods of an admission
-// are served as streams, whose handlers receive messages themselves. Before that, a client can send
+// gRPC receives the message of a unary call before its handler runs. The method of an admission
+// is served as a stream, whose handler receives the message itself. Before that, a client can send
 // at most the window of the stream. A request that fits into the window has arrived, and waits only
 // for other small requests. A larger request is received once there is memory for it in transit,
 // and then waits for memory to work in. A running request never waits for a request in transit.
@@ -100,29 +103,34 @@ func (a *admission) options() []grpc.ServerOption {
 	}
 }
 
-// register registers a service whose unary methods are admitted.
+// register registers the FunctionRunnerService of v1 or v1beta1, whose messages are the same on the wire. The interceptor
+// also counts the requests that could not be received.
 func (a *admission) register(
-	s *grpc.Server, service grpc.ServiceDesc, impl any, intercept grpc.UnaryServerInterceptor,
+	s *grpc.Server, file protoreflect.FileDescriptor, count grpc.UnaryServerInterceptor, run func(method string) grpc.UnaryHandler,
 ) {
-	for _, m := range service.Methods {
-		info := &grpc.UnaryServerInfo{Server: impl, FullMethod: "/" + service.ServiceName + "/" + m.MethodName}
-		handle := func(_ any, stream grpc.ServerStream) error {
-			in := &incoming{admission: a, stream: stream}
-			defer func() { in.arrived.release(); in.worked.release() }()
-			ctx := stream.Context()
-			rsp, err := m.Handler(impl, ctx, in.receive, intercept)
-			if in.err != nil { // its error is counted
-				_, err = intercept(ctx, nil, info, func(context.Context, any) (any, error) { return nil, in.err })
-			}
-			if err != nil {
-				return err
-			}
-			return stream.SendMsg(rsp)
+	service := file.Services().Get(0)
+	method := service.Methods().Get(0)
+	info := &grpc.UnaryServerInfo{FullMethod: "/" + string(service.FullName()) + "/" + string(method.Name())}
+	answer := run(info.FullMethod)
+	handle := func(_ any, stream grpc.ServerStream) error {
+		in, req := incoming{admission: a, stream: stream}, &wire.Request{}
+		defer func() { in.arrived.release(); in.worked.release() }()
+		answer, err := answer, in.receive(req)
+		if err != nil {
+			answer = func(context.Context, any) (any, error) { return nil, err }
 		}
-		service.Streams = append(service.Streams, grpc.StreamDesc{StreamName: m.MethodName, Handler: handle})
+		rsp, err := count(stream.Context(), req, info, answer)
+		if err != nil {
+			return err
+		}
+		return stream.SendMsg(rsp)
 	}
-	service.Methods = nil
-	s.RegisterService(&service, impl)
+	s.RegisterService(&grpc.ServiceDesc{
+		ServiceName: string(service.FullName()),
+		HandlerType: (*any)(nil),
+		Streams:     []grpc.StreamDesc{{StreamName: string(method.Name()), Handler: handle}},
+		Metadata:    file.Path(),
+	}, nil)
 }
 
 // A reservation is a number of bytes of a share.
@@ -172,7 +180,6 @@ type incoming struct {
 
 	stream          grpc.ServerStream
 	arrived, worked reservation
-	err             error  // of a request that could not be received
 }
 
 // transportStream is the stream that a ServerStream reads from. It is internal to gRPC:
@@ -183,13 +190,8 @@ type transportStream interface {
 	RecvCompress() string
 }
 
-// receive receives the message of a unary call, once it is admitted.
-func (in *incoming) receive(v any) error {
-	in.err = in.receiveAdmitted(v)
-	return in.err
-}
-
-func (in *incoming) receiveAdmitted(v any) error {
+// receive receives a request, once it is admitted.
+func (in *incoming) receive(req *wire.Request) error {
 	stream, ok := grpc.ServerTransportStreamFromContext(in.stream.Context()).(transportStream)
 	if !ok {
 		return status.Error(codes.Internal, "cannot receive from a stream of this gRPC")
@@ -212,7 +214,7 @@ func (in *incoming) receiveAdmitted(v any) error {
 		return err
 	}
 	defer data.Free()
-	if err := in.codec.Unmarshal(data, v); err != nil {
+	if err := in.codec.Unmarshal(data, req); err != nil {
 		return status.Errorf(codes.Internal, "grpc: error unmarshalling request: %v", err)
 	}
 	return nil

@@ -1,23 +1,13 @@
 package server
 
 import (
-	"context"
-
 	"github.com/crossplane/function-sdk-go/logging"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	grpcproto "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
-
-// A Runner answers requests, which are not decoded.
-type Runner interface {
-	Run(ctx context.Context, req *wire.Request) *wire.Response
-}
 
 // Codec reads a request in place, and copies parts of it into the response without decoding
 // them. All other messages, those of health and reflection, are encoded by protobuf. Setting the
@@ -48,12 +38,7 @@ func (c Codec) Unmarshal(data mem.BufferSlice, v any) (err error) {
 		return c.CodecV2.Unmarshal(data, v)
 	}
 	defer c.recovered(&err)
-	sent, err := wire.Decode(data.Materialize())
-	if err != nil {
-		return err
-	}
-	*req = *sent
-	return nil
+	return req.Unmarshal(data.Materialize())
 }
 
 // Marshal does not copy the parts of the request in the response.
@@ -72,36 +57,4 @@ func (c Codec) Marshal(v any) (out mem.BufferSlice, err error) {
 		out = append(out, mem.SliceBuffer(p))
 	}
 	return out, nil
-}
-
-// service returns the FunctionRunnerService of v1 or v1beta1, whose messages are the same on
-// the wire. The server must have the Codec.
-func service(file protoreflect.FileDescriptor) grpc.ServiceDesc {
-	described := file.Services().Get(0)
-	method := described.Methods().Get(0)
-	info := &grpc.UnaryServerInfo{FullMethod: "/" + string(described.FullName()) + "/" + string(method.Name())}
-	handler := func(
-		fn any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor,
-	) (any, error) {
-		req := &wire.Request{}
-		if err := decode(req); err != nil {
-			return nil, err
-		}
-		return intercept(ctx, req, info, func(ctx context.Context, _ any) (any, error) {
-			rsp := fn.(Runner).Run(ctx, req) //nolint:forcetypeassert // by HandlerType
-			if err := ctx.Err(); err != nil {
-				return nil, status.FromContextError(err).Err()
-			}
-			return rsp, nil
-		})
-	}
-	return grpc.ServiceDesc{
-		ServiceName: string(described.FullName()),
-		HandlerType: (*Runner)(nil),
-		Methods: []grpc.MethodDesc{{
-			MethodName: string(method.Name()),
-			Handler:    handler,
-		}},
-		Metadata: file.Path(),
-	}
 }

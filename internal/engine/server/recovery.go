@@ -10,26 +10,29 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // maxFrames of a stack are logged. They show where a deep CEL evaluation started.
 const maxFrames = 64
 
-// recoverPanic converts a panic in a request into an Internal error with a fixed text, so that one
-// input cannot end the function for all others. The value of a panic can contain any part of the
-// request, including a secret, so only its type is logged. It cannot recover goroutines that the
-// handler started.
-func recoverPanic(log logging.Logger) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (rsp any, err error) {
+// run returns the handler of a method. It converts a panic in a request into an Internal error with a fixed text, so
+// that one input cannot end the function for all others. The value of a panic can contain any part of the request,
+// including a secret, so only its type is logged. It cannot recover goroutines that the function started.
+func (s *Server) run(method string) grpc.UnaryHandler {
+	return func(ctx context.Context, req any) (rsp any, err error) {
 		defer func() {
-			value := recover()
-			if value == nil {
-				return
+			if value := recover(); value != nil {
+				logPanic(s.Log, method, value)
+				rsp, err = nil, status.Error(codes.Internal, errPanicked.Error())
 			}
-			logPanic(log, info.FullMethod, value)
-			rsp, err = nil, status.Error(codes.Internal, errPanicked.Error())
 		}()
-		return handle(ctx, req)
+		rsp = s.Function.Run(ctx, req.(*wire.Request)) //nolint:forcetypeassert // as it was received
+		if err := ctx.Err(); err != nil {
+			return nil, status.FromContextError(err).Err()
+		}
+		return rsp, nil
 	}
 }
 

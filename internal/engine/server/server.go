@@ -22,6 +22,8 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 const (
@@ -39,6 +41,11 @@ const (
 	// Kubernetes waits before it kills the process.
 	stopTimeout = time.Second
 )
+
+// A Runner answers requests, which are not decoded.
+type Runner interface {
+	Run(ctx context.Context, req *wire.Request) *wire.Response
+}
 
 // A Server serves one function at one listener. It exists because function.Serve of the SDK cannot
 // stop gracefully, does not reload certificates, and continues without metrics if their port is
@@ -119,23 +126,18 @@ func (s *Server) GRPC(checks *health.Server) *grpc.Server {
 	calls := grpcprometheus.NewServerMetrics()
 	s.Registry.MustRegister(calls)
 	admit := newAdmission(s.MemoryLimit, s.MaxRecvMessageSize, NewCodec(s.Log))
-	count, recovered := calls.UnaryServerInterceptor(), recoverPanic(s.Log)
+	count := calls.UnaryServerInterceptor()
 	runner := grpc.NewServer(append(admit.options(),
 		grpc.Creds(s.Credentials),
 		grpc.ConnectionTimeout(connectTimeout),
 		// Running requests are waited for.
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: s.ConnectionAge}),
 		grpc.MaxRecvMsgSize(s.MaxRecvMessageSize),
-		grpc.ChainUnaryInterceptor(count, recovered),
+		grpc.ChainUnaryInterceptor(count),
 		grpc.ChainStreamInterceptor(butUnary(calls.StreamServerInterceptor())),
 	)...)
-	intercept := func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-		return count(ctx, req, info, func(ctx context.Context, req any) (any, error) {
-			return recovered(ctx, req, info, handle)
-		})
-	}
-	admit.register(runner, service(fnv1.File_v1_run_function_proto), s.Function, intercept)
-	admit.register(runner, service(fnv1beta1.File_v1beta1_run_function_proto), s.Function, intercept)
+	admit.register(runner, fnv1.File_v1_run_function_proto, count, s.run)
+	admit.register(runner, fnv1beta1.File_v1beta1_run_function_proto, count, s.run)
 	reflection.Register(runner)
 	grpc_health_v1.RegisterHealthServer(runner, checks)
 	serving := grpc_health_v1.HealthCheckResponse_SERVING

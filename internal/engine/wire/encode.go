@@ -20,31 +20,55 @@ func encode(m proto.Message) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
 }
 
-// An encoder writes the additions to a response. Protobuf's own encoder finds the entries of each map by reflection, which
-// costs most of the work on a small response. An encoder writes from the end to the beginning, because the length of a
-// message comes before the message. It only counts the bytes of what is too large for a response.
+// An encoder writes a response. Protobuf's own encoder finds the entries of each map by reflection, which costs most of the
+// work on a small response. An encoder writes from the end to the beginning, because the length of a message comes before
+// the message. It only counts the bytes of what is too large for a response.
 type encoder struct {
+	parts   [][]byte // the complete ones, the last one first
 	b       []byte
-	at      int // b[at:] is written
+	at, end int // b[at:end] is the part that is written
 	size    int // the number of bytes written or counted
+	own     int // of those, the bytes that are not carried
 	invalid bool
 }
 
 // room returns the space for the next n bytes, or nil if they are only counted.
 func (e *encoder) room(n int) []byte {
 	e.size += n
-	if e.size > limits.ResponseBytes {
-		e.b, e.at = nil, 0
+	if e.own += n; e.own > limits.ResponseBytes {
+		e.b, e.parts, e.at, e.end = nil, nil, 0, 0
 		return nil
 	}
 	if e.at < n {
-		const least = 1 << 10
-		grown := make([]byte, max(least, 2*len(e.b), len(e.b)+n))
-		e.at = len(grown) - copy(grown[len(grown)-len(e.b)+e.at:], e.b[e.at:])
+		const least = 2 << 10
+		written := e.b[e.at:e.end]
+		grown := make([]byte, max(least, 2*len(e.b), len(written)+n))
+		e.at, e.end = len(grown)-len(written), len(grown)
+		copy(grown[e.at:], written)
 		e.b = grown
 	}
 	e.at -= n
 	return e.b[e.at : e.at+n]
+}
+
+// carry writes a part of the request. A large one is not copied.
+func (e *encoder) carry(part []byte) {
+	const large = 4 << 10
+	if len(part) < large {
+		copy(e.room(len(part)), part)
+		return
+	}
+	e.cut()
+	e.parts = append(e.parts, part)
+	e.size += len(part)
+}
+
+// cut ends the part that is written.
+func (e *encoder) cut() {
+	if e.at < e.end {
+		e.parts = append(e.parts, e.b[e.at:e.end:e.end])
+		e.end = e.at
+	}
 }
 
 // byte writes a tag or a value of one byte.

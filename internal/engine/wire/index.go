@@ -28,7 +28,7 @@ type indexes struct {
 
 // pageBytes is the size of a page: a part of a request that is copied as a whole, because the most texts of a request are
 // short, and the memory for a copy of its own costs more than the copy.
-const pageBytes = 1 << 10
+const pageBytes = 4 << 10
 
 // copy returns a copy of a name or a text of the request, which is a part of a copied page. So a text that is kept does
 // not keep the request.

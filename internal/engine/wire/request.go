@@ -30,7 +30,7 @@ const (
 	tagSchema = 1<<3 | 2 // of Schema
 )
 
-// A Request is a RunFunctionRequest that is only read. It is for one goroutine. Only texts and messages decoded by
+// A Request is a RunFunctionRequest that is only read. It is for one goroutine, and must not be copied. Only texts and messages decoded by
 // protobuf may be kept longer.
 type Request struct {
 	Meta              *fnv1.RequestMeta
@@ -43,9 +43,8 @@ type Request struct {
 	// RequiredSchemas are the OpenAPI v3 schemas by name. A schema that was not found does not exist.
 	RequiredSchemas map[string]Struct
 
-	size             int
 	desired, context []byte // their bodies, or nil
-	in               *indexes
+	in               indexes
 }
 
 // A State of the request.
@@ -77,38 +76,51 @@ func (r Resource) Proto() *fnv1.Resource {
 }
 
 // Size returns the number of bytes of the request.
-func (r *Request) Size() int { return r.size }
+func (r *Request) Size() int { return len(r.in.sent) }
 
-// Decode decodes a request. It keeps the bytes, so they must not be written to. Errors come from protobuf.
+// Decode decodes a request, as [Request.Unmarshal] does.
 func Decode(sent []byte) (*Request, error) {
+	r := &Request{}
+	return r, r.Unmarshal(sent)
+}
+
+// Unmarshal decodes a request into an empty one. It keeps the bytes, so they must not be written to. Errors come from
+// protobuf.
+func (r *Request) Unmarshal(sent []byte) error {
 	if meta, ok := isRequest(sent, plainDepth); ok {
-		return read(sent, meta), nil
+		r.read(sent, meta)
+		return nil
 	}
 	req := &fnv1.RunFunctionRequest{}
 	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(sent, req); err != nil {
-		return nil, err
+		return err
 	}
-	return Encode(req)
+	return r.encode(req)
 }
 
 // Encode returns a request as it is read once protobuf has encoded it.
 func Encode(req *fnv1.RunFunctionRequest) (*Request, error) {
+	r := &Request{}
+	return r, r.encode(req)
+}
+
+func (r *Request) encode(req *fnv1.RunFunctionRequest) error {
 	sent, err := encode(req)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	meta, ok := isRequest(sent, protowire.DefaultRecursionLimit)
 	if !ok {
-		return nil, errors.New("the request has unknown fields")
+		return errors.New("the request has unknown fields")
 	}
-	return read(sent, meta), nil
+	r.read(sent, meta)
+	return nil
 }
 
 // read reads a checked request.
-func read(sent []byte, meta *fnv1.RequestMeta) *Request {
-	sent = slices.Clip(sent)
-	r := &Request{Meta: meta, size: len(sent), in: &indexes{sent: sent}}
-	for b := sent; len(b) > 0; {
+func (r *Request) read(sent []byte, meta *fnv1.RequestMeta) {
+	r.Meta, r.in.sent = meta, slices.Clip(sent)
+	for b := r.in.sent; len(b) > 0; {
 		tag := b[0]
 		if !isRead(tag) {
 			b = skip(b)
@@ -131,10 +143,9 @@ func read(sent []byte, meta *fnv1.RequestMeta) *Request {
 		}
 		b = rest
 	}
-	return r
 }
 
-func (r *Request) object(b []byte) Struct { return Struct{sent: b, in: r.in} }
+func (r *Request) object(b []byte) Struct { return Struct{sent: b, in: &r.in} }
 
 // skip returns what follows a field that is not read.
 func skip(b []byte) []byte {
@@ -148,7 +159,10 @@ func (r *Request) state(b []byte) State {
 		rest = skip(rest)
 	}
 	const most = 1 << 10 // otherwise a repeated name takes memory
-	out := State{Resources: make(map[string]Resource, min(n, most))}
+	var out State
+	if n > 0 {
+		out.Resources = make(map[string]Resource, min(n, most))
+	}
 	for len(b) > 0 {
 		var name, resource []byte
 		switch b[0] {

@@ -276,8 +276,8 @@ func TestEncoderWritesAsProtobuf(t *testing.T) {
 		}
 		e := &encoder{}
 		e.state(req.GetDesired())
-		if want := marshal(t, req.GetDesired()); !bytes.Equal(want, e.b[e.at:]) {
-			t.Fatalf("want %x, got %x", want, e.b[e.at:])
+		if want := marshal(t, req.GetDesired()); !bytes.Equal(want, e.b[e.at:e.end]) {
+			t.Fatalf("want %x, got %x", want, e.b[e.at:e.end])
 		}
 	}
 }

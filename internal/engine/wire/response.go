@@ -1,11 +1,12 @@
 package wire
 
 import (
-	"encoding/binary"
 	"errors"
 	"slices"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
 // Tags of the fields of a RunFunctionResponse that repeat fields of the request.
@@ -44,35 +45,41 @@ func (r *Response) Size() int {
 
 // Marshal marshals the response: one message, in parts. Some parts are bytes of the request: do not write to them.
 func (r *Response) Marshal() ([][]byte, error) {
-	if r.parts == nil {
-		r.err = r.marshal()
+	if r.parts == nil && r.err == nil {
+		r.marshal()
 	}
 	return r.parts, r.err
 }
 
-func (r *Response) marshal() error {
+func (r *Response) marshal() {
+	e := &encoder{}
+	if context := r.Own.GetContext(); context != nil || r.request.context != nil {
+		e.object(context)
+		e.section(tagResponseContext, 0, r.request.context, context == nil, r.replacesField)
+	}
+	if desired := r.Own.GetDesired(); desired != nil || r.request.desired != nil {
+		before := e.size
+		e.state(desired)
+		e.section(tagResponseDesired, before, r.request.desired, desired == nil, r.replacesResource)
+	}
 	head, err := encode(&fnv1.RunFunctionResponse{
 		Meta: r.Own.GetMeta(), Results: r.Own.GetResults(), Requirements: r.Own.GetRequirements(),
 		Conditions: r.Own.GetConditions(), Output: r.Own.GetOutput(),
 	})
-	r.add(head)
-	if desired := r.Own.GetDesired(); desired != nil || r.request.desired != nil {
-		e := &encoder{}
-		e.state(desired)
-		err = errors.Join(err, r.section(tagResponseDesired, r.request.desired, e, desired == nil, r.replacesResource))
+	copy(e.room(len(head)), head)
+	e.cut()
+	r.size = e.size
+	switch {
+	case err != nil:
+		r.err = err
+	case e.invalid:
+		r.err = errors.New("a text of the response is not UTF-8")
+	case e.own > limits.ResponseBytes:
+		r.err = errors.New("the response is too large")
+	default:
+		slices.Reverse(e.parts)
+		r.parts = e.parts
 	}
-	if context := r.Own.GetContext(); context != nil || r.request.context != nil {
-		e := &encoder{}
-		e.object(context)
-		err = errors.Join(err, r.section(tagResponseContext, r.request.context, e, context == nil, r.replacesField))
-	}
-	return err
-}
-
-// add adds a part.
-func (r *Response) add(part []byte) {
-	r.parts = append(r.parts, part)
-	r.size += len(part)
 }
 
 // replacesResource reports whether a field of the desired state of the request is replaced or omitted. The composite has
@@ -93,38 +100,24 @@ func (r *Response) replacesField(_ byte, name []byte) bool {
 	return ok
 }
 
-// section adds a field: the parts of the request that are not replaced, and then the additions.
-func (r *Response) section(
-	tag byte, came []byte, own *encoder, unchanged bool, isReplaced func(tag byte, name []byte) bool,
-) error {
-	at, before := len(r.parts), r.size
-	r.add(nil) // the header, which has the length
-	begin := 0 // of the carried part, up to the current field
-	keep := func(end int) {
-		if end > begin {
-			r.add(came[begin:end:end])
-		}
-	}
+// section writes the parts of the request that are not replaced, and the header of a field that began with the additions,
+// when so many bytes were written.
+func (e *encoder) section(tag byte, before int, came []byte, unchanged bool, isReplaced func(tag byte, name []byte) bool) {
+	var few [4][]byte
+	parts, begin := few[:0], 0 // of the carried part, up to the current field
 	for b := came; len(b) > 0 && !unchanged; {
 		rest := skip(b)
 		entry, _ := take(b, b[0])
 		name, _ := take(entry, tagKey)
 		if isReplaced(b[0], name) {
-			keep(len(came) - len(b))
+			parts = append(parts, came[begin:len(came)-len(b)])
 			begin = len(came) - len(rest)
 		}
 		b = rest
 	}
-	keep(len(came))
-	r.parts = append(r.parts, own.b[own.at:])
-	r.size += own.size
-	r.parts[at] = binary.AppendUvarint([]byte{tag}, uint64(r.size-before)) //nolint:gosec // a length
-	r.size += len(r.parts[at])
-	switch {
-	case own.invalid:
-		return errors.New("a text of the response is not UTF-8")
-	case own.size > len(own.b)-own.at:
-		return errors.New("the response is too large")
+	e.carry(came[begin:])
+	for _, part := range slices.Backward(parts) {
+		e.carry(part)
 	}
-	return nil
+	e.header(tag, before)
 }
