@@ -2,13 +2,15 @@ package kubernetes
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
+	"sync"
+	"time"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/kube-openapi/pkg/validation/strfmt"
 )
 
 // A format validates a text, and returns what is wrong with it.
@@ -32,10 +34,10 @@ var named = map[string]*format{ //nolint:gochecknoglobals // a table
 	"dns1035LabelPrefix":     {prefix(validation.IsDNS1035Label)},
 	"labelValue":             {validation.IsValidLabelValue},
 	"uri":                    {validateURI},
-	"uuid":                   {openAPI("uuid", "does not match the UUID format")},
-	"byte":                   {openAPI("byte", "invalid base64")},
-	"date":                   {openAPI("date", "invalid date")},
-	"datetime":               {openAPI("datetime", "invalid datetime")},
+	"uuid":                   {openAPI(isUUID, "does not match the UUID format")},
+	"byte":                   {openAPI(isBase64, "invalid base64")},
+	"date":                   {openAPI(isDate, "invalid date")},
+	"datetime":               {openAPI(isDateTime, "invalid datetime")},
 }
 
 // formatFunctions declares format.named, a function for each format, and validate.
@@ -87,14 +89,49 @@ func prefix(validate func(string) []string) func(string) []string {
 	}
 }
 
-// openAPI validates a format of OpenAPI schemas.
-func openAPI(name, wrong string) func(string) []string {
+// openAPI validates a format of OpenAPI schemas. The rules are those of k8s.io/kube-openapi/pkg/validation/strfmt, which
+// compiles the patterns of 30 formats when a program starts.
+func openAPI(is func(string) bool, wrong string) func(string) []string {
 	return func(s string) []string {
-		if strfmt.Default.Validates(name, s) {
+		if is(s) {
 			return nil
 		}
 		return []string{wrong}
 	}
+}
+
+// Patterns are compiled when they are first used.
+var (
+	uuidForm   = lazily(`(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$`)
+	base64Form = lazily(`^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$`)
+	timeOfDay  = lazily(`^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$`)
+)
+
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
+func isUUID(s string) bool {
+	return uuidForm().MatchString(s)
+}
+
+func isBase64(s string) bool {
+	return base64Form().MatchString(s)
+}
+
+func isDate(s string) bool {
+	_, err := time.Parse(time.DateOnly, s)
+	return err == nil
+}
+
+// isDateTime ignores the text after a second t, as Kubernetes does.
+func isDateTime(s string) bool {
+	parts := strings.Split(strings.ToLower(s), "t")
+	if len(parts) < 2 || !isDate(parts[0]) {
+		return false
+	}
+	m := timeOfDay().FindStringSubmatch(parts[1])
+	return m != nil && m[1] <= "23" && m[2] <= "59" && m[3] <= "59"
 }
 
 func validateURI(s string) []string {
