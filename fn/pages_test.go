@@ -31,6 +31,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/check"
 	"github.com/crossplane-contrib/function-export/internal/desk/pages"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -138,7 +139,7 @@ func newRunner(t *testing.T, root string) runner {
 	t.Helper()
 	r := runner{root: root, bin: programFolder(t)}
 	var err error
-	if r.env, err = expression.NewEnvironment(); err != nil {
+	if r.env, err = advice.NewEnvironment(); err != nil {
 		t.Fatal(err)
 	}
 	known := runtime.NewScheme()

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
@@ -220,7 +220,7 @@ func TestAuthorSchemaAgreesWithFunction(t *testing.T) {
 func compileAuthorExample(t *testing.T) *plan.Plan {
 	t.Helper()
 
-	env, err := expression.NewEnvironment()
+	env, err := advice.NewEnvironment()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/pages"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
@@ -231,7 +231,7 @@ func pointer(at []string, below ...string) string {
 // takes is what the function has against an input.
 func takes(t testing.TB) func(input any) diagnostic.List {
 	t.Helper()
-	env, err := expression.NewEnvironment()
+	env, err := advice.NewEnvironment()
 	if err != nil {
 		t.Fatal(err)
 	}

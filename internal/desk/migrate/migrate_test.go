@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
@@ -23,7 +24,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files of testdata")
 
 var env = func() *expression.Environment {
-	e, err := expression.NewEnvironment()
+	e, err := advice.NewEnvironment()
 	if err != nil {
 		panic(err)
 	}

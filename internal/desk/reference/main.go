@@ -22,7 +22,7 @@ import (
 	"text/template"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/vocabulary"
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 )
 
 func main() {
@@ -64,7 +64,7 @@ var (
 
 // generate the page from the definition, an input that has every field, and the source of the limits.
 func generate(definition, full, limits []byte) ([]byte, error) {
-	env, err := expression.NewEnvironment()
+	env, err := advice.NewEnvironment()
 	if err != nil {
 		return nil, fmt.Errorf("cannot describe expressions: %w", err)
 	}

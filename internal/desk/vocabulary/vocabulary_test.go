@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 )
 
 // It is an error if a function or a macro has no description, or if a description describes something that does not
 // exist.
 func TestIncomplete(t *testing.T) {
-	env, err := expression.NewEnvironment()
+	env, err := advice.NewEnvironment()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/google/cel-go/ext"
 	"k8s.io/apiserver/pkg/cel/library"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
@@ -39,7 +40,7 @@ func kubernetes(t testing.TB) *cel.Env {
 
 func ours(t testing.TB) *expression.Environment {
 	t.Helper()
-	env, err := expression.NewEnvironment()
+	env, err := advice.NewEnvironment()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,15 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
+
+// An adviser is the expression.Adviser of the function and of the desk.
+type adviser struct{}
+
+// NewEnvironment makes the environment of expressions whose messages give advice. An error is a defect of the program.
+func NewEnvironment() (*expression.Environment, error) { return expression.NewEnvironment(adviser{}) }
 
 // Describe returns a command that shows an object, without the values of a Secret.
 func Describe(apiVersion, kind, namespace, name string) string {

@@ -120,7 +120,7 @@ func (m Missing) String() string {
 
 // withDefault says how to select the last step of the input if it may be missing or null.
 func (m Missing) withDefault() string {
-	step, value, purpose := expression.OptionalStep(m.Input), "'none'", " for a default"
+	step, value, purpose := optionalStep(m.Input), "'none'", " for a default"
 	if m.List {
 		value, purpose = "[]", " for an empty list"
 	}

@@ -6,6 +6,8 @@ import (
 	"cel.dev/cel-go/common/ast"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 )
 
 // A nodeCost is an upper bound of what the checker computes for a node: the number of paths that its
@@ -91,7 +93,7 @@ func (w *weigher) largest(scope *local, children ...ast.Expr) int {
 // may be any of its operands.
 func (w *weigher) call(c ast.CallExpr, scope *local) nodeCost {
 	var out nodeCost
-	for _, o := range operandsOf(c) {
+	for _, o := range celast.Operands(c) {
 		out = out.or(w.weigh(o, scope))
 	}
 	return nodeCost{max(out.paths, 1), 1 + out.parts}
@@ -99,7 +101,7 @@ func (w *weigher) call(c ast.CallExpr, scope *local) nodeCost {
 
 func (w *weigher) comprehension(c ast.ComprehensionExpr, scope *local) nodeCost {
 	ranged, init := w.weigh(c.IterRange(), scope), w.weigh(c.AccuInit(), scope)
-	if isBind(c) {
+	if celast.IsBind(c) {
 		return w.weigh(c.Result(), &local{c.AccuVar(), init, scope})
 	}
 	inner := &local{c.AccuVar(), nodeCost{1, init.parts}, scope}
@@ -131,7 +133,7 @@ func sizeOf(a *ast.AST) treeSize {
 		if isEmpty(c.AccuInit()) {
 			n.empty--
 		}
-		if isBind(c) {
+		if celast.IsBind(c) {
 			n.empty--
 		} else {
 			n.comprehensions++
@@ -140,7 +142,7 @@ func sizeOf(a *ast.AST) treeSize {
 		for at, ok := e, true; ok; at, ok = at.Parent() {
 			switch {
 			case at.Kind() != ast.ComprehensionKind:
-			case isBind(at.AsComprehension()):
+			case celast.IsBind(at.AsComprehension()):
 				binds++
 			default:
 				loops++

@@ -11,6 +11,8 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/kubernetes"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 )
 
 // A check examines the arguments of a call before the call runs. It returns how many nodes and bytes
@@ -33,7 +35,7 @@ var checks = joined(pemChecks, formatChecks(), kubernetesChecks, map[string]chec
 	operators.NotEquals: checkEqual,
 	operators.In:        visits(inVisits),
 	operators.Add:       checkAdd,
-	orderedCall:         checkOrdered,
+	celast.OrderedCall:  checkOrdered,
 	formatCall:          produces(func(a []ref.Val) int64 { return textLen(a[0]) + weigh(a[1], limits.CallBytes) }),
 	"join":              produces(joinBytes),
 	"replace":           produces(replaceBytes),
@@ -53,7 +55,7 @@ var checks = joined(pemChecks, formatChecks(), kubernetesChecks, map[string]chec
 	"cel.@mapInsert":   visits(func(a []ref.Val) int64 { return 8 + weigh(a[1], limits.CallVisits) }),
 	"merge":            checkMerge,
 	"sort":             visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) + size(a[0])*16 }),
-	sortByCall:         visits(func(a []ref.Val) int64 { return weigh(a[1], limits.CallVisits) + size(a[0])*16 }),
+	celast.SortByCall:  visits(func(a []ref.Val) int64 { return weigh(a[1], limits.CallVisits) + size(a[0])*16 }),
 	"slice":            visits(func(a []ref.Val) int64 { return size(a[0]) }),
 	"lists.range":      visits(rangeVisits),
 	"distinct":         visits(func(a []ref.Val) int64 { return pairs(a[0], a[0]) }),

@@ -2,7 +2,6 @@ package expression
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/containers"
 	"cel.dev/cel-go/common/types"
-	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 	"cel.dev/cel-go/interpreter"
 
@@ -118,7 +116,7 @@ func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing b
 		all = append(all, x.name(r))
 		switch n, _, end := walk(vars, r); {
 		case end == endScalar:
-			failed = x.failedAt(id, x.belowScalar(vars, r, n))
+			failed = x.noObject(vars, r, n, id)
 		case end != endAbsent:
 		case x.mayLack[x.name(x.references[i].upTo(n+1))]:
 			optional = append(optional, x.name(r.upTo(n+1)))
@@ -139,14 +137,11 @@ func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing b
 	return nil
 }
 
-// belowScalar says why the step after the first n steps of a path cannot be selected.
-func (x *Expression) belowScalar(vars cel.Activation, r Reference, n int) string {
-	above := x.name(r.upTo(n))
-	reason := fmt.Sprintf("cannot select %s: %s is ", x.name(r.upTo(n+1)), above)
-	if _, v, _ := walk(vars, r.upTo(n)); isList(v) {
-		return reason + fmt.Sprintf("a list: write %s[0], or %s.filter(x, x.name == 'a')[0]", above, above)
-	}
-	return reason + "not an object"
+// noObject returns the failure of the step after the first n steps of a path.
+func (x *Expression) noObject(vars cel.Activation, r Reference, n int, id int64) *Failed {
+	_, v, _ := walk(vars, r.upTo(n))
+	_, isList := v.(traits.Lister)
+	return x.failedBy(Fault{Cause: NoObject, Node: x.node(id), Path: x.name(r.upTo(n + 1)), Above: x.name(r.upTo(n)), IsList: isList})
 }
 
 // nulls returns the paths that a node reads and that are null. They are missing inputs that may have
@@ -183,7 +178,7 @@ func (x *Expression) stopped() *Failed { return x.failedAt(0, "was stopped: "+ov
 // failedAt returns a failure at a node. Node 0 is the whole expression.
 func (x *Expression) failedAt(id int64, reason string) *Failed {
 	line, column := x.position(id)
-	return &Failed{Path: x.source.wrongAt(line, column, "").Place(), Reason: reason}
+	return &Failed{Path: x.source.At(line, column, "").Place(), Reason: reason}
 }
 
 // position returns the position of a node, or 0 if it has none.
@@ -222,11 +217,6 @@ func (x *Expression) below(vars cel.Activation, node ast.Expr) string {
 		}
 	}
 	return "a computed value of " + x.source.Path
-}
-
-func isList(v ref.Val) bool {
-	_, ok := v.(traits.Lister)
-	return ok
 }
 
 // absent returns the paths of [Expression.Absent] as text.

@@ -10,6 +10,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/engine/kubernetes"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
@@ -104,7 +105,7 @@ func native(v ref.Val, c *converter) (any, error) {
 	case traits.Lister:
 		return nativeList(t, c)
 	}
-	return nil, &notJSON{"a " + v.Type().TypeName(), cmp.Or(opaqueHint(typeOf(v)), stringHint)}
+	return nil, &notJSON{"a " + v.Type().TypeName(), ": " + cmp.Or(kubernetes.Instead(typeOf(v)), "wrap it in string(...)")}
 }
 
 func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

@@ -10,6 +10,8 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 )
 
 // A Cost is an estimate of the fuel of one evaluation. CEL's own cost model estimates it only from the
@@ -66,7 +68,7 @@ func (coster) EstimateSize(n cost.AstNode) *cost.SizeEstimate {
 
 // weights are how often functions read each character or entry, if more than once.
 var weights = joined(kubernetesWeights, map[string]uint64{ //nolint:gochecknoglobals // a table
-	"json.decode": 4, "yaml.decode": 16, "yaml.encode": 16, "split": 16, "merge": 24, "sort": 16, sortByCall: 16,
+	"json.decode": 4, "yaml.decode": 16, "yaml.encode": 16, "split": 16, "merge": 24, "sort": 16, celast.SortByCall: 16,
 	"charAt": 4, "substring": 4, "reverse": 4, "strings.quote": 4,
 	"pem.split": 2, "pem.join": 2,
 	// A certificate has more characters than other texts, and a signature.
@@ -81,13 +83,13 @@ func (coster) EstimateCallCost(
 	if target != nil {
 		args = append([]cost.AstNode{*target}, args...)
 	}
-	if _, checked := checks[function]; !checked && function != optionalCall {
+	if _, checked := checks[function]; !checked && function != celast.OptionalCall {
 		return nil
 	}
 	size := sizeOfNode(args[0])
 	visits := size.Max
 	switch function {
-	case orderedCall, optionalCall: // they return their operand
+	case celast.OrderedCall, celast.OptionalCall: // they return their operand
 		return &cost.CallEstimate{CostEstimate: cost.FixedCostEstimate(1), ResultSize: &size}
 	case operators.Add, operators.Equals, operators.NotEquals, operators.In, "size", formatCall: // in CEL's model
 		return nil
@@ -100,7 +102,7 @@ func (coster) EstimateCallCost(
 	if f, ok := textFormats[function]; ok {
 		visits = mul(mul(visits, assumedText), uint64(f.growth)) //nolint:gosec // it is positive
 	}
-	if function != sortByCall { // its second operand is as long as the first
+	if function != celast.SortByCall { // its second operand is as long as the first
 		for _, a := range args[1:] {
 			visits = mul(visits, 1+sizeOfNode(a).Max/8)
 		}

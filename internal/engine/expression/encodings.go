@@ -11,10 +11,8 @@ import (
 	"errors"
 	"hash"
 	"hash/fnv"
-	"strings"
 
 	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 )
@@ -74,23 +72,6 @@ func hmacOverloads() (out []cel.FunctionOpt) {
 		}
 	}
 	return out
-}
-
-// hashHint is the hint for a hash where a string is wanted. Its bytes are usually not UTF-8.
-const hashHint = ": wrap the hash in hex.encode(...)"
-
-// isHash reports whether an expression is a call of a function that returns the bytes of a hash.
-func isHash(e ast.Expr) bool {
-	return e.Kind() == ast.CallKind &&
-		(strings.HasPrefix(e.AsCall().FunctionName(), "hash.") || isCall(e, "hmac.sha256"))
-}
-
-// bytesHint returns a hint for bytes that cannot be converted to a string.
-func bytesHint(fn string, have []*cel.Type) string {
-	if fn != "string" || !isKind(have[0], types.BytesKind) {
-		return ""
-	}
-	return ": the bytes are not UTF-8: write hex.encode or base64.encode instead"
 }
 
 // bytesOf returns the bytes of a string or bytes.

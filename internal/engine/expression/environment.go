@@ -51,22 +51,13 @@ const (
 	Key = "key"
 )
 
-// The functions that a source cannot name: those that Compile adds to it, and the expansion of
-// sortBy.
-const (
-	orderedCall  = "@ordered"
-	optionalCall = "@optional"
-	sortByCall   = "@sortByAssociatedKeys"
-)
-
 // An Environment compiles expressions. It is safe for concurrent use. Creating one is slow, so a
 // process creates only one.
 type Environment struct {
 	env     *cel.Env
 	guards  guards
-	shorten string // the hint for an expression that is too large
-	several string // the hint for several keys, or empty
-	items   bool   // it has the variables of an item, which only some sources see
+	adviser Adviser // may be nil
+	items   bool    // it has the variables of an item, which only some sources see
 
 	keys, authors, generations *Environment
 
@@ -104,8 +95,9 @@ func HasOutputs(variable string) bool {
 	return variable == Generated || variable == Candidate || variable == Previous
 }
 
-// NewEnvironment makes the environment. An error is a defect of the program.
-func NewEnvironment() (*Environment, error) {
+// NewEnvironment makes the environment. Without an adviser, messages only say what is wrong. An error is a defect of the
+// program.
+func NewEnvironment(a Adviser) (*Environment, error) {
 	stringMap := cel.MapType(cel.StringType, cel.StringType)
 	secretMaps := cel.MapType(cel.StringType, stringMap)
 	dynMap := cel.MapType(cel.StringType, cel.DynType)
@@ -119,18 +111,18 @@ func NewEnvironment() (*Environment, error) {
 		cel.Variable(Secrets, secretMaps),
 		cel.Variable(Env, dynMap),
 	}
-	e, err := withGenerators(secretMaps, dynMap, authors)
+	e, err := withGenerators(a, secretMaps, dynMap, authors)
 	if err != nil {
 		return nil, err
 	}
-	if e.authors, err = newEnvironment(authors...); err != nil {
+	if e.authors, err = newEnvironment(a, authors...); err != nil {
 		return nil, err
 	}
-	if e.keys, err = newEnvironment(cel.Variable(Key, cel.StringType)); err != nil {
+	if e.keys, err = newEnvironment(a, cel.Variable(Key, cel.StringType)); err != nil {
 		return nil, err
 	}
 	e.lists = sync.OnceValue(func() *Environment { // few inputs need it
-		out, err := withGenerators(dynMap, dynMap, authors)
+		out, err := withGenerators(a, dynMap, dynMap, authors)
 		if err != nil { // it differs only in a type
 			return e
 		}
@@ -141,7 +133,7 @@ func NewEnvironment() (*Environment, error) {
 }
 
 // withGenerators returns an environment with all variables. The outputs of generators have the type outputs.
-func withGenerators(outputs, dynMap *cel.Type, authors []cel.EnvOption) (*Environment, error) {
+func withGenerators(a Adviser, outputs, dynMap *cel.Type, authors []cel.EnvOption) (*Environment, error) {
 	all := append(slices.Clip(authors),
 		cel.Variable(Sources, dynMap),
 		cel.Variable(Context, dynMap),
@@ -154,19 +146,19 @@ func withGenerators(outputs, dynMap *cel.Type, authors []cel.EnvOption) (*Enviro
 		cel.Variable(Index, cel.IntType),
 		cel.Variable(Key, cel.StringType),
 	)
-	e, err := newEnvironment(all...)
+	e, err := newEnvironment(a, all...)
 	if err != nil {
 		return nil, err
 	}
-	if e.generations, err = newEnvironment(append(slices.Clip(all), cel.Variable(Generation, dynMap))...); err != nil {
+	all = append(slices.Clip(all), cel.Variable(Generation, dynMap))
+	if e.generations, err = newEnvironment(a, all...); err != nil {
 		return nil, err
 	}
-	e.generations.shorten, e.generations.items = "split it into variables", true
-	e.shorten, e.several, e.items = "split it into variables", "use valueMap for several keys, ", true
+	e.generations.items, e.items = true, true
 	return e, nil
 }
 
-func newEnvironment(variables ...cel.EnvOption) (*Environment, error) {
+func newEnvironment(a Adviser, variables ...cel.EnvOption) (*Environment, error) {
 	// The versions are fixed: a new version of a library can change what an expression means.
 	options := []cel.EnvOption{
 		cel.OptionalTypes(cel.OptionalTypesVersion(4)), // from which on optMap does not copy its operand
@@ -193,5 +185,5 @@ func newEnvironment(variables ...cel.EnvOption) (*Environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Environment{env: env, guards: g, shorten: "make it shorter"}, nil
+	return &Environment{env: env, guards: g, adviser: a}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
@@ -18,7 +19,7 @@ import (
 )
 
 var env = func() *expression.Environment {
-	e, err := expression.NewEnvironment()
+	e, err := advice.NewEnvironment()
 	if err != nil {
 		panic(err)
 	}
@@ -254,12 +255,12 @@ func TestTextMap(t *testing.T) {
 		"Whole":    {"all connection details", "secret", map[string]string{"username": "app", "password": "canary-pass"}, ""},
 		"Optional": {"an entry that is none is left out", "{'a': 'x', ?'b': resource.?nope, 'c': resource.?nope}", map[string]string{"a": "x"}, ""},
 		"Number":   {"an entry that is no string", "{'a': resource.spec.port}", nil, `the value of key "a" must be a string, but is int: wrap it in string(...)`},
-		"NumberOf": {"a computed key may be data", "{resource.status.host: resource.spec.port}", nil, "each value of the map must be a string, but one is int: wrap it in string(...)"},
+		"NumberOf": {"a computed key may be data", "{resource.status.host: resource.spec.port}", nil, "a value of the map must be a string, but is int: wrap it in string(...)"},
 		"Null":     {"an entry that is null", "{'a': resource.status.nothing}", nil, "waiting for resources.db.status.nothing"},
 		"NullMay":  {"an optional entry that is null", "{?'a': resource.status.?nothing}", nil, "waiting for resources.db.status.nothing"},
 		"NullOf":   {"an entry that is null, of a computed key", "{resource.status.host: resource.status.nothing}", nil, "waiting for a value of here that is null"},
 		"Text":     {"no map", "resource.status.host", nil, "must return a map(string, string), but returns string"},
-		"Keys":     {"a key that is no string", "{dyn(1): 'x'}", nil, "but a key is int"},
+		"Keys":     {"a key that is no string", "{dyn(1): 'x'}", nil, "but a key is not a string"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

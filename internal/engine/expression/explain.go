@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 )
 
 // A Need is what an expression does if an input is missing.
@@ -125,7 +127,7 @@ func (x *Expression) Spelled() (keys []SpelledKey, all bool) {
 	}
 	all = true
 	for _, e := range x.ast.Expr().AsMap().Entries() {
-		k, ok := literalString(e.AsMapEntry().Key())
+		k, ok := celast.Text(e.AsMapEntry().Key())
 		all = all && ok
 		if ok {
 			keys = append(keys, SpelledKey{k, e.AsMapEntry().IsOptional()})

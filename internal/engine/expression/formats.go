@@ -87,9 +87,6 @@ func (f textFormat) call(name string, v ref.Val) ref.Val {
 // the expression waits.
 var errNull = errors.New("a value is null")
 
-// nullHint is the hint for a null that is not the value of an input.
-const nullHint = ": a value is null: leave the key out"
-
 func hasNull(v any) bool {
 	switch t := v.(type) {
 	case nil:

@@ -15,6 +15,8 @@ import (
 	"cel.dev/cel-go/interpreter"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 )
 
 // guards create programs that check the arguments of a call before they call the function.
@@ -272,7 +274,7 @@ func (p *program) stop(node int64, reason string) {
 func bodies(a *ast.AST) map[int64]int64 {
 	out := map[int64]int64{}
 	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() == ast.ComprehensionKind && !isBind(e.AsComprehension()) {
+		if e.Kind() == ast.ComprehensionKind && !celast.IsBind(e.AsComprehension()) {
 			c := e.AsComprehension()
 			out[c.IterRange().ID()] = int64(len(nodesOf(c.LoopCondition())) + len(nodesOf(c.LoopStep())))
 		}

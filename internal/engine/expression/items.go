@@ -1,12 +1,9 @@
 package expression
 
 import (
-	"fmt"
 	"slices"
 
-	"cel.dev/cel-go/common/ast"
-
-	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"cel.dev/cel-go/common/types"
 )
 
 // Items says which of the variables of an item an expression sees.
@@ -34,32 +31,23 @@ func (e *Environment) sees(s Source, variable string) bool {
 }
 
 // checkItems refuses the variables of an item in a source that does not see them.
-func (x *Expression) checkItems() (out diagnostic.List) {
-	s := x.source
+func (x *Expression) checkItems() (out []*Error) {
 	for _, r := range x.references {
-		if x.env.sees(s, r.Variable) {
-			continue
+		if !x.env.sees(x.source, r.Variable) {
+			line, column := x.position(r.node)
+			out = append(out, &Error{Class: NoItem, Line: line, Column: column, Node: x.ast.Expr(), Name: r.Variable})
 		}
-		line, column := x.position(r.node)
-		out = append(out, s.wrongAt(line, column, s.noItem(x.ast.Expr(), r.Variable)))
 	}
 	return out
 }
 
-// noItem returns the message for a variable of an item that a source does not see.
-func (s Source) noItem(root ast.Expr, variable string) string {
-	text, script := fmt.Sprintf("there is no variable %s here: ", variable), newScript(s.Text)
-	if entries := script.mapOfTwo(variable); entries != nil {
-		return script.filtersList(entries)
+// Names returns the names of all variables that a source sees, sorted.
+func (e *Environment) Names(s Source) (names []string) {
+	for _, v := range e.env.Variables() {
+		if v.Type().Kind() != types.TypeKind && v.Value() == nil && e.sees(s, v.Name()) { // no type, such as int
+			names = append(names, v.Name())
+		}
 	}
-	switch {
-	case s.Items == ItemKey:
-		return text + "this expression returns the key: use item or index"
-	case s.Items == ItemList:
-		return text + "this expression returns the list of items"
-	case root.Kind() == ast.IdentKind:
-		return fmt.Sprintf("%swrite %s\"'%s'\"; only an export or a generator with forEachExpression has one",
-			text, textInQuotes, variable)
-	}
-	return text + "only an export or a generator with forEachExpression and keyExpression has one"
+	slices.Sort(names)
+	return names
 }

@@ -1,12 +1,7 @@
 package expression
 
 import (
-	"slices"
-
-	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
-
-	"github.com/crossplane-contrib/function-export/internal/engine/kubernetes"
 )
 
 // kubernetesChecks are the checks of Kubernetes' functions. An address, a network and a quantity have a limited size.
@@ -50,36 +45,3 @@ var (
 	quantityWork   = visits(func([]ref.Val) int64 { return quantityVisits })
 	comparisonWork = visits(func(a []ref.Val) int64 { return quantityVisits + textLen(a[0]) + textLen(a[1]) })
 )
-
-// explainQuantity returns a message about a function of quantities that other languages have for lists and strings.
-func explainQuantity(fn string, have []*types.Type) string {
-	switch {
-	case fn == "add" && isKind(have[0], types.ListKind):
-		return "add is for quantities: write list + [value]"
-	case fn == "sub" && isKind(have[0], types.StringKind):
-		return "sub is for quantities: " + forReplace
-	}
-	return ""
-}
-
-// operandHint returns a hint for an operator or a function that does not accept a value of Kubernetes' functions.
-func operandHint(fn string, have []*types.Type) string {
-	for _, t := range have {
-		switch hint := opaqueHint(t); {
-		case hint == "":
-		case slices.Contains(comparisons, fn):
-			return ": compare the values with .isLessThan(...), .isGreaterThan(...) or .compareTo(...)"
-		default:
-			return hint
-		}
-	}
-	return ""
-}
-
-// opaqueHint returns what to write instead of a value that only Kubernetes' functions read, or an empty text.
-func opaqueHint(t *types.Type) string {
-	if hint := kubernetes.Instead(t); hint != "" {
-		return ": " + hint
-	}
-	return ""
-}

@@ -10,6 +10,8 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 )
 
 // literalValidator refuses literals that always fail or lose data: a regular expression that does not
@@ -28,7 +30,7 @@ func (literalValidator) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, 
 		if e.Kind() != ast.CallKind {
 			return
 		}
-		switch operands := operandsOf(e.AsCall()); e.AsCall().FunctionName() {
+		switch operands := celast.Operands(e.AsCall()); e.AsCall().FunctionName() {
 		case "matches", "regex.replace", "regex.extract", "regex.extractAll":
 			validatePattern(operands, iss)
 		case formatCall:
@@ -39,16 +41,11 @@ func (literalValidator) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, 
 	}))
 }
 
-func literalString(e ast.Expr) (string, bool) {
-	s, ok := literalKey(e).(string)
-	return s, ok
-}
-
 func validatePattern(args []ast.Expr, iss *cel.Issues) {
 	if len(args) < 2 {
 		return
 	}
-	pattern, ok := literalString(args[1])
+	pattern, ok := celast.Text(args[1])
 	if !ok {
 		return
 	}
@@ -67,8 +64,12 @@ func validatePattern(args []ast.Expr, iss *cel.Issues) {
 
 const formatCall = "format"
 
-// clause is a clause of a format.
 var clause = regexp.MustCompile(`%(\.[0-9]+)?[a-zA-Z]`)
+
+// Clauses returns the clauses of a format that take a value.
+func Clauses(format string) []string {
+	return clause.FindAllString(strings.ReplaceAll(format, "%%", ""), -1)
+}
 
 // validateFormat refuses a literal double for %d. Whole numbers in data are ints, so such a literal is a
 // mistake.
@@ -76,8 +77,8 @@ func validateFormat(args []ast.Expr, iss *cel.Issues) {
 	if len(args) != 2 || args[1].Kind() != ast.ListKind {
 		return
 	}
-	format, _ := literalString(args[0])
-	clauses := clause.FindAllString(strings.ReplaceAll(format, "%%", ""), -1)
+	format, _ := celast.Text(args[0])
+	clauses := Clauses(format)
 	for i, v := range args[1].AsList().Elements() {
 		if i == len(clauses) {
 			return
@@ -90,7 +91,7 @@ func validateFormat(args []ast.Expr, iss *cel.Issues) {
 
 // validateIndex refuses a negative index, which in other languages counts from the end of a list.
 func validateIndex(of *types.Type, index ast.Expr, iss *cel.Issues) {
-	if n, ok := literalKey(index).(int64); ok && n < 0 && !isKind(of, types.MapKind) {
+	if n, ok := celast.Key(index).(int64); ok && n < 0 && !celast.IsKind(of, types.MapKind) {
 		iss.ReportErrorAtID(index.ID(), "an index cannot be negative: write list[size(list) - 1] for the last element")
 	}
 }
@@ -98,7 +99,7 @@ func validateIndex(of *types.Type, index ast.Expr, iss *cel.Issues) {
 func validateMap(m ast.MapExpr, iss *cel.Issues) {
 	seen := map[string]bool{}
 	for _, x := range m.Entries() {
-		k, ok := literalString(x.AsMapEntry().Key())
+		k, ok := celast.Text(x.AsMapEntry().Key())
 		if ok && seen[k] {
 			iss.ReportErrorAtID(x.AsMapEntry().Key().ID(), "key %q is in the map twice: keep one of them", k)
 		}

@@ -9,6 +9,8 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 )
 
 // KeyOrdered is a map that itself iterates in the order of its keys. Iterating over its entries is faster
@@ -48,8 +50,8 @@ func (f folder) FoldEntry(k, v any) bool {
 func ordered() []cel.EnvOption {
 	t := cel.TypeParamType("T")
 	return []cel.EnvOption{
-		cel.Function(orderedCall, cel.Overload("export_ordered", []*cel.Type{t}, t, cel.UnaryBinding(order))),
-		cel.Function(optionalCall, cel.Overload("export_optional", []*cel.Type{t}, t, cel.UnaryBinding(optional))),
+		cel.Function(celast.OrderedCall, cel.Overload("export_ordered", []*cel.Type{t}, t, cel.UnaryBinding(order))),
+		cel.Function(celast.OptionalCall, cel.Overload("export_optional", []*cel.Type{t}, t, cel.UnaryBinding(optional))),
 	}
 }
 
@@ -92,17 +94,17 @@ func orderRanges(a *ast.AST) {
 	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() { //nolint:exhaustive // the others contain neither
 		case ast.ComprehensionKind:
-			if c := e.AsComprehension(); !isBind(c) {
-				wrap(orderedCall, c.IterRange())
+			if c := e.AsComprehension(); !celast.IsBind(c) {
+				wrap(celast.OrderedCall, c.IterRange())
 			}
 		case ast.ListKind:
 			for _, i := range e.AsList().OptionalIndices() {
-				wrap(optionalCall, e.AsList().Elements()[i])
+				wrap(celast.OptionalCall, e.AsList().Elements()[i])
 			}
 		case ast.MapKind:
 			for _, entry := range e.AsMap().Entries() {
 				if m := entry.AsMapEntry(); m.IsOptional() {
-					wrap(optionalCall, m.Value())
+					wrap(celast.OptionalCall, m.Value())
 				}
 			}
 		}

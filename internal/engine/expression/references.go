@@ -11,7 +11,7 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 )
 
 // A Reference is one use of a variable by an expression: the path below the variable that it reads, as
@@ -57,7 +57,7 @@ var nameable = []string{Composite, Resource, Self, Resources, Env, Item, Key} //
 // partsOf returns the parts of an index that is a value or several joined texts, without secrets. Otherwise it returns
 // nil.
 func (t *tracer) partsOf(e ast.Expr, s *scope) []part {
-	if text, ok := literalString(e); ok {
+	if text, ok := celast.Text(e); ok {
 		return []part{{text: text}}
 	}
 	if c := e.AsCall(); c.FunctionName() == operators.Add && len(c.Args()) == 2 {
@@ -137,6 +137,9 @@ func (r Reference) text(from string) string {
 	}
 	return b.String()
 }
+
+// String returns the reference as it is written in the source.
+func (r Reference) String() string { return r.text(own) }
 
 func writeKey(b *strings.Builder, key string) {
 	if isIdentifier(key) {
@@ -227,7 +230,7 @@ func (t *tracer) add(p path, node int64, tested bool) {
 // use walks e, and records the paths of its value as used.
 func (t *tracer) use(e ast.Expr, s *scope) {
 	for _, p := range t.paths(e, s) {
-		t.add(p, asWritten(e).ID(), false)
+		t.add(p, celast.AsWritten(e).ID(), false)
 	}
 }
 
@@ -291,7 +294,7 @@ func (t *tracer) selectPaths(e ast.Expr, s *scope) []path {
 
 func (t *tracer) callPaths(e ast.Expr, s *scope) []path {
 	c := e.AsCall()
-	args := operandsOf(c)
+	args := celast.Operands(c)
 	form := c.FunctionName()
 	if c.IsMemberFunction() {
 		form = fmt.Sprintf(".%s/%d", form, len(c.Args()))
@@ -337,26 +340,17 @@ func (t *tracer) chosen(e ast.Expr, s *scope) []path {
 	return ps
 }
 
-// asWritten returns e without the call that Compile added around it.
-func asWritten(e ast.Expr) ast.Expr {
-	switch e.AsCall().FunctionName() { // it is empty for an expression that is no call
-	case orderedCall, optionalCall:
-		return e.AsCall().Args()[0]
-	}
-	return e
-}
-
 // isIdentity reports whether a call returns its only argument, also within an optional.
 func isIdentity(c ast.CallExpr) bool {
 	switch c.FunctionName() {
-	case "dyn", "optional.of", "optional.ofNonZeroValue", orderedCall:
+	case "dyn", "optional.of", "optional.ofNonZeroValue", celast.OrderedCall:
 		return true
 	}
 	return false
 }
 
 func (t *tracer) indexPaths(args []ast.Expr, optional bool, s *scope) []path {
-	step := Step{optional: optional, Key: literalKey(args[1]), ItemKey: isItemKey(args[1], s)}
+	step := Step{optional: optional, Key: celast.Key(args[1]), ItemKey: isItemKey(args[1], s)}
 	if step.Any() {
 		step.parts = t.partsOf(args[1], s)
 	}
@@ -370,24 +364,13 @@ func isItemKey(e ast.Expr, s *scope) bool {
 	return !local && strings.TrimPrefix(e.AsIdent(), ".") == Key
 }
 
-func literalKey(e ast.Expr) any {
-	if e.Kind() != ast.LiteralKind {
-		return nil
-	}
-	switch v := e.AsLiteral().Value().(type) {
-	case string, int64:
-		return v
-	}
-	return nil // a uint or double may also be an index: any key
-}
-
 func (t *tracer) comprehensionPaths(c ast.ComprehensionExpr, s *scope) []path {
-	if isBind(c) {
+	if celast.IsBind(c) {
 		return t.paths(c.Result(), &scope{c.AccuVar(), t.paths(c.AccuInit(), s), s})
 	}
 	ranged := t.paths(c.IterRange(), s)
 	for _, p := range ranged {
-		t.add(p, asWritten(c.IterRange()).ID(), false)
+		t.add(p, celast.AsWritten(c.IterRange()).ID(), false)
 	}
 	elements := below(ranged, Step{})
 	t.use(c.AccuInit(), s)
@@ -429,24 +412,12 @@ func CutStep(path string) (key, rest string, ok bool) {
 	return m[1] + strings.NewReplacer(`\\`, `\`, `\'`, `'`).Replace(m[2]), path[len(m[0]):], true
 }
 
-// A Place is a position in the text of an expression. Line and Column are 0 for the whole expression.
-type Place struct {
-	Path         string
-	Line, Column int
-}
-
-// Wrong returns a diagnostic at the place.
-func (p Place) Wrong(message string) *diagnostic.Diagnostic {
-	return Source{Path: p.Path}.wrongAt(p.Line, p.Column, message)
-}
-
-// String returns the path with the line and the column.
-func (p Place) String() string {
-	return (&diagnostic.Diagnostic{Path: p.Path, Line: p.Line, Column: p.Column}).Place()
-}
-
 // Place returns the position of a reference.
 func (x *Expression) Place(r Reference) Place {
 	line, column := x.position(r.node)
 	return Place{x.source.Path, line, column}
 }
+
+// Dynamic reports whether a part of the path of a reference is wrapped in dyn(). Then the types are not
+// checked.
+func (x *Expression) Dynamic(r Reference) bool { return celast.HasDyn(x.node(r.node)) }

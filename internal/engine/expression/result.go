@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 
@@ -12,30 +11,39 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
+
+// This file converts the result of an evaluation to what a field of an object holds. Each function returns false for
+// optional.none(). Its error is *Waiting for null, because an observed field that is null has no value yet, and
+// *Failed for a value of another type.
 
 // exactInteger is the largest whole number that JSON parsers and a google.protobuf.Value represent
 // exactly.
 const exactInteger = 1 << 53
 
-// Text returns a result as the value of one key. It returns false for optional.none(). The error is
-// *Waiting for null, and *Failed for other values that are not text.
+// Text returns a result as the value of one key.
 func (x *Expression) Text(v ref.Val, b *budget.Budget) (sensitive.Bytes, bool, error) {
 	v, ok := present(v)
 	if !ok {
 		return sensitive.Bytes{}, false, nil
 	}
-	text, err := x.text(v, textConverter(b))
+	text, err := x.text(v, textConverter(b), x.ast.Expr(), "")
 	return text, err == nil, err
 }
 
-// TextMap returns a result as the values of several keys. It returns false for optional.none(). An entry
-// whose value is optional.none() is left out. The errors are those of Text: if one entry fails, the whole
-// map fails.
+// Name returns a result as a name.
+func (x *Expression) Name(v ref.Val, b *budget.Budget) (string, bool, error) {
+	text, ok, err := x.Text(v, b)
+	return string(text.Reveal()), ok, err
+}
+
+// TextMap returns a result as the values of several keys. An entry whose value is optional.none() is left out. If one
+// entry fails, the whole map fails.
 func (x *Expression) TextMap(v ref.Val, b *budget.Budget) (map[string]sensitive.Bytes, bool, error) {
-	m, ok, err := x.object(v, "must return a map(string, string), but returns ")
+	m, ok, err := resultOf[traits.Mapper](x, v)
 	if err != nil || !ok {
 		return nil, false, err
 	}
@@ -49,19 +57,22 @@ func (x *Expression) TextMap(v ref.Val, b *budget.Budget) (map[string]sensitive.
 		return nil, false, x.failedAt(0, "must return a map(string, string), but a key is not a string")
 	}
 	for it := sorted.Iterator(); it.HasNext() == types.True; {
-		k := it.Next()
-		key, isString := k.(types.String)
+		key, isString := it.Next().(types.String)
 		if !isString {
-			return nil, false, x.failedAt(0, "must return a map(string, string), but a key is "+typeName(k))
+			return nil, false, x.failedAt(0, "must return a map(string, string), but a key is not a string")
 		}
-		e, _ := m.Find(k)
-		if e, ok = present(e); !ok {
+		e, ok := present(m.Get(key))
+		if !ok {
 			continue
 		}
 		if err := c.add(len(key)); err != nil {
 			return nil, false, x.placed(err)
 		}
-		text, err := x.textOfEntry(string(key), e, c)
+		node, entry := x.ast.Expr(), "a value of the map"
+		if literal := x.entry(string(key)); literal != nil {
+			node, entry = literal, valueOfKey(string(key))
+		}
+		text, err := x.text(e, c, node, entry)
 		if err != nil {
 			return nil, false, err
 		}
@@ -70,86 +81,7 @@ func (x *Expression) TextMap(v ref.Val, b *budget.Budget) (map[string]sensitive.
 	return out, true, nil
 }
 
-// entry returns the value of a key in a map literal, or nil: a computed key may be data.
-func (x *Expression) entry(key string) ast.Expr {
-	if x.ast.Expr().Kind() != ast.MapKind {
-		return nil
-	}
-	for _, e := range x.ast.Expr().AsMap().Entries() {
-		if k, ok := literalString(e.AsMapEntry().Key()); ok && k == key {
-			return asWritten(e.AsMapEntry().Value())
-		}
-	}
-	return nil
-}
-
-// object returns a result as a map. It returns false for optional.none().
-func (x *Expression) object(v ref.Val, wrong string) (traits.Mapper, bool, error) {
-	v, ok, err := x.some(v)
-	if err != nil || !ok {
-		return nil, false, err
-	}
-	m, ok := v.(traits.Mapper)
-	if !ok {
-		return nil, false, x.failedAt(0, wrong+typeName(v))
-	}
-	return m, true, nil
-}
-
-// some returns a result that is not null, without the optional around it. It returns false for
-// optional.none().
-func (x *Expression) some(v ref.Val) (ref.Val, bool, error) {
-	v, ok := present(v)
-	if v == types.NullValue {
-		return nil, false, x.null(x.ast.Expr())
-	}
-	return v, ok, nil
-}
-
-// Name returns a result as a name. It returns false for optional.none(). The errors are those of Text.
-func (x *Expression) Name(v ref.Val, b *budget.Budget) (string, bool, error) {
-	text, ok, err := x.Text(v, b)
-	return string(text.Reveal()), ok, err
-}
-
-// Bool returns a result as a condition. optional.none() is false. The errors are those of Text.
-func (x *Expression) Bool(v ref.Val) (bool, error) {
-	v, ok, err := x.some(v)
-	if err != nil || !ok {
-		return false, err
-	}
-	b, ok := v.(types.Bool)
-	if !ok {
-		return false, x.failedAt(0, "must return true or false, but returns "+typeName(v))
-	}
-	return bool(b), nil
-}
-
-// List returns a result as a list. It returns false for optional.none(). The errors are those of Text.
-func (x *Expression) List(v ref.Val) (traits.Lister, bool, error) {
-	v, ok, err := x.some(v)
-	if err != nil || !ok {
-		return nil, false, err
-	}
-	l, ok := v.(traits.Lister)
-	if !ok {
-		return nil, false, x.failedAt(0, "must return a list, but returns "+typeName(v)+
-			listHint(typeOf(v)))
-	}
-	return l, true, nil
-}
-
-// Entries returns the number of entries of a result that is a map, and 0 for any other result.
-func (x *Expression) Entries(v ref.Val) int {
-	v, _ = present(v)
-	if m, ok := v.(traits.Mapper); ok {
-		return int(size(m))
-	}
-	return 0
-}
-
-// Labels returns a result as labels or annotations. It returns false for optional.none(). The errors are
-// those of Text.
+// Labels returns a result as labels or annotations.
 func (x *Expression) Labels(v ref.Val, b *budget.Budget) (map[string]string, bool, error) {
 	m, ok, err := x.TextMap(v, b)
 	if err != nil || !ok {
@@ -162,10 +94,29 @@ func (x *Expression) Labels(v ref.Val, b *budget.Budget) (map[string]string, boo
 	return out, true, nil
 }
 
-// JSON returns a result as a field. It returns false for optional.none(). The value is a copy. The error
-// is a *Failed for a value that JSON cannot represent.
+// Bool returns a result as a condition. optional.none() is false.
+func (x *Expression) Bool(v ref.Val) (bool, error) {
+	b, ok, err := resultOf[types.Bool](x, v)
+	return bool(b) && ok, err
+}
+
+// List returns a result as a list.
+func (x *Expression) List(v ref.Val) (traits.Lister, bool, error) {
+	return resultOf[traits.Lister](x, v)
+}
+
+// Entries returns the number of entries of a result that is a map, and 0 for any other result.
+func (x *Expression) Entries(v ref.Val) int {
+	v, _ = present(v)
+	if m, ok := v.(traits.Mapper); ok {
+		return int(size(m))
+	}
+	return 0
+}
+
+// JSON returns a copy of a result as a field.
 func (x *Expression) JSON(v ref.Val, b *budget.Budget) (*structpb.Value, bool, error) {
-	v, ok, err := x.some(v)
+	v, ok, err := resultOf[ref.Val](x, v)
 	if err != nil || !ok {
 		return nil, false, err
 	}
@@ -185,32 +136,41 @@ func (x *Expression) JSON(v ref.Val, b *budget.Budget) (*structpb.Value, bool, e
 }
 
 // Members returns the members of a result that is an object: strings unchanged, null as an empty text,
-// and other values as JSON. The error is *Waiting for null, and *Failed for other values that are not
-// objects.
+// and other values as JSON.
 func (x *Expression) Members(v ref.Val, b *budget.Budget) (map[string]sensitive.Bytes, bool, error) {
-	m, ok, err := x.object(v, "must return an object, but returns ")
+	m, ok, err := resultOf[traits.Mapper](x, v)
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	n, err := nativeMap(m, jsonConverter(b))
+	n, err := native(m, jsonConverter(b))
 	if err != nil {
 		return nil, false, x.placed(err)
 	}
 	members, _ := n.(map[string]any)
 	out := make(map[string]sensitive.Bytes, len(members))
 	for k, e := range members {
-		switch t := e.(type) {
-		case nil:
-			out[k] = sensitive.Bytes{}
-		case string:
-			out[k] = sensitive.FromString(t)
-		default:
-			s, err := marshal(e)
-			if err != nil {
+		text, isString := e.(string)
+		if !isString && e != nil {
+			if text, err = marshal(e); err != nil {
 				return nil, false, x.failedAt(0, "returns a value that JSON cannot represent")
 			}
-			out[k] = sensitive.FromString(s)
 		}
+		out[k] = sensitive.FromString(text)
+	}
+	return out, true, nil
+}
+
+// resultOf returns a result of a type, without the optional around it.
+func resultOf[T ref.Val](x *Expression, v ref.Val) (out T, ok bool, err error) {
+	v, ok = present(v)
+	switch {
+	case !ok:
+		return out, false, nil
+	case v == types.NullValue:
+		return out, false, x.null(x.ast.Expr())
+	}
+	if out, ok = v.(T); !ok {
+		return out, false, x.wrongResult(v, "")
 	}
 	return out, true, nil
 }
@@ -226,21 +186,21 @@ func present(v ref.Val) (ref.Val, bool) {
 	return v, true
 }
 
-func (x *Expression) text(v ref.Val, c *converter) (sensitive.Bytes, error) {
-	return x.textAt(v, c, x.ast.Expr(), "must return a string, but returns ")
-}
-
-// textOfEntry returns the value of a key as text.
-func (x *Expression) textOfEntry(key string, v ref.Val, c *converter) (sensitive.Bytes, error) {
-	node := x.entry(key)
-	if node == nil {
-		return x.textAt(v, c, x.ast.Expr(), "each value of the map must be a string, but one is ")
+// entry returns the value of a key in a map literal, or nil: a computed key may be data.
+func (x *Expression) entry(key string) ast.Expr {
+	if x.ast.Expr().Kind() != ast.MapKind {
+		return nil
 	}
-	return x.textAt(v, c, node, valueOfKey(key)+" must be a string, but is ")
+	for _, e := range x.ast.Expr().AsMap().Entries() {
+		if k, ok := celast.Text(e.AsMapEntry().Key()); ok && k == key {
+			return celast.AsWritten(e.AsMapEntry().Value())
+		}
+	}
+	return nil
 }
 
-// textAt returns the value of a node as text. wrong is the beginning of the message for any other value.
-func (x *Expression) textAt(v ref.Val, c *converter, node ast.Expr, wrong string) (sensitive.Bytes, error) {
+// text returns the value of a node as text. entry is what messages call it, if it is not the whole result.
+func (x *Expression) text(v ref.Val, c *converter, node ast.Expr, entry string) (sensitive.Bytes, error) {
 	if err := c.add(int(textLen(v))); err != nil {
 		return sensitive.Bytes{}, x.placed(err)
 	}
@@ -256,20 +216,13 @@ func (x *Expression) textAt(v ref.Val, c *converter, node ast.Expr, wrong string
 	case *types.Err:
 		return sensitive.Bytes{}, x.placed(t)
 	}
-	return sensitive.Bytes{}, x.failedAt(0, wrong+typeName(v)+conversionHint(typeOf(v), x.env.several))
+	return sensitive.Bytes{}, x.wrongResult(v, entry)
 }
 
-// typeOf returns the type of a value.
-func typeOf(v ref.Val) *types.Type {
-	t, _ := v.Type().(*types.Type)
-	return cmp.Or(t, types.DynType)
-}
-
-// null returns an error that waits: an observed field that is null has no value yet. The field is the value of
-// a node.
+// null returns an error that waits for the value of a node.
 func (x *Expression) null(node ast.Expr) error {
-	if is := x.byNode[node.ID()]; len(is) == 1 && !x.references[is[0]].tested {
-		return waitingForNull(x.name(x.references[is[0]]))
+	if r, _ := x.Reading(node); r != nil && !r.tested {
+		return waitingForNull(x.name(*r))
 	}
 	return NewWaiting("a value of " + x.source.Path + " that is null")
 }
@@ -287,13 +240,6 @@ func (x *Expression) placed(err error) error {
 		return x.failedAt(0, failed.Reason)
 	}
 	return failed
-}
-
-func typeName(v ref.Val) string {
-	if _, ok := v.(types.Null); ok {
-		return "null"
-	}
-	return v.Type().TypeName()
 }
 
 func exactIntegers(v any) bool {

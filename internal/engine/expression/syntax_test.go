@@ -56,9 +56,9 @@ func TestFaultsInWords(t *testing.T) {
 			"here:1:13: returns an int or a string: write the int in quotes, '1'",
 		}},
 		"Two":    {"two mistakes are two", "nope.a + len('b')", []string{"here:1:1: there is no variable nope: the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables; a composed resource is resources.nope", "here:1:10: there is no function len: write size(value)"}},
-		"Few":    {"format with too few values", "'%s:%s'.format(['a'])", []string{"here:1:15: format has fewer values than there are % in its text: write one value for each, and %% for a percent sign"}},
-		"Many":   {"and with too many", "'%s'.format(['a', 'b'])", []string{"here:1:12: format has 2 values for 1 % in its text: write one %s for each"}},
-		"Clause": {"a clause that there is not", "'%v'.format(['a'])", []string{"here:1:12: format has no %v: write %s for any value, %d for whole numbers, and %% for a percent sign"}},
+		"Few":    {"format with too few values", "'%s:%s'.format(['a'])", []string{"here:1:9: format has fewer values than there are % in its text: write one value for each, and %% for a percent sign"}},
+		"Many":   {"and with too many", "'%s'.format(['a', 'b'])", []string{"here:1:6: format has 2 values for 1 % in its text: write one %s for each"}},
+		"Clause": {"a clause that there is not", "'%v'.format(['a'])", []string{"here:1:6: format has no %v: write %s for any value, %d for whole numbers, and %% for a percent sign"}},
 		"Length": {"a field for a function", "string(secret.a.length)", []string{"here:1:16: a string has no field length: write size(...) around it"}},
 	}
 	for name, tc := range cases {

@@ -6,6 +6,8 @@ import (
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 )
 
 // A Text is a string literal of an expression.
@@ -34,7 +36,7 @@ func (x *Expression) Texts() []Text {
 				needles[a.ID()] = true
 			}
 		}
-		s, ok := literalString(e)
+		s, ok := celast.Text(e)
 		if !ok {
 			return
 		}

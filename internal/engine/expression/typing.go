@@ -1,8 +1,8 @@
 package expression
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/checker"
@@ -13,8 +13,8 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
-	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
 // Objects are object types with their fields.
@@ -70,50 +70,195 @@ func (e *Environment) CheckTypes(x *Expression, t Typing) (*types.Type, diagnost
 	tree := parsed.NativeRep()
 	selectKeys(tree)
 	t.numbers = new(bool)
-	result, out := e.checkTypes(x, tree, t, types.DoubleType)
+	result, out := e.checkTypes(s, tree, t, types.DoubleType)
 	if *t.numbers {
-		whole, other := e.checkTypes(x, tree, t, types.IntType)
-		result, out = t.either(result, whole), inBoth(out, other)
+		whole, other := e.checkTypes(s, tree, t, types.IntType)
+		result, out.All = t.either(result, whole), inBoth(out.All, other.All)
 	}
-	out = append(out, x.checkValues(t)...)
-	for _, d := range out {
+	out.All = append(out.All, x.checkValues(t)...)
+	list := out.Diagnostics()
+	for _, d := range list {
 		d.Rule = diagnostic.Type
 	}
-	return result, out
+	return result, list
 }
 
 // checkTypes checks the types of a tree in which each Number is of one type.
-func (e *Environment) checkTypes(x *Expression, tree *ast.AST, t Typing, number *types.Type) (*types.Type, diagnostic.List) {
+func (e *Environment) checkTypes(s Source, tree *ast.AST, t Typing, number *types.Type) (*types.Type, *Errors) {
 	t.number = number
-	c, errs := e.check(x.source, tree, t)
-	if c == nil {
-		return types.DynType, nil
-	}
-	var out diagnostic.List
+	c, errs := e.check(s, tree, t)
+	out := &Errors{Source: s, Environment: e, Typing: t, Tree: c.tree}
 	for _, err := range errs {
-		if message := c.explain(err); message != "" && !c.mayWork(err.ExprID) {
-			out = append(out, c.at(err, message))
+		if found := c.classify(err); c.isCertain(found) {
+			out.All = append(out.All, found)
 		}
 	}
-	if len(out) == 0 {
-		out = c.results()
+	if len(out.All) == 0 {
+		out.All = c.results()
 	}
-	return c.GetType(tree.Expr().ID()), out
+	return c.tree.GetType(tree.Expr().ID()), out
 }
 
-// check runs CEL's checker on the tree of a source, and returns its errors in the order of the source. It
-// returns nothing if the checker cannot be created, which is a defect of the program.
-func (e *Environment) check(s Source, tree *ast.AST, t Typing) (*typeCheck, []*cel.Error) {
+// Misfit returns the diagnostic of an expression whose result does not fit a field.
+func (x *Expression) Misfit(t Typing, returned *types.Type, field string, want *types.Type) *diagnostic.Diagnostic {
+	err := &Error{Class: Misfit, Name: field, Types: []*types.Type{returned, want}}
+	out := &Errors{Source: x.source, Environment: x.env, Typing: t, All: []*Error{err}}
+	return out.Diagnostics()[0]
+}
+
+// A typeCheck classifies the errors of CEL's checker in the tree of a source.
+type typeCheck struct {
+	Typing
+
+	tree   *ast.AST
+	source Source
+	nodes  map[int64]ast.NavigableExpr // of the tree
+	env    *cel.Env
+}
+
+// check runs CEL's checker on the tree of a source, and returns its errors in the order of the source.
+func (e *Environment) check(s Source, tree *ast.AST, t Typing) (*typeCheck, []*Error) {
+	c := &typeCheck{t, tree, s, map[int64]ast.NavigableExpr{}, e.env}
 	env, err := e.checker(t)
-	if err != nil {
-		return nil, nil
+	if err != nil { // a defect of the program
+		return c, nil
 	}
 	checked, errs := checker.Check(tree, common.NewStringSource(s.Text, s.Path), env)
-	c := &typeCheck{t, checked, e, s, newScript(s.Text), map[int64]ast.NavigableExpr{}}
+	c.tree = checked
 	for _, n := range ast.MatchDescendants(ast.NavigateAST(checked), ast.AllMatcher()) {
 		c.nodes[n.ID()] = n
 	}
-	return c, sortedErrors(errs.GetErrors())
+	out := s.errorsOf(Checked, errs.GetErrors())
+	for _, err := range out {
+		if n, ok := c.nodes[err.id]; ok {
+			err.Node = n
+		}
+	}
+	return c, out
+}
+
+func (c *typeCheck) typeOf(e ast.Expr) *types.Type { return c.tree.GetType(e.ID()) }
+
+func (c *typeCheck) typesOf(all ...ast.Expr) []*types.Type {
+	out := make([]*types.Type, 0, len(all))
+	for _, e := range all {
+		out = append(out, c.typeOf(e))
+	}
+	return out
+}
+
+// classify adds the class of an error at a node, with the names and types that belong to it.
+func (c *typeCheck) classify(err *Error) *Error {
+	e, ok := err.Node.(ast.NavigableExpr)
+	if !ok {
+		return err
+	}
+	parent, _ := e.Parent()
+	operand, field, selects := celast.Selection(e)
+	switch {
+	case c.isPlaceError(e):
+		err.Types = c.typesOf(e)
+		err.Class = classOfPlace(e, parent)
+	case selects:
+		err.Class, err.Name, err.Text, err.Types = NoField, field, "", c.typesOf(operand)
+		if of := celast.WithoutOptional(err.Types[0]); of.Kind() == types.StructKind && c.Objects.Has(of.TypeName()) {
+			err.Text = c.Objects.Lacks(of.TypeName(), field)
+		}
+	case e.Kind() == ast.IdentKind:
+		err.Class, err.Name = NoVariable, strings.TrimLeft(e.AsIdent(), ".")
+	case e.Kind() == ast.CallKind:
+		err.Class, err.Name, err.Types = NoOverload, e.AsCall().FunctionName(), c.typesOf(celast.Operands(e.AsCall())...)
+		if c.env.Functions()[err.Name] == nil {
+			err.Class = NoFunction
+		}
+	}
+	return err
+}
+
+// classOfPlace returns the class of an error about the place of a valid node in another one.
+func classOfPlace(e, parent ast.NavigableExpr) Class {
+	switch {
+	case parent == nil:
+	case parent.Kind() == ast.MapKind || parent.Kind() == ast.ListKind:
+		return NoOptional
+	case parent.Kind() == ast.ComprehensionKind && parent.AsComprehension().IterRange().ID() == e.ID():
+		return NoRange
+	}
+	return NoBool
+}
+
+// isPlaceError reports whether an error at a node is about its place in another node, and the node
+// itself is valid. The checker assigns the error type to an invalid node, or any type to an invalid
+// selection.
+func (c *typeCheck) isPlaceError(e ast.Expr) bool {
+	if e.Kind() != ast.SelectKind && !celast.IsCall(e, operators.OptSelect) {
+		return c.typeOf(e).Kind() != types.ErrorKind
+	}
+	operand, field, _ := celast.Selection(e)
+	switch of := celast.WithoutOptional(c.typeOf(operand)); of.Kind() { //nolint:exhaustive // all others have no fields
+	case types.MapKind, types.DynKind, types.ErrorKind, types.TypeParamKind:
+		return true
+	case types.StructKind:
+		_, ok := c.Objects.Field(of.TypeName(), field)
+		return ok
+	}
+	return false
+}
+
+// isCertain reports whether an error of the checker is also one at run time, where an object is a map.
+func (c *typeCheck) isCertain(err *Error) bool {
+	switch err.Class { //nolint:exhaustive // all others are not about the known types
+	case NoOptional, NoBool:
+		return true
+	case NoRange:
+		return !c.involves(err.Types[0]) // a map: the comprehension iterates over its keys
+	case NoField:
+		return !celast.IsKind(celast.WithoutOptional(err.Types[0]), types.NullTypeKind)
+	case NoOverload:
+		return !c.mayWork(err)
+	}
+	return false
+}
+
+// arithmetic are the operators that never accept objects.
+var arithmetic = []string{ //nolint:gochecknoglobals // a table
+	operators.Add, operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo, operators.Negate,
+	operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals, operators.LogicalNot,
+}
+
+// mayWork reports whether a call that the checker refuses can work at run time, with the types of the
+// values: a condition chooses between values of different types, numbers of two types are compared, lists and maps
+// are compared, which are equal if they are empty, or an object is used as a map.
+func (c *typeCheck) mayWork(err *Error) bool {
+	have, fn := err.Types, err.Name
+	objects := slices.ContainsFunc(have, c.involves)
+	a, b := have[0], have[len(have)-1]
+	switch fn {
+	case operators.Conditional:
+		return celast.IsKind(a, types.BoolKind, types.DynKind, types.ErrorKind)
+	case operators.Equals, operators.NotEquals:
+		return slices.ContainsFunc(have, celast.IsNull) || // anything may be null
+			objects && !slices.ContainsFunc(have, isScalarType) || // only a scalar is never equal to an object
+			celast.IsNumber(a) && celast.IsNumber(b) || a.Kind() == b.Kind() && celast.IsKind(a, types.ListKind, types.MapKind)
+	case operators.In:
+		return slices.ContainsFunc(have, celast.IsNull) || objects ||
+			len(b.Parameters()) > 0 && celast.IsNumber(a) && celast.IsNumber(b.Parameters()[0])
+	case operators.Add:
+		return celast.IsKind(a, types.ListKind) && celast.IsKind(b, types.ListKind)
+	case "or", "orValue":
+		return true
+	}
+	return strings.HasPrefix(fn, "sets.") || objects && !slices.Contains(arithmetic, fn)
+}
+
+// isScalarType reports whether a type is a scalar that is often compared with other types.
+func isScalarType(t *types.Type) bool {
+	return celast.IsKind(t, types.StringKind, types.IntKind, types.BoolKind, types.DoubleKind, types.BytesKind)
+}
+
+// involves reports whether a type contains objects.
+func (c *typeCheck) involves(t *types.Type) bool {
+	return t.Kind() == types.StructKind && c.Objects.Has(t.TypeName()) || slices.ContainsFunc(t.Parameters(), c.involves)
 }
 
 // checker returns CEL's checker with the known types.
@@ -180,7 +325,7 @@ func selectKeys(a *ast.AST) {
 			return
 		}
 		args := e.AsCall().Args()
-		key, ok := literalKey(args[1]).(string)
+		key, ok := celast.Text(args[1])
 		if !ok {
 			return
 		}
@@ -194,37 +339,28 @@ func selectKeys(a *ast.AST) {
 }
 
 // checkValues refuses a comparison with a string that a value can never equal.
-func (x *Expression) checkValues(t Typing) diagnostic.List {
+func (x *Expression) checkValues(t Typing) (out []*Error) {
 	if t.Values == nil {
 		return nil
 	}
-	var out diagnostic.List
-	ast.PostOrderVisit(x.ast.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		what := "can never be true"
-		switch {
-		case isCall(e, operators.NotEquals):
-			what = "is always true"
-		case !isCall(e, operators.Equals):
-			return
+	for _, n := range ast.MatchDescendants(ast.NavigateAST(x.ast), ast.KindMatcher(ast.CallKind)) {
+		if !celast.IsCall(n, operators.Equals) && !celast.IsCall(n, operators.NotEquals) {
+			continue
 		}
-		args := e.AsCall().Args()
+		args := n.AsCall().Args()
 		for i, a := range args {
-			literal, ok := literalString(a)
-			other := asWritten(args[1-i])
-			refs := x.byNode[other.ID()]
-			if _, _, selects := selection(other); !ok || !selects || len(refs) != 1 || hasDyn(other) {
+			literal, ok := celast.Text(a)
+			other := celast.AsWritten(args[1-i])
+			r, _ := x.Reading(other)
+			if _, _, selects := celast.Selection(other); !ok || !selects || r == nil || r.tested || celast.HasDyn(other) {
 				continue
 			}
-			r := x.references[refs[0]]
-			if r.tested {
-				continue
-			}
-			if values := t.Values(r); len(values) > 0 && !slices.Contains(values, literal) {
+			if values := t.Values(*r); len(values) > 0 && !slices.Contains(values, literal) {
 				line, column := x.position(a.ID())
-				message := fmt.Sprintf("%s: %s is never '%s': it is one of %s", what, x.name(r), literal, suggest.List(values))
-				out = append(out, x.source.wrongAt(line, column, message))
+				out = append(out, &Error{Class: NoMatch, Line: line, Column: column, Node: n,
+					Name: x.name(*r), Text: literal, Names: values})
 			}
 		}
-	}))
+	}
 	return out
 }

@@ -70,7 +70,7 @@ func TestTypingFinds(t *testing.T) {
 		"OptionalField":     {"and so is an optional one", "composite.?nmae.orValue('')", []string{"here:1:10: @app has no nmae"}},
 		"OptionalIndex":     {"however it is written", "composite[?'nmae'].orValue('')", []string{"here:1:10: @app has no nmae"}},
 		"BelowOptional":     {"below what is optional", "composite.?spec.?sice.orValue('')", []string{"here:1:16: @spec has no sice"}},
-		"OfList":            {"a list has none", "composite.parts.size", []string{"here:1:16: cannot select size from a list: select one of its elements first, for example [0], or iterate over it with map or filter"}},
+		"OfList":            {"a list has none", "composite.parts.size", []string{"here:1:16: a list(map(string, dyn)) has no field size: write size(...) around it"}},
 		"OfElement":         {"an element has some", "composite.parts[0].name", []string{"here:1:19: @part has no name"}},
 		"OfScalar":          {"a string has none", "composite.name.first", []string{"here:1:15: cannot select first from a string"}},
 		"OfInt":             {"nor has an integer", "composite.port.first", []string{"here:1:15: cannot select first from an int"}},

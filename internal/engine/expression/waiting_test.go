@@ -255,7 +255,7 @@ func TestExpressionsAreShared(t *testing.T) {
 		"string(resource.status.host && true)":                                  "here:1:29: && failed on string and bool: it takes true or false: compare the other values with something",
 		"resource.status.items.map(i, i.name).join()":                           "<nil>",
 		"dyn(optional.of('a')).orValue('x') + dyn(1).orValue(resource.nope)":    "here: failed: or and orValue need an optional: write ? before the last field, as in composite.spec.?host.orValue('none')",
-		"'x' + dyn(resource.spec.port < 1 ? 1 : 2).orValue(resource.nope)":      "here:1:50: orValue needs an optional, but has a dyn: write ? before the last field, as in composite.spec.?host.orValue('none')",
+		"'x' + dyn(resource.spec.port < 1 ? 1 : 2).orValue(resource.nope)":      "here: failed: or and orValue need an optional: write ? before the last field, as in composite.spec.?host.orValue('none')",
 		"string(resource.spec.name.getFullYear())":                              "here:1:38: getFullYear failed on string",
 		"lists.range(400).map(i, '').join('" + strings.Repeat("a", 3000) + "')": "here:1:33: join was stopped: its result would be too large",
 	}

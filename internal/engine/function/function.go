@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
@@ -38,7 +38,7 @@ type Function struct {
 
 // New returns a function with the system's clock and randomness. Its metrics may be nil.
 func New(log logging.Logger, m *metrics.Metrics) (*Function, error) {
-	env, err := expression.NewEnvironment()
+	env, err := advice.NewEnvironment()
 	if err != nil {
 		return nil, err
 	}

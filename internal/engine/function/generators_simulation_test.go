@@ -25,6 +25,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/function"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
@@ -158,7 +159,7 @@ func simulatedPlans(t testing.TB, in simulatedInput) (*structpb.Struct, *plan.Ca
 	simulated.Lock()
 	defer simulated.Unlock()
 	if simulated.env == nil {
-		env, err := expression.NewEnvironment()
+		env, err := advice.NewEnvironment()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/proof"
@@ -70,7 +71,7 @@ func asText(t *testing.T, env *expression.Environment, text string) string {
 // another one in each call, and every second call is the first one of a new function.
 func TestFunctionsAreStable(t *testing.T) {
 	examples, secret := vocabulary(t)
-	env, err := expression.NewEnvironment()
+	env, err := advice.NewEnvironment()
 	if err != nil {
 		t.Fatal(err)
 	}

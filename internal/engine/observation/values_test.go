@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
@@ -24,7 +25,7 @@ import (
 )
 
 var env = func() *expression.Environment {
-	e, err := expression.NewEnvironment()
+	e, err := advice.NewEnvironment()
 	if err != nil {
 		panic(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
@@ -63,7 +63,7 @@ func TestEachLiteralFieldRefusesExpressions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env, err := expression.NewEnvironment()
+	env, err := advice.NewEnvironment()
 	if err != nil {
 		t.Fatal(err)
 	}

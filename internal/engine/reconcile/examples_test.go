@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/inspect"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
@@ -180,7 +181,7 @@ func expressionsOf(p *plan.Plan) []*expression.Expression {
 // The law: no expression of an example takes more than twice its estimate, with the data
 // of the example. Estimates below 50 are for texts of 32 characters, and a certificate is longer.
 func TestCostsOfExamples(t *testing.T) {
-	env, err := expression.NewEnvironment()
+	env, err := advice.NewEnvironment()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func TestCostsOfExamples(t *testing.T) {
 // The law: what an expression waits for while nothing is observed but the composite is
 // among the inputs that its explanation says it waits for.
 func TestExplainedInputsAreWaitedFor(t *testing.T) {
-	env, err := expression.NewEnvironment()
+	env, err := advice.NewEnvironment()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +278,7 @@ func explains(k inspect.ExplainedKey, input string) bool {
 // An explanation of an example can be written as JSON, holds no value of a connection
 // detail that the example observes, and is the same after a run.
 func TestExplanationsHoldNoData(t *testing.T) {
-	env, err := expression.NewEnvironment()
+	env, err := advice.NewEnvironment()
 	if err != nil {
 		t.Fatal(err)
 	}

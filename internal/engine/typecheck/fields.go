@@ -68,7 +68,8 @@ func (c *typeCheck) fits(x *expression.Expression, want *types.Type, name string
 	if have == nil || isFit(have, want) {
 		return
 	}
-	c.report(x.Source().Path, "%s", expression.Typing{Objects: c.types, Number: schema.Number}.Misfit(have, name, want))
+	t := expression.Typing{Objects: c.types, Number: schema.Number}
+	c.report(x.Source().Path, "%s", x.Misfit(t, have, name, want).Message)
 }
 
 // isFit reports whether a value of one type may fit another type. Unknown types fit.

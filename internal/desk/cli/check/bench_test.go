@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
@@ -119,7 +119,7 @@ func BenchmarkCheck(b *testing.B) {
 		}
 	}
 	inputs := benchInputs(b, paths)
-	env, err := expression.NewEnvironment()
+	env, err := advice.NewEnvironment()
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/typecheck"
@@ -160,7 +161,7 @@ func (c *Command) check(ctx context.Context, stdin io.Reader, progress func(done
 	if err != nil {
 		return nil, err
 	}
-	env, err := expression.NewEnvironment()
+	env, err := advice.NewEnvironment()
 	if err != nil {
 		return nil, err
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
@@ -227,7 +227,7 @@ func FuzzCheckAgreesWithFunction(f *testing.F) {
 			}
 		}
 	}
-	env, err := expression.NewEnvironment()
+	env, err := advice.NewEnvironment()
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/inspect"
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 )
 
 // Command is the command `fn explain`: it prints what the Exports inputs in files read and compose,
@@ -70,7 +70,7 @@ func (c *Command) Run(k *kong.Context) error {
 // RunWith explains all inputs of the files to stdout, in one write and only if all of them compile.
 // Diagnostics are on stderr, as check prints them.
 func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
-	env, err := expression.NewEnvironment()
+	env, err := advice.NewEnvironment()
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate"
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 )
 
 // Command is the command `fn migrate`: it reads objects that export values today, and prints the
@@ -67,7 +67,7 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 	if err != nil {
 		return err
 	}
-	env, err := expression.NewEnvironment()
+	env, err := advice.NewEnvironment()
 	if err != nil {
 		return err
 	}

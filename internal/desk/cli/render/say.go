@@ -12,8 +12,8 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
 
 // The reason of the condition about an invalid input, and the start of its message.
@@ -31,7 +31,7 @@ func (r *run) diagnose(ctx context.Context, step string, rsp *fnv1.RunFunctionRe
 	if !ok || !isFatal(rsp) || !slices.ContainsFunc(rsp.GetConditions(), isInvalid) {
 		return nil, nil
 	}
-	env, err := expression.NewEnvironment()
+	env, err := advice.NewEnvironment()
 	if err != nil {
 		return nil, err
 	}

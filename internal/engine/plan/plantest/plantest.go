@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
@@ -17,7 +18,7 @@ import (
 
 // Env compiles inputs. All tests share it, as requests do in the function.
 var Env = func() *expression.Environment {
-	e, err := expression.NewEnvironment()
+	e, err := advice.NewEnvironment()
 	if err != nil {
 		panic(err)
 	}

@@ -1,4 +1,4 @@
-package expression
+package advice
 
 import (
 	"regexp"

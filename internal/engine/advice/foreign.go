@@ -1,9 +1,11 @@
-package expression
+package advice
 
 import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
 
 // This file contains what people write who know other languages and tools, with what to write here.
@@ -94,28 +96,28 @@ type foreignPath struct {
 var foreignPaths = func() (all []foreignPath) { //nolint:gochecknoglobals // a table
 	const step = `(\.\w[\w-]*|\[[^\[\]]*\])`
 	for _, p := range [][2]string{
-		{`observed\.composite\.connectionDetails`, Secret},
-		{`(?:observed|desired)\.composite(?:\.resource)?`, Composite},
-		{`observed\.resources` + step + `\.connectionDetails`, Secrets + "$1"},
-		{`(?:observed|desired)\.resources` + step + `\.resource`, Resources + "$1"},
-		{`(?:observed|desired)\.resources` + step, Resources + "$1"},
-		{`_?[od]cds` + step + `\.ConnectionDetails`, Secrets + "$1"},
-		{`_?[od]cds` + step + `(?:\.Resource)?`, Resources + "$1"},
-		{`_?(?:[od]xr|xr|claim)(?:\.Resource)?`, Composite},
-		{`(?:schema|object|oldObject|oldSelf)\.`, Composite + "."},
-		{`(?:values|params|inputs?)\.`, Composite + ".spec."},
-		{`parameters\.`, Composite + ".spec.parameters."},
-		{`(spec|metadata)`, Composite + ".$1"},
-		{`status`, Resource + ".status"},
-		{`atProvider`, Resource + ".status.atProvider"},
-		{`forProvider`, Resource + ".spec.forProvider"},
-		{`(?:this|it)`, Resource},
-		{`(?:env|context\.environment)`, Env},
-		{`ctx`, Context},
-		{`locals?\.`, Variables + "."},
-		{`(?:connection|connectionDetails)`, Secret},
-		{`(?:candidate|latest|pending|current|outputs)\.`, Generated + "."},
-		{`(?:observed|ocds)`, Resources},
+		{`observed\.composite\.connectionDetails`, "secret"},
+		{`(?:observed|desired)\.composite(?:\.resource)?`, "composite"},
+		{`observed\.resources` + step + `\.connectionDetails`, "secrets$1"},
+		{`(?:observed|desired)\.resources` + step + `\.resource`, "resources$1"},
+		{`(?:observed|desired)\.resources` + step, "resources$1"},
+		{`_?[od]cds` + step + `\.ConnectionDetails`, "secrets$1"},
+		{`_?[od]cds` + step + `(?:\.Resource)?`, "resources$1"},
+		{`_?(?:[od]xr|xr|claim)(?:\.Resource)?`, "composite"},
+		{`(?:schema|object|oldObject|oldSelf)\.`, "composite."},
+		{`(?:values|params|inputs?)\.`, "composite.spec."},
+		{`parameters\.`, "composite.spec.parameters."},
+		{`(spec|metadata)`, "composite.$1"},
+		{`status`, "resource.status"},
+		{`atProvider`, "resource.status.atProvider"},
+		{`forProvider`, "resource.spec.forProvider"},
+		{`(?:this|it)`, "resource"},
+		{`(?:env|context\.environment)`, "environment"},
+		{`ctx`, "context"},
+		{`locals?\.`, "variables."},
+		{`(?:connection|connectionDetails)`, "secret"},
+		{`(?:candidate|latest|pending|current|outputs)\.`, "generated."},
+		{`(?:observed|ocds)`, "resources"},
 	} {
 		all = append(all, foreignPath{regexp.MustCompile(`(?i)^` + p[0]), p[1]})
 	}
@@ -136,7 +138,7 @@ func translated(path string) string {
 			return string(f.pattern.ExpandString(nil, f.instead, m[1], at)) + m[1][at[1]:]
 		}
 	}
-	if variable := root(m[1]); isInput(variable) || variable == Variables {
+	if variable := root(m[1]); isInput(variable) || variable == expression.Variables {
 		return m[1]
 	}
 	return ""
@@ -166,7 +168,7 @@ func content(text, example string) string {
 		case path != "":
 			return path
 		case ofResource.MatchString(inner):
-			return Resources + "." + inner
+			return expression.Resources + "." + inner
 		}
 	}
 	return example
@@ -198,7 +200,7 @@ func insertedValue(text string) string {
 	}
 	path := translated(m[1])
 	if inner := strings.TrimSpace(m[1]); path == "" && ofResource.MatchString(inner) {
-		path = Resources + "." + inner
+		path = expression.Resources + "." + inner
 	}
 	if m[2] != "" && optionalPath(path) != "" {
 		return fmt.Sprintf("%s.orValue('%s')", optionalPath(path), m[2])

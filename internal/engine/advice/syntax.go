@@ -1,4 +1,4 @@
-package expression
+package advice
 
 import (
 	"fmt"
@@ -7,26 +7,22 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"cel.dev/cel-go/cel"
-
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
-// syntaxDiagnostic returns a plain message for an error of CEL's parser, which reports errors in terms
-// of its grammar. It reports only the first error, because later ones follow from the same mistake.
-func syntaxDiagnostic(s Source, err *cel.Error) *diagnostic.Diagnostic {
-	c := newScript(s.Text)
-	at := c.offset(err.Location.Line(), err.Location.Column())
-	message, at := c.explain(explainCEL(err.Message), at)
-	if s.Want.isMap() && strings.HasPrefix(message, unexpectedColon) {
+// syntax returns a plain message for an error of CEL's parser, which reports errors in terms of its grammar.
+func (m *explainer) syntax(err *expression.Error) *diagnostic.Diagnostic {
+	message, at := m.text.explain(explainCEL(err.Text), m.at(err))
+	if m.Source.Want.IsMap() && strings.HasPrefix(message, unexpectedColon) {
 		message = unexpectedColon + ": write { } around the entries, and quotes around the keys, {'key': value}"
 	}
-	if err.Location.Line() < 1 {
-		return s.wrong("%s", message)
+	if err.Line < 1 {
+		return m.Source.At(0, 0, message)
 	}
-	line, column := c.position(at)
-	return s.wrongAt(line, column, message)
+	line, column := m.text.position(at)
+	return m.Source.At(line, column, message)
 }
 
 // A script is a source split into tokens.
@@ -202,11 +198,13 @@ func (c *script) fieldOfHas(at int) string {
 		return explainedHas
 	case key == m[2]:
 		return fmt.Sprintf("has takes a field, not an element: write size(%s) > %s", before, key)
-	case isIdentifier(key):
+	case identifier.MatchString(key):
 		return fmt.Sprintf("has takes a field: write has(%s.%s)", before, key)
 	}
 	return fmt.Sprintf("has takes a field: write %s in %s", m[2], before)
 }
+
+var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 
 // escape matches a backslash with the character that it escapes.
 var escape = regexp.MustCompile(`(?s)\\.`)

@@ -1,16 +1,16 @@
-package expression
+package advice
 
 import (
 	"regexp"
 	"slices"
 	"strings"
 
-	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/common"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
@@ -45,8 +45,8 @@ var (
 // named are the variables whose fields have names that people choose, such as the names of composed
 // resources. The value is the number of these fields in a path.
 var named = map[string]int{ //nolint:gochecknoglobals // a table
-	Secret: 1, Secrets: 2, Resources: 1, Sources: 1, Generated: 2, Candidate: 2, Previous: 2, Env: 1, Context: 1,
-	Revisions: 1,
+	expression.Secret: 1, expression.Secrets: 2, expression.Resources: 1, expression.Sources: 1, expression.Generated: 2, expression.Candidate: 2, expression.Previous: 2, expression.Env: 1, expression.Context: 1,
+	expression.Revisions: 1,
 }
 
 // keyed are the fields of objects that contain such names.
@@ -63,7 +63,7 @@ func (c *script) chains(variables []string) (out []chain) {
 		var found chain
 		if t.text == ")" || slices.Contains(roots, t.text) {
 			found = c.chainFrom(t)
-		} else if root := dashedRoot.FindString(c.text[t.at:]); root != "" && slices.Contains(variables, Resources) {
+		} else if root := dashedRoot.FindString(c.text[t.at:]); root != "" && slices.Contains(variables, expression.Resources) {
 			found = c.chainFromName(t.at, root, variables)
 		}
 		if len(found.names) > 0 {
@@ -96,7 +96,7 @@ func (c *script) chainFromName(at int, root string, variables []string) chain {
 	if !strings.HasPrefix(c.text[end:], ".") || slices.Contains(variables, after) {
 		return chain{}
 	}
-	name := dashedName{at: at, end: end, operator: at + len(before), instead: Resources + "['" + root + "']"}
+	name := dashedName{at: at, end: end, operator: at + len(before), instead: expression.Resources + "['" + root + "']"}
 	return c.follow(chain{at: at, end: end, names: []dashedName{name}}, "")
 }
 
@@ -142,7 +142,7 @@ func nextStep(rest string, byName bool) []string {
 
 // inBrackets returns a step with its name in brackets. The name of a declared variable has no dashes.
 func inBrackets(dot, name, variable string) string {
-	if variable == Variables {
+	if variable == expression.Variables {
 		return dot + strings.ReplaceAll(name, "-", "_")
 	}
 	return strings.NewReplacer(".?", "[?'", ".", "['").Replace(dot) + name + "']"
@@ -181,13 +181,12 @@ func unedited(at int, edits []edit) int {
 
 // dashes returns the diagnostics of a source whose names contain operators, or nothing if it has none.
 // A name is meant if the source has fewer errors with the name in brackets.
-func (e *Environment) dashes(s Source, declared []func(string) string) diagnostic.List {
+func (m *explainer) dashes() diagnostic.List {
+	c, s := m.text, m.Source
 	if len(s.Text) > limits.ExplainedCharacters {
 		return nil
 	}
-	c := newScript(s.Text)
-	variables, _ := e.variables(s)
-	chains := c.chains(variables)
+	chains := c.chains(m.Environment.Names(s))
 	var names []*dashedName
 	for i := range chains {
 		for j := range chains[i].names {
@@ -198,10 +197,10 @@ func (e *Environment) dashes(s Source, declared []func(string) string) diagnosti
 	for _, n := range names {
 		n.keep = true
 	}
-	least := e.errorsIn(s, edited(s.Text, editsOf(chains)))
+	least := m.errorsIn(edited(s.Text, editsOf(chains)))
 	for _, n := range names { // leave out the names that make no difference
 		n.keep = false
-		if without := e.errorsIn(s, edited(s.Text, editsOf(chains))); without > least {
+		if without := m.errorsIn(edited(s.Text, editsOf(chains))); without > least {
 			n.keep = true
 		} else {
 			least = without
@@ -211,11 +210,19 @@ func (e *Environment) dashes(s Source, declared []func(string) string) diagnosti
 	if len(edits) == 0 {
 		return nil
 	}
-	out := c.namesWithOperators(s, chains, edits)
+	out := m.namesWithOperators(chains, edits)
 	meant := s
 	meant.Text = edited(s.Text, edits)
-	_, others := e.compile(meant, declared)
-	return append(out, c.moved(others, newScript(meant.Text), edits)...)
+	if _, others := m.Environment.Try(meant); others != nil && others.All[0].Class != expression.Result {
+		others.Declared = m.Declared
+		for _, d := range newExplainer(others).list() {
+			if d.Line > 0 {
+				d.Line, d.Column = c.position(unedited(newScript(meant.Text).offset(d.Line, d.Column-1), edits))
+			}
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // dashes checks a source once for each name. These limits keep its time near that of one check of the longest
@@ -223,7 +230,6 @@ func (e *Environment) dashes(s Source, declared []func(string) string) diagnosti
 const (
 	mostDashedNames  = 8
 	dashedCharacters = 1024 // of all checks of names together
-	dashedNodes      = 250  // of a source that is checked more than once
 )
 
 func editsOf(chains []chain) (out []edit) {
@@ -238,7 +244,8 @@ func editsOf(chains []chain) (out []edit) {
 }
 
 // namesWithOperators returns a diagnostic for each chain that is edited.
-func (c *script) namesWithOperators(s Source, chains []chain, edits []edit) (out diagnostic.List) {
+func (m *explainer) namesWithOperators(chains []chain, edits []edit) (out diagnostic.List) {
+	c := m.text
 	for _, ch := range chains {
 		i := slices.IndexFunc(ch.names, func(n dashedName) bool { return n.keep })
 		if i < 0 {
@@ -256,45 +263,38 @@ func (c *script) namesWithOperators(s Source, chains []chain, edits []edit) (out
 		}
 		line, column := c.position(ch.names[i].operator)
 		meant := strings.TrimPrefix(edited(c.text[ch.at:ch.end], within), ")")
-		out = append(out, s.wrongAt(line, column, what+suggest.DidYouMean(meant)))
+		out = append(out, m.Source.At(line, column, what+suggest.DidYouMean(meant)))
 	}
 	return out
 }
 
-// moved returns the diagnostics of an edited text at their positions in c.
-func (c *script) moved(all diagnostic.List, from *script, edits []edit) diagnostic.List {
-	for _, d := range all {
-		if d.Line > 0 {
-			d.Line, d.Column = c.position(unedited(from.offset(d.Line, d.Column-1), edits))
-		}
-	}
-	return all
-}
-
 // errorsIn returns the number of errors in a text. A text that does not parse has more than any other, and a text
 // that takes long to check has as many as any other such text.
-func (e *Environment) errorsIn(s Source, text string) int {
+func (m *explainer) errorsIn(text string) int {
 	const unparsed = 1000
-	parsed, iss := e.env.ParseSource(common.NewStringSource(text, s.Path))
-	if n := len(iss.Errors()); n > 0 {
-		return unparsed + n
-	}
-	if e.checkSize(s, parsed.NativeRep()) != nil || sizeOf(parsed.NativeRep()).nodes > dashedNodes {
+	s := m.Source
+	s.Text, s.Want = text, expression.WantAny
+	x, wrong := m.Environment.Try(s)
+	switch {
+	case wrong == nil:
+		return minusOfObject(x.Tree())
+	case wrong.Tree == nil && wrong.All[0].Class == expression.Syntax:
+		return unparsed + len(wrong.All)
+	case wrong.Tree == nil:
 		return unparsed
 	}
-	_, iss = e.env.Check(parsed)
-	return minusOfObject(parsed) + len(iss.Errors())
+	return minusOfObject(wrong.Tree) + len(wrong.All)
 }
 
 // minusOfObject counts the subtractions from objects and labels, which fail although the type of their
 // operands is not known: resources.my-resource.status is a name, although there is a variable resource.
-func minusOfObject(parsed *cel.Ast) (n int) {
-	ast.PostOrderVisit(parsed.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if !isCall(e, operators.Subtract) && !isCall(e, operators.Divide) {
+func minusOfObject(tree *ast.AST) (n int) {
+	ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if !celast.IsCall(e, operators.Subtract) && !celast.IsCall(e, operators.Divide) {
 			return
 		}
 		path := selected(e.AsCall().Args()[0])
-		object := len(path) == 2 && slices.Contains([]string{Resources, Sources, Secrets, Generated, Candidate, Previous}, path[0])
+		object := len(path) == 2 && slices.Contains([]string{expression.Resources, expression.Sources, expression.Secrets, expression.Generated, expression.Candidate, expression.Previous}, path[0])
 		label := len(path) > 2 && path[len(path)-3] == "metadata" && slices.Contains(keyed, path[len(path)-2])
 		if object || label {
 			n++

@@ -1,10 +1,12 @@
-package expression
+package advice
 
 import (
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
 
 // calls matches the functions that a hint calls.
@@ -49,10 +51,10 @@ func TestForeignFunctionsExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for name := range env.env.Functions() {
+	for name := range env.CEL().Functions() {
 		names = append(names, name)
 	}
-	for _, macro := range env.env.Macros() {
+	for _, macro := range env.CEL().Macros() {
 		names = append(names, macro.Function(), "cel."+macro.Function())
 	}
 	for name, hint := range foreignFunctions {
@@ -73,7 +75,7 @@ func TestForeignPathsExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, _ := env.variables(Source{})
+	names := env.Names(expression.Source{})
 	for _, f := range foreignPaths {
 		if variable := root(f.instead); !slices.Contains(names, variable) {
 			t.Errorf("%s: there is no variable %s", f.instead, variable)

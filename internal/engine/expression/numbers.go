@@ -1,12 +1,13 @@
 package expression
 
 import (
+	"slices"
 	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 )
 
 // A number of a schema is an int at run time if it is whole, and a double otherwise. An expression is
@@ -31,8 +32,8 @@ func mapParameters(of *types.Type, replace func(*types.Type) *types.Type) *types
 		return types.NewListType(replace(of.Parameters()[0]))
 	case of.Kind() == types.MapKind:
 		return types.NewMapType(of.Parameters()[0], replace(of.Parameters()[1]))
-	case withoutOptional(of) != of:
-		return types.NewOptionalType(replace(withoutOptional(of)))
+	case celast.WithoutOptional(of) != of:
+		return types.NewOptionalType(replace(celast.WithoutOptional(of)))
 	}
 	return of
 }
@@ -44,7 +45,7 @@ func (t Typing) either(double, whole *types.Type) *types.Type {
 	switch a, b := parameters(double), parameters(whole); {
 	case double.IsExactType(whole):
 		return double
-	case isKind(double, types.DoubleKind) && isKind(whole, types.IntKind):
+	case celast.IsKind(double, types.DoubleKind) && celast.IsKind(whole, types.IntKind):
 		return t.Number
 	case double.Kind() == whole.Kind() && len(a) > 0 && len(a) == len(b):
 		last := len(a) - 1
@@ -53,33 +54,32 @@ func (t Typing) either(double, whole *types.Type) *types.Type {
 	return types.DynType
 }
 
-// inBoth returns the diagnostics whose position also has one in the other list.
-func inBoth(list, other diagnostic.List) diagnostic.List {
-	type position struct{ line, column int }
-	has := map[position]bool{}
-	for _, d := range other {
-		has[position{d.Line, d.Column}] = true
-	}
-	var out diagnostic.List
-	for _, d := range list {
-		if has[position{d.Line, d.Column}] {
-			out = append(out, d)
-		}
-	}
-	return out
+// inBoth returns the errors whose position also has one in the other list.
+func inBoth(list, other []*Error) []*Error {
+	return slices.DeleteFunc(list, func(e *Error) bool {
+		return !slices.ContainsFunc(other, func(o *Error) bool { return o.Line == e.Line && o.Column == e.Column })
+	})
 }
 
-// anOptional is the name of the type of all optionals in messages.
-const anOptional = "optional"
-
-// typeText returns the usual name of a type.
-func (t Typing) typeText(of *types.Type) string {
-	if isOptional(of) {
-		return anOptional
+// Text returns the usual name of a type.
+func (t Typing) Text(of *types.Type) string {
+	if celast.IsOptional(of) {
+		return "optional"
 	}
-	text := cel.FormatCELType(t.plain(of))
+	text := cel.FormatCELType(t.Plain(of))
 	if t.numbers != nil && *t.numbers {
 		text = strings.ReplaceAll(text, "double", "number")
 	}
 	return text
+}
+
+// Plain returns the type that a value has at run time: objects are maps.
+func (t Typing) Plain(of *types.Type) *types.Type {
+	switch {
+	case of.Kind() == types.StructKind && t.Objects.Has(of.TypeName()):
+		return types.NewMapType(types.StringType, types.DynType)
+	case of.Kind() == types.ErrorKind:
+		return types.DynType
+	}
+	return mapParameters(of, t.Plain)
 }

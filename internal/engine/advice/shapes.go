@@ -1,4 +1,4 @@
-package expression
+package advice
 
 import (
 	"fmt"
@@ -9,34 +9,12 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
-
-// This file refuses paths that no object of Kubernetes ever has. Without it they compile, because the types of
-// objects are not known, and the expression waits forever.
 
 // unescape replaces the escapes that the CEL of Kubernetes has for the characters of names.
 var unescape = strings.NewReplacer("__dot__", ".", "__slash__", "/", "__dash__", "-", "__underscores__", "__")
-
-// checkShapes returns a diagnostic for each path that never exists.
-func (e *Environment) checkShapes(s Source, checked *ast.AST) (out diagnostic.List) {
-	add := func(n ast.Expr, message string) {
-		l := checked.SourceInfo().GetStartLocation(n.ID())
-		d := s.wrongAt(l.Line(), l.Column()+1, message)
-		if message != "" && !slices.ContainsFunc(out, func(o *diagnostic.Diagnostic) bool { return *o == *d }) {
-			out = append(out, d)
-		}
-	}
-	ast.PreOrderVisit(ast.NavigateAST(checked), ast.NewExprVisitor(func(n ast.Expr) {
-		if path := literalSteps(n); len(path) > 1 && isInput(path[0]) {
-			add(n, neverExists(path[:len(path)-1], path[len(path)-1]))
-		}
-		if nav, ok := n.(ast.NavigableExpr); ok && (isCall(n, operators.Equals) || isCall(n, operators.NotEquals)) {
-			add(n, statusOfCondition(nav))
-		}
-	}))
-	return out
-}
 
 // literalSteps returns the names in a chain of selections that begins with a variable, as in resources['db'].status.
 // It returns nil for all other nodes.
@@ -48,8 +26,8 @@ func literalSteps(e ast.Expr) []string {
 		return []string{e.AsIdent()}
 	case e.Kind() == ast.SelectKind:
 		above, key = e.AsSelect().Operand(), e.AsSelect().FieldName()
-	case isCall(e, operators.Index):
-		text, ok := literalString(e.AsCall().Args()[1])
+	case celast.IsCall(e, operators.Index):
+		text, ok := celast.Text(e.AsCall().Args()[1])
 		if !ok {
 			return nil
 		}
@@ -69,7 +47,7 @@ func neverExists(path []string, field string) string {
 	switch name := unescape.Replace(field); {
 	case name != field && isPart(path):
 		return fmt.Sprintf("names are not escaped here: write %s", written(append(path[:len(path):len(path)], name)))
-	case object && field == "connectionDetails" && path[0] != Composite:
+	case object && field == "connectionDetails" && path[0] != expression.Composite:
 		return fmt.Sprintf("a resource has no field connectionDetails: write %s", detailOf(path, "password"))
 	case object && field == "resource":
 		return fmt.Sprintf("%s is the resource itself: leave .resource out", whole)
@@ -81,19 +59,19 @@ func neverExists(path []string, field string) string {
 
 // written returns a path as it is written in the source.
 func written(path []string) string {
-	r := Reference{Variable: path[0]}
+	r := expression.Reference{Variable: path[0]}
 	for _, key := range path[1:] {
-		r.Path = append(r.Path, Step{Key: key})
+		r.Path = append(r.Path, expression.Step{Key: key})
 	}
-	return r.text(own)
+	return r.String()
 }
 
 // isObject reports whether a path is that of a resource or the composite.
 func isObject(path []string) bool {
 	switch path[0] {
-	case Resource, Self, Composite:
+	case expression.Resource, expression.Self, expression.Composite:
 		return len(path) == 1
-	case Resources:
+	case expression.Resources:
 		return len(path) == 2
 	}
 	return false
@@ -101,15 +79,15 @@ func isObject(path []string) bool {
 
 // isPart reports whether a path is a resource or the composite, or is below one.
 func isPart(path []string) bool {
-	return slices.Contains([]string{Resource, Self, Composite}, path[0]) || path[0] == Resources && len(path) > 1
+	return slices.Contains([]string{expression.Resource, expression.Self, expression.Composite}, path[0]) || path[0] == expression.Resources && len(path) > 1
 }
 
 // detailOf returns the path of a connection detail of a resource.
 func detailOf(path []string, key string) string {
-	if path[0] == Resources {
-		return written([]string{Secrets, path[1], key})
+	if path[0] == expression.Resources {
+		return written([]string{expression.Secrets, path[1], key})
 	}
-	return written([]string{Secret, key})
+	return written([]string{expression.Secret, key})
 }
 
 // statusOfCondition returns the message for a comparison of the status of a condition with true or false, which
@@ -131,7 +109,7 @@ func statusOfCondition(n ast.NavigableExpr) string {
 
 // isCondition reports whether a node is an element of the conditions of a resource.
 func isCondition(n ast.NavigableExpr) bool {
-	if isCall(n, operators.Index) {
+	if celast.IsCall(n, operators.Index) {
 		return isConditions(n.Children()[0])
 	}
 	if n.Kind() != ast.IdentKind {
@@ -147,7 +125,7 @@ func isCondition(n ast.NavigableExpr) bool {
 
 // isConditions reports whether a node is the list of the conditions of a resource, or a part of the list.
 func isConditions(n ast.NavigableExpr) bool {
-	if isCall(n, orderedCall) {
+	if celast.IsCall(n, celast.OrderedCall) {
 		return isConditions(n.Children()[0])
 	}
 	if n.Kind() == ast.ComprehensionKind {
@@ -159,31 +137,4 @@ func isConditions(n ast.NavigableExpr) bool {
 func isConditionsPath(path []string) bool {
 	n := len(path) - 2
 	return n > 0 && isObject(path[:n]) && slices.Equal(path[n:], []string{"status", "conditions"})
-}
-
-// isSecret reports whether the text of a path is a connection detail, or a key of a Secret.
-func isSecret(path string) bool { return root(path) == Secret || root(path) == Secrets }
-
-// isDecoding reports whether a function of another language decodes Base64.
-func isDecoding(name string) bool {
-	hint := foreignHint(name)
-	return hint != "" && hint == foreignHint("b64dec")
-}
-
-// alreadyDecoded is the hint for Base64 of connection details, which Secrets only have in their manifests.
-const alreadyDecoded = "secrets are already decoded"
-
-// isPattern reports whether a literal is a regular expression, and not only a text.
-func isPattern(e ast.Expr) bool {
-	text, ok := literalString(e)
-	return ok && strings.ContainsAny(text, `^$()[]*+\|`)
-}
-
-// literalOf returns the last operand of a call as it is written, if it is a text, or an empty text.
-func literalOf(call ast.Expr) string {
-	args := call.AsCall().Args()
-	if text, ok := literalString(args[len(args)-1]); ok && len(text) <= argumentsQuoted && !strings.ContainsAny(text, `'\`) {
-		return "'" + text + "'"
-	}
-	return ""
 }

@@ -1,4 +1,4 @@
-package expression
+package advice
 
 import (
 	"cmp"
@@ -8,52 +8,16 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
-	"cel.dev/cel-go/common/types"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
 
 // optionalMethods are the methods that only an optional has. The macros optMap and optFlatMap call the
 // first two.
 var optionalMethods = []string{"hasValue", "value", "or", "orValue"} //nolint:gochecknoglobals // a table
-
-// checkOptionals refuses methods of optionals whose target is never an optional: a part of the data that
-// is selected without ?. Without this check, such a call would fail only at run time, because the type of
-// the data is not known.
-func (e *Environment) checkOptionals(s Source, checked *ast.AST) (out diagnostic.List) {
-	c := newScript(s.Text)
-	for _, n := range ast.MatchDescendants(ast.NavigateAST(checked), ast.KindMatcher(ast.CallKind)) {
-		call := n.AsCall()
-		if !call.IsMemberFunction() || !slices.Contains(optionalMethods, call.FunctionName()) || !isPlain(n.Children()[0]) {
-			continue
-		}
-		if len(out) == mostExplained {
-			return out
-		}
-		l := checked.SourceInfo().GetStartLocation(n.ID())
-		at := c.nameBefore(c.offset(l.Line(), l.Column()))
-		line, column := c.position(at)
-		d := s.wrongAt(line, column, c.needsOptional(at))
-		if !slices.ContainsFunc(out, func(o *diagnostic.Diagnostic) bool { return *o == *d }) { // a macro has two calls
-			out = append(out, d)
-		}
-	}
-	for _, n := range ast.MatchDescendants(ast.NavigateAST(checked), ast.KindMatcher(ast.CallKind)) {
-		if n.AsCall().FunctionName() == optionalCall && isPlain(n.Children()[0]) && len(out) < mostExplained {
-			l := checked.SourceInfo().GetStartLocation(n.ID())
-			at := c.offset(l.Line(), l.Column())
-			out = append(out, s.wrongAt(l.Line(), l.Column()+1, needsOptionalEntry(c.pathAt(at))))
-		}
-	}
-	return out
-}
-
-// mostExplained is how many methods and entries of one expression are explained. The checker of CEL also
-// stops after so many errors.
-const mostExplained = 100
 
 // needsOptionalEntry returns the message for an optional entry whose value is not an optional.
 func needsOptionalEntry(path string) string {
@@ -72,8 +36,8 @@ func optionalPath(path string) string {
 	}
 }
 
-// OptionalStep returns the last step of a path as it is selected if it may be missing, for example .?host or [?2].
-func OptionalStep(path string) string {
+// optionalStep returns the last step of a path as it is selected if it may be missing, for example .?host or [?2].
+func optionalStep(path string) string {
 	step := stepAtEnd.FindString(path)
 	return strings.TrimPrefix(optionalPath(path), strings.TrimSuffix(path, step))
 }
@@ -115,7 +79,7 @@ func isPlain(e ast.NavigableExpr) bool {
 		switch e.AsCall().FunctionName() {
 		case "json.decode", "yaml.decode":
 			return true
-		case operators.Index, "dyn", orderedCall:
+		case operators.Index, "dyn", celast.OrderedCall:
 			return isPlain(e.Children()[0])
 		}
 	}
@@ -132,7 +96,7 @@ func isPlainVariable(e ast.NavigableExpr) bool {
 		}
 		c, children := p.AsComprehension(), p.Children()
 		switch {
-		case c.AccuVar() == name && isBind(c):
+		case c.AccuVar() == name && celast.IsBind(c):
 			return isPlain(children[1])
 		case c.IterVar() == name, c.IterVar2() == name:
 			return isPlain(children[0])
@@ -203,8 +167,6 @@ func (c *script) bracket(at int) string {
 	return ""
 }
 
-func isOptional(t *cel.Type) bool { return withoutOptional(t) != t }
-
 // paths are all paths in a text.
 var paths = regexp.MustCompile(`[A-Za-z_]\w*(?:\.\??[A-Za-z_]\w*|\[[^\[\]]*\])*(?:\.\??[A-Za-z_]\w*\(?|\[[^\[\]]*\])`)
 
@@ -225,44 +187,31 @@ func (c *script) pathAt(at int) string {
 	return ""
 }
 
-// withDefault returns the hint for the first of the operands that is an optional, or an empty text.
-// without is the literal for a type that is not known.
-func (c *typeCheck) withDefault(operands []ast.Expr, without string) string {
-	i := slices.IndexFunc(operands, func(e ast.Expr) bool { return isOptional(c.typeOf(e)) })
-	if i < 0 {
-		return ""
-	}
-	switch withoutOptional(c.typeOf(operands[i])).Kind() { //nolint:exhaustive // the others have no usual default
-	case types.StringKind:
-		without = "''"
-	case types.ListKind:
-		without = "[]"
-	case types.MapKind:
-		without = "{}"
-	case types.BoolKind:
-		without = "false"
-	case types.IntKind:
-		without = "0"
-	}
-	return fmt.Sprintf(": write %s.orValue(%s)", c.textOf(operands[i]), without)
+// isSecret reports whether the text of a path is a connection detail, or a key of a Secret.
+func isSecret(path string) bool {
+	return root(path) == expression.Secret || root(path) == expression.Secrets
 }
 
-// mapped returns how to leave out a key whose value is a function of an optional.
-func (c *typeCheck) mapped(call ast.CallExpr) string {
-	fn, args := call.FunctionName(), call.Args()
-	if c.source.Want != WantText || isOperator(fn) || call.IsMemberFunction() || len(args) != 1 {
-		return ""
-	}
-	if !isOptional(c.typeOf(args[0])) {
-		return ""
-	}
-	return fmt.Sprintf(", or %s.optMap(v, %s(v)) with optional: true", c.textOf(args[0]), fn)
+// isDecoding reports whether a function of another language decodes Base64.
+func isDecoding(name string) bool {
+	hint := foreignHint(name)
+	return hint != "" && hint == foreignHint("b64dec")
 }
 
-// textOf returns the text of a path, or a word for any other operand.
-func (c *typeCheck) textOf(e ast.Expr) string {
-	if path := c.text.pathAt(c.offset(e)); path != "" {
-		return path
+// alreadyDecoded is the hint for Base64 of connection details, which Secrets only have in their manifests.
+const alreadyDecoded = "secrets are already decoded"
+
+// isPattern reports whether a literal is a regular expression, and not only a text.
+func isPattern(e ast.Expr) bool {
+	text, ok := celast.Text(e)
+	return ok && strings.ContainsAny(text, `^$()[]*+\|`)
+}
+
+// literalOf returns the last operand of a call as it is written, if it is a text, or an empty text.
+func literalOf(call ast.Expr) string {
+	args := call.AsCall().Args()
+	if text, ok := celast.Text(args[len(args)-1]); ok && len(text) <= argumentsQuoted && !strings.ContainsAny(text, `'\`) {
+		return "'" + text + "'"
 	}
-	return "value"
+	return ""
 }

@@ -1,4 +1,4 @@
-package expression
+package advice
 
 import (
 	"strings"
@@ -35,11 +35,11 @@ func TestCELMessages(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, iss := env.env.Compile(tc.text)
+			_, iss := env.CEL().Compile(tc.text)
 			if iss.Err() == nil {
 				t.Fatalf("%s compiles", tc.text)
 			}
-			says := sortedErrors(iss.Errors())[0].Message
+			says := iss.Errors()[0].Message
 			if says != tc.says {
 				t.Errorf("%s\ncel-go says %q, want %q", tc.text, says, tc.says)
 			}

@@ -1,0 +1,256 @@
+package advice
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
+)
+
+// An explainer explains the errors of one source.
+type explainer struct {
+	*expression.Errors
+
+	text  *script
+	typed bool           // the errors are about the types of schemas
+	told  map[int64]bool // nodes that are already explained
+}
+
+// Explain returns the diagnostics of an expression that cannot be used.
+func (adviser) Explain(errs *expression.Errors) diagnostic.List {
+	m := newExplainer(errs)
+	if !m.typed {
+		if list := m.dashes(); len(list) > 0 {
+			return list
+		}
+	}
+	return m.list()
+}
+
+func newExplainer(errs *expression.Errors) *explainer {
+	return &explainer{errs, newScript(errs.Source.Text), errs.Declared == nil, map[int64]bool{}}
+}
+
+// list returns the diagnostics in the order of the errors. Two errors can be about the same mistake.
+func (m *explainer) list() (out diagnostic.List) {
+	for _, err := range m.Told() {
+		d := m.diagnostic(err)
+		same := func(o *diagnostic.Diagnostic) bool { return *o == *d }
+		if d.Message != "" && !slices.ContainsFunc(out, same) {
+			out = append(out, d)
+		}
+	}
+	if len(out) == 0 { // CEL's own messages are better than none
+		for _, err := range m.All {
+			out = append(out, m.Source.At(err.Line, err.Column, explainCEL(err.Text)))
+		}
+	}
+	if m.Tree != nil && !m.typed && m.All[0].Class != expression.NoItem && m.All[0].Class != expression.Result {
+		out[0].Message += suggest.DidYouMean(meantName(m.Tree))
+	}
+	return out
+}
+
+func (m *explainer) diagnostic(err *expression.Error) *diagnostic.Diagnostic {
+	switch err.Class { //nolint:exhaustive // the others stay where they are
+	case expression.Syntax:
+		return m.syntax(err)
+	case expression.Result:
+		return m.result(err)
+	case expression.Misfit:
+		return m.Source.At(0, 0, misfit(m.Typing, err))
+	}
+	return m.Source.At(err.Line, err.Column, m.message(err))
+}
+
+func (m *explainer) message(err *expression.Error) string {
+	switch err.Class { //nolint:exhaustive // the others have a message of CEL
+	case expression.Limit:
+		return err.Text + ": " + m.shorten()
+	case expression.NoVariable:
+		return m.explainName(err)
+	case expression.NoItem:
+		return m.noItem(err.Node, err.Name)
+	case expression.NoFunction:
+		return m.noFunction(err.Node.AsCall(), m.at(err))
+	case expression.NoField:
+		return m.noField(err)
+	case expression.NoOptional:
+		return needsOptionalEntry(m.pathOf(err.Node))
+	case expression.NoBool:
+		return m.noBool(err)
+	case expression.NoRange:
+		return fmt.Sprintf("cannot be iterated: it is %s, not a list or map%s", m.aType(err.Types[0]),
+			m.withDefault([]ast.Expr{err.Node}, "[]"))
+	case expression.NoOverload:
+		return m.noOverload(err)
+	case expression.NoMatch:
+		return fmt.Sprintf("%s: %s is never '%s': it is one of %s", never(err.Node), err.Name, err.Text, suggest.List(err.Names))
+	}
+	return explainCEL(err.Text)
+}
+
+// never says what a comparison that never has another result is.
+func never(comparison ast.Expr) string {
+	if celast.IsCall(comparison, operators.NotEquals) {
+		return "is always true"
+	}
+	return "can never be true"
+}
+
+// shorten is the advice for an expression that is too large. Only some expressions see variables.
+func (m *explainer) shorten() string {
+	if slices.Contains(m.Environment.Names(m.Source), expression.Variables) {
+		return "split it into variables"
+	}
+	return "make it shorter"
+}
+
+// at returns the offset of an error, and offset that of a node.
+func (m *explainer) at(err *expression.Error) int { return m.text.offset(err.Line, err.Column-1) }
+
+func (m *explainer) offset(e ast.Expr) int {
+	l := m.Tree.SourceInfo().GetStartLocation(e.ID())
+	return m.text.offset(l.Line(), l.Column())
+}
+
+func (m *explainer) typeOf(e ast.Expr) *types.Type { return m.Tree.GetType(e.ID()) }
+
+// aType returns the usual name of a type with its article.
+func (m *explainer) aType(of *types.Type) string { return withArticle(m.Typing.Text(of)) }
+
+// withArticle returns a type with its article.
+func withArticle(t string) string {
+	switch {
+	case t == "null":
+		return t
+	case strings.HasPrefix(t, "int") || strings.HasPrefix(t, "opt"):
+		return "an " + t
+	}
+	return "a " + t
+}
+
+// pathOf returns the text of the path that a node is, or an empty text. textOf returns a word for any other node.
+func (m *explainer) pathOf(e ast.Expr) string { return m.text.pathAt(m.offset(e)) }
+
+func (m *explainer) textOf(e ast.Expr) string { return cmp.Or(m.pathOf(e), "value") }
+
+// parentOf returns the node that contains a node, or nil.
+func parentOf(e ast.Expr) ast.NavigableExpr {
+	if n, ok := e.(ast.NavigableExpr); ok {
+		if p, ok := n.Parent(); ok {
+			return p
+		}
+	}
+	return nil
+}
+
+// noField returns the message for a field that its operand does not have.
+func (m *explainer) noField(err *expression.Error) string {
+	operand, field, _ := celast.Selection(err.Node)
+	of := celast.WithoutOptional(err.Types[0])
+	switch {
+	case err.Text != "":
+		return err.Text
+	case slices.Contains(lengths, field) && celast.IsKind(of, types.StringKind, types.ListKind):
+		return fmt.Sprintf("%s has no field %s: write size(...) around it", m.aType(err.Types[0]), field)
+	case belowData(operand, field) != "":
+		return belowData(operand, field)
+	case celast.IsCall(err.Node, operators.Index) && of.Kind() == types.ListKind:
+		return "the index of a list must be a number, but this is a string: write for example [0]"
+	case of.Kind() == types.ListKind:
+		return fmt.Sprintf("cannot select %s from a list: select one of its elements first, for example [0], "+
+			"or iterate over it with map or filter", field)
+	}
+	return fmt.Sprintf("cannot select %s from %s", field, m.aType(of))
+}
+
+// noBool returns the message for a value that must be true or false. It is empty if the other operand of || already
+// has one.
+func (m *explainer) noBool(err *expression.Error) string {
+	or := parentOf(err.Node)
+	if m.typed || or == nil || !celast.IsCall(or, operators.LogicalOr) {
+		return fmt.Sprintf("must be true or false, but is %s%s", m.aType(err.Types[0]), m.compared(err.Node))
+	}
+	if m.told[or.ID()] {
+		return ""
+	}
+	m.told[or.ID()] = true
+	return fmt.Sprintf("|| takes true or false, but this is %s: for a default write %s",
+		m.aType(err.Types[0]), m.text.withDefaultBefore(m.offset(or), literalOf(or)))
+}
+
+// meantName guesses the name that is meant in a source that does not compile: a dot in a name selects a
+// field. It returns an empty text if there is no such name.
+func meantName(a *ast.AST) (meant string) {
+	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		if meant == "" && e.Kind() == ast.SelectKind {
+			meant = dotted(selected(e))
+		}
+	}))
+	return meant
+}
+
+// dotted guesses the meaning of secrets.db.ca.crt, which CEL parses as the field crt of a string.
+func dotted(path []string) string {
+	if len(path) == 0 {
+		return ""
+	}
+	n, ok := map[string]int{expression.Secret: 1, expression.Secrets: 2, expression.Generated: 2, expression.Candidate: 2,
+		expression.Previous: 2}[path[0]]
+	if !ok || len(path) != n+2 || slices.Contains(lengths, path[n+1]) || slices.Contains(dataOfSecrets, path[n]) {
+		return ""
+	}
+	return expression.PathText(path[0], append(path[1:n:n], strings.Join(path[n:], "."))...)
+}
+
+// dataOfSecrets are the fields of a Secret that contain its values.
+var dataOfSecrets = []string{"data", "stringData"} //nolint:gochecknoglobals // a table
+
+// forDefault is an example of a default.
+const forDefault = "composite.spec.?host.orValue('none')"
+
+// lengths are the names of the size of a value in other languages.
+var lengths = []string{"length", "size", "len"} //nolint:gochecknoglobals // a table
+
+// belowData returns the message for a value that is selected from the data of a Secret. It is empty for all other
+// selections.
+func belowData(operand ast.Expr, field string) string {
+	path := selected(operand)
+	if n := len(path) - 1; n >= 1 && slices.Contains(dataOfSecrets, path[n]) && dotted(append(path[:n:n], "a", "b")) != "" {
+		return fmt.Sprintf("the values of a Secret are not below %s here: write %s", path[n],
+			expression.PathText(path[0], append(path[1:n:n], field)...))
+	}
+	return ""
+}
+
+// selected returns the names in a chain of plain selections that begins with a variable. It returns
+// nil for all other nodes.
+func selected(e ast.Expr) []string {
+	switch e.Kind() { //nolint:exhaustive // all others are no selections
+	case ast.IdentKind:
+		return []string{e.AsIdent()}
+	case ast.SelectKind:
+		if path := selected(e.AsSelect().Operand()); path != nil && !e.AsSelect().IsTestOnly() {
+			return append(path, e.AsSelect().FieldName())
+		}
+	}
+	return nil
+}
+
+// inputs are the variables that contain observed data.
+var inputs = []string{ //nolint:gochecknoglobals // a table
+	expression.Secret, expression.Secrets, expression.Resource, expression.Self, expression.Resources, expression.Sources,
+	expression.Composite, expression.Env, expression.Context, expression.Generated, expression.Candidate, expression.Previous,
+}
+
+func isInput(name string) bool { return slices.Contains(inputs, name) }

@@ -1,0 +1,227 @@
+package advice
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
+)
+
+// This file explains variables and functions that do not exist.
+
+// explainName returns the message for a variable that does not exist. It is empty if another message is about the same
+// mistake.
+func (m *explainer) explainName(err *expression.Error) string {
+	parent, entries := parentOf(err.Node), m.text.mapOfTwo(err.Node.AsIdent())
+	switch {
+	case m.ofUnknown(err.Node, parent), entries != nil && m.told[0]:
+		return ""
+	case entries == nil:
+		return m.noVariable(err, parent)
+	}
+	m.told[0] = true // no node has this number
+	return m.text.filtersList(entries)
+}
+
+// noVariable returns the message for a variable that does not exist, and suggests another one. parent
+// is the node that contains the variable, or nil.
+func (m *explainer) noVariable(err *expression.Error, parent ast.NavigableExpr) string {
+	local, at := err.Name, m.at(err)
+	text := "there is no variable " + local
+	if meant := m.Declared(err.Node.AsIdent()); meant != "" {
+		return fmt.Sprintf("%s: write %s", text, meant)
+	}
+	names := m.Environment.Names(m.Source)
+	if isInput(local) || slices.Contains([]string{expression.Generation, expression.Variables, expression.Item}, local) {
+		return fmt.Sprintf("%s here: %s", text, m.listed())
+	}
+	isText := parent == nil || celast.IsCall(parent, operators.Add)
+	if !isText && constants[strings.ToLower(local)] != "" {
+		return fmt.Sprintf("there is no %s: write %s", local, constants[strings.ToLower(local)])
+	}
+	meant := suggest.Nearest(local, names)
+	if foreign := translated(cmp.Or(m.text.pathAt(at), local)); meant == "" && slices.Contains(names, root(foreign)) {
+		meant = foreign
+	}
+	if meant == "" && slices.Contains(names, expression.Resources) && isOfObject(parent) {
+		meant = expression.Resources + "." + m.text.pathAt(at) // a composed resource
+	}
+	if meant != "" {
+		return text + suggest.DidYouMean(meant)
+	}
+	return text + ": " + m.insteadOfVariable(local, parent, isText)
+}
+
+// isOfObject reports whether a node selects a field that objects have.
+func isOfObject(e ast.Expr) bool {
+	return e != nil && e.Kind() == ast.SelectKind && slices.Contains([]string{"spec", "status", "metadata"}, e.AsSelect().FieldName())
+}
+
+// insteadOfVariable returns what to write instead of a variable that does not exist, if no other variable is
+// meant. isText reports whether the variable may be a text without quotes.
+func (m *explainer) insteadOfVariable(local string, parent ast.NavigableExpr, isText bool) string {
+	names := m.Environment.Names(m.Source)
+	switch {
+	case foreignHint(local) != "" && !isText:
+		return foreignHint(local)
+	case parent != nil && parent.Kind() == ast.MapKind:
+		return fmt.Sprintf("write a key in quotes, '%s'", local)
+	case parent != nil && parent.Kind() == ast.SelectKind && slices.Contains(names, expression.Resources):
+		return fmt.Sprintf("%s; a composed resource is resources.%s", m.listed(), local)
+	case len(names) > 1 && isText:
+		return "write " + textInQuotes + "\"'some text'\""
+	}
+	return m.listed()
+}
+
+// listed lists the variables that the source sees.
+func (m *explainer) listed() string {
+	names := m.Environment.Names(m.Source)
+	if len(names) == 1 {
+		return "the only variable is " + names[0]
+	}
+	return "the variables are " + strings.Join(names, ", ")
+}
+
+// noItem returns the message for a variable of an item that a source does not see.
+func (m *explainer) noItem(whole ast.Expr, variable string) string {
+	text := fmt.Sprintf("there is no variable %s here: ", variable)
+	if entries := m.text.mapOfTwo(variable); entries != nil {
+		return m.text.filtersList(entries)
+	}
+	switch {
+	case m.Source.Items == expression.ItemKey:
+		return text + "this expression returns the key: use item or index"
+	case m.Source.Items == expression.ItemList:
+		return text + "this expression returns the list of items"
+	case whole.Kind() == ast.IdentKind:
+		return fmt.Sprintf("%swrite %s\"'%s'\"; only an export or a generator with forEachExpression has one",
+			text, textInQuotes, variable)
+	}
+	return text + "only an export or a generator with forEachExpression and keyExpression has one"
+}
+
+// mapOfTwoNames matches a map whose first two arguments are names.
+var mapOfTwoNames = regexp.MustCompile(`\.map(\()\s*[A-Za-z_]\w*\s*,\s*([A-Za-z_]\w*)\s*,`)
+
+// mapOfTwo returns the offsets of a map whose second argument is the name, or nil.
+func (c *script) mapOfTwo(name string) []int {
+	for _, m := range mapOfTwoNames.FindAllStringSubmatchIndex(c.text, -1) {
+		if c.text[m[4]:m[5]] == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// filtersList returns the message for a map whose arguments are at offsets.
+func (c *script) filtersList(entries []int) string {
+	return fmt.Sprintf("map with three arguments filters a list: write .transformList%s for the entries of a map",
+		c.arguments(entries[2]))
+}
+
+// noFunction returns the message for a function that does not exist, and suggests another one. It is empty for a
+// method of the result of such a function. at is the offset of its name.
+func (m *explainer) noFunction(call ast.CallExpr, at int) string {
+	if m.ofUnknownCall(call) {
+		return ""
+	}
+	name := call.FunctionName()
+	if call.IsMemberFunction() && m.isUnknown(call.Target()) { // a namespace, as in json.loads
+		name = strings.TrimLeft(call.Target().AsIdent(), ".") + "." + name
+	}
+	text := "there is no function " + name
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	hint := cmp.Or(foreignHint(name), foreignHint(last))
+	if hint == forReplace && len(call.Args()) > 0 && isPattern(call.Args()[0]) {
+		hint = forPattern
+	}
+	if strings.HasSuffix(hint, forDefault) && call.IsMemberFunction() {
+		hint = "for a default write " + m.text.withDefaultBefore(at-1, "")
+	}
+	if hint != "" {
+		return text + ": " + hint
+	}
+	if form, ok := macroForms[last]; ok {
+		return form
+	}
+	if meant := m.meantFunction(name, last); meant != "" {
+		return text + suggest.DidYouMean(meant)
+	}
+	return text + ": https://github.com/crossplane-contrib/function-export/tree/main/input lists all functions"
+}
+
+// meantFunction returns the existing function that is probably meant: the nearest one, or those with the same name in
+// a namespace.
+func (m *explainer) meantFunction(name, last string) string {
+	var names, namespaced []string
+	for fn := range m.Environment.CEL().Functions() {
+		if isOperator(fn) || strings.Contains(fn, "@") {
+			continue
+		}
+		names = append(names, fn)
+		if strings.HasSuffix(fn, "."+last) {
+			namespaced = append(namespaced, fn)
+		}
+	}
+	for _, macro := range m.Environment.CEL().Macros() {
+		names = append(names, macro.Function())
+	}
+	slices.Sort(names)
+	slices.Sort(namespaced)
+	return cmp.Or(suggest.Nearest(name, names), strings.Join(namespaced, " or "))
+}
+
+// macroForms describe the arguments of macros, which are no functions if they have other arguments.
+var macroForms = func() map[string]string { //nolint:gochecknoglobals // a table
+	out := map[string]string{
+		"has": "has takes one field: write for example has(resource.status.host)",
+		"bind": "bind takes a name, a value and an expression that uses the name: " +
+			"write for example cel.bind(x, secret.host, x + ':' + x)",
+	}
+	for _, name := range []string{"all", "exists", "exists_one", "existsOne", "map", "filter", "sortBy", "optMap", "optFlatMap",
+		"transformList", "transformMap", "transformMapEntry"} {
+		out[name] = fmt.Sprintf("%s takes a name for each element and an expression that uses the name: "+
+			"write for example list.%s(x, x.name)", name, name)
+	}
+	out["exists"] += ", or has(composite.spec.host) to test a field"
+	return out
+}()
+
+// isUnknown reports whether a node is a variable that does not exist.
+func (m *explainer) isUnknown(e ast.Expr) bool {
+	return e.Kind() == ast.IdentKind && m.typeOf(e).Kind() == types.ErrorKind
+}
+
+func (m *explainer) isFunction(name string) bool { return m.Environment.CEL().Functions()[name] != nil }
+
+// ofUnknownCall reports whether a call is a method of the result of a function that does not exist.
+func (m *explainer) ofUnknownCall(call ast.CallExpr) bool {
+	return call.IsMemberFunction() && call.Target().Kind() == ast.CallKind &&
+		!m.isFunction(call.Target().AsCall().FunctionName())
+}
+
+// ofUnknown reports whether a variable only exists for a function that does not exist: the namespace of the
+// function, or the name for each element, as in list.reduce(x, x.name).
+func (m *explainer) ofUnknown(e ast.Expr, parent ast.NavigableExpr) bool {
+	isName := func(a ast.Expr) bool { return m.isUnknown(a) && a.AsIdent() == e.AsIdent() }
+	for p, ok := parent, parent != nil; ok; p, ok = p.Parent() {
+		if p.Kind() != ast.CallKind || m.isFunction(p.AsCall().FunctionName()) || !p.AsCall().IsMemberFunction() {
+			continue
+		}
+		call := p.AsCall()
+		if call.Target().ID() == e.ID() || len(call.Args()) > 1 && slices.ContainsFunc(call.Args(), isName) {
+			return true
+		}
+	}
+	return false
+}

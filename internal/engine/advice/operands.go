@@ -1,0 +1,368 @@
+package advice
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/decls"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/kubernetes"
+)
+
+// This file explains calls whose operands have wrong types, by what CEL's checker knows about them.
+
+// Hints that several messages share.
+const (
+	stringHint    = ": wrap it in string(...)"
+	hashHint      = ": wrap the hash in hex.encode(...)" // its bytes are usually not UTF-8
+	compareHint   = ": compare it with something"
+	noSubtraction = ": - subtracts numbers: write text.replace(part, '') to remove a part"
+	noMerge       = ": write a.merge(b), which uses the value in b if both maps have a key"
+	emptyText     = ": write '' for an empty text"
+)
+
+const formatCall = "format"
+
+// comparisons are the operators that order two values.
+var comparisons = []string{ //nolint:gochecknoglobals // a table
+	operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals,
+}
+
+func isOperator(fn string) bool { return strings.ContainsAny(fn[:1], "_@!-") }
+
+// isHash reports whether an expression is a call of a function that returns the bytes of a hash.
+func isHash(e ast.Expr) bool {
+	return e.Kind() == ast.CallKind &&
+		(strings.HasPrefix(e.AsCall().FunctionName(), "hash.") || celast.IsCall(e, "hmac.sha256"))
+}
+
+// An operand mistake is a message about a call whose first operand has one of some kinds. %s is the type of the last
+// operand.
+type operandMistake struct {
+	function string
+	kinds    []types.Kind
+	message  string
+}
+
+var operandMistakes = []operandMistake{ //nolint:gochecknoglobals // a table
+	{formatCall, []types.Kind{types.TimestampKind},
+		"a timestamp has no format: write string(...) around it, or for example .getFullYear() for a part of it"},
+	{"add", []types.Kind{types.ListKind}, "add is for quantities: write list + [value]"},
+	{"sub", []types.Kind{types.StringKind}, "sub is for quantities: " + forReplace},
+	{operators.Index, []types.Kind{types.StringKind},
+		"a string has no elements: write .charAt(0) for a character, or .substring(0, 3) for a part"},
+	{operators.Index, []types.Kind{types.ListKind},
+		"the index of a list must be a number, but this is {type}: write for example [0]"},
+	{operators.Modulo, []types.Kind{types.StringKind},
+		"% divides numbers: write '%s'.format([...]) to put values into a text"},
+}
+
+// noOverload returns the message for a call that does not accept its operands.
+func (m *explainer) noOverload(err *expression.Error) string {
+	call := err.Node.AsCall()
+	if m.typed {
+		return m.notAccepted(call, err.Types)
+	}
+	message := cmp.Or(m.noOptional(call, err), m.mistakeOf(call, err.Types), m.wrongForm(call))
+	if message != "" {
+		return message
+	}
+	switch message = m.notAccepted(call, err.Types); {
+	case message == "":
+		return explainCEL(err.Text)
+	case strings.Contains(message, ": "):
+		return message
+	case slices.ContainsFunc(celast.Operands(call), isHash):
+		return message + hashHint
+	}
+	return message + cmp.Or(conversion(m.overloads(call), err.Types), operandHint(err.Name, err.Types))
+}
+
+// noOptional returns the message for a method of an optional, or for a comparison with null. It is empty for all other
+// calls.
+func (m *explainer) noOptional(call ast.CallExpr, err *expression.Error) string {
+	fn, have := call.FunctionName(), err.Types
+	switch {
+	case !call.IsMemberFunction():
+		return m.comparedWithNull(call, have)
+	case slices.Contains(optionalMethods, fn) && !celast.IsOptional(have[0]):
+		return m.text.needsOptional(m.at(err))
+	case fn == "or" && len(have) == 2 && !celast.IsOptional(have[1]):
+		return "or takes another optional: write orValue for a default value"
+	}
+	return ""
+}
+
+// comparedWithNull returns the message for a comparison with null that the checker refuses.
+func (m *explainer) comparedWithNull(call ast.CallExpr, have []*types.Type) string {
+	fn := call.FunctionName()
+	i := slices.IndexFunc(have, celast.IsNull)
+	if fn != operators.Equals && fn != operators.NotEquals || i < 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s is never null, because a missing value is waited for: write %shas(%s)",
+		m.aType(have[1-i]), notIf(fn), m.textOf(call.Args()[1-i]))
+}
+
+// notIf returns ! for a comparison that is true if something is missing.
+func notIf(fn string) string {
+	if fn == operators.Equals {
+		return "!"
+	}
+	return ""
+}
+
+// mistakeOf returns a message about operands of some operators, and of format.
+func (m *explainer) mistakeOf(call ast.CallExpr, have []*types.Type) string {
+	fn := call.FunctionName()
+	for _, o := range operandMistakes {
+		if o.function == fn && celast.IsKind(have[0], o.kinds...) {
+			return strings.ReplaceAll(o.message, "{type}", m.aType(have[len(have)-1]))
+		}
+	}
+	switch {
+	case fn == formatCall && call.IsMemberFunction() &&
+		(len(call.Args()) != 1 || !celast.IsKind(have[1], types.ListKind, types.DynKind)):
+		return "format takes one list: write .format([...]) around its values"
+	case fn == operators.LogicalNot:
+		return fmt.Sprintf("! takes true or false, but this is %s%s", m.aType(have[0]), m.compared(call.Args()[0]))
+	}
+	return ""
+}
+
+// overloads returns the overloads of a function, or of a method.
+func (m *explainer) overloads(call ast.CallExpr) []*decls.OverloadDecl {
+	all := m.Environment.CEL().Functions()[call.FunctionName()].OverloadDecls()
+	if isOperator(call.FunctionName()) {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(o *decls.OverloadDecl) bool {
+		return o.IsMemberFunction() != call.IsMemberFunction()
+	})
+}
+
+// wrongForm returns a message if a call has the wrong form or the wrong number of arguments.
+func (m *explainer) wrongForm(call ast.CallExpr) string {
+	fn, n := call.FunctionName(), len(call.Args())
+	var counts []int
+	for _, o := range m.overloads(call) {
+		count := len(o.ArgTypes())
+		if o.IsMemberFunction() {
+			count--
+		}
+		counts = append(counts, count)
+	}
+	slices.Sort(counts)
+	switch counts = slices.Compact(counts); {
+	case isOperator(fn), slices.Contains(counts, n):
+		return ""
+	case len(counts) == 0 && call.IsMemberFunction():
+		return fmt.Sprintf("%s is a function, not a method: write %s(...) around the value", fn, fn)
+	case len(counts) == 0:
+		return fmt.Sprintf("%s is a method: write value.%s(...)", fn, fn)
+	}
+	text := strings.ReplaceAll(strings.Trim(fmt.Sprint(counts), "[]"), " ", " or ")
+	if text != "1" {
+		text += " arguments"
+	} else {
+		text += " argument"
+	}
+	return fmt.Sprintf("%s takes %s in its parentheses, but has %d", fn, text, n)
+}
+
+// conversion returns a hint for a call that accepts all operands except one.
+func conversion(overloads []*decls.OverloadDecl, have []*types.Type) string {
+	for _, toText := range []bool{true, false} { // overloads that return a text are more likely
+		for _, o := range overloads {
+			if celast.IsKind(o.ResultType(), types.StringKind) != toText || len(o.ArgTypes()) != len(have) {
+				continue
+			}
+			var wrong []int
+			for i, want := range o.ArgTypes() {
+				if !want.IsAssignableType(have[i]) && !celast.IsKind(want, types.TypeParamKind, types.DynKind) &&
+					!celast.IsKind(have[i], types.DynKind, types.ErrorKind) {
+					wrong = append(wrong, i)
+				}
+			}
+			if len(wrong) == 1 {
+				if hint := conversionOf(have[wrong[0]], o.ArgTypes()[wrong[0]]); hint != "" {
+					return hint
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// conversionOf returns a hint how to convert a scalar to another type, or an empty text.
+func conversionOf(from, to *types.Type) string {
+	text := celast.IsKind(from, types.StringKind)
+	switch {
+	case text && kubernetes.Parser(to) != "":
+		return fmt.Sprintf(": wrap the string in %s(...)", kubernetes.Parser(to))
+	case !text && !celast.IsNumber(from) && !celast.IsKind(from, types.BoolKind, types.BytesKind):
+		return ""
+	case celast.IsKind(to, types.StringKind), text && celast.IsKind(to, types.BytesKind, types.IntKind, types.DoubleKind):
+		return fmt.Sprintf(": wrap the %s in %s(...)", cel.FormatCELType(from), cel.FormatCELType(to))
+	case celast.IsKind(to, types.ListKind):
+		return fmt.Sprintf(": write [ ] around the %s", cel.FormatCELType(from))
+	}
+	return ""
+}
+
+// operandHint returns a hint for an operator or a function that does not accept a value of Kubernetes' functions.
+func operandHint(fn string, have []*types.Type) string {
+	for _, t := range have {
+		switch hint := kubernetes.Instead(t); {
+		case hint == "":
+		case slices.Contains(comparisons, fn):
+			return ": compare the values with .isLessThan(...), .isGreaterThan(...) or .compareTo(...)"
+		default:
+			return ": " + hint
+		}
+	}
+	return ""
+}
+
+// comparedTypes are the messages for comparisons whose result is always the same.
+var comparedTypes = map[string]string{ //nolint:gochecknoglobals // a table
+	operators.In:        "can never be true: it looks for %s in %s%s",
+	operators.Equals:    "can never be true: it compares %s with %s%s",
+	operators.NotEquals: "is always true: it compares %s with %s%s",
+}
+
+// notAccepted returns the message about operands that a call does not accept.
+func (m *explainer) notAccepted(call ast.CallExpr, have []*types.Type) string {
+	fn, operands := call.FunctionName(), celast.Operands(call)
+	if format, ok := comparedTypes[fn]; ok {
+		return fmt.Sprintf(format, m.aType(have[0]), m.aType(have[1]), m.compareAs(fn, operands, have))
+	}
+	if fn == operators.Conditional {
+		if !celast.IsKind(have[0], types.BoolKind, types.DynKind, types.ErrorKind) {
+			return fmt.Sprintf("the condition of ?: is %s%s", m.aType(have[0]), m.compared(operands[0]))
+		}
+		return fmt.Sprintf("returns %s or %s%s", m.aType(have[1]), m.aType(have[2]), m.sameType(operands[1:]))
+	}
+	names := make([]string, 0, len(have))
+	for _, t := range have {
+		names = append(names, m.Typing.Text(t))
+	}
+	empty := "''"
+	if fn == "merge" {
+		empty = "{}"
+	}
+	hint := m.withDefault(operands, empty)
+	if hint != "" {
+		hint += m.mapped(call)
+	}
+	return fmt.Sprintf("%s does not accept %s%s", expression.CallName(fn), strings.Join(names, " and "),
+		cmp.Or(hint, m.callHint(call, have)))
+}
+
+// sameType returns the hint for the results of a condition, which have different types.
+func (m *explainer) sameType(results []ast.Expr) string {
+	for i, e := range results {
+		other := m.typeOf(results[1-i])
+		switch of := m.typeOf(e); {
+		case of.Kind() == types.NullTypeKind:
+			return ": for no value write optional.of(...) and optional.none(), with optional: true"
+		case !celast.IsKind(other, types.StringKind) || !celast.IsKind(of, types.IntKind, types.DoubleKind, types.BoolKind):
+			continue
+		case e.Kind() == ast.LiteralKind:
+			return fmt.Sprintf(": write the %s in quotes, '%v'", m.Typing.Text(of), e.AsLiteral().Value())
+		default:
+			return fmt.Sprintf(": wrap the %s in string(...)", m.Typing.Text(of))
+		}
+	}
+	return ": make both the same type, or write dyn(...) around one"
+}
+
+// compared returns the hint for a condition that is not true or false.
+func (m *explainer) compared(e ast.Expr) string {
+	return cmp.Or(m.withDefault([]ast.Expr{e}, "false"), compareHint)
+}
+
+// compareAs returns a hint how to compare an optional, or a string with a number or a boolean.
+func (m *explainer) compareAs(fn string, operands []ast.Expr, have []*types.Type) string {
+	if hint := m.withDefault(operands, "''"); hint != "" {
+		return hint
+	}
+	if fn == operators.In && celast.IsKind(have[1], types.StringKind) {
+		return ": write text.contains(part)"
+	}
+	for i, o := range operands[:2] {
+		other, scalar, text := operands[1-i], m.Typing.Text(have[i]), m.Typing.Text(have[1-i])
+		if !celast.IsKind(have[i], types.IntKind, types.DoubleKind, types.BoolKind) || text != "string" && text != "list(string)" {
+			continue
+		}
+		switch {
+		case o.Kind() == ast.LiteralKind:
+			return fmt.Sprintf(": write it in quotes, '%v'", o.AsLiteral().Value())
+		case other.Kind() == ast.LiteralKind || other.Kind() == ast.ListKind:
+			return fmt.Sprintf(": leave out the quotes, or wrap the %s in string(...)", scalar)
+		}
+		return fmt.Sprintf(": wrap the %s in string(...)", scalar)
+	}
+	return ""
+}
+
+// callHint returns a hint for a call whose operands have some types.
+func (m *explainer) callHint(call ast.CallExpr, have []*types.Type) string {
+	fn, among := call.FunctionName(), kindsOf(have)
+	isText := func(e ast.Expr) bool { _, ok := celast.Text(e); return ok }
+	switch {
+	case fn == operators.Add && among.sumHint() != "":
+		return among.sumHint()
+	case fn == operators.Add && among.text && among.null:
+		return emptyText
+	case fn == operators.Subtract && among.text:
+		return noSubtraction
+	case slices.Contains(comparisons, fn) && among.text && among.number && slices.ContainsFunc(call.Args(), isText):
+		return ": leave out the quotes, or wrap the number in string(...)"
+	case slices.Contains(comparisons, fn) && among.text && among.number:
+		return ": wrap the string in int(...) or double(...)"
+	case among.int && among.double:
+		return ": wrap the int in double(...)"
+	case call.IsMemberFunction() && celast.IsNumber(have[0]):
+		return fmt.Sprintf(": wrap the %s in string(...)", m.Typing.Text(have[0]))
+	case fn == "merge" && among.object:
+		return ": convert the values of one map, or write dyn(...) around it"
+	case fn == "join":
+		return ": convert its elements with .map(x, string(x))"
+	}
+	return ""
+}
+
+// amongKinds says which kinds are among the types of operands.
+type amongKinds struct{ text, int, double, number, bool, object, list, null bool }
+
+func kindsOf(have []*types.Type) amongKinds {
+	has := func(kinds ...types.Kind) bool {
+		return slices.ContainsFunc(have, func(t *types.Type) bool { return celast.IsKind(t, kinds...) })
+	}
+	return amongKinds{has(types.StringKind), has(types.IntKind), has(types.DoubleKind), has(types.IntKind, types.DoubleKind),
+		has(types.BoolKind), has(types.MapKind, types.StructKind), has(types.ListKind), has(types.NullTypeKind)}
+}
+
+// sumHint returns a hint for values that cannot be added.
+func (k amongKinds) sumHint() string {
+	switch {
+	case k.text && k.list:
+		return ": write .join(',') after the list, or [ ] around the string"
+	case k.text && (k.number || k.bool):
+		return ": wrap the operand that is not a string in string(...)"
+	case k.text && k.object:
+		return ": select one key of the map"
+	case k.object:
+		return noMerge
+	}
+	return ""
+}

@@ -1,0 +1,230 @@
+package advice
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/kubernetes"
+)
+
+// This file explains results whose type is not the one that is wanted.
+
+// result returns the diagnostic of a result, or a part of it, whose value has a type that cannot be used.
+func (m *explainer) result(err *expression.Error) *diagnostic.Diagnostic {
+	of, p := err.Types[0], err.Part
+	plain := of
+	for celast.IsOptional(plain) {
+		plain = celast.WithoutOptional(plain) // an optional inside another optional
+	}
+	several := ""
+	if p.Entry == "" {
+		several = severalKeys(m.Environment, m.Source)
+	}
+	hint := resultHint(p.Want, plain, several)
+	message := fmt.Sprintf("must return %s, but returns %s", p.Want, withArticle(m.Typing.Text(plain)))
+	switch {
+	case p.Entry != "" && celast.IsKind(plain, types.NullTypeKind):
+		message, hint = fmt.Sprintf("%s must be %s, but is null", p.Entry, p.Want), emptyText+", or leave the key out"
+	case p.Entry != "":
+		message = fmt.Sprintf("%s must be %s, but is %s", p.Entry, p.Want, m.aType(plain))
+	case m.typed:
+	case celast.IsCall(p, operators.LogicalAnd) || celast.IsCall(p, operators.LogicalOr):
+		hint = strings.ReplaceAll(hint, ": wrap", ": write condition ? one : other, or wrap")
+	case hint == stringHint:
+		if d := m.wrongSum(); d != nil {
+			return d
+		}
+	}
+	message += convertedResult(hint, p, plain, (m.typed || p.Entry != "") && plain != of)
+	if p.Entry == "" && !m.typed {
+		if name := m.numberedName(); name != "" {
+			message += ", or write " + name + " if - is a part of the name"
+		}
+		if m.Source.Note != "" {
+			message += " (" + m.Source.Note + ")"
+		}
+	}
+	return m.Source.At(err.Line, err.Column, message)
+}
+
+// severalKeys is the advice for a map where a text is wanted, if the field can have several keys.
+func severalKeys(e *expression.Environment, s expression.Source) string {
+	known := e.Names(s)
+	if !slices.Contains(known, expression.Variables) || slices.Contains(known, expression.Generation) {
+		return ""
+	}
+	return "use valueMap for several keys, "
+}
+
+// resultHint returns how to make a value of type t what is wanted.
+func resultHint(w expression.Want, t *types.Type, several string) string {
+	switch w { //nolint:exhaustive // all others are texts or JSON
+	case expression.WantTextMap, expression.WantLabels:
+		return mapHint(t)
+	case expression.WantBool:
+		return compareHint
+	case expression.WantList:
+		return listHint(t)
+	}
+	return conversionHint(t, several)
+}
+
+// conversionHint returns how to convert a value of type t to a string.
+func conversionHint(t *types.Type, several string) string {
+	switch t.Kind() { //nolint:exhaustive // no hint for all others
+	case types.IntKind, types.UintKind, types.DoubleKind, types.BoolKind, types.BytesKind,
+		types.TimestampKind, types.DurationKind:
+		return stringHint
+	case types.ListKind:
+		return ": join it with .join(',') or json.encode(...)"
+	case types.MapKind:
+		return ": select one of its keys, " + several + "or encode it as one text with json.encode(...)"
+	case types.NullTypeKind:
+		return emptyText + ", or optional.none() with optional: true for no value"
+	}
+	if hint := kubernetes.Instead(t); hint != "" {
+		return ": " + hint
+	}
+	return ""
+}
+
+// listHint returns how to make a list of a value of type t.
+func listHint(t *types.Type) string {
+	switch {
+	case celast.IsKind(t, types.MapKind):
+		return ": write value.map(k, {'name': k, 'value': value[k]}) for a list of its entries"
+	case celast.IsKind(t, types.StringKind):
+		return ": split it with .split(','), or write [ ] around it"
+	}
+	return ": write [ ] around it for a list of one item"
+}
+
+// valuesHint is the hint for a map whose values are not text.
+const valuesHint = ": wrap its values in string(...)"
+
+// mapHint returns how to convert a map to a map of strings.
+func mapHint(t *types.Type) string {
+	switch {
+	case !celast.IsKind(t, types.MapKind) || len(t.Parameters()) != 2:
+		return ": write for example {'key': 'value'}"
+	case !celast.IsKind(t.Parameters()[0], types.StringKind, types.DynKind):
+		return ": write its keys in quotes"
+	}
+	return valuesHint
+}
+
+// convertedResult returns the hint for a part, which can be more exact than the hint for its type.
+func convertedResult(hint string, p *expression.Part, plain *types.Type, optional bool) string {
+	switch {
+	case hint == valuesHint && p.Kind() != ast.MapKind:
+		convert := "string(v)"
+		if celast.IsKind(plain.Parameters()[1], types.ListKind, types.MapKind) {
+			convert = "json.encode(v)"
+		}
+		return ": convert its values with .transformMap(k, v, " + convert + ")"
+	case hint != stringHint:
+		return hint
+	case isHash(p.Expr):
+		return hashHint
+	case p.Kind() == ast.LiteralKind && celast.IsKind(plain, types.IntKind, types.DoubleKind, types.BoolKind):
+		return fmt.Sprintf(": write it in quotes, '%v'", p.AsLiteral().Value())
+	case optional:
+		return ": convert the optional value with .optMap(v, string(v))"
+	}
+	return hint
+}
+
+// wrongSum explains a sum that must be a text, but is a number, because a number is added to a value of an unknown
+// type. It returns nil for all others.
+func (m *explainer) wrongSum() *diagnostic.Diagnostic {
+	root := m.Tree.Expr()
+	if !celast.IsCall(root, operators.Add) {
+		return nil
+	}
+	a, b := root.AsCall().Args()[0], root.AsCall().Args()[1]
+	if celast.IsKind(m.typeOf(b), types.DynKind) {
+		a, b = b, a
+	}
+	if !celast.IsKind(m.typeOf(b), types.IntKind, types.DoubleKind) || !celast.IsKind(m.typeOf(a), types.DynKind) {
+		return nil
+	}
+	l, of := m.Tree.SourceInfo().GetStartLocation(b.ID()), cel.FormatCELType(m.typeOf(b))
+	return m.Source.At(l.Line(), l.Column()+1, fmt.Sprintf("must return a string, but the sum with this %s "+
+		"is a number: wrap the %s in string(...) to add it to a text, or the whole sum", of, of))
+}
+
+// numberedName returns the name that may be meant by a subtraction such as environment.zone-1, or an empty text.
+func (m *explainer) numberedName() string {
+	root := m.Tree.Expr()
+	if !celast.IsCall(root, operators.Subtract) || root.AsCall().Args()[1].Kind() != ast.LiteralKind {
+		return ""
+	}
+	path := m.pathOf(root.AsCall().Args()[0])
+	step, number := stepAtEnd.FindStringSubmatch(path), root.AsCall().Args()[1].AsLiteral().Value()
+	if step == nil || step[1] == "" || !strings.Contains(m.Source.Text, fmt.Sprintf("%s-%v", step[1], number)) {
+		return ""
+	}
+	return fmt.Sprintf("%s['%s-%v']", strings.TrimSuffix(path, step[0]), step[1], number)
+}
+
+// misfit returns the message for an expression whose type does not fit a field, with a hint. For an
+// optional, it uses the type of the value.
+func misfit(t expression.Typing, err *expression.Error) string {
+	returned, want := err.Types[0], err.Types[1]
+	plain := t.Plain(celast.WithoutOptional(returned))
+	isNumber := func(of *types.Type) bool { return t.Number != nil && of.IsExactType(t.Number) }
+	how, convert := "", ""
+	switch text := celast.IsKind(plain, types.StringKind); {
+	case text && celast.IsKind(want, types.IntKind):
+		convert = "int"
+	case text && isNumber(want):
+		convert = "double"
+	case text && celast.IsKind(want, types.ListKind):
+		how = ": leave json.encode or join out, or write [ ] around it"
+	case text && celast.IsKind(want, types.MapKind, types.StructKind):
+		how = ": leave json.encode out"
+	case celast.IsKind(want, types.StringKind):
+		if how = conversionHint(plain, ""); how == stringHint || isNumber(plain) {
+			convert = "string"
+		}
+	}
+	switch {
+	case convert != "" && celast.IsOptional(returned):
+		how = fmt.Sprintf(": convert the optional value with .optMap(v, %s(v))", convert)
+	case convert != "":
+		how = fmt.Sprintf(": wrap it in %s(...)", convert)
+	}
+	return fmt.Sprintf("returns %s, but %s is %s%s", withArticle(t.Text(plain)), err.Name, withArticle(t.Text(want)), how)
+}
+
+// withDefault returns the hint for the first of the operands that is an optional, or an empty text.
+// without is the literal for a type that is not known.
+func (m *explainer) withDefault(operands []ast.Expr, without string) string {
+	for _, e := range operands {
+		if t := m.typeOf(e); celast.IsOptional(t) {
+			empty := map[types.Kind]string{types.StringKind: "''", types.ListKind: "[]", types.MapKind: "{}",
+				types.BoolKind: "false", types.IntKind: "0"}[celast.WithoutOptional(t).Kind()]
+			return fmt.Sprintf(": write %s.orValue(%s)", m.textOf(e), cmp.Or(empty, without))
+		}
+	}
+	return ""
+}
+
+// mapped returns how to leave out a key whose value is a function of an optional.
+func (m *explainer) mapped(call ast.CallExpr) string {
+	fn, args := call.FunctionName(), call.Args()
+	if m.Source.Want != expression.WantText || isOperator(fn) || call.IsMemberFunction() || len(args) != 1 {
+		return ""
+	}
+	return fmt.Sprintf(", or %s.optMap(v, %s(v)) with optional: true", m.textOf(args[0]), fn)
+}
