@@ -156,7 +156,7 @@ func (s Source) atName(line, column int) (int, int) {
 	if line > len(lines) {
 		return line, column + 1
 	}
-	if text := []rune(lines[line-1]); column < len(text) && text[column] == '(' {
+	if text := []rune(lines[line-1]); column >= 0 && column < len(text) && text[column] == '(' {
 		for column > 0 && isIdentifier("_"+string(text[column-1])) {
 			column--
 		}

@@ -115,6 +115,7 @@ func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
 		HasSchemas:    hasSchemas(req),
 		Size:          req.Size,
 		DesiredStatus: req.Desired.Composite.Object.Get("status").Struct(),
+		Advise:        advice.Missing,
 	}
 	if n := len(req.Desired.Resources); n > 0 {
 		out.Desired = make(map[string]wire.Struct, n)

@@ -415,7 +415,7 @@ secrets:
   data: [{key: k, value: size('a')}, {key: l, value: "['a']"}, {key: m, value: "{'a': 'b'}"}, {valueMap: "'a'"}, {key: p, value: "b'bytes'"}, {key: o, value: composite.spec.dyn}]
 status: [{fieldPath: x, value: "duration('1s')"}]`),
 			want: []string{
-				"secrets[0].metadata.nameExpression:1:1: must return a string, but returns an int: wrap it in string(...)",
+				"secrets[0].metadata.nameExpression:1:1: must return a string, but returns an int: write it in quotes, '1'",
 				`secrets[0].metadata.labelsExpression:1:7: the value of key "a" must be a string, but is an int: write it in quotes, '1'`,
 				"secrets[0].metadata.annotationsExpression:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'}",
 				"secrets[0].data[0].value:1:1: must return a string, but returns an int: wrap it in string(...)",

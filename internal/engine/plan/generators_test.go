@@ -443,7 +443,7 @@ variables: [{name: v, value: generated.word.password}]`,
 				"generators[4].resource.outputs[c]:1:12: may not use generated.a.d" + unknown,
 				"generators[4].resource.outputs[d]:1:10: may not use generated.word.password" + unknown,
 				"generators[4].resource.outputs[e]:1:28: may not use all of generated" + unknown,
-				"generators[4].resource.outputs[f]:1:1: must return a string, but returns an int: wrap it in string(...)",
+				"generators[4].resource.outputs[f]:1:1: must return a string, but returns an int: write it in quotes, '5'",
 			},
 		},
 		"Ready": {

@@ -111,7 +111,7 @@ func TestAuthors(t *testing.T) {
 			want: []string{`Held! nothing | Secret "a" is not created: ` +
 				at + `secretExpressions[0].value:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'} (with a key, value must return the value of that key); ` +
 				at + `secretExpressions[1].value:1:1: must return a string, but returns a map(string, string): select one of its keys, or encode it as one text with json.encode(...) (without a key, value must return a map of keys and values); ` +
-				at + `dynamicSecrets[0].value:1:1: must return a string, but returns an int: wrap it in string(...)`},
+				at + `dynamicSecrets[0].value:1:1: must return a string, but returns an int: write it in quotes, '1'`},
 		},
 		"TwoWriters": {
 			reason: "one key from two entries, be it spelled in a map",

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
@@ -17,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
-// This file finds out what is known about missing inputs. The texts are in package advice. A composite author learns
+// This file finds out what is known about missing inputs. The texts are those of [Request.Advise]. A composite author learns
 // nothing about objects of the Composition.
 
 // inputs are what is known about the inputs that expressions name. All sessions of a request share it. It is read only
@@ -29,21 +28,15 @@ type inputs struct {
 	composed  []string              // the composition resource names that an input can have, once they are read
 	commands  map[string]string     // that show more about generators, by their outputs in CEL
 	described map[input]description // existing inputs
-	suggested map[string]suggestion // by the missing input
+	suggested map[string]bool       // the missing inputs with suggestions
 	found     string                // names of keys that a find could have matched
 }
 
 // A description is what messages say about an existing object.
 type description struct {
 	name  string // with its kind
-	state advice.State
+	state observation.State
 	see   string // a command that shows it
-}
-
-// A suggestion says what may be meant by a name that does not exist.
-type suggestion struct {
-	fact    advice.Fact
-	instead string
 }
 
 // An input is a composed resource or a source.
@@ -71,7 +64,7 @@ func (s *session) explain(err error, x *expression.Expression) error {
 			m.List, m.Below = x.Source().Want == expression.WantList, x.ReadsBelow(in)
 		}
 		texts[i], command = in, cmp.Or(command, see)
-		if why := cmp.Or(s.missing[in], m.String()); why != "" {
+		if why := cmp.Or(s.missing[in], s.advise(m)); why != "" {
 			texts[i] += " (" + why + ")"
 		}
 	}
@@ -81,14 +74,14 @@ func (s *session) explain(err error, x *expression.Expression) error {
 }
 
 // whyMissing returns what is known about a missing input, and a command that shows more.
-func (s *session) whyMissing(text string, x *expression.Expression) (m advice.Missing, see string) {
+func (s *session) whyMissing(text string, x *expression.Expression) (m observation.Missing, see string) {
 	if s.missing[text] != "" {
 		return m, ""
 	}
-	if m = s.noItem(text); m.Fact != advice.Unknown {
+	if m = s.noItem(text); m.Fact != observation.Unknown {
 		return m, ""
 	}
-	if m, see = s.whyGlobalMissing(text, x); m.Fact != advice.Unknown {
+	if m, see = s.whyGlobalMissing(text, x); m.Fact != observation.Unknown {
 		return m, see
 	}
 	byAuthor := s.author != nil
@@ -106,25 +99,24 @@ func (s *session) whyMissing(text string, x *expression.Expression) (m advice.Mi
 }
 
 // whyGlobalMissing returns what is known about a missing part of the item, the composite or the environment.
-func (s *session) whyGlobalMissing(text string, x *expression.Expression) (m advice.Missing, see string) {
+func (s *session) whyGlobalMissing(text string, x *expression.Expression) (m observation.Missing, see string) {
 	switch {
 	case s.item != nil && isBelow(text, expression.Item):
-		m.Fact = advice.ItemLacks
+		m.Fact = observation.ItemLacks
 	case s.author != nil:
 	case x != nil && !x.Source().Own && !isLegacy(s.object) && isBelow(text, expression.Secret):
-		m.Fact, see = advice.CompositeHasNoDetails, SeeComposition(s.object)
+		m.Fact, see = observation.CompositeHasNoDetails, SeeComposition(s.object)
 		m.Instead = plan.InsteadOfComposite(x.Source().Path, plan.Anything, s.inputs.names())
 	case isBelow(text, expression.Composite+".spec"), isBelow(text, expression.Composite+".metadata"):
-		m.Fact, m.Object = advice.CompositeLacks, nameOf(s.object)
+		m.Fact, m.Object = observation.CompositeLacks, nameOf(s.object)
 	case isBelow(text, expression.Env):
-		m.Fact, m.Instead = s.lacksInEnvironment(text)
-		see = SeeComposition(s.object)
+		m, see = s.lacksInEnvironment(text), SeeComposition(s.object)
 	}
 	return m, see
 }
 
 // noItem returns that the list of a generator lacks an item, unless the text already says why it is missing.
-func (s *session) noItem(text string) (m advice.Missing) {
+func (s *session) noItem(text string) (m observation.Missing) {
 	variable, _, _ := strings.Cut(text, ".")
 	name, rest, _ := expression.CutStep(strings.TrimPrefix(text, variable))
 	key, _, isItem := expression.CutStep(rest)
@@ -132,100 +124,108 @@ func (s *session) noItem(text string) (m advice.Missing) {
 	_, exists := known.Items[key]
 	l := s.inputs.plan.List(name)
 	if expression.HasOutputs(variable) && isItem && l != nil && !exists && known.Waits == "" {
-		m.Fact, m.Resource = advice.NoItem, l.ForEach.List.Source().Path
+		m.Fact, m.Resource = observation.NoItem, l.ForEach.List.Source().Path
 	}
 	return m
 }
 
 // whyResourceMissing returns what is known about a composed resource that is missing, or that lacks an input.
-func (s *session) whyResourceMissing(text, rest string, in input) (m advice.Missing, see string) {
+func (s *session) whyResourceMissing(text, rest string, in input) (m observation.Missing, see string) {
 	res, observed := s.observed.Resources[in.name]
 	_, desired := s.inputs.req.Desired[in.name]
 	isExport, byAuthor := s.inputs.plan.ExportNamed(in.name), s.author != nil
 	switch {
 	case isExport && in.details && !byAuthor:
-		return advice.Missing{Fact: advice.OwnData}, SeeComposition(s.object)
+		return observation.Missing{Fact: observation.OwnData}, SeeComposition(s.object)
 	case observed && byAuthor:
 		return m, ""
 	case observed:
 		return s.lacks(text, rest, in, res)
 	case isExport && !byAuthor:
-		return advice.Missing{Fact: advice.OwnNotExists}, ""
+		return observation.Missing{Fact: observation.OwnNotExists}, ""
 	case desired || isExport:
-		return advice.Missing{Fact: advice.NotCreated}, ""
+		return observation.Missing{Fact: observation.NotCreated}, ""
 	case !slices.Contains(s.inputs.plan.Inputs, in.name): // an expression computes the name
 		return m, ""
 	case byAuthor:
-		return advice.Missing{Fact: advice.NotComposed}, ""
+		return observation.Missing{Fact: observation.NotComposed}, ""
 	}
-	m.Fact, m.Instead = s.suggest(text, advice.NotComposed, func() (advice.Fact, string) {
-		return advice.NotComposed, advice.Resource(in.name, s.inputs.names())
-	})
+	m = observation.Missing{Fact: observation.NotComposed, Wrong: in.name}
+	if s.suggests(text) {
+		m.Names = append([]string{}, s.inputs.names()...)
+	}
 	return m, SeeComposition(s.object)
 }
 
 // lacksInEnvironment returns what is known about a field that the environment lacks, unless it was not read yet, or
 // only lacks something below the field.
-func (s *session) lacksInEnvironment(text string) (advice.Fact, string) {
+func (s *session) lacksInEnvironment(text string) (m observation.Missing) {
 	rest, _ := strings.CutPrefix(text, expression.Env+".")
 	field, _, _ := strings.Cut(rest, ".")
 	environment := s.observed.Environment
 	if field == "" || environment.Get(field).Exists() || len(s.observed.EnvironmentWaits) > 0 {
-		return advice.Unknown, ""
+		return m
 	}
-	return s.suggest(text, advice.EnvironmentLacks, func() (advice.Fact, string) {
+	m = observation.Missing{Fact: observation.EnvironmentLacks, Wrong: field}
+	if s.suggests(text) {
 		ofType := func(name string) bool { return name == "apiVersion" || name == "kind" }
-		return advice.Field(field, slices.DeleteFunc(environment.Keys(), ofType))
-	})
+		m.Names = slices.DeleteFunc(environment.Keys(), ofType)
+	}
+	return m
 }
 
 // lacks returns why an existing object lacks a field, or a key of its data or its connection details. The names of keys
 // are not secret, but the fields of an object can be data.
-func (s *session) lacks(text, rest string, in input, of observation.Resource) (m advice.Missing, see string) {
+func (s *session) lacks(text, rest string, in input, of observation.Resource) (m observation.Missing, see string) {
 	about := s.inputs.describe(in, of.Object)
-	m = advice.Missing{Fact: advice.Exists, Object: about.name, State: about.state, Resource: in.name}
+	m = observation.Missing{Fact: observation.Exists, Object: about.name, State: about.state, Resource: in.name}
 	key, below, isKey := expression.CutStep(rest)
 	isKey = isKey && below == ""
 	switch {
 	case rest == toBeReady:
-		m.Fact = advice.NotReady
+		m.Fact = observation.NotReady
 	case !in.details && rest != "":
-		m.Fact = advice.LacksField
+		m.Fact = observation.LacksField
 	case !in.details, len(of.Details) > 0 && !isKey, len(of.Details) == 0 && in.source:
 	case len(of.Details) > 0:
-		m.Fact, m.Instead = s.suggest(text, advice.Exists, func() (advice.Fact, string) {
-			if in.source {
-				return advice.KeyOfSource(key, plan.SortedKeys(of.Details))
-			}
-			return advice.Key(key, plan.SortedKeys(of.Details))
-		})
+		if !s.suggests(text) {
+			break
+		}
+		m.Wrong, m.Names, m.Fact = key, plan.SortedKeys(of.Details), observation.LacksKey
+		if in.source {
+			m.Fact = observation.LacksSourceKey
+		}
 	case isV1Secret(of.Object):
-		m.Fact = advice.IsSecret
+		m.Fact = observation.IsSecret
 	case !writesDetails(of.Object):
-		m.Fact = advice.NoPlace
+		m.Fact = observation.NoPlace
 	case plan.UIDOf(of.Object) != "" && !of.Published:
-		m.Fact = advice.NoSecret
+		m.Fact = observation.NoSecret
 	default:
-		m.Fact = advice.NoDetails
+		m.Fact = observation.NoDetails
 	}
 	return m, about.see
 }
 
-// suggest returns what may be meant by a name that does not exist. Suggestions take time, so a request has as many as
-// one message can show. All other names have only the fact.
-func (s *session) suggest(text string, otherwise advice.Fact, find func() (advice.Fact, string)) (advice.Fact, string) {
-	known, ok := s.inputs.suggested[text]
-	if !ok {
-		if len(s.inputs.suggested) == limits.MessageItems || s.budget.Spend(suggest.Fuel) != nil {
-			return otherwise, ""
-		}
-		known.fact, known.instead = find()
-		if s.inputs.suggested == nil {
-			s.inputs.suggested = map[string]suggestion{}
-		}
-		s.inputs.suggested[text] = known
+// suggests reports whether the message for a missing input may suggest another name. Suggestions take time, so a request
+// has as many as one message can show.
+func (s *session) suggests(text string) bool {
+	if !s.inputs.suggested[text] && len(s.inputs.suggested) == limits.MessageItems || s.budget.Spend(suggest.Fuel) != nil {
+		return false
 	}
-	return known.fact, known.instead
+	if s.inputs.suggested == nil {
+		s.inputs.suggested = map[string]bool{}
+	}
+	s.inputs.suggested[text] = true
+	return true
+}
+
+// advise returns the text about a missing input.
+func (s *session) advise(m observation.Missing) string {
+	if s.inputs.req.Advise == nil {
+		return ""
+	}
+	return s.inputs.req.Advise(m)
 }
 
 // describe reads an object once, because it may be large, and many expressions may wait for it.
@@ -247,14 +247,14 @@ func nameOf(o wire.Struct) string {
 	return strings.TrimSpace(kind + " " + name)
 }
 
-func readiness(o wire.Struct) advice.State {
+func readiness(o wire.Struct) observation.State {
 	switch {
 	case isReady(o):
-		return advice.ObjectReady
+		return observation.ObjectReady
 	case conditionOf(o, "Ready").Exists():
-		return advice.ObjectNotReady
+		return observation.ObjectNotReady
 	}
-	return advice.ObjectExists
+	return observation.ObjectExists
 }
 
 // find returns the input that a path in CEL begins with, and the rest of the path.
@@ -306,16 +306,3 @@ func (all *inputs) command(text string) string {
 
 // toBeReady follows an input that exists and must be ready.
 const toBeReady = " to be ready"
-
-// see returns a command that shows an object.
-func see(o wire.Struct) string { return advice.Describe(object.Identity(o)) }
-
-// SeeComposition returns a command that shows the Composition of a composite, or nothing if the composite does not
-// name it.
-func SeeComposition(xr wire.Struct) string {
-	ref := xr.At("spec", "crossplane", "compositionRef")
-	if !ref.Exists() {
-		ref = xr.At("spec", "compositionRef")
-	}
-	return advice.Composition(ref.Struct().Get("name").Text())
-}

@@ -40,6 +40,9 @@ type Request struct {
 	Possible  map[string]bool // the resources that other steps desire only because they may take them over
 	Now       time.Time
 	Random    io.Reader // the source of credentials
+
+	// Advise returns what a message says about a missing input. It may be nil.
+	Advise func(observation.Missing) string
 }
 
 // RequirementPrefix begins the names of the function's requirements, so that they differ from the names

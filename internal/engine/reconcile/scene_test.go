@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/credential"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
@@ -127,6 +128,7 @@ func sceneOf(t testing.TB, p *plan.Plan, overlays ...string) *scene {
 			Environment: plantest.StructOf(t, w.Environment),
 			Context:     plantest.StructOf(t, w.Context),
 		},
+		Advise:        advice.Missing,
 		Found:         map[string][]wire.Struct{},
 		Desired:       map[string]wire.Struct{},
 		DesiredStatus: plantest.StructOf(t, w.DesiredStatus),

@@ -46,6 +46,36 @@ func DidYouMean(name string) string {
 	return fmt.Sprintf(": did you mean %s?", name)
 }
 
+// OwnExport is the message for the use of the data of an export of the same input.
+const OwnExport = "an export of this step, whose data cannot be read: " +
+	"move the expression of the key to variables, and use the variable in both places"
+
+// ComposedSecret is the message for the use of the connection details of a composed Secret.
+const ComposedSecret = "no connection details, because it is a Secret itself: " +
+	"read it as secrets.<name>, by a source of kind Secret with another name"
+
+// Resource says which composed resource may be meant by a name that does not exist. The name of the object of a
+// composed resource mostly ends with its composition resource name.
+func Resource(wrong string, names []string) string {
+	meant := Nearest(wrong, names)
+	for _, n := range names {
+		if strings.HasSuffix(wrong, "-"+n) {
+			meant = n
+		}
+	}
+	switch {
+	case wrong == "composite":
+		return ": to read the composite, leave out from, or write composite.<field>"
+	case meant != "":
+		return DidYouMean(meant)
+	case len(names) == 0:
+		return ": compose it in an earlier step"
+	case len(names) == 1:
+		return ": use " + names[0] + ", or compose it in an earlier step"
+	}
+	return ": use one of " + List(names) + ", or compose it in an earlier step"
+}
+
 // namesListed is the number of names in a list. A reader can still find the right one.
 const namesListed = 12
 

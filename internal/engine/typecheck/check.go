@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
-	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
@@ -161,7 +160,7 @@ func (c *typeCheck) containers() {
 // their data cannot be read.
 func (c *typeCheck) notComposed(name string) string {
 	return fmt.Sprintf("no step of the pipeline composes a resource named %s%s", name,
-		advice.Resource(name, slices.DeleteFunc(plan.SortedKeys(c.composed), c.plan.ExportNamed)))
+		suggest.Resource(name, slices.DeleteFunc(plan.SortedKeys(c.composed), c.plan.ExportNamed)))
 }
 
 // isComposed refuses the name of a composed resource that does not exist.
@@ -290,7 +289,7 @@ func (c *typeCheck) connectionKey(x plan.Compiled, r expression.Reference, input
 		return // the name is refused
 	}
 	if c.plan.ExportNamed(input) {
-		c.reportAt(at, "%s is %s", input, advice.OwnExport)
+		c.reportAt(at, "%s is %s", input, suggest.OwnExport)
 		return
 	}
 	if r.Variable == expression.Secrets && !c.isComposed(at, input) {
@@ -298,7 +297,7 @@ func (c *typeCheck) connectionKey(x plan.Compiled, r expression.Reference, input
 	}
 	keys, ok := c.ConnectionKeys[input]
 	if k := c.composed[input]; !ok && k.APIVersion == "v1" && k.Kind == string(object.Secret) {
-		c.reportAt(at, "%s has %s", input, advice.ComposedSecret)
+		c.reportAt(at, "%s has %s", input, suggest.ComposedSecret)
 		return
 	}
 	if ok && key != plan.Anything && !slices.Contains(keys, key) {
