@@ -22,13 +22,15 @@ const module = "github.com/crossplane-contrib/function-export/"
 const engine = `
 	limits diagnostic suggest celast sensitive decode fieldpath lifecycle metrics
 	budget pem format kubernetes wire
+	functions
 	expression object rewrite schema definition
 	observation collect environment credential
 	rotation seal
 	plan
 	typecheck
 	reconcile
-	advice plan/plantest
+	advice
+	plan/plantest
 	function
 	server
 `

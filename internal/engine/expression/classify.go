@@ -13,6 +13,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 	"cel.dev/cel-go/interpreter"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/functions"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
@@ -41,6 +42,7 @@ func (x *Expression) classify(vars cel.Activation, p *program, err error) error 
 	var (
 		waiting     *Waiting
 		failed      *Failed
+		refusal     *functions.Refusal
 		cancelled   interpreter.EvalCancelledError
 		interrupted interpreter.InterruptError
 		celErr      *types.Err
@@ -48,6 +50,8 @@ func (x *Expression) classify(vars cel.Activation, p *program, err error) error 
 	switch {
 	case errors.As(err, &waiting):
 		return waiting
+	case errors.As(err, &refusal):
+		return x.failedAt(nodeOf(err), refusal.Reason)
 	case errors.As(err, &failed):
 		if failed.Path == "" {
 			return x.failedAt(nodeOf(err), failed.Reason)
@@ -173,7 +177,7 @@ func isOptionalValue(e ast.Expr) bool {
 }
 
 // stopped returns the failure of an evaluation that exceeds the budget.
-func (x *Expression) stopped() *Failed { return x.failedAt(0, "was stopped: "+overBudget) }
+func (x *Expression) stopped() *Failed { return x.failedAt(0, "was stopped: "+functions.OverBudget) }
 
 // failedAt returns a failure at a node. Node 0 is the whole expression.
 func (x *Expression) failedAt(id int64, reason string) *Failed {

@@ -9,9 +9,9 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/limits"
-
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
+	"github.com/crossplane-contrib/function-export/internal/engine/functions"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
 // A Cost is an estimate of the fuel of one evaluation. CEL's own cost model estimates it only from the
@@ -66,15 +66,6 @@ func (coster) EstimateSize(n cost.AstNode) *cost.SizeEstimate {
 	return &cost.SizeEstimate{Max: assumedUnknown}
 }
 
-// weights are how often functions read each character or entry, if more than once.
-var weights = joined(kubernetesWeights, map[string]uint64{ //nolint:gochecknoglobals // a table
-	"json.decode": 4, "yaml.decode": 16, "yaml.encode": 16, "split": 16, "merge": 24, "sort": 16, celast.SortByCall: 16,
-	"charAt": 4, "substring": 4, "reverse": 4, "strings.quote": 4,
-	"pem.split": 2, "pem.join": 2,
-	// A certificate has more characters than other texts, and a signature.
-	"pem.chain": 500, "pem.leaf": 500, "pem.ca": 500,
-})
-
 // EstimateCallCost estimates the cost of functions that read a whole operand, and that CEL's cost model
 // counts as one step.
 func (coster) EstimateCallCost(
@@ -83,7 +74,7 @@ func (coster) EstimateCallCost(
 	if target != nil {
 		args = append([]cost.AstNode{*target}, args...)
 	}
-	if _, checked := checks[function]; !checked && function != celast.OptionalCall {
+	if _, checked := functions.Checks[function]; !checked && function != celast.OptionalCall {
 		return nil
 	}
 	size := sizeOfNode(args[0])
@@ -99,15 +90,15 @@ func (coster) EstimateCallCost(
 			visits = assumedObject
 		}
 	}
-	if f, ok := textFormats[function]; ok {
-		visits = mul(mul(visits, assumedText), uint64(f.growth)) //nolint:gosec // it is positive
+	if n := functions.Growth(function); n > 0 {
+		visits = mul(mul(visits, assumedText), n)
 	}
 	if function != celast.SortByCall { // its second operand is as long as the first
 		for _, a := range args[1:] {
 			visits = mul(visits, 1+sizeOfNode(a).Max/8)
 		}
 	}
-	visits = mul(visits, max(1, weights[function])) / 8
+	visits = mul(visits, max(1, functions.Weights[function])) / 8
 	return &cost.CallEstimate{CostEstimate: cost.Estimate{Min: 1, Max: 1 + visits}}
 }
 

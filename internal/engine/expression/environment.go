@@ -18,6 +18,7 @@ import (
 	"cel.dev/cel-go/checker"
 	"cel.dev/cel-go/ext"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/functions"
 	"github.com/crossplane-contrib/function-export/internal/engine/kubernetes"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
@@ -177,7 +178,7 @@ func newEnvironment(a Adviser, variables ...cel.EnvOption) (*Environment, error)
 		ext.TwoVarComprehensions(ext.TwoVarComprehensionsVersion(0)),
 		ext.Regex(ext.RegexVersion(0)),
 	}
-	env, err := cel.NewEnv(slices.Concat(options, library(), kubernetes.Library(), ordered(), variables)...)
+	env, err := cel.NewEnv(slices.Concat(options, functions.Library(), kubernetes.Library(), variables)...)
 	if err != nil {
 		return nil, fmt.Errorf("cannot create CEL environment: %w", err)
 	}

@@ -13,12 +13,13 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
+	"github.com/crossplane-contrib/function-export/internal/engine/functions"
 )
 
-// A Cause is the kind of a [Fault].
+// A Cause says why an evaluation failed.
 type Cause int
 
-// The causes. The comments name the fields of the fault that belong to each.
+// The causes. The comments name the fields of [Fault] that belong to each.
 const (
 	Other       Cause = iota // CEL has no operand that can be named
 	CallFailed               // a call failed on operands of Types
@@ -80,7 +81,7 @@ func (f *Fault) wanted() string {
 	return f.Expression.source.Want.String()
 }
 
-// failedBy returns the failure for a fault.
+// failedBy returns the error of a failed evaluation.
 func (x *Expression) failedBy(f Fault) *Failed {
 	f.Expression = x
 	id, reason := int64(0), f.String()
@@ -102,7 +103,7 @@ func (x *Expression) classifyCall(vars cel.Activation, node ast.Expr, id int64, 
 		return x.failedBy(Fault{Cause: BadTime})
 	case node == nil || node.Kind() != ast.CallKind:
 		return x.failedAt(id, "failed")
-	case errors.Is(err, errNull):
+	case errors.Is(err, functions.ErrNull):
 		return x.failedBy(Fault{Cause: NullOperand, Node: node})
 	}
 	f := Fault{Cause: CallFailed, Node: node}

@@ -8,19 +8,19 @@ import (
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/functions"
+	celfunctions "cel.dev/cel-go/common/functions"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 	"cel.dev/cel-go/interpreter"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/limits"
-
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
+	"github.com/crossplane-contrib/function-export/internal/engine/functions"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
 // guards create programs that check the arguments of a call before they call the function.
-type guards map[string]functions.FunctionOp // by function, or function/overload
+type guards map[string]celfunctions.FunctionOp // by function, or function/overload
 
 // newGuards collects the implementations of the checked functions. A function without an
 // implementation is a defect: a new version of cel-go renamed it.
@@ -29,7 +29,7 @@ func newGuards(env *cel.Env) (guards, error) {
 		"_==_": func(a ...ref.Val) ref.Val { return types.Equal(a[0], a[1]) },
 		"_!=_": func(a ...ref.Val) ref.Val { return types.Bool(types.Equal(a[0], a[1]) != types.True) },
 	}
-	for name := range checks {
+	for name := range functions.Checks {
 		if _, ok := g[name]; ok {
 			continue
 		}
@@ -54,7 +54,7 @@ func newGuards(env *cel.Env) (guards, error) {
 
 // implementation returns the implementation of an overload. Like cel-go's own calls, it first checks
 // the trait of the first operand.
-func implementation(b *functions.Overload) functions.FunctionOp {
+func implementation(b *celfunctions.Overload) celfunctions.FunctionOp {
 	op := b.Function
 	switch {
 	case op != nil:
@@ -76,7 +76,7 @@ func implementation(b *functions.Overload) functions.FunctionOp {
 	}
 }
 
-func (g guards) of(call interpreter.InterpretableCall) (functions.FunctionOp, error) {
+func (g guards) of(call interpreter.InterpretableCall) (celfunctions.FunctionOp, error) {
 	for _, name := range []string{call.Function() + "/" + call.OverloadID(), call.Function()} {
 		if op := g[name]; op != nil {
 			return op, nil
@@ -127,7 +127,7 @@ func (p *program) guard(g guards) interpreter.InterpretableDecoratorV2 {
 		if !ok {
 			return i, nil
 		}
-		check, ok := checks[call.Function()]
+		check, ok := functions.Checks[call.Function()]
 		if !ok {
 			return meteredCall{call, p}, nil
 		}
@@ -156,14 +156,14 @@ func (p *program) guard(g guards) interpreter.InterpretableDecoratorV2 {
 
 // flatSum copies the sum of two lists. cel-go's sum refers to both lists, so that each access to a sum
 // of a thousand lists would take a thousand steps.
-func flatSum(add functions.FunctionOp) functions.FunctionOp {
+func flatSum(add celfunctions.FunctionOp) celfunctions.FunctionOp {
 	return func(a ...ref.Val) ref.Val {
 		sum := add(a...)
 		l, ok := sum.(traits.Lister)
 		if _, accumulator := sum.(traits.MutableLister); !ok || accumulator || sum == a[0] || sum == a[1] {
 			return sum
 		}
-		elements := make([]ref.Val, 0, size(l))
+		elements := make([]ref.Val, 0, functions.Size(l))
 		for _, part := range a {
 			for it := part.(traits.Lister).Iterator(); it.HasNext() == types.True; {
 				elements = append(elements, it.Next())
@@ -174,7 +174,7 @@ func flatSum(add functions.FunctionOp) functions.FunctionOp {
 }
 
 // compiledMatch returns a call of matches with a literal pattern that is compiled only once, or nil.
-func compiledMatch(call interpreter.InterpretableCall) functions.FunctionOp {
+func compiledMatch(call interpreter.InterpretableCall) celfunctions.FunctionOp {
 	if call.Function() != "matches" || len(call.Args()) != 2 {
 		return nil
 	}
@@ -182,7 +182,7 @@ func compiledMatch(call interpreter.InterpretableCall) functions.FunctionOp {
 	if !ok || c.Value().Type() != types.StringType {
 		return nil
 	}
-	re, err := regexp.Compile(textOf(c.Value()))
+	re, err := regexp.Compile(functions.TextOf(c.Value()))
 	if err != nil {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (m meteredCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	if err, failed := v.(*types.Err); failed && err.NodeID() == m.ID() && !m.program.explaining {
 		m.program.explain(m, frame)
 	}
-	m.program.spend(textLen(v) / 64)
+	m.program.spend(functions.TextLen(v) / 64)
 	return v
 }
 
@@ -218,7 +218,7 @@ func (p *program) explain(call interpreter.InterpretableCall, frame *interpreter
 	defer func() { p.explaining = false }()
 	for _, arg := range call.Args() {
 		v := arg.Exec(frame)
-		p.spend(size(v) / 8)
+		p.spend(functions.Size(v) / 8)
 		isNull := func(v ref.Val) bool { return v == types.NullValue }
 		if isNull(v) || someElement(v, isNull) {
 			p.nullAt = call.ID()
@@ -251,17 +251,12 @@ func (m meteredConstructor) Eval(a interpreter.Activation) ref.Val {
 func (p *program) spend(n int64) {
 	p.fuel -= n
 	if p.fuel < 0 {
-		p.stop(0, overBudget)
+		p.stop(0, functions.OverBudget)
 	}
 	if p.steps++; (n >= 512 || p.steps%64 == 0) && (time.Now().After(p.deadline) || p.ctx.Err() != nil) {
-		p.stop(0, overBudget)
+		p.stop(0, functions.OverBudget)
 	}
 }
-
-// overBudget is the reason why an evaluation is stopped or not started. It is always the same text
-// without a position: which limit is exceeded first, and where, depends on the load of the machine,
-// and each change of a condition would cause another reconcile.
-const overBudget = "it exceeds the limit of work for one expression, or for all expressions together"
 
 // stop ends the evaluation. An error value would not end it, because `|| true` absorbs the error.
 func (p *program) stop(node int64, reason string) {

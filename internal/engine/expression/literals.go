@@ -9,9 +9,9 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/limits"
-
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
+	"github.com/crossplane-contrib/function-export/internal/engine/functions"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
 // literalValidator refuses literals that always fail or lose data: a regular expression that does not
@@ -54,7 +54,7 @@ func validatePattern(args []ast.Expr, iss *cel.Issues) {
 		refuse("regular expression has %d characters, over the limit of %d", n, limits.RegexCharacters)
 		return
 	}
-	switch n, err := regexInstructions(pattern); {
+	switch n, err := functions.RegexInstructions(pattern); {
 	case err != nil:
 		refuse("is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	case n > limits.RegexInstructions:
@@ -92,7 +92,7 @@ func validateFormat(args []ast.Expr, iss *cel.Issues) {
 // validateIndex refuses a negative index, which in other languages counts from the end of a list.
 func validateIndex(of *types.Type, index ast.Expr, iss *cel.Issues) {
 	if n, ok := celast.Key(index).(int64); ok && n < 0 && !celast.IsKind(of, types.MapKind) {
-		iss.ReportErrorAtID(index.ID(), "an index cannot be negative: write list[size(list) - 1] for the last element")
+		iss.ReportErrorAtID(index.ID(), "an index cannot be negative: write list[functions.Size(list) - 1] for the last element")
 	}
 }
 

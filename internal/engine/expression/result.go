@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
+	"github.com/crossplane-contrib/function-export/internal/engine/functions"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
@@ -30,7 +31,7 @@ func (x *Expression) Text(v ref.Val, b *budget.Budget) (sensitive.Bytes, bool, e
 	if !ok {
 		return sensitive.Bytes{}, false, nil
 	}
-	text, err := x.text(v, textConverter(b), x.ast.Expr(), "")
+	text, err := x.text(v, functions.TextConverter(b), x.ast.Expr(), "")
 	return text, err == nil, err
 }
 
@@ -47,12 +48,12 @@ func (x *Expression) TextMap(v ref.Val, b *budget.Budget) (map[string]sensitive.
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	c := textConverter(b)
-	if b.Spend(size(m)) != nil { // for sorting the keys
+	c := functions.TextConverter(b)
+	if b.Spend(functions.Size(m)) != nil { // for sorting the keys
 		return nil, false, x.stopped()
 	}
-	out := make(map[string]sensitive.Bytes, min(size(m), limits.DataItems))
-	sorted, ok := order(m).(traits.Mapper)
+	out := make(map[string]sensitive.Bytes, min(functions.Size(m), limits.DataItems))
+	sorted, ok := functions.Order(m).(traits.Mapper)
 	if !ok {
 		return nil, false, x.failedAt(0, "must return a map(string, string), but a key is not a string")
 	}
@@ -65,7 +66,7 @@ func (x *Expression) TextMap(v ref.Val, b *budget.Budget) (map[string]sensitive.
 		if !ok {
 			continue
 		}
-		if err := c.add(len(key)); err != nil {
+		if err := c.Add(len(key)); err != nil {
 			return nil, false, x.placed(err)
 		}
 		node, entry := x.ast.Expr(), "a value of the map"
@@ -109,7 +110,7 @@ func (x *Expression) List(v ref.Val) (traits.Lister, bool, error) {
 func (x *Expression) Entries(v ref.Val) int {
 	v, _ = present(v)
 	if m, ok := v.(traits.Mapper); ok {
-		return int(size(m))
+		return int(functions.Size(m))
 	}
 	return 0
 }
@@ -120,7 +121,7 @@ func (x *Expression) JSON(v ref.Val, b *budget.Budget) (*structpb.Value, bool, e
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	n, err := native(v, jsonConverter(b))
+	n, err := functions.Native(v, functions.JSONConverter(b))
 	if err != nil {
 		return nil, false, x.placed(err)
 	}
@@ -142,7 +143,7 @@ func (x *Expression) Members(v ref.Val, b *budget.Budget) (map[string]sensitive.
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	n, err := native(m, jsonConverter(b))
+	n, err := functions.Native(m, functions.JSONConverter(b))
 	if err != nil {
 		return nil, false, x.placed(err)
 	}
@@ -151,7 +152,7 @@ func (x *Expression) Members(v ref.Val, b *budget.Budget) (map[string]sensitive.
 	for k, e := range members {
 		text, isString := e.(string)
 		if !isString && e != nil {
-			if text, err = marshal(e); err != nil {
+			if text, err = functions.Marshal(e); err != nil {
 				return nil, false, x.failedAt(0, "returns a value that JSON cannot represent")
 			}
 		}
@@ -200,8 +201,8 @@ func (x *Expression) entry(key string) ast.Expr {
 }
 
 // text returns the value of a node as text. entry is what messages call it, if it is not the whole result.
-func (x *Expression) text(v ref.Val, c *converter, node ast.Expr, entry string) (sensitive.Bytes, error) {
-	if err := c.add(int(textLen(v))); err != nil {
+func (x *Expression) text(v ref.Val, c *functions.Converter, node ast.Expr, entry string) (sensitive.Bytes, error) {
+	if err := c.Add(int(functions.TextLen(v))); err != nil {
 		return sensitive.Bytes{}, x.placed(err)
 	}
 	switch t := v.(type) {
@@ -231,9 +232,12 @@ func (x *Expression) null(node ast.Expr) error {
 func (x *Expression) placed(err error) error {
 	var waiting *Waiting
 	var failed *Failed
+	var refusal *functions.Refusal
 	switch {
 	case errors.As(err, &waiting):
 		return waiting
+	case errors.As(err, &refusal):
+		return x.failedAt(0, refusal.Reason)
 	case !errors.As(err, &failed):
 		return x.failedAt(0, "failed")
 	case failed.Path == "":

@@ -113,9 +113,8 @@ func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
 		Possible:      possibleBefore(req.Context, id),
 		Schemas:       schemas(req),
 		HasSchemas:    hasSchemas(req),
-		Size:          req.Size,
 		DesiredStatus: req.Desired.Composite.Object.Get("status").Struct(),
-		Advise:        advice.Missing,
+		Host:          reconcile.Host{Size: req.Size, Advise: advice.Missing},
 	}
 	if n := len(req.Desired.Resources); n > 0 {
 		out.Desired = make(map[string]wire.Struct, n)

@@ -8,6 +8,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/functions"
 )
 
 // Generated holds the outputs of a generator.
@@ -72,7 +73,7 @@ type incomplete struct {
 	waits ref.Val
 }
 
-var _ expression.Incomplete = (*incomplete)(nil)
+var _ functions.Incomplete = (*incomplete)(nil)
 
 func (m *incomplete) Incomplete() ref.Val { return m.waits }
 

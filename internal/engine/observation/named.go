@@ -10,7 +10,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/functions"
 )
 
 // Members are the entries of a CEL map whose values are created when they are read.
@@ -68,7 +68,7 @@ func sortedKeys[V any](m map[string]V) []string {
 // named is a map whose values are created when they are read.
 type named struct{ members Members }
 
-var _ expression.KeyOrdered = (*named)(nil)
+var _ functions.KeyOrdered = (*named)(nil)
 
 func (n *named) KeyOrdered() {}
 

@@ -11,6 +11,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/functions"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
@@ -58,12 +59,12 @@ type fields struct {
 
 // The interfaces that cel-go requires.
 var (
-	_ expression.KeyOrdered = (*fields)(nil)
-	_ traits.Foldable       = (*fields)(nil)
-	_ traits.Zeroer         = (*fields)(nil)
-	_ traits.Lister         = (*list)(nil)
-	_ traits.Foldable       = (*list)(nil)
-	_ traits.Zeroer         = (*list)(nil)
+	_ functions.KeyOrdered = (*fields)(nil)
+	_ traits.Foldable      = (*fields)(nil)
+	_ traits.Zeroer        = (*fields)(nil)
+	_ traits.Lister        = (*list)(nil)
+	_ traits.Foldable      = (*list)(nil)
+	_ traits.Zeroer        = (*list)(nil)
 )
 
 func (m *fields) KeyOrdered() {}
@@ -166,7 +167,7 @@ func equalMaps(m foldable, other ref.Val) ref.Val {
 		return types.False
 	}
 	all := ref.Val(types.True)
-	expression.Each(m, func(k, a ref.Val) bool {
+	functions.Each(m, func(k, a ref.Val) bool {
 		b, ok := o.Find(k)
 		if !ok && b == nil { // otherwise b is an error
 			all = types.False

@@ -32,14 +32,20 @@ type Request struct {
 	Schemas    map[plan.Kind]wire.Struct
 	HasSchemas bool // Crossplane can read schemas
 
-	// Size returns the number of bytes of the request. It may be nil.
-	Size func() int
-
 	Elsewhere map[string]bool // the generators of other steps
 	Later     bool            // an earlier step also has exports
 	Possible  map[string]bool // the resources that other steps desire only because they may take them over
-	Now       time.Time
-	Random    io.Reader // the source of credentials
+
+	Host
+}
+
+// A Host is what runs a request.
+type Host struct {
+	Now    time.Time
+	Random io.Reader // the source of credentials
+
+	// Size returns the number of bytes of the request. It may be nil.
+	Size func() int
 
 	// Advise returns what a message says about a missing input. It may be nil.
 	Advise func(observation.Missing) string

@@ -128,7 +128,7 @@ func sceneOf(t testing.TB, p *plan.Plan, overlays ...string) *scene {
 			Environment: plantest.StructOf(t, w.Environment),
 			Context:     plantest.StructOf(t, w.Context),
 		},
-		Advise:        advice.Missing,
+		Host:          reconcile.Host{Advise: advice.Missing},
 		Found:         map[string][]wire.Struct{},
 		Desired:       map[string]wire.Struct{},
 		DesiredStatus: plantest.StructOf(t, w.DesiredStatus),

@@ -1,4 +1,4 @@
-package expression
+package functions
 
 import (
 	"errors"
@@ -65,7 +65,7 @@ func formatFunctions() []cel.EnvOption {
 
 // call the function. Its error contains the name of the function and the rule that was broken, but no data.
 func (f textFormat) call(name string, v ref.Val) ref.Val {
-	n, err := native(v, &converter{left: ofResult()})
+	n, err := Native(v, &Converter{left: ofResult()})
 	var unfit *notJSON
 	if errors.As(err, &unfit) {
 		return failf("%s failed: %v", name, unfit)
@@ -74,7 +74,7 @@ func (f textFormat) call(name string, v ref.Val) ref.Val {
 		return types.WrapErr(err)
 	}
 	if hasNull(n) {
-		return types.WrapErr(errNull)
+		return types.WrapErr(ErrNull)
 	}
 	text, err := f.write(n)
 	if err != nil {
@@ -83,9 +83,15 @@ func (f textFormat) call(name string, v ref.Val) ref.Val {
 	return types.String(text)
 }
 
-// errNull is the error for a null, which no format has. It is not a failure if the null is the value of an input: then
+// ErrNull is the error for a null, which no format has. It is not a failure if the null is the value of an input: then
 // the expression waits.
-var errNull = errors.New("a value is null")
+var ErrNull = errors.New("a value is null")
+
+// Growth returns how many bytes one byte of a value can become in a format that a function writes, and 0 for all other
+// functions.
+func Growth(function string) uint64 {
+	return uint64(textFormats[function].growth) //nolint:gosec // it is not negative
+}
 
 func hasNull(v any) bool {
 	switch t := v.(type) {
@@ -103,9 +109,9 @@ func hasNull(v any) bool {
 	return false
 }
 
-// formatChecks are the checks of these functions.
-func formatChecks() map[string]check {
-	out := map[string]check{}
+// formatChecks are the Checks of these functions.
+func formatChecks() map[string]Check {
+	out := map[string]Check{}
 	for name, f := range textFormats {
 		out[name] = produces(func(a []ref.Val) int64 { return f.growth * weigh(a[0], limits.CallBytes/f.growth) })
 	}

@@ -1,4 +1,4 @@
-package expression
+package functions
 
 import (
 	"crypto/hmac"
@@ -49,7 +49,7 @@ func encodingFunctions() []cel.EnvOption {
 		cel.Function("hmac.sha256", hmacOverloads()...),
 	}
 	for name, e := range encodings {
-		decode := cel.UnaryBinding(func(v ref.Val) ref.Val { return decoded(e.decode(textOf(v))) })
+		decode := cel.UnaryBinding(func(v ref.Val) ref.Val { return decoded(e.decode(TextOf(v))) })
 		out = append(out,
 			unary(name+".encode", str, func(b []byte) ref.Val { return types.String(e.encode(b)) }),
 			cel.Function(name+".decode", cel.Overload(name+".decode_string", []*cel.Type{str}, bytes, decode)))
@@ -75,7 +75,7 @@ func hmacOverloads() (out []cel.FunctionOpt) {
 }
 
 // bytesOf returns the bytes of a string or bytes.
-func bytesOf(v ref.Val) []byte { return []byte(textOf(v)) }
+func bytesOf(v ref.Val) []byte { return []byte(TextOf(v)) }
 
 func sum(h hash.Hash, b []byte) []byte {
 	h.Write(b) // never returns an error

@@ -1,4 +1,4 @@
-package expression
+package functions
 
 import (
 	"cel.dev/cel-go/cel"
@@ -16,10 +16,10 @@ var pemTexts = map[string]func(string) (string, error){ //nolint:gochecknoglobal
 	"pem.privateKey": pem.PrivateKey,
 }
 
-// pemChecks are the checks of the functions in the namespace pem. A signature takes longer than all other work, so a
+// pemChecks are the Checks of the functions in the namespace pem. A signature takes longer than all other work, so a
 // check finds out which ones the call will verify.
-var pemChecks = map[string]check{ //nolint:gochecknoglobals // a table
-	"pem.split":        produces(func(a []ref.Val) int64 { return 2 * textLen(a[0]) }),
+var pemChecks = map[string]Check{ //nolint:gochecknoglobals // a table
+	"pem.split":        produces(func(a []ref.Val) int64 { return 2 * TextLen(a[0]) }),
 	"pem.join":         produces(func(a []ref.Val) int64 { return 2 * weigh(a[0], limits.CallBytes) }),
 	"pem.certificates": linear(2),
 	"pem.privateKey":   linear(2),
@@ -37,7 +37,7 @@ func pemFunctions() []cel.EnvOption {
 		cel.Function("pem.join", cel.Overload("pem_join", []*cel.Type{list}, str, cel.UnaryBinding(joinPEM))))
 	for name, f := range pemTexts {
 		call := func(v ref.Val) ref.Val {
-			text, err := f(textOf(v))
+			text, err := f(TextOf(v))
 			if err != nil {
 				return failedPEM(name, err)
 			}
@@ -52,7 +52,7 @@ func pemFunctions() []cel.EnvOption {
 func failedPEM(name string, err error) ref.Val { return failf("%s failed: %s", name, err) }
 
 func splitPEM(v ref.Val) ref.Val {
-	texts, err := pem.Split(textOf(v))
+	texts, err := pem.Split(TextOf(v))
 	if err != nil {
 		return failedPEM("pem.split", err)
 	}
@@ -64,7 +64,7 @@ func joinPEM(v ref.Val) ref.Val {
 	if !ok {
 		return types.MaybeNoSuchOverloadErr(v)
 	}
-	texts := make([]string, 0, size(l))
+	texts := make([]string, 0, Size(l))
 	for it := l.Iterator(); it.HasNext() == types.True; {
 		e := it.Next()
 		s, ok := e.(types.String)
@@ -86,5 +86,5 @@ func checkChain(a []ref.Val) (int64, string) {
 	if refused != "" {
 		return n, refused
 	}
-	return visits(func(a []ref.Val) int64 { return n + 8*pem.Work(textOf(a[0])) })(a)
+	return visits(func(a []ref.Val) int64 { return n + 8*pem.Work(TextOf(a[0])) })(a)
 }

@@ -1,4 +1,4 @@
-package expression
+package functions
 
 import (
 	"maps"
@@ -15,10 +15,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 )
 
-// A check examines the arguments of a call before the call runs. It returns how many nodes and bytes
+// A Check examines the arguments of a call before the call runs. It returns how many nodes and bytes
 // the call will visit, or why it may not run. A check takes no longer than the call itself at its
 // limit.
-type check func(args []ref.Val) (visits int64, refused string)
+type Check func(args []ref.Val) (visits int64, refused string)
 
 // Why calls are refused.
 const (
@@ -28,22 +28,22 @@ const (
 	refusedPattern  = "its pattern is too long or too complex"
 )
 
-// checks of the functions whose work or result can be larger than the meter assumes for a call: one
+// Checks of the functions whose work or result can be larger than the meter assumes for a call: one
 // unit, and one unit for each 64 bytes of text that it returns.
-var checks = joined(pemChecks, formatChecks(), kubernetesChecks, map[string]check{ //nolint:gochecknoglobals // a table
+var Checks = joined(pemChecks, formatChecks(), kubernetesChecks, map[string]Check{ //nolint:gochecknoglobals // a table
 	operators.Equals:    checkEqual,
 	operators.NotEquals: checkEqual,
 	operators.In:        visits(inVisits),
 	operators.Add:       checkAdd,
 	celast.OrderedCall:  checkOrdered,
-	formatCall:          produces(func(a []ref.Val) int64 { return textLen(a[0]) + weigh(a[1], limits.CallBytes) }),
+	"format":            produces(func(a []ref.Val) int64 { return TextLen(a[0]) + weigh(a[1], limits.CallBytes) }),
 	"join":              produces(joinBytes),
 	"replace":           produces(replaceBytes),
 	"json.encode":       weighed,
 	"yaml.encode":       visits(func(a []ref.Val) int64 { return 16 * weigh(a[0], limits.CallVisits/16) }),
-	"json.decode":       visits(func(a []ref.Val) int64 { return 4 * textLen(a[0]) }),
+	"json.decode":       visits(func(a []ref.Val) int64 { return 4 * TextLen(a[0]) }),
 	"yaml.decode":       checkYAML,
-	"split":             visits(func(a []ref.Val) int64 { return textLen(a[0]) * 16 }),
+	"split":             visits(func(a []ref.Val) int64 { return TextLen(a[0]) * 16 }),
 	"indexOf":           visits(searchVisits),
 	"lastIndexOf":       visits(searchVisits),
 	"flatten":           weighed,
@@ -54,9 +54,9 @@ var checks = joined(pemChecks, formatChecks(), kubernetesChecks, map[string]chec
 	// has the key, the error contains it.
 	"cel.@mapInsert":   visits(func(a []ref.Val) int64 { return 8 + weigh(a[1], limits.CallVisits) }),
 	"merge":            checkMerge,
-	"sort":             visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) + size(a[0])*16 }),
-	celast.SortByCall:  visits(func(a []ref.Val) int64 { return weigh(a[1], limits.CallVisits) + size(a[0])*16 }),
-	"slice":            visits(func(a []ref.Val) int64 { return size(a[0]) }),
+	"sort":             visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) + Size(a[0])*16 }),
+	celast.SortByCall:  visits(func(a []ref.Val) int64 { return weigh(a[1], limits.CallVisits) + Size(a[0])*16 }),
+	"slice":            visits(func(a []ref.Val) int64 { return Size(a[0]) }),
 	"lists.range":      visits(rangeVisits),
 	"distinct":         visits(func(a []ref.Val) int64 { return pairs(a[0], a[0]) }),
 	"sets.contains":    visits(func(a []ref.Val) int64 { return pairs(a[0], a[1]) }),
@@ -85,14 +85,14 @@ var checks = joined(pemChecks, formatChecks(), kubernetesChecks, map[string]chec
 	"hash.sha1":        linear(1),
 	"hash.sha256":      linear(1),
 	"hash.sha512":      linear(1),
-	"hmac.sha256":      visits(func(a []ref.Val) int64 { return hmacVisits + textLen(a[0]) + textLen(a[1]) }),
-	"hex.encode":       produces(func(a []ref.Val) int64 { return 2 * textLen(a[0]) }),
+	"hmac.sha256":      visits(func(a []ref.Val) int64 { return hmacVisits + TextLen(a[0]) + TextLen(a[1]) }),
+	"hex.encode":       produces(func(a []ref.Val) int64 { return 2 * TextLen(a[0]) }),
 	"hex.decode":       linear(1),
-	"base64url.encode": produces(func(a []ref.Val) int64 { return textLen(a[0]) + textLen(a[0])/3 }),
+	"base64url.encode": produces(func(a []ref.Val) int64 { return TextLen(a[0]) + TextLen(a[0])/3 }),
 	"base64url.decode": linear(1),
 	"url.queryEscape":  linear(2),
 	"url.pathEscape":   linear(2),
-	"dockerconfigjson": visits(func(a []ref.Val) int64 { return 4 * (textLen(a[0]) + textLen(a[1]) + textLen(a[2])) }),
+	"dockerconfigjson": visits(func(a []ref.Val) int64 { return 4 * (TextLen(a[0]) + TextLen(a[1]) + TextLen(a[2])) }),
 })
 
 // joined returns the entries of several tables.
@@ -109,21 +109,21 @@ const hmacVisits = 4 * 64
 
 // linear is the check of a function that reads its first operand the given number of times, and does
 // not return more than it reads.
-func linear(times int64) check {
-	return visits(func(a []ref.Val) int64 { return times * (textLen(a[0]) + size(a[0])) })
+func linear(times int64) Check {
+	return visits(func(a []ref.Val) int64 { return times * (TextLen(a[0]) + Size(a[0])) })
 }
 
 var weighed = visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) })
 
-func visits(count func([]ref.Val) int64) check {
+func visits(count func([]ref.Val) int64) Check {
 	return atMost(limits.CallVisits, refusedVisits, count)
 }
 
-func produces(count func([]ref.Val) int64) check {
+func produces(count func([]ref.Val) int64) Check {
 	return atMost(limits.CallBytes, refusedBytes, count)
 }
 
-func atMost(limit int64, refused string, count func([]ref.Val) int64) check {
+func atMost(limit int64, refused string, count func([]ref.Val) int64) Check {
 	return func(args []ref.Val) (int64, string) {
 		n := count(args)
 		if n < 0 || n > limit {
@@ -152,31 +152,31 @@ func checkEqual(a []ref.Val) (int64, string) {
 
 func inVisits(a []ref.Val) int64 {
 	if _, ok := a[1].(traits.Mapper); ok {
-		return min(1+textLen(a[0]), limits.CallVisits)
+		return min(1+TextLen(a[0]), limits.CallVisits)
 	}
 	if isScalar(a[0]) {
-		return size(a[1])
+		return Size(a[1])
 	}
-	return weigh(a[1], limits.CallVisits) + (size(a[1])+1)*min(weigh(a[0], limits.CallVisits), 64)
+	return weigh(a[1], limits.CallVisits) + (Size(a[1])+1)*min(weigh(a[0], limits.CallVisits), 64)
 }
 
 func checkAdd(a []ref.Val) (int64, string) {
-	if n := textLen(a[0]) + textLen(a[1]); n > limits.CallBytes {
+	if n := TextLen(a[0]) + TextLen(a[1]); n > limits.CallBytes {
 		return n, refusedBytes
 	} else if n > 0 {
 		return n, ""
 	}
 	switch a[0].(type) {
 	case traits.MutableLister:
-		return size(a[1]), "" // the accumulator of a comprehension
+		return Size(a[1]), "" // the accumulator of a comprehension
 	case traits.Lister:
-		return checkElements(size(a[0]) + size(a[1]))
+		return checkElements(Size(a[0]) + Size(a[1]))
 	}
 	return 1, ""
 }
 
 // checkOrdered refuses an iteration that is too long.
-func checkOrdered(a []ref.Val) (int64, string) { return checkElements(size(a[0])) }
+func checkOrdered(a []ref.Val) (int64, string) { return checkElements(Size(a[0])) }
 
 func checkElements(n int64) (int64, string) {
 	if n > limits.CallElements {
@@ -187,7 +187,7 @@ func checkElements(n int64) (int64, string) {
 
 // checkMerge refuses a map with too many entries. A call hashes and sorts the keys, but it does not visit the values.
 func checkMerge(a []ref.Val) (int64, string) {
-	if n, refused := checkElements(size(a[0]) + size(a[1])); refused != "" {
+	if n, refused := checkElements(Size(a[0]) + Size(a[1])); refused != "" {
 		return n, refused
 	}
 	return visits(func(a []ref.Val) int64 { return weighKeys(a[0]) + weighKeys(a[1]) })(a)
@@ -200,16 +200,16 @@ func weighKeys(v ref.Val) (n int64) {
 		return 1
 	}
 	for it := m.Iterator(); it.HasNext() == types.True && n <= limits.CallVisits; {
-		n += 24 + textLen(it.Next())
+		n += 24 + TextLen(it.Next())
 	}
 	return n
 }
 
 func checkYAML(a []ref.Val) (int64, string) {
-	if textLen(a[0]) > limits.YAMLBytes {
-		return 16 * textLen(a[0]), refusedVisits
+	if TextLen(a[0]) > limits.YAMLBytes {
+		return 16 * TextLen(a[0]), refusedVisits
 	}
-	return 16 * textLen(a[0]), ""
+	return 16 * TextLen(a[0]), ""
 }
 
 func rangeVisits(a []ref.Val) int64 {
@@ -220,22 +220,22 @@ func rangeVisits(a []ref.Val) int64 {
 func joinBytes(a []ref.Val) int64 {
 	n := weigh(a[0], limits.CallBytes)
 	if len(a) > 1 {
-		n += size(a[0]) * textLen(a[1])
+		n += Size(a[0]) * TextLen(a[1])
 	}
 	return n
 }
 
 func replaceBytes(a []ref.Val) int64 {
-	text, old, repl := textLen(a[0]), max(textLen(a[1]), 1), textLen(a[2])
+	text, old, repl := TextLen(a[0]), max(TextLen(a[1]), 1), TextLen(a[2])
 	return text + (text/old+1)*repl
 }
 
-func searchVisits(a []ref.Val) int64 { return textLen(a[0]) * max(1, textLen(a[1])) }
+func searchVisits(a []ref.Val) int64 { return TextLen(a[0]) * max(1, TextLen(a[1])) }
 
 // pairs returns the cost of comparing each element of one list with each element of another one. A
 // comparison ends at the end of the smaller value. Comparing text is one step.
 func pairs(a, b ref.Val) int64 {
-	n, m := size(a), size(b)
+	n, m := Size(a), Size(b)
 	if n*m > limits.CallVisits {
 		return n * m
 	}
@@ -247,14 +247,14 @@ func checkRegex(a []ref.Val) (int64, string) {
 	if !ok {
 		return 1, ""
 	}
-	n, err := regexInstructions(string(pattern))
+	n, err := RegexInstructions(string(pattern))
 	if err != nil {
 		return 1, "" // the call itself refuses it
 	}
 	if n > limits.RegexInstructions || len(pattern) > limits.RegexCharacters {
 		return n, refusedPattern
 	}
-	work := n * max(1, textLen(a[0]))
+	work := n * max(1, TextLen(a[0]))
 	if work > limits.RegexVisits {
 		return work, refusedVisits
 	}
@@ -266,13 +266,13 @@ func checkRegexReplace(a []ref.Val) (int64, string) {
 	if refused != "" {
 		return n, refused
 	}
-	m, refused := produces(func(a []ref.Val) int64 { return (textLen(a[0]) + 1) * (textLen(a[2]) + 1) })(a)
+	m, refused := produces(func(a []ref.Val) int64 { return (TextLen(a[0]) + 1) * (TextLen(a[2]) + 1) })(a)
 	return n + m, refused
 }
 
-// regexInstructions counts the instructions of a pattern's program without compiling it: a
+// RegexInstructions counts the instructions of a pattern's program without compiling it: a
 // repetition multiplies the instructions that it repeats.
-func regexInstructions(pattern string) (int64, error) {
+func RegexInstructions(pattern string) (int64, error) {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return 0, err
@@ -310,8 +310,8 @@ func isScalar(v ref.Val) bool {
 	return false
 }
 
-// textLen returns the bytes of a string, of bytes, or of the text that an opaque value was made of.
-func textLen(v ref.Val) int64 {
+// TextLen returns the bytes of a string, of bytes, or of the text that an opaque value was made of.
+func TextLen(v ref.Val) int64 {
 	switch t := v.(type) {
 	case types.String:
 		return int64(len(t))
@@ -323,7 +323,8 @@ func textLen(v ref.Val) int64 {
 	return 0
 }
 
-func size(v ref.Val) int64 {
+// Size returns the number of elements or entries of a list or a map, and 1 for all other values.
+func Size(v ref.Val) int64 {
 	switch v.(type) {
 	case traits.Mapper, traits.Lister:
 		if n, ok := v.(traits.Sizer).Size().(types.Int); ok {
@@ -341,7 +342,7 @@ func weigh(v ref.Val, most int64) int64 { return weighBy(v, most, 1) }
 func weighNodes(v ref.Val, most int64) int64 { return weighBy(v, most, 64) }
 
 func weighBy(v ref.Val, most, bytes int64) int64 {
-	n := 1 + textLen(v)/bytes
+	n := 1 + TextLen(v)/bytes
 	switch t := v.(type) {
 	case *types.Optional:
 		if t.HasValue() {
@@ -362,7 +363,7 @@ func weighBy(v ref.Val, most, bytes int64) int64 {
 			}
 		}
 	case traits.Lister:
-		if s := size(t); s > most {
+		if s := Size(t); s > most {
 			return s
 		}
 		for it := t.Iterator(); it.HasNext() == types.True && n <= most; {

@@ -1,4 +1,4 @@
-package expression
+package functions
 
 import (
 	"cmp"
@@ -14,8 +14,19 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
+// OverBudget is the reason why an evaluation is stopped or not started. It is always the same text
+// without a position: which limit is exceeded first, and where, depends on the load of the machine,
+// and each change of a condition would cause another reconcile.
+const OverBudget = "it exceeds the limit of work for one expression, or for all expressions together"
+
+// A Refusal is the error of a function that cannot be called with its operands. It contains no data.
+type Refusal struct{ Reason string }
+
+// Error returns the reason.
+func (r *Refusal) Error() string { return r.Reason }
+
 // This file converts values of CEL to Go values that encoding/json can encode. CEL shares structures and computes
-// elements late, so a small value can become a large result: the size is limited while the value is converted.
+// elements late, so a small value can become a large result: the Size is limited while the value is converted.
 
 // A limit is the number of values and bytes that a result may still have.
 type limit struct{ values, bytes int }
@@ -29,15 +40,15 @@ func (l *limit) take(bytes int) error {
 	l.bytes -= bytes
 	switch {
 	case l.values < 0:
-		return &Failed{Reason: fmt.Sprintf("returns more than %d values", limits.ResultNodes)}
+		return &Refusal{Reason: fmt.Sprintf("returns more than %d values", limits.ResultNodes)}
 	case l.bytes < 0:
-		return &Failed{Reason: fmt.Sprintf("returns more than %d bytes", limits.ResultBytes)}
+		return &Refusal{Reason: fmt.Sprintf("returns more than %d bytes", limits.ResultBytes)}
 	}
 	return nil
 }
 
-// A converter converts one result.
-type converter struct {
+// A Converter converts one result.
+type Converter struct {
 	left limit
 
 	// The budget pays for each value. It is nil inside of a call, which has already spent its cost.
@@ -45,16 +56,16 @@ type converter struct {
 	cost   int // of a value, in units of the budget
 }
 
-// textConverter returns the converter of a result that is copied as text.
-func textConverter(b *budget.Budget) *converter { return &converter{ofResult(), b, 1} }
+// TextConverter returns the Converter of a result that is copied as text.
+func TextConverter(b *budget.Budget) *Converter { return &Converter{ofResult(), b, 1} }
 
-// jsonConverter returns the converter of a result that becomes JSON, for which each value is converted twice.
-func jsonConverter(b *budget.Budget) *converter { return &converter{ofResult(), b, 3} }
+// JSONConverter returns the Converter of a result that becomes JSON, for which each value is converted twice.
+func JSONConverter(b *budget.Budget) *Converter { return &Converter{ofResult(), b, 3} }
 
-// add pays for one value with its bytes, and counts it.
-func (c *converter) add(bytes int) error {
+// Add pays for one value with its bytes, and counts it.
+func (c *Converter) Add(bytes int) error {
 	if c.budget != nil && c.budget.Spend(budget.Copied(c.cost, bytes)) != nil {
-		return &Failed{Reason: "was stopped: " + overBudget}
+		return &Refusal{Reason: "was stopped: " + OverBudget}
 	}
 	return c.left.take(bytes)
 }
@@ -67,12 +78,12 @@ func (n *notJSON) Error() string { return "there is " + n.what + n.hint }
 
 // Unwrap returns the failure of an expression that returns the value.
 func (n *notJSON) Unwrap() error {
-	return &Failed{Reason: "returns " + n.what + ", which JSON cannot represent" + n.hint}
+	return &Refusal{Reason: "returns " + n.what + ", which JSON cannot represent" + n.hint}
 }
 
-// native converts a value to a Go value that encoding/json can encode.
-func native(v ref.Val, c *converter) (any, error) {
-	if err := c.add(int(textLen(v))); err != nil {
+// Native converts a value to a Go value that encoding/json can encode.
+func Native(v ref.Val, c *Converter) (any, error) {
+	if err := c.Add(int(TextLen(v))); err != nil {
 		return nil, err
 	}
 	switch t := v.(type) {
@@ -97,7 +108,7 @@ func native(v ref.Val, c *converter) (any, error) {
 		if !t.HasValue() {
 			return nil, nil //nolint:nilnil // JSON's null
 		}
-		return native(t.GetValue(), c)
+		return Native(t.GetValue(), c)
 	case *types.Err:
 		return nil, t
 	case traits.Mapper:
@@ -105,15 +116,23 @@ func native(v ref.Val, c *converter) (any, error) {
 	case traits.Lister:
 		return nativeList(t, c)
 	}
-	return nil, &notJSON{"a " + v.Type().TypeName(), ": " + cmp.Or(kubernetes.Instead(typeOf(v)), "wrap it in string(...)")}
+	return nil, &notJSON{"a " + v.Type().TypeName(), ": " + cmp.Or(instead(v), "wrap it in string(...)")}
+}
+
+// instead says what to write instead of a value that only Kubernetes' functions read.
+func instead(v ref.Val) string {
+	if t, ok := v.Type().(*types.Type); ok {
+		return kubernetes.Instead(t)
+	}
+	return ""
 }
 
 func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
-func nativeList(l traits.Lister, c *converter) (any, error) {
-	out := make([]any, 0, min(size(l), int64(max(c.left.values, 0))))
+func nativeList(l traits.Lister, c *Converter) (any, error) {
+	out := make([]any, 0, min(Size(l), int64(max(c.left.values, 0))))
 	for it := l.Iterator(); it.HasNext() == types.True; {
-		e, err := native(it.Next(), c)
+		e, err := Native(it.Next(), c)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +141,7 @@ func nativeList(l traits.Lister, c *converter) (any, error) {
 	return out, nil
 }
 
-func nativeMap(m traits.Mapper, c *converter) (any, error) {
+func nativeMap(m traits.Mapper, c *Converter) (any, error) {
 	out := map[string]any{}
 	for it := m.Iterator(); it.HasNext() == types.True; {
 		k := it.Next()
@@ -134,10 +153,10 @@ func nativeMap(m traits.Mapper, c *converter) (any, error) {
 		if !ok && e == nil { // otherwise it does not exist yet
 			continue
 		}
-		if err := c.add(len(s)); err != nil {
+		if err := c.Add(len(s)); err != nil {
 			return nil, err
 		}
-		n, err := native(e, c)
+		n, err := Native(e, c)
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,10 @@
-package expression
+// Package functions contains the functions that exports need and CEL's own libraries do not have, and the work of each
+// call of any function.
+//
+// A table of checks says how many nodes and bytes a call will visit, or why it may not run, from its arguments alone:
+// CEL's costs are blind to values of unknown types, and its memory limit stops a call only after it ran. Errors say which
+// function failed and never contain an operand, because an operand may be a secret. The package has no state.
+package functions
 
 import (
 	"bytes"
@@ -21,13 +27,13 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
-// library declares the functions that exports need and CEL's libraries do not have. Their errors only
+// Library declares the functions that exports need and CEL's libraries do not have. Their errors only
 // say which function failed, because an operand may be a secret. CEL calls an overload only with
 // operands of its types.
-func library() []cel.EnvOption {
+func Library() []cel.EnvOption {
 	str, dyn := cel.StringType, cel.DynType
 	entries := cel.MapType(cel.TypeParamType("K"), cel.TypeParamType("V"))
-	return append(slices.Concat(encodingFunctions(), pemFunctions(), formatFunctions()),
+	return append(slices.Concat(ordered(), encodingFunctions(), pemFunctions(), formatFunctions()),
 		cel.Function("url.queryEscape", cel.Overload("url_query_escape", []*cel.Type{str}, str, text(queryEscape))),
 		cel.Function("url.pathEscape", cel.Overload("url_path_escape", []*cel.Type{str}, str, text(url.PathEscape))),
 		cel.Function("json.encode", cel.Overload("json_encode", []*cel.Type{dyn}, str, cel.UnaryBinding(encodeJSON))),
@@ -41,8 +47,8 @@ func library() []cel.EnvOption {
 	)
 }
 
-// textOf returns the text of a string or bytes.
-func textOf(v ref.Val) string {
+// TextOf returns the text of a string or bytes.
+func TextOf(v ref.Val) string {
 	switch t := v.(type) {
 	case types.String:
 		return string(t)
@@ -53,7 +59,7 @@ func textOf(v ref.Val) string {
 }
 
 func text(f func(string) string) cel.OverloadOpt {
-	return cel.UnaryBinding(func(v ref.Val) ref.Val { return types.String(f(textOf(v))) })
+	return cel.UnaryBinding(func(v ref.Val) ref.Val { return types.String(f(TextOf(v))) })
 }
 
 // queryEscape escapes everything except letters, digits and -_.~ with percent signs, so that the result
@@ -64,7 +70,7 @@ func queryEscape(s string) string {
 }
 
 func dockerConfig(args ...ref.Val) ref.Val {
-	registry, username, password := textOf(args[0]), textOf(args[1]), textOf(args[2])
+	registry, username, password := TextOf(args[0]), TextOf(args[1]), TextOf(args[2])
 	type auth struct {
 		Username string `json:"username"`
 		Password string `json:"password"`
@@ -78,14 +84,15 @@ func dockerConfig(args ...ref.Val) ref.Val {
 // encoded returns a value as JSON: keys are sorted, whole numbers are exact, and nothing is escaped for
 // HTML.
 func encoded(v any) ref.Val {
-	s, err := marshal(v)
+	s, err := Marshal(v)
 	if err != nil {
 		return types.NewErr("cannot encode JSON")
 	}
 	return types.String(s)
 }
 
-func marshal(v any) (string, error) {
+// Marshal returns a value as JSON.
+func Marshal(v any) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -96,7 +103,7 @@ func marshal(v any) (string, error) {
 }
 
 func encodeJSON(v ref.Val) ref.Val {
-	n, err := native(v, &converter{left: ofResult()})
+	n, err := Native(v, &Converter{left: ofResult()})
 	if err != nil {
 		return types.WrapErr(err)
 	}
@@ -120,7 +127,7 @@ func encodeYAML(v ref.Val) ref.Val {
 }
 
 func failf(format string, args ...any) ref.Val {
-	return types.WrapErr(&Failed{Reason: fmt.Sprintf(format, args...)})
+	return types.WrapErr(&Refusal{Reason: fmt.Sprintf(format, args...)})
 }
 
 // depth returns how deeply objects and lists nest in a JSON text.
@@ -144,10 +151,10 @@ func depth(text string) (deepest int) {
 }
 
 func decodeYAML(v ref.Val) ref.Val {
-	if tooManyAliases(textOf(v)) {
+	if tooManyAliases(TextOf(v)) {
 		return failf("cannot decode YAML whose aliases expand to more than %d bytes", limits.ResultBytes)
 	}
-	b, err := yaml.YAMLToJSON([]byte(textOf(v)))
+	b, err := yaml.YAMLToJSON([]byte(TextOf(v)))
 	if err != nil {
 		return types.NewErr("cannot decode YAML")
 	}
@@ -155,7 +162,7 @@ func decodeYAML(v ref.Val) ref.Val {
 }
 
 // tooManyAliases reports whether a document is too large after its aliases are expanded. The parser
-// limits the number of aliases that it follows, but not the size of the text that they repeat: 64 KiB
+// limits the number of aliases that it follows, but not the Size of the text that they repeat: 64 KiB
 // can become 300 MB.
 func tooManyAliases(document string) bool {
 	if !strings.Contains(document, "&") || !strings.Contains(document, "*") {
@@ -190,7 +197,7 @@ func takeYAML(v any, left *limit) error {
 }
 
 func decodeJSON(v ref.Val) ref.Val {
-	dec := json.NewDecoder(strings.NewReader(textOf(v)))
+	dec := json.NewDecoder(strings.NewReader(TextOf(v)))
 	dec.UseNumber()
 	var n any
 	if dec.Decode(&n) != nil || !errors.Is(dec.Decode(new(any)), io.EOF) { // or more data follows
@@ -204,7 +211,7 @@ func decodeJSON(v ref.Val) ref.Val {
 }
 
 // errNumber refuses a whole number that neither an int nor a double can represent.
-var errNumber = &Failed{Reason: "cannot decode a whole number over 2^63 exactly: use a string instead"}
+var errNumber = &Refusal{Reason: "cannot decode a whole number over 2^63 exactly: use a string instead"}
 
 // exact converts the numbers below v: whole numbers to int64, and others to float64.
 func exact(v any) (any, error) {

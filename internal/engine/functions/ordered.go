@@ -1,11 +1,10 @@
-package expression
+package functions
 
 import (
 	"cmp"
 	"slices"
 
 	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
@@ -13,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 )
 
-// KeyOrdered is a map that itself iterates in the order of its keys. Iterating over its entries is faster
+// KeyOrdered is a map that itself iterates in the Order of its keys. Iterating over its entries is faster
 // than looking them up.
 type KeyOrdered interface {
 	traits.Mapper
@@ -43,14 +42,14 @@ func (f folder) FoldEntry(k, v any) bool {
 // character that a source cannot contain.
 //
 // The range of each comprehension is wrapped in the first function. Otherwise, cel-go iterates over a map
-// in the random order of a Go map, and a list that is made from a map would change on every reconcile. The
+// in the random Order of a Go map, and a list that is made from a map would change on every reconcile. The
 // call also spends the fuel of the iteration before the iteration begins. The value of each optional entry
 // and element is wrapped in the second function. Otherwise, cel-go prints a value that is not an optional,
 // even if the value is large.
 func ordered() []cel.EnvOption {
 	t := cel.TypeParamType("T")
 	return []cel.EnvOption{
-		cel.Function(celast.OrderedCall, cel.Overload("export_ordered", []*cel.Type{t}, t, cel.UnaryBinding(order))),
+		cel.Function(celast.OrderedCall, cel.Overload("export_ordered", []*cel.Type{t}, t, cel.UnaryBinding(Order))),
 		cel.Function(celast.OptionalCall, cel.Overload("export_optional", []*cel.Type{t}, t, cel.UnaryBinding(optional))),
 	}
 }
@@ -62,7 +61,9 @@ func optional(v ref.Val) ref.Val {
 	return v
 }
 
-func order(v ref.Val) ref.Val {
+// Order returns a list unchanged, and a map in the order of its keys. It returns an error for any other value, and for
+// a map that is incomplete.
+func Order(v ref.Val) ref.Val {
 	switch m := v.(type) {
 	case Incomplete:
 		return m.Incomplete()
@@ -74,53 +75,16 @@ func order(v ref.Val) ref.Val {
 	return types.NewErr("not iterable")
 }
 
-// orderRanges wraps the range of each comprehension of a parsed tree, and each value that must be an
-// optional. It changes the tree. The call is a new node at the same position. The wrapped node keeps its
-// ID.
-func orderRanges(a *ast.AST) {
-	next, fac, info := ast.MaxID(a), ast.NewExprFactory(), a.SourceInfo()
-	wrap := func(function string, e ast.Expr) {
-		next++
-		if r, ok := info.GetOffsetRange(e.ID()); ok {
-			info.SetOffsetRange(next, r)
-		}
-		e.SetKindCase(fac.NewCall(0, function, fac.CopyExpr(e)))
-		call := next
-		e.RenumberIDs(func(id int64) int64 { // begins with the call
-			id, call = cmp.Or(call, id), 0
-			return id
-		})
-	}
-	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		switch e.Kind() { //nolint:exhaustive // the others contain neither
-		case ast.ComprehensionKind:
-			if c := e.AsComprehension(); !celast.IsBind(c) {
-				wrap(celast.OrderedCall, c.IterRange())
-			}
-		case ast.ListKind:
-			for _, i := range e.AsList().OptionalIndices() {
-				wrap(celast.OptionalCall, e.AsList().Elements()[i])
-			}
-		case ast.MapKind:
-			for _, entry := range e.AsMap().Entries() {
-				if m := entry.AsMapEntry(); m.IsOptional() {
-					wrap(celast.OptionalCall, m.Value())
-				}
-			}
-		}
-	}))
-}
-
-// An orderedMap iterates over a map in the order of its keys.
+// An orderedMap iterates over a map in the Order of its keys.
 type orderedMap struct {
 	traits.Mapper
 	keys []ref.Val
 }
 
-// newOrderedMap returns m in the order of its keys. It returns an error if a key has no order: a map that
+// newOrderedMap returns m in the Order of its keys. It returns an error if a key has no Order: a map that
 // is made with dyn() can have keys of any type.
 func newOrderedMap(m traits.Mapper) ref.Val {
-	keys := make([]ref.Val, 0, size(m))
+	keys := make([]ref.Val, 0, Size(m))
 	for it := m.Iterator(); it.HasNext() == types.True; {
 		k := it.Next()
 		if _, text := k.(types.String); !text && !isScalar(k) {
@@ -146,12 +110,12 @@ func compareKeys(a, b ref.Val) int {
 // KeyOrdered marks the type.
 func (m orderedMap) KeyOrdered() {}
 
-// Iterator iterates over the keys in order.
+// Iterator iterates over the keys in Order.
 func (m orderedMap) Iterator() traits.Iterator {
 	return types.NewRefValList(types.DefaultTypeAdapter, m.keys).Iterator()
 }
 
-// Fold iterates over the entries in the order of their keys.
+// Fold iterates over the entries in the Order of their keys.
 func (m orderedMap) Fold(f traits.Folder) {
 	for _, k := range m.keys {
 		v, _ := m.Find(k)
@@ -161,15 +125,15 @@ func (m orderedMap) Fold(f traits.Folder) {
 	}
 }
 
-// merge returns a map with the entries of two maps, in the order of the keys. If both maps have a key, the value is
+// merge returns a map with the entries of two maps, in the Order of the keys. If both maps have a key, the value is
 // that of the right map.
 func merge(left, right ref.Val) ref.Val {
 	merged := map[ref.Val]ref.Val{}
 	found := types.NewRefValMap(types.DefaultTypeAdapter, merged) // finds 1 also if the key is 1u
 	for _, m := range []ref.Val{right, left} {
-		entries, ok := order(m).(KeyOrdered)
+		entries, ok := Order(m).(KeyOrdered)
 		if !ok {
-			return order(m) // the error
+			return Order(m) // the error
 		}
 		var failed ref.Val
 		Each(entries, func(k, v ref.Val) bool {

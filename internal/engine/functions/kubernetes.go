@@ -1,11 +1,13 @@
-package expression
+package functions
 
 import (
 	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 )
 
-// kubernetesChecks are the checks of Kubernetes' functions. An address, a network and a quantity have a limited size.
-var kubernetesChecks = map[string]check{ //nolint:gochecknoglobals // a table
+// kubernetesChecks are the Checks of Kubernetes' functions. An address, a network and a quantity have a limited Size.
+var kubernetesChecks = map[string]Check{ //nolint:gochecknoglobals // a table
 	"url":            linear(8),
 	"isURL":          linear(4),
 	"getEscapedPath": linear(4),
@@ -17,8 +19,8 @@ var kubernetesChecks = map[string]check{ //nolint:gochecknoglobals // a table
 	"ip.isCanonical": linear(4),
 	"cidr":           linear(4),
 	"isCIDR":         linear(4),
-	"containsIP":     visits(func(a []ref.Val) int64 { return 4 * textLen(a[1]) }),
-	"containsCIDR":   visits(func(a []ref.Val) int64 { return 4 * textLen(a[1]) }),
+	"containsIP":     visits(func(a []ref.Val) int64 { return 4 * TextLen(a[1]) }),
+	"containsCIDR":   visits(func(a []ref.Val) int64 { return 4 * TextLen(a[1]) }),
 	"semver":         linear(16),
 	"isSemver":       linear(16),
 	"quantity":       quantityWork,
@@ -28,7 +30,7 @@ var kubernetesChecks = map[string]check{ //nolint:gochecknoglobals // a table
 	"isGreaterThan":  comparisonWork,
 	"isLessThan":     comparisonWork,
 	"compareTo":      comparisonWork,
-	"validate":       visits(func(a []ref.Val) int64 { return 32 * (textLen(a[1]) + 16) }), // several patterns
+	"validate":       visits(func(a []ref.Val) int64 { return 32 * (TextLen(a[1]) + 16) }), // several patterns
 }
 
 // kubernetesWeights are estimates of the same work, for each character or unknown value.
@@ -43,5 +45,14 @@ const quantityVisits = 256
 
 var (
 	quantityWork   = visits(func([]ref.Val) int64 { return quantityVisits })
-	comparisonWork = visits(func(a []ref.Val) int64 { return quantityVisits + textLen(a[0]) + textLen(a[1]) })
+	comparisonWork = visits(func(a []ref.Val) int64 { return quantityVisits + TextLen(a[0]) + TextLen(a[1]) })
 )
+
+// Weights are how often functions read each character or entry, if more than once.
+var Weights = joined(kubernetesWeights, map[string]uint64{ //nolint:gochecknoglobals // a table
+	"json.decode": 4, "yaml.decode": 16, "yaml.encode": 16, "split": 16, "merge": 24, "sort": 16, celast.SortByCall: 16,
+	"charAt": 4, "substring": 4, "reverse": 4, "strings.quote": 4,
+	"pem.split": 2, "pem.join": 2,
+	// A certificate has more characters than other texts, and a signature.
+	"pem.chain": 500, "pem.leaf": 500, "pem.ca": 500,
+})
