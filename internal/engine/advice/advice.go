@@ -1,7 +1,9 @@
-// Package advice turns facts into help for people: what is known about a missing input, what to do, and a command that
-// shows more.
+// Package advice turns what is wrong into help for people: an error of an expression into a message that says what is
+// wrong, where, and what to write instead, and what is known about a missing input into what to do.
 //
-// The package has no state, and reads no objects. Its texts contain names and parts of the input, never data.
+// The engine below knows only typed errors and facts. The function and the desk create the environment of expressions
+// here. Most of the package is tables of what people write who know other languages and tools. It has no state, and reads
+// no objects. Its texts contain names and parts of the input, never data.
 package advice
 
 import "github.com/crossplane-contrib/function-export/internal/engine/expression"

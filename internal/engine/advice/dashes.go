@@ -165,22 +165,8 @@ func edited(text string, edits []edit) string {
 	return b.String() + text[done:]
 }
 
-// unedited returns the offset in the text before the edits.
-func unedited(at int, edits []edit) int {
-	for _, e := range edits {
-		if at < e.at {
-			break
-		}
-		if at < e.at+len(e.instead) {
-			return e.at
-		}
-		at += e.end - e.at - len(e.instead)
-	}
-	return at
-}
-
 // dashes returns the diagnostics of a source whose names contain operators, or nothing if it has none.
-// A name is meant if the source has fewer errors with the name in brackets.
+// A name is meant if the source has fewer errors with the name in brackets. Other mistakes are shown once it is.
 func (m *explainer) dashes() diagnostic.List {
 	c, s := m.text, m.Source
 	if len(s.Text) > limits.ExplainedCharacters {
@@ -210,19 +196,7 @@ func (m *explainer) dashes() diagnostic.List {
 	if len(edits) == 0 {
 		return nil
 	}
-	out := m.namesWithOperators(chains, edits)
-	meant := s
-	meant.Text = edited(s.Text, edits)
-	if _, others := m.Environment.Try(meant); others != nil && others.All[0].Class != expression.Result {
-		others.Declared = m.Declared
-		for _, d := range newExplainer(others).list() {
-			if d.Line > 0 {
-				d.Line, d.Column = c.position(unedited(newScript(meant.Text).offset(d.Line, d.Column-1), edits))
-			}
-			out = append(out, d)
-		}
-	}
-	return out
+	return m.namesWithOperators(chains, edits)
 }
 
 // dashes checks a source once for each name. These limits keep its time near that of one check of the longest

@@ -1,10 +1,7 @@
 package advice
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
@@ -45,58 +42,22 @@ func (adviser) Reason(f *expression.Fault) string {
 
 // failedCall returns the reason why a call failed on its operands.
 func failedCall(f *expression.Fault) string {
-	call, names := f.Node.AsCall(), make([]string, 0, len(f.Types))
-	for _, t := range f.Types {
-		names = append(names, expression.KindName(t))
-	}
-	operands := celast.Operands(call)
+	call := f.Node.AsCall()
 	switch fn := call.FunctionName(); {
 	case fn == operators.Conditional:
-		return "the condition of ?: is " + withArticle(names[0]) + compareHint
-	case fn == formatCall && wrongClause(operands, f.Elements) != "":
-		return wrongClause(operands, f.Elements)
-	case fn == "base64.decode" && isSecretNode(operands[0]):
+		return "the condition of ?: is " + withArticle(expression.KindName(f.Types[0])) + compareHint
+	case fn == "base64.decode" && isSecretNode(call.Args()[0]):
 		return f.String() + ": leave it out: " + alreadyDecoded
 	case fn == "substring" || fn == "charAt":
-		return f.String() + beyondText(f, operands)
+		return f.String() + ": the start or the end is beyond the text: limit it, as in math.least(20, size(text))"
+	default:
+		return f.String() + failureHint(f, fn)
 	}
-	return f.String() + failureHint(f, call.FunctionName())
 }
 
 func isSecretNode(e ast.Expr) bool {
 	path := selected(celast.AsWritten(e))
 	return len(path) > 0 && isSecret(path[0])
-}
-
-// wrongClause returns the reason why a value does not fit its clause in a format, or an empty text.
-func wrongClause(operands []ast.Expr, have []*types.Type) string {
-	format, _ := celast.Text(operands[0])
-	clauses := expression.Clauses(format)
-	for i, t := range have[:min(len(have), len(clauses))] {
-		if strings.ContainsAny(clauses[i][len(clauses[i])-1:], "dbefo") &&
-			celast.IsKind(t, types.StringKind, types.BoolKind, types.MapKind, types.ListKind) {
-			return fmt.Sprintf("%s needs a number, but value %d is %s: write %%s", clauses[i], i+1,
-				withArticle(expression.KindName(t)))
-		}
-	}
-	return ""
-}
-
-// beyondText returns a hint for a position that is beyond a text. The text and its length are data.
-func beyondText(f *expression.Fault, operands []ast.Expr) string {
-	l := f.Expression.Tree().SourceInfo().GetStartLocation(operands[0].ID())
-	c := newScript(f.Expression.Source().Text)
-	text := cmp.Or(c.pathAt(c.offset(l.Line(), l.Column())), "text")
-	if f.Node.AsCall().FunctionName() == "charAt" {
-		return fmt.Sprintf(": the position is beyond the text: test size(%s) first", text)
-	}
-	end, ok := celast.Key(operands[len(operands)-1]).(int64)
-	if !ok || len(operands) != 3 {
-		return fmt.Sprintf(": the start or the end is beyond the text: limit it, as in math.least(20, size(%s))", text)
-	}
-	start, _ := celast.Key(operands[1]).(int64)
-	return fmt.Sprintf(": the start or the end is beyond the text: write %s.substring(%d, math.least(%d, size(%s)))",
-		text, start, end, text)
 }
 
 // notOf says why a function failed on a text.
@@ -114,7 +75,7 @@ var notOf = map[string]string{ //nolint:gochecknoglobals // a table
 
 // failureHint returns a hint for a call that failed on operands of some types.
 func failureHint(f *expression.Fault, fn string) string {
-	have, among := f.Types, kindsOf(f.Types)
+	among := kindsOf(f.Types)
 	function := f.Expression.Environment().CEL().Functions()[fn]
 	switch {
 	case fn == operators.LogicalAnd || fn == operators.LogicalOr || fn == operators.LogicalNot:
@@ -123,35 +84,22 @@ func failureHint(f *expression.Fault, fn string) string {
 		return among.sumHint()
 	case fn == operators.Subtract && among.text:
 		return noSubtraction
-	case slices.Contains(comparisons, fn) && among.number && among.text:
-		return ": wrap the string in int(...) or double(...)"
-	case slices.Contains([]string{operators.Add, operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo}, fn):
-		return calculationHint(fn, among)
-	case fn == "contains" && celast.IsKind(have[0], types.ListKind):
+	case fn == "contains" && among.list:
 		return ": write value in list"
-	case fn == "string" && celast.IsKind(have[0], types.BytesKind):
-		return ": the bytes are not UTF-8: write hex.encode or base64.encode instead"
 	case fn == "asInteger":
 		return ": it is not a whole number, or it is over 2^63: test .isInteger() first"
+	case fn == "string" && celast.IsKind(f.Types[0], types.BytesKind):
+		return ": the bytes are not UTF-8: write hex.encode or base64.encode instead"
 	case notOf[fn] != "" && among.text:
 		return ": the text is not " + notOf[fn]
+	case isOperator(fn) && among.double && among.int:
+		return ": wrap the int in double(...)"
+	case isOperator(fn) && among.text && among.number:
+		return ": wrap the string in int(...) or double(...)"
+	case fn == operators.Divide || fn == operators.Modulo:
+		return ": the divisor is zero, or an operand is not a number"
 	case isOperator(fn) || function == nil:
 		return ""
 	}
-	return conversion(function.OverloadDecls(), have)
-}
-
-// calculationHint returns a hint for a calculation with operands of two types, or by zero.
-func calculationHint(fn string, among amongKinds) string {
-	switch {
-	case among.double && among.int:
-		return ": wrap the int in double(...)"
-	case among.text && among.int:
-		return ": wrap the string in int(...)"
-	case among.text && among.double:
-		return ": wrap the string in double(...)"
-	case fn == operators.Divide || fn == operators.Modulo:
-		return ": the divisor is zero, or an operand is not a number"
-	}
-	return ""
+	return conversion(function.OverloadDecls(), f.Types)
 }

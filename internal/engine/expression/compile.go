@@ -10,6 +10,7 @@ import (
 	"cel.dev/cel-go/common"
 	"cel.dev/cel-go/common/ast"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
@@ -198,17 +199,17 @@ func (x *Expression) Reading(e ast.Expr) (r *Reference, optional bool) {
 
 // checkSize refuses an expression that would take too long to check.
 func (e *Environment) checkSize(s Source, a *ast.AST) *Errors {
-	n := sizeOf(a)
+	n := celast.SizeOf(a)
 	for _, size := range []struct {
 		n, limit int
 		text     string
 	}{
-		{n.nodes, limits.ExpressionNodes, "has %d nodes, over the limit of %d"},
-		{n.comprehensions, limits.Comprehensions, "has %d comprehensions, over the limit of %d"},
-		{n.empty, limits.EmptyLiterals, "has %d empty lists and maps, over the limit of %d"},
-		{n.loops, limits.ComprehensionNesting, "nests %d comprehensions, over the limit of %d"},
-		{n.binds, limits.BindNesting, "nests %d cel.bind, over the limit of %d"},
-		{checkingCost(a.Expr()), limits.ExpressionCheckingCost, "has local variables that expand too much, " +
+		{n.Nodes, limits.ExpressionNodes, "has %d nodes, over the limit of %d"},
+		{n.Comprehensions, limits.Comprehensions, "has %d comprehensions, over the limit of %d"},
+		{n.Empty, limits.EmptyLiterals, "has %d empty lists and maps, over the limit of %d"},
+		{n.Loops, limits.ComprehensionNesting, "nests %d comprehensions, over the limit of %d"},
+		{n.Binds, limits.BindNesting, "nests %d cel.bind, over the limit of %d"},
+		{celast.CheckingCost(a.Expr()), limits.ExpressionCheckingCost, "has local variables that expand too much, " +
 			"because each use of a variable counts everything in it: %d parts, over the limit of %d"},
 	} {
 		if size.n > size.limit {

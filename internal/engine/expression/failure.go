@@ -36,7 +36,6 @@ type Fault struct {
 	Expression *Expression
 	Node       ast.Expr      // that failed; nil for the whole expression
 	Types      []*types.Type // of the operands, or of the result
-	Elements   []*types.Type // of the elements of the last operand, if it is a list in the source
 	Path       string        // of a selection
 	Above      string        // the path before its last step
 	IsList     bool          // the value at this path is a list
@@ -107,14 +106,8 @@ func (x *Expression) classifyCall(vars cel.Activation, node ast.Expr, id int64, 
 		return x.failedBy(Fault{Cause: NullOperand, Node: node})
 	}
 	f := Fault{Cause: CallFailed, Node: node}
-	operands := celast.Operands(node.AsCall())
-	for _, o := range operands {
+	for _, o := range celast.Operands(node.AsCall()) {
 		f.Types = append(f.Types, x.operandType(vars, o))
-	}
-	if last := operands[len(operands)-1]; last.Kind() == ast.ListKind {
-		for _, e := range last.AsList().Elements() {
-			f.Elements = append(f.Elements, x.operandType(vars, e))
-		}
 	}
 	return x.failedBy(f)
 }

@@ -64,12 +64,8 @@ func validatePattern(args []ast.Expr, iss *cel.Issues) {
 
 const formatCall = "format"
 
+// clause is a clause of a format.
 var clause = regexp.MustCompile(`%(\.[0-9]+)?[a-zA-Z]`)
-
-// Clauses returns the clauses of a format that take a value.
-func Clauses(format string) []string {
-	return clause.FindAllString(strings.ReplaceAll(format, "%%", ""), -1)
-}
 
 // validateFormat refuses a literal double for %d. Whole numbers in data are ints, so such a literal is a
 // mistake.
@@ -78,7 +74,7 @@ func validateFormat(args []ast.Expr, iss *cel.Issues) {
 		return
 	}
 	format, _ := celast.Text(args[0])
-	clauses := Clauses(format)
+	clauses := clause.FindAllString(strings.ReplaceAll(format, "%%", ""), -1)
 	for i, v := range args[1].AsList().Elements() {
 		if i == len(clauses) {
 			return
@@ -92,7 +88,7 @@ func validateFormat(args []ast.Expr, iss *cel.Issues) {
 // validateIndex refuses a negative index, which in other languages counts from the end of a list.
 func validateIndex(of *types.Type, index ast.Expr, iss *cel.Issues) {
 	if n, ok := celast.Key(index).(int64); ok && n < 0 && !celast.IsKind(of, types.MapKind) {
-		iss.ReportErrorAtID(index.ID(), "an index cannot be negative: write list[functions.Size(list) - 1] for the last element")
+		iss.ReportErrorAtID(index.ID(), "an index cannot be negative: write list[size(list) - 1] for the last element")
 	}
 }
 

@@ -1,4 +1,4 @@
-package expression
+package celast
 
 import (
 	"strings"
@@ -6,8 +6,6 @@ import (
 	"cel.dev/cel-go/common/ast"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
-
-	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 )
 
 // A nodeCost is an upper bound of what the checker computes for a node: the number of paths that its
@@ -38,8 +36,8 @@ func (l *local) of(name string) nodeCost {
 // {{x: x}: {x: x}} contains the type of x four times, and true ? x : x has all paths of x twice.
 type weigher struct{ total int }
 
-// checkingCost returns the cost of an expression, over all its nodes. Above the limit it is not exact.
-func checkingCost(e ast.Expr) int {
+// CheckingCost returns the cost of checking an expression, over all its nodes. Above the limit it is not exact.
+func CheckingCost(e ast.Expr) int {
 	w := &weigher{}
 	w.weigh(e, nil)
 	return w.total
@@ -93,7 +91,7 @@ func (w *weigher) largest(scope *local, children ...ast.Expr) int {
 // may be any of its operands.
 func (w *weigher) call(c ast.CallExpr, scope *local) nodeCost {
 	var out nodeCost
-	for _, o := range celast.Operands(c) {
+	for _, o := range Operands(c) {
 		out = out.or(w.weigh(o, scope))
 	}
 	return nodeCost{max(out.paths, 1), 1 + out.parts}
@@ -101,7 +99,7 @@ func (w *weigher) call(c ast.CallExpr, scope *local) nodeCost {
 
 func (w *weigher) comprehension(c ast.ComprehensionExpr, scope *local) nodeCost {
 	ranged, init := w.weigh(c.IterRange(), scope), w.weigh(c.AccuInit(), scope)
-	if celast.IsBind(c) {
+	if IsBind(c) {
 		return w.weigh(c.Result(), &local{c.AccuVar(), init, scope})
 	}
 	inner := &local{c.AccuVar(), nodeCost{1, init.parts}, scope}
@@ -114,41 +112,41 @@ func (w *weigher) comprehension(c ast.ComprehensionExpr, scope *local) nodeCost 
 	return w.weigh(c.Result(), &local{c.AccuVar(), nodeCost{1, max(init.parts, step.parts)}, scope})
 }
 
-// A treeSize counts the parts of an expression that make the checker slow.
-type treeSize struct{ nodes, comprehensions, empty, loops, binds int }
+// A TreeSize counts the parts of an expression that make the checker slow.
+type TreeSize struct{ Nodes, Comprehensions, Empty, Loops, Binds int }
 
-// sizeOf returns the size of a parsed tree: the comprehensions without cel.bind and similar macros,
+// SizeOf returns the size of a parsed tree: the comprehensions without cel.bind and similar macros,
 // the empty lists and maps without those that a macro creates, and how deeply comprehensions and
 // binds nest. The range of a comprehension counts as part of it, so that a chain also counts.
-func sizeOf(a *ast.AST) treeSize {
-	n := treeSize{nodes: ast.NodeCount(a)}
+func SizeOf(a *ast.AST) TreeSize {
+	n := TreeSize{Nodes: ast.NodeCount(a)}
 	for _, e := range ast.MatchDescendants(ast.NavigateAST(a), ast.AllMatcher()) {
 		if isEmpty(e) {
-			n.empty++
+			n.Empty++
 		}
 		if e.Kind() != ast.ComprehensionKind {
 			continue
 		}
 		c := e.AsComprehension()
 		if isEmpty(c.AccuInit()) {
-			n.empty--
+			n.Empty--
 		}
-		if celast.IsBind(c) {
-			n.empty--
+		if IsBind(c) {
+			n.Empty--
 		} else {
-			n.comprehensions++
+			n.Comprehensions++
 		}
 		loops, binds := 0, 0
 		for at, ok := e, true; ok; at, ok = at.Parent() {
 			switch {
 			case at.Kind() != ast.ComprehensionKind:
-			case celast.IsBind(at.AsComprehension()):
+			case IsBind(at.AsComprehension()):
 				binds++
 			default:
 				loops++
 			}
 		}
-		n.loops, n.binds = max(n.loops, loops), max(n.binds, binds)
+		n.Loops, n.Binds = max(n.Loops, loops), max(n.Binds, binds)
 	}
 	return n
 }
