@@ -20,16 +20,10 @@ import (
 
 // A chain is a variable with the selections after it, in the text of a source.
 type chain struct {
-	at, end int
-	names   []dashedName
-}
-
-// A dashedName is a name in a chain that CEL splits at an operator.
-type dashedName struct {
-	at, end  int // with the dot before it
-	operator int
-	instead  string
-	keep     bool // the name is meant
+	at, end  int
+	operator int    // the first operator in one of its names, or -1
+	instead  string // the chain with these names in brackets
+	keep     bool   // these names are meant
 }
 
 // Steps of a chain. A name may contain dashes here. A qualified name also contains dots, and one slash.
@@ -45,8 +39,8 @@ var (
 // named are the variables whose fields have names that people choose, such as the names of composed
 // resources. The value is the number of these fields in a path.
 var named = map[string]int{ //nolint:gochecknoglobals // a table
-	expression.Secret: 1, expression.Secrets: 2, expression.Resources: 1, expression.Sources: 1, expression.Generated: 2, expression.Candidate: 2, expression.Previous: 2, expression.Env: 1, expression.Context: 1,
-	expression.Revisions: 1,
+	expression.Secret: 1, expression.Secrets: 2, expression.Resources: 1, expression.Sources: 1, expression.Env: 1,
+	expression.Generated: 2, expression.Candidate: 2, expression.Previous: 2, expression.Context: 1, expression.Revisions: 1,
 }
 
 // keyed are the fields of objects that contain such names.
@@ -60,13 +54,13 @@ func (c *script) chains(variables []string) (out []chain) {
 		if t.at < end || t.text != ")" && t.kind != word || i > 0 && c.tokens[i-1].text == "." {
 			continue
 		}
-		var found chain
+		found := chain{at: t.at, end: t.end(), operator: -1, instead: t.text}
 		if t.text == ")" || slices.Contains(roots, t.text) {
-			found = c.chainFrom(t)
+			c.follow(&found, t.text)
 		} else if root := dashedRoot.FindString(c.text[t.at:]); root != "" && slices.Contains(variables, expression.Resources) {
-			found = c.chainFromName(t.at, root, variables)
+			c.followName(&found, root, variables)
 		}
-		if len(found.names) > 0 {
+		if found.operator >= 0 {
 			out, end = append(out, found), found.end
 		}
 	}
@@ -83,36 +77,28 @@ func (c *script) declares() (out []string) {
 	return out
 }
 
-// chainFrom returns the chain that begins with a variable.
-func (c *script) chainFrom(variable token) chain {
-	return c.follow(chain{at: variable.at, end: variable.end()}, variable.text)
-}
-
-// chainFromName returns the chain that begins with the name of a composed resource, for example
-// my-db.status.host.
-func (c *script) chainFromName(at int, root string, variables []string) chain {
-	end := at + len(root)
+// followName makes a chain that begins with the name of a composed resource, for example my-db.status.host.
+func (c *script) followName(to *chain, root string, variables []string) {
 	before, after, _ := strings.Cut(root, "-")
-	if !strings.HasPrefix(c.text[end:], ".") || slices.Contains(variables, after) {
-		return chain{}
+	if strings.HasPrefix(c.text[to.at+len(root):], ".") && !slices.Contains(variables, after) {
+		to.end, to.operator, to.instead = to.at+len(root), to.at+len(before), expression.Resources+"['"+root+"']"
+		c.follow(to, "")
 	}
-	name := dashedName{at: at, end: end, operator: at + len(before), instead: expression.Resources + "['" + root + "']"}
-	return c.follow(chain{at: at, end: end, names: []dashedName{name}}, "")
 }
 
 // follow adds the steps after the end of a chain.
-func (c *script) follow(to chain, variable string) chain {
+func (c *script) follow(to *chain, variable string) {
 	last := variable
 	for depth := 0; ; depth++ {
 		rest := c.text[to.end:]
 		if m := indexStep.FindString(rest); m != "" {
-			to.end, last = to.end+len(m), strings.Trim(m, `[?'"]`)
+			to.end, to.instead, last = to.end+len(m), to.instead+m, strings.Trim(m, `[?'"]`)
 			continue
 		}
 		byName := depth < named[variable] || slices.Contains(keyed, last)
 		m := nextStep(rest, byName)
 		if m == nil {
-			return to
+			return
 		}
 		end := to.end + len(m[0])
 		called := strings.HasPrefix(c.text[end:], "(")
@@ -120,14 +106,16 @@ func (c *script) follow(to chain, variable string) chain {
 			m[2] = wordAtEnd.ReplaceAllString(m[2], "")
 			end = to.end + len(m[1]) + len(m[2])
 		}
-		selected := strings.HasPrefix(c.text[end:], ".") || strings.HasPrefix(c.text[end:], "[")
-		if i := strings.IndexAny(m[2], "-/"); i >= 0 && (byName || selected || !numberAtEnd.MatchString(m[2])) {
-			name := dashedName{to.end, end, to.end + len(m[1]) + i, inBrackets(m[1], m[2], variable), false}
-			to.names = append(to.names, name)
-		} else if i >= 0 || called {
-			return to
+		step, selected := m[1]+m[2], strings.HasPrefix(c.text[end:], ".") || strings.HasPrefix(c.text[end:], "[")
+		switch i := strings.IndexAny(m[2], "-/"); {
+		case i >= 0 && (byName || selected || !numberAtEnd.MatchString(m[2])):
+			if step = inBrackets(m[1], m[2], variable); to.operator < 0 {
+				to.operator = to.end + len(m[1]) + i
+			}
+		case i >= 0 || called:
+			return
 		}
-		to.end, last = end, m[2]
+		to.end, to.instead, last = end, to.instead+step, m[2]
 	}
 }
 
@@ -148,55 +136,50 @@ func inBrackets(dot, name, variable string) string {
 	return strings.NewReplacer(".?", "[?'", ".", "['").Replace(dot) + name + "']"
 }
 
-// An edit replaces a part of a source.
-type edit struct {
-	at, end int
-	instead string
-}
-
-// edited returns the text after the edits, which are in order.
-func edited(text string, edits []edit) string {
+// edited returns a text with the chains that are kept, which are in order.
+func edited(text string, chains []chain) string {
 	var b strings.Builder
 	done := 0
-	for _, e := range edits {
-		b.WriteString(text[done:e.at] + e.instead)
-		done = e.end
+	for _, c := range chains {
+		if c.keep {
+			b.WriteString(text[done:c.at] + c.instead)
+			done = c.end
+		}
 	}
 	return b.String() + text[done:]
 }
 
 // dashes returns the diagnostics of a source whose names contain operators, or nothing if it has none.
-// A name is meant if the source has fewer errors with the name in brackets. Other mistakes are shown once it is.
-func (m *explainer) dashes() diagnostic.List {
-	c, s := m.text, m.Source
-	if len(s.Text) > limits.ExplainedCharacters {
+// The names of a chain are meant if the source has fewer errors with them in brackets. Other mistakes are shown once
+// they are.
+func (m *explainer) dashes() (out diagnostic.List) {
+	text := m.Source.Text
+	if len(text) > limits.ExplainedCharacters {
 		return nil
 	}
-	chains := c.chains(m.Environment.Names(s))
-	var names []*dashedName
+	chains := m.text.chains(m.Environment.Names(m.Source))
+	chains = chains[:min(len(chains), mostDashedNames, 1+dashedCharacters/(1+len(text)))]
 	for i := range chains {
-		for j := range chains[i].names {
-			names = append(names, &chains[i].names[j])
-		}
+		chains[i].keep = true
 	}
-	names = names[:min(len(names), mostDashedNames, 1+dashedCharacters/(1+len(s.Text)))]
-	for _, n := range names {
-		n.keep = true
-	}
-	least := m.errorsIn(edited(s.Text, editsOf(chains)))
-	for _, n := range names { // leave out the names that make no difference
-		n.keep = false
-		if without := m.errorsIn(edited(s.Text, editsOf(chains))); without > least {
-			n.keep = true
+	least := m.errorsIn(edited(text, chains))
+	for i := range chains { // leave out the names that make no difference
+		chains[i].keep = false
+		if without := m.errorsIn(edited(text, chains)); without > least {
+			chains[i].keep = true
 		} else {
 			least = without
 		}
 	}
-	edits := editsOf(chains)
-	if len(edits) == 0 {
-		return nil
+	for _, c := range chains {
+		if c.keep {
+			operator := map[byte]string{'-': "- is the minus operator here", '/': "/ is the division operator here"}
+			line, column := m.text.position(c.operator)
+			out = append(out, m.Source.At(line, column,
+				operator[text[c.operator]]+suggest.DidYouMean(strings.TrimPrefix(c.instead, ")"))))
+		}
 	}
-	return m.namesWithOperators(chains, edits)
+	return out
 }
 
 // dashes checks a source once for each name. These limits keep its time near that of one check of the longest
@@ -205,42 +188,6 @@ const (
 	mostDashedNames  = 8
 	dashedCharacters = 1024 // of all checks of names together
 )
-
-func editsOf(chains []chain) (out []edit) {
-	for _, c := range chains {
-		for _, n := range c.names {
-			if n.keep {
-				out = append(out, edit{n.at, n.end, n.instead})
-			}
-		}
-	}
-	return out
-}
-
-// namesWithOperators returns a diagnostic for each chain that is edited.
-func (m *explainer) namesWithOperators(chains []chain, edits []edit) (out diagnostic.List) {
-	c := m.text
-	for _, ch := range chains {
-		i := slices.IndexFunc(ch.names, func(n dashedName) bool { return n.keep })
-		if i < 0 {
-			continue
-		}
-		what := "- is the minus operator here"
-		if c.text[ch.names[i].operator] == '/' {
-			what = "/ is the division operator here"
-		}
-		var within []edit
-		for _, e := range edits {
-			if e.at >= ch.at && e.end <= ch.end {
-				within = append(within, edit{e.at - ch.at, e.end - ch.at, e.instead})
-			}
-		}
-		line, column := c.position(ch.names[i].operator)
-		meant := strings.TrimPrefix(edited(c.text[ch.at:ch.end], within), ")")
-		out = append(out, m.Source.At(line, column, what+suggest.DidYouMean(meant)))
-	}
-	return out
-}
 
 // errorsIn returns the number of errors in a text. A text that does not parse has more than any other, and a text
 // that takes long to check has as many as any other such text.
@@ -268,7 +215,7 @@ func minusOfObject(tree *ast.AST) (n int) {
 			return
 		}
 		path := selected(e.AsCall().Args()[0])
-		object := len(path) == 2 && slices.Contains([]string{expression.Resources, expression.Sources, expression.Secrets, expression.Generated, expression.Candidate, expression.Previous}, path[0])
+		object := len(path) == 2 && (named[path[0]] == 2 || path[0] == expression.Resources || path[0] == expression.Sources)
 		label := len(path) > 2 && path[len(path)-3] == "metadata" && slices.Contains(keyed, path[len(path)-2])
 		if object || label {
 			n++
