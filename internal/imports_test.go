@@ -20,8 +20,8 @@ const module = "github.com/crossplane-contrib/function-export/"
 // The packages of the engine, in layers: a package imports only packages of lines above its own. So none of them imports
 // the desk.
 const engine = `
-	limits diagnostic suggest celast sensitive decode fieldpath lifecycle metrics
-	budget pem format kubernetes wire
+	limits diagnostic suggest sensitive decode fieldpath lifecycle metrics
+	budget pem format kubernetes wire celast
 	functions
 	expression object rewrite schema definition
 	observation collect environment credential

@@ -254,7 +254,7 @@ type PasswordGenerator struct {
 	// +kubebuilder:validation:Maximum=1024
 	Length *uint64 `json:"length,omitempty"`
 
-	// Returns `length`, which must not be set as well. For example, `composite.spec.passwordLength`.
+	// Returns `length`, in place of the literal. For example, `composite.spec.passwordLength`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096

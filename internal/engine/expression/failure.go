@@ -19,7 +19,7 @@ import (
 // A Cause says why an evaluation failed.
 type Cause int
 
-// The causes. The comments name the fields of [Fault] that belong to each.
+// The causes. The comments name the fields that belong to each.
 const (
 	Other       Cause = iota // CEL has no operand that can be named
 	CallFailed               // a call failed on operands of Types
