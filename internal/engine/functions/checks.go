@@ -9,10 +9,9 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/kubernetes"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
-
-	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 )
 
 // A Check examines the arguments of a call before the call runs. It returns how many nodes and bytes

@@ -99,8 +99,9 @@ func set(in *structpb.Struct, literal []string, v *structpb.Value) {
 		set(in.GetFields()[name].GetStructValue(), literal[1:], v)
 		return
 	}
-	delete(in.Fields, name+expressionSuffix)
-	in.Fields[name] = v
+	fields := in.GetFields()
+	delete(fields, name+expressionSuffix)
+	fields[name] = v
 }
 
 // literal returns the generator with the literals of another input.

@@ -191,7 +191,7 @@ func (g *rotator) newGeneration(c *credentialState) (*generation, *structpb.Stru
 	o := &object.Object{
 		Kind: object.Secret, Namespace: w.place.Namespace, Name: w.place.Name, Type: kind.SecretType, Labels: w.Labels,
 		Immutable: &immutable,
-		Data: outputs,
+		Data:      outputs,
 	}
 	if errs := o.Validate(); len(errs) > 0 {
 		return nil, nil, failed(w.Path.String(), "%s", errs[0].Error())
