@@ -173,6 +173,9 @@ func (c *Certificate) times(at *field.Path, in *v1beta1.CertificateGenerator) fi
 	return nil
 }
 
+// IsCA reports whether it can sign the certificates of other generators.
+func (c *Certificate) IsCA() bool { return c.template.IsCA }
+
 // CA returns the name of the generator of the CA, or an empty text for a self-signed certificate.
 func (c *Certificate) CA() string { return c.ca }
 

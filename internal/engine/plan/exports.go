@@ -219,6 +219,10 @@ func (c *compiler) metadata(at *field.Path, m *v1beta1.Metadata, from string) me
 	out.AnnotationsExpression = compile("annotationsExpression", m.AnnotationsExpression, expression.WantLabels)
 	for _, x := range []*expression.Expression{out.NameExpr, out.NamespaceExpr} {
 		c.refuseUnknown(x, "the name")
+		c.cautionChanging(x, "the export is held, because a name cannot change")
+	}
+	for _, x := range []*expression.Expression{out.LabelsExpression, out.AnnotationsExpression} {
+		c.cautionChanging(x, "the object is written")
 	}
 	c.refuseOneNameOfItems(out.NameExpr)
 	c.refuseSecrets(out.LabelsExpression, m.NonSensitive)

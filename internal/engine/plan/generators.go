@@ -300,6 +300,7 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 		if g.KeepersExpression != "" {
 			m.Keepers = c.output(source(m.Path.Child("keepersExpression"), g.KeepersExpression, expression.WantJSON))
 			c.refuseAllSecrets(m.Keepers)
+			c.cautionChanging(m.Keepers, "the credential is rotated")
 			m.LooksAhead = m.LooksAhead || c.readsLater(m.Keepers)
 		}
 		c.parameters(m)

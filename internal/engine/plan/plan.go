@@ -183,6 +183,7 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 	p.Expressions, p.Declared, p.CompositePaths = c.compiled, in.Sources, compositePaths(in)
 	p.Needed = p.neededExpressions()
 	p.Freshness = c.freshness(in)
+	c.cautionRotations(p)
 	return p
 }
 
