@@ -1,7 +1,7 @@
 package advice
 
 import (
-	"regexp"
+	"cmp"
 	"strings"
 )
 
@@ -16,49 +16,38 @@ const (
 
 const explainedHas = "has() takes a field: write for example has(resource.status.host)"
 
-// celMessages are patterns of cel-go's messages, each with the message that replaces it. $1 is the
-// first group of the pattern.
-var celMessages = func() (all []celMessage) { //nolint:gochecknoglobals // a table
-	for _, m := range [][2]string{
-		{`^reserved identifier: if$`, "there is no if: write condition ? one : other"},
-		{`^reserved identifier: (let|var|const)$`,
-			"there is no $1: an expression is one value; put parts of it under variables"},
-		{`^reserved identifier: (for|while|loop)$`,
-			"there is no $1: write list.map(x, x.name) or list.filter(x, x.ready)"},
-		{`^reserved identifier: return$`, "there is no return: leave it out"},
-		{`^reserved identifier: (.*)$`, "$1 is a reserved word and cannot be a variable: " +
-			"write the object that has this field, for example composite.metadata.$1"},
-		{`^.*invalid argument to has\(\).*$`, explainedHas},
-		{`^(argument must be a simple name|argument is not an identifier)$`,
-			"$1: the first argument must be a name for each element, as in list.map(x, x.name)"},
-		{`^(expression|error recovery|max recursion) .*(limit|exceed).*$`,
-			"is nested too deeply: split it into variables"},
-		{`^invalid ip argument: .*$`, "is not an IP address: write for example '10.0.0.1' or '2001:db8::1'"},
-		{`^invalid cidr argument: .*$`, "is not a network: write for example '10.0.0.0/8' or '2001:db8::/32'"},
-		{`^(invalid .* literal)$`, "$1: it does not fit into 64 bits"},
+// celMessages are patterns of cel-go's messages, each with the message that replaces it.
+var celMessages = patterns([][2]string{ //nolint:gochecknoglobals // a table
+	{`^reserved identifier: if$`, "there is no if: write condition ? one : other"},
+	{`^reserved identifier: (let|var|const)$`,
+		"there is no $1: an expression is one value; put parts of it under variables"},
+	{`^reserved identifier: (for|while|loop)$`,
+		"there is no $1: write list.map(x, x.name) or list.filter(x, x.ready)"},
+	{`^reserved identifier: return$`, "there is no return: leave it out"},
+	{`^reserved identifier: (.*)$`, "$1 is a reserved word and cannot be a variable: " +
+		"write the object that has this field, for example composite.metadata.$1"},
+	{`^.*invalid argument to has\(\).*$`, explainedHas},
+	{`^(argument must be a simple name|argument is not an identifier)$`,
+		"$1: the first argument must be a name for each element, as in list.map(x, x.name)"},
+	{`^(expression|error recovery|max recursion) .*(limit|exceed).*$`,
+		"is nested too deeply: split it into variables"},
+	{`^invalid ip argument: .*$`, "is not an IP address: write for example '10.0.0.1' or '2001:db8::1'"},
+	{`^invalid cidr argument: .*$`, "is not a network: write for example '10.0.0.0/8' or '2001:db8::/32'"},
+	{`^(invalid .* literal)$`, "$1: it does not fit into 64 bits"},
 
-		{`^too many arguments supplied to string\.format \(expected (\d+), got (\d+)\)$`,
-			"format has $2 values for $1 % in its text: write one %s for each"},
-		{`^index \d+ out of range$`, "format has fewer values than there are % in its text: " +
-			"write one value for each, and %% for a percent sign"},
-		{`^.*unrecognized formatting clause "(.)"$`, "format has no %$1: " +
-			"write %s for any value, %d for whole numbers, and %% for a percent sign"},
-		{`^error during formatting: .* clause can only be used on .*, was given optional_type$`,
-			"format does not accept an optional: write .orValue('') after it"},
-		{`^error during formatting: (.*) clause can only be used on (.*), was given (int.*)$`,
-			"{$1} takes $2, but this is an $3: write %s, or convert it"},
-		{`^error during formatting: (.*) clause can only be used on (.*), was given (.*)$`,
-			"{$1} takes $2, but this is a $3: write %s, or convert it"},
-	} {
-		all = append(all, celMessage{regexp.MustCompile(m[0]), m[1]})
-	}
-	return all
-}()
-
-type celMessage struct {
-	pattern *regexp.Regexp
-	instead string
-}
+	{`^too many arguments supplied to string\.format \(expected (\d+), got (\d+)\)$`,
+		"format has $2 values for $1 % in its text: write one %s for each"},
+	{`^index \d+ out of range$`, "format has fewer values than there are % in its text: " +
+		"write one value for each, and %% for a percent sign"},
+	{`^.*unrecognized formatting clause "(.)"$`, "format has no %$1: " +
+		"write %s for any value, %d for whole numbers, and %% for a percent sign"},
+	{`^error during formatting: .* clause can only be used on .*, was given optional_type$`,
+		"format does not accept an optional: write .orValue('') after it"},
+	{`^error during formatting: (.*) clause can only be used on (.*), was given (int.*)$`,
+		"{$1} takes $2, but this is an $3: write %s, or convert it"},
+	{`^error during formatting: (.*) clause can only be used on (.*), was given (.*)$`,
+		"{$1} takes $2, but this is a $3: write %s, or convert it"},
+})
 
 // clauses replaces the names of the clauses of format in CEL's messages.
 var clauses = strings.NewReplacer("{decimal}", "%d", "{fixed-point}", "%f", "{scientific}", "%e", "{binary}", "%b",
@@ -67,10 +56,5 @@ var clauses = strings.NewReplacer("{decimal}", "%d", "{fixed-point}", "%f", "{sc
 // explainCEL returns a plain message for a message of CEL, for errors that the tree does not explain.
 func explainCEL(text string) string {
 	text = strings.Join(strings.Fields(strings.TrimSuffix(text, " (in container '')")), " ")
-	for _, m := range celMessages {
-		if m.pattern.MatchString(text) {
-			return clauses.Replace(m.pattern.ReplaceAllString(text, m.instead))
-		}
-	}
-	return text
+	return cmp.Or(clauses.Replace(messageFor(celMessages, text)), text)
 }

@@ -86,43 +86,35 @@ var constants = map[string]string{ //nolint:gochecknoglobals // a table
 
 const forNull = "null, or has(composite.spec.host) to test a field"
 
-// A foreignPath is the beginning of a path in other tools, and in CEL here. $1 is one step.
-type foreignPath struct {
-	pattern *regexp.Regexp
-	instead string
-}
+// step is one step of a path in other tools.
+const step = `(\.\w[\w-]*|\[[^\[\]]*\])`
 
-// foreignPaths are in order: the first pattern that matches is used.
-var foreignPaths = func() (all []foreignPath) { //nolint:gochecknoglobals // a table
-	const step = `(\.\w[\w-]*|\[[^\[\]]*\])`
-	for _, p := range [][2]string{
-		{`observed\.composite\.connectionDetails`, "secret"},
-		{`(?:observed|desired)\.composite(?:\.resource)?`, "composite"},
-		{`observed\.resources` + step + `\.connectionDetails`, "secrets$1"},
-		{`(?:observed|desired)\.resources` + step + `\.resource`, "resources$1"},
-		{`(?:observed|desired)\.resources` + step, "resources$1"},
-		{`_?[od]cds` + step + `\.ConnectionDetails`, "secrets$1"},
-		{`_?[od]cds` + step + `(?:\.Resource)?`, "resources$1"},
-		{`_?(?:[od]xr|xr|claim)(?:\.Resource)?`, "composite"},
-		{`(?:schema|object|oldObject|oldSelf)\.`, "composite."},
-		{`(?:values|params|inputs?)\.`, "composite.spec."},
-		{`parameters\.`, "composite.spec.parameters."},
-		{`(spec|metadata)`, "composite.$1"},
-		{`status`, "resource.status"},
-		{`atProvider`, "resource.status.atProvider"},
-		{`forProvider`, "resource.spec.forProvider"},
-		{`(?:this|it)`, "resource"},
-		{`(?:env|context\.environment)`, "environment"},
-		{`ctx`, "context"},
-		{`locals?\.`, "variables."},
-		{`(?:connection|connectionDetails)`, "secret"},
-		{`(?:candidate|latest|pending|current|outputs)\.`, "generated."},
-		{`(?:observed|ocds)`, "resources"},
-	} {
-		all = append(all, foreignPath{regexp.MustCompile(`(?i)^` + p[0]), p[1]})
-	}
-	return all
-}()
+// foreignPaths are the beginnings of paths in other tools, and in CEL here. They are in order: the first pattern that
+// matches is used.
+var foreignPaths = patterns([][2]string{ //nolint:gochecknoglobals // a table
+	{`(?i)^observed\.composite\.connectionDetails`, "secret"},
+	{`(?i)^(?:observed|desired)\.composite(?:\.resource)?`, "composite"},
+	{`(?i)^observed\.resources` + step + `\.connectionDetails`, "secrets$1"},
+	{`(?i)^(?:observed|desired)\.resources` + step + `\.resource`, "resources$1"},
+	{`(?i)^(?:observed|desired)\.resources` + step, "resources$1"},
+	{`(?i)^_?[od]cds` + step + `\.ConnectionDetails`, "secrets$1"},
+	{`(?i)^_?[od]cds` + step + `(?:\.Resource)?`, "resources$1"},
+	{`(?i)^_?(?:[od]xr|xr|claim)(?:\.Resource)?`, "composite"},
+	{`(?i)^(?:schema|object|oldObject|oldSelf)\.`, "composite."},
+	{`(?i)^(?:values|params|inputs?)\.`, "composite.spec."},
+	{`(?i)^parameters\.`, "composite.spec.parameters."},
+	{`(?i)^(spec|metadata)`, "composite.$1"},
+	{`(?i)^status`, "resource.status"},
+	{`(?i)^atProvider`, "resource.status.atProvider"},
+	{`(?i)^forProvider`, "resource.spec.forProvider"},
+	{`(?i)^(?:this|it)`, "resource"},
+	{`(?i)^(?:env|context\.environment)`, "environment"},
+	{`(?i)^ctx`, "context"},
+	{`(?i)^locals?\.`, "variables."},
+	{`(?i)^(?:connection|connectionDetails)`, "secret"},
+	{`(?i)^(?:candidate|latest|pending|current|outputs)\.`, "generated."},
+	{`(?i)^(?:observed|ocds)`, "resources"},
+})
 
 // wholePath matches a text that is a path, as it is written in other tools.
 var wholePath = regexp.MustCompile(`^\s*[$@]?\.?([A-Za-z_]\w*(?:\.\??\w[\w-]*|\[[^\[\]]*\])*)\s*$`)
@@ -134,8 +126,8 @@ func translated(path string) string {
 		return ""
 	}
 	for _, f := range foreignPaths {
-		if at := f.pattern.FindStringSubmatchIndex(m[1]); at != nil && isStep(m[1], at[1]) {
-			return string(f.pattern.ExpandString(nil, f.instead, m[1], at)) + m[1][at[1]:]
+		if at := f.FindStringSubmatchIndex(m[1]); at != nil && isStep(m[1], at[1]) {
+			return string(f.ExpandString(nil, f.message, m[1], at)) + m[1][at[1]:]
 		}
 	}
 	if variable := root(m[1]); isInput(variable) || variable == expression.Variables {

@@ -77,8 +77,8 @@ func TestForeignPathsExist(t *testing.T) {
 	}
 	names := env.Names(expression.Source{})
 	for _, f := range foreignPaths {
-		if variable := root(f.instead); !slices.Contains(names, variable) {
-			t.Errorf("%s: there is no variable %s", f.instead, variable)
+		if variable := root(f.message); !slices.Contains(names, variable) {
+			t.Errorf("%s: there is no variable %s", f.message, variable)
 		}
 	}
 }

@@ -32,6 +32,9 @@ func TestMessages(t *testing.T) {
 		"string(composite.spec.a/composite.spec.b) + len": {"45: there is no variable len: write text in its own quotes, as in \"'some text'\""},
 		"secrets.db-0 + 'x'":                              {"11: - is the minus operator here: did you mean secrets['db-0']?"},
 		"secrets.db-0.ca-crt.x + secrets.a-b.c":           {"11: - is the minus operator here: did you mean secrets['db-0']['ca-crt'].x?", "34: - is the minus operator here: did you mean secrets['a-b'].c?"},
+		"secrets.my-db.password":                          {"11: - is the minus operator here: did you mean secrets['my-db'].password?"},
+		"secrets.db.ca.crt":                               {"14: cannot select crt from a string: did you mean secrets.db['ca.crt']?"},
+		"generated.root.tls.crt":                          {"19: cannot select crt from a string: did you mean generated.root['tls.crt']?"},
 		"resources.my-resource.status.host":               {"13: - is the minus operator here: did you mean resources['my-resource'].status.host?"},
 
 		"resources.db.connectionDetails.password":         {"13: a resource has no field connectionDetails: write secrets.db.password"},

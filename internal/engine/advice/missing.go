@@ -11,6 +11,9 @@ import (
 // Uncomposed is why a composed resource is missing, if it is neither observed nor desired.
 const Uncomposed = "no earlier step composes it"
 
+// ofState begins the texts about an existing object.
+const ofState = "{object} {state}"
+
 // texts are what a message says for each fact, between the parentheses after the input.
 var texts = [observation.EndOfFacts]string{ //nolint:gochecknoglobals // a table
 	observation.CompositeLacks:        "correct it, set it in {object}, or write {default}",
@@ -25,22 +28,22 @@ var texts = [observation.EndOfFacts]string{ //nolint:gochecknoglobals // a table
 	observation.NoItem:       "no item of {resource} has this key",
 
 	observation.NotReady:       "{object}",
-	observation.Exists:         "{object} {state}",
-	observation.LacksField:     "{object} {state}",
-	observation.LacksKey:       "{object} {state}, and has the keys {names}",
-	observation.LacksSourceKey: "{object} {state}",
-	observation.NoPlace: "{object} {state}, and has no spec.writeConnectionSecretToRef: add it to {resource} in the " +
+	observation.Exists:         ofState,
+	observation.LacksField:     ofState,
+	observation.LacksKey:       ofState + ", and has the keys {names}",
+	observation.LacksSourceKey: ofState,
+	observation.NoPlace: ofState + ", and has no spec.writeConnectionSecretToRef: add it to {resource} in the " +
 		"Composition",
-	observation.NoSecret:  "{object} {state}, and its connection Secret does not exist yet",
-	observation.NoDetails: "{object} {state}, and has no connection details",
-	observation.IsSecret:  "{object} {state}, and has " + suggest.ComposedSecret,
+	observation.NoSecret:  ofState + ", and its connection Secret does not exist yet",
+	observation.NoDetails: ofState + ", and has no connection details",
+	observation.IsSecret:  ofState + ", and has " + suggest.ComposedSecret,
 }
 
 // similar are the texts if a name that exists is probably meant.
 var similar = map[observation.Fact]string{ //nolint:gochecknoglobals // a table
 	observation.EnvironmentLacks: "the environment has no such field",
-	observation.LacksKey:         "{object} {state}",
-	observation.LacksSourceKey:   "{object} {state}",
+	observation.LacksKey:         ofState,
+	observation.LacksSourceKey:   ofState,
 }
 
 // ifReady are the ends of the texts for an object that is ready, because waiting does not help then.

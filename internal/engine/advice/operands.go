@@ -83,7 +83,7 @@ func (m *explainer) noOverload(err *expression.Error) string {
 	case slices.ContainsFunc(celast.Operands(call), isHash):
 		return message + hashHint
 	}
-	return message + cmp.Or(conversion(m.overloads(call), err.Types), operandHint(err.Name, err.Types))
+	return message + cmp.Or(conversion(m.overloads(call), err.Types), opaqueHint(err.Name, err.Types))
 }
 
 // noOptional returns the message for a method of an optional, or for a comparison with null. It is empty for all other
@@ -152,8 +152,9 @@ func (m *explainer) overloads(call ast.CallExpr) []*decls.OverloadDecl {
 // wrongForm returns a message if a call has the wrong form or the wrong number of arguments.
 func (m *explainer) wrongForm(call ast.CallExpr) string {
 	fn, n := call.FunctionName(), len(call.Args())
-	var counts []int
-	for _, o := range m.overloads(call) {
+	overloads := m.overloads(call)
+	counts := make([]int, 0, len(overloads))
+	for _, o := range overloads {
 		count := len(o.ArgTypes())
 		if o.IsMemberFunction() {
 			count--
@@ -218,8 +219,8 @@ func conversionOf(from, to *types.Type) string {
 	return ""
 }
 
-// operandHint returns a hint for an operator or a function that does not accept a value of Kubernetes' functions.
-func operandHint(fn string, have []*types.Type) string {
+// opaqueHint returns a hint for an operator or a function that does not accept a value of Kubernetes' functions.
+func opaqueHint(fn string, have []*types.Type) string {
 	for _, t := range have {
 		switch hint := kubernetes.Instead(t); {
 		case hint == "":
@@ -314,55 +315,63 @@ func (m *explainer) compareAs(fn string, operands []ast.Expr, have []*types.Type
 	return ""
 }
 
-// callHint returns a hint for a call whose operands have some types.
+// callHint returns a hint for a call that does not accept operands of some types.
 func (m *explainer) callHint(call ast.CallExpr, have []*types.Type) string {
-	fn, among := call.FunctionName(), kindsOf(have)
+	fn, kinds := call.FunctionName(), kindsOf(have)
 	isText := func(e ast.Expr) bool { _, ok := celast.Text(e); return ok }
-	switch {
-	case fn == operators.Add && among.sumHint() != "":
-		return among.sumHint()
-	case fn == operators.Add && among.text && among.null:
-		return emptyText
-	case fn == operators.Subtract && among.text:
-		return noSubtraction
-	case slices.Contains(comparisons, fn) && among.text && among.number && slices.ContainsFunc(call.Args(), isText):
+	if slices.Contains(comparisons, fn) && hasKinds(kinds, "t#") && slices.ContainsFunc(call.Args(), isText) {
 		return ": leave out the quotes, or wrap the number in string(...)"
-	case slices.Contains(comparisons, fn) && among.text && among.number:
-		return ": wrap the string in int(...) or double(...)"
-	case among.int && among.double:
-		return ": wrap the int in double(...)"
-	case call.IsMemberFunction() && celast.IsNumber(have[0]):
-		return fmt.Sprintf(": wrap the %s in string(...)", m.Typing.Text(have[0]))
-	case fn == "merge" && among.object:
-		return ": convert the values of one map, or write dyn(...) around it"
-	case fn == "join":
-		return ": convert its elements with .map(x, string(x))"
 	}
-	return ""
+	hint := hintFor(operandHints, fn, kinds)
+	if hint == "" && call.IsMemberFunction() && celast.IsNumber(have[0]) {
+		hint = fmt.Sprintf(": wrap the %s in string(...)", m.Typing.Text(have[0]))
+	}
+	return hint
 }
 
-// amongKinds says which kinds are among the types of operands.
-type amongKinds struct{ text, int, double, number, bool, object, list, null bool }
+// An operandHint is a hint for a call of one of some functions, or of any, on operands of all of some kinds. The letters
+// of the kinds are those of [kindLetters], and # is any number.
+type operandHint struct{ functions, kinds, text string }
 
-func kindsOf(have []*types.Type) amongKinds {
-	has := func(kinds ...types.Kind) bool {
-		return slices.ContainsFunc(have, func(t *types.Type) bool { return celast.IsKind(t, kinds...) })
-	}
-	return amongKinds{has(types.StringKind), has(types.IntKind), has(types.DoubleKind), has(types.IntKind, types.DoubleKind),
-		has(types.BoolKind), has(types.MapKind, types.StructKind), has(types.ListKind), has(types.NullTypeKind)}
+const wrapOther = ": wrap the operand that is not a string in string(...)"
+
+var operandHints = []operandHint{ //nolint:gochecknoglobals // a table
+	{"_+_", "tl", ": write .join(',') after the list, or [ ] around the string"},
+	{"_+_", "t#", wrapOther},
+	{"_+_", "tb", wrapOther},
+	{"_+_", "tm", ": select one key of the map"},
+	{"_+_", "m", noMerge},
+	{"_+_", "tn", emptyText},
+	{"_-_", "t", noSubtraction},
+	{"_<_ _<=_ _>_ _>=_", "t#", ": wrap the string in int(...) or double(...)"},
+	{"", "id", ": wrap the int in double(...)"},
+	{"merge", "m", ": convert the values of one map, or write dyn(...) around it"},
+	{"join", "", ": convert its elements with .map(x, string(x))"},
 }
 
-// sumHint returns a hint for values that cannot be added.
-func (k amongKinds) sumHint() string {
-	switch {
-	case k.text && k.list:
-		return ": write .join(',') after the list, or [ ] around the string"
-	case k.text && (k.number || k.bool):
-		return ": wrap the operand that is not a string in string(...)"
-	case k.text && k.object:
-		return ": select one key of the map"
-	case k.object:
-		return noMerge
+var kindLetters = map[types.Kind]string{ //nolint:gochecknoglobals // a table
+	types.StringKind: "t", types.IntKind: "i#", types.DoubleKind: "d#", types.BoolKind: "b", types.BytesKind: "y",
+	types.MapKind: "m", types.StructKind: "m", types.ListKind: "l", types.NullTypeKind: "n",
+}
+
+// kindsOf returns the letters of the kinds of types.
+func kindsOf(have []*types.Type) (letters string) {
+	for _, t := range have {
+		letters += kindLetters[t.Kind()]
+	}
+	return letters
+}
+
+func hasKinds(have, wanted string) bool {
+	return !strings.ContainsFunc(wanted, func(letter rune) bool { return !strings.ContainsRune(have, letter) })
+}
+
+// hintFor returns the first hint for a call, or an empty text.
+func hintFor(hints []operandHint, fn, kinds string) string {
+	for _, h := range hints {
+		if (h.functions == "" || slices.Contains(strings.Fields(h.functions), fn)) && hasKinds(kinds, h.kinds) {
+			return h.text
+		}
 	}
 	return ""
 }

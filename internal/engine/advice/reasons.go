@@ -1,11 +1,11 @@
 package advice
 
 import (
+	"cmp"
 	"fmt"
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
-	"cel.dev/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
@@ -17,7 +17,7 @@ import (
 const forOptional = ": write ? before the last field, as in composite.spec.?host.orValue('none')"
 
 // Reason returns why an evaluation failed, and what to write instead.
-func (adviser) Reason(f *expression.Fault) string {
+func (adviser) Reason(f *expression.Failure) string {
 	switch f.Cause { //nolint:exhaustive // there is no advice for the others
 	case expression.NotOptional:
 		return f.String() + forOptional
@@ -41,7 +41,7 @@ func (adviser) Reason(f *expression.Fault) string {
 }
 
 // failedCall returns the reason why a call failed on its operands.
-func failedCall(f *expression.Fault) string {
+func failedCall(f *expression.Failure) string {
 	call := f.Node.AsCall()
 	switch fn := call.FunctionName(); {
 	case fn == operators.Conditional:
@@ -73,33 +73,26 @@ var notOf = map[string]string{ //nolint:gochecknoglobals // a table
 	"semver": "a semantic version such as 1.2.3",
 }
 
+// failureHints are hints that only a failure needs, because the checker knows the types of all other operands.
+var failureHints = []operandHint{ //nolint:gochecknoglobals // a table
+	{"_&&_ _||_ !_", "", ": it takes true or false: compare the other values with something"},
+	{"contains", "l", ": write value in list"},
+	{"asInteger", "", ": it is not a whole number, or it is over 2^63: test .isInteger() first"},
+	{"string", "y", ": the bytes are not UTF-8: write hex.encode or base64.encode instead"},
+	{"_*_ _/_ _%_", "t#", ": wrap the string in int(...) or double(...)"},
+	{"_/_ _%_", "", ": the divisor is zero, or an operand is not a number"},
+}
+
 // failureHint returns a hint for a call that failed on operands of some types.
-func failureHint(f *expression.Fault, fn string) string {
-	among := kindsOf(f.Types)
-	function := f.Expression.Environment().CEL().Functions()[fn]
-	switch {
-	case fn == operators.LogicalAnd || fn == operators.LogicalOr || fn == operators.LogicalNot:
-		return ": it takes true or false: compare the other values with something"
-	case fn == operators.Add && among.sumHint() != "":
-		return among.sumHint()
-	case fn == operators.Subtract && among.text:
-		return noSubtraction
-	case fn == "contains" && among.list:
-		return ": write value in list"
-	case fn == "asInteger":
-		return ": it is not a whole number, or it is over 2^63: test .isInteger() first"
-	case fn == "string" && celast.IsKind(f.Types[0], types.BytesKind):
-		return ": the bytes are not UTF-8: write hex.encode or base64.encode instead"
-	case notOf[fn] != "" && among.text:
+func failureHint(f *expression.Failure, fn string) string {
+	kinds := kindsOf(f.Types)
+	if notOf[fn] != "" && hasKinds(kinds, "t") {
 		return ": the text is not " + notOf[fn]
-	case isOperator(fn) && among.double && among.int:
-		return ": wrap the int in double(...)"
-	case isOperator(fn) && among.text && among.number:
-		return ": wrap the string in int(...) or double(...)"
-	case fn == operators.Divide || fn == operators.Modulo:
-		return ": the divisor is zero, or an operand is not a number"
-	case isOperator(fn) || function == nil:
-		return ""
+	}
+	hint := cmp.Or(hintFor(operandHints, fn, kinds), hintFor(failureHints, fn, kinds))
+	function := f.Expression.Environment().CEL().Functions()[fn]
+	if hint != "" || isOperator(fn) || function == nil {
+		return hint
 	}
 	return conversion(function.OverloadDecls(), f.Types)
 }

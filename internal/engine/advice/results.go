@@ -30,17 +30,8 @@ func (m *explainer) result(err *expression.Error) *diagnostic.Diagnostic {
 	if p.Entry == "" {
 		several = severalKeys(m.Environment, m.Source)
 	}
-	hint := resultHint(p.Want, plain, several)
-	message := fmt.Sprintf("must return %s, but returns %s", p.Want, withArticle(m.Typing.Text(plain)))
-	switch {
-	case p.Entry != "" && celast.IsKind(plain, types.NullTypeKind):
-		message, hint = fmt.Sprintf("%s must be %s, but is null", p.Entry, p.Want), emptyText+", or leave the key out"
-	case p.Entry != "":
-		message = fmt.Sprintf("%s must be %s, but is %s", p.Entry, p.Want, m.aType(plain))
-	case m.typed:
-	case celast.IsCall(p, operators.LogicalAnd) || celast.IsCall(p, operators.LogicalOr):
-		hint = strings.ReplaceAll(hint, ": wrap", ": write condition ? one : other, or wrap")
-	case hint == stringHint:
+	message, hint := m.wrongResult(p, plain, several)
+	if hint == stringHint && p.Entry == "" && !m.typed {
 		if d := m.wrongSum(); d != nil {
 			return d
 		}
@@ -55,6 +46,20 @@ func (m *explainer) result(err *expression.Error) *diagnostic.Diagnostic {
 		}
 	}
 	return m.Source.At(err.Line, err.Column, message)
+}
+
+// wrongResult returns what is wrong with a result or an entry of it, and a hint.
+func (m *explainer) wrongResult(p *expression.Part, plain *types.Type, several string) (message, hint string) {
+	hint = resultHint(p.Want, plain, several)
+	switch {
+	case p.Entry != "" && celast.IsKind(plain, types.NullTypeKind):
+		return fmt.Sprintf("%s must be %s, but is null", p.Entry, p.Want), emptyText + ", or leave the key out"
+	case p.Entry != "":
+		return fmt.Sprintf("%s must be %s, but is %s", p.Entry, p.Want, m.aType(plain)), hint
+	case celast.IsCall(p, operators.LogicalAnd) || celast.IsCall(p, operators.LogicalOr):
+		hint = strings.ReplaceAll(hint, ": wrap", ": write condition ? one : other, or wrap")
+	}
+	return fmt.Sprintf("must return %s, but returns %s", p.Want, m.aType(plain)), hint
 }
 
 // severalKeys is the advice for a map where a text is wanted, if the field can have several keys.
@@ -183,20 +188,14 @@ func misfit(t expression.Typing, err *expression.Error) string {
 	returned, want := err.Types[0], err.Types[1]
 	plain := t.Plain(celast.WithoutOptional(returned))
 	isNumber := func(of *types.Type) bool { return t.Number != nil && of.IsExactType(t.Number) }
-	how, convert := "", ""
+	how, convert := conversionHint(plain, ""), ""
 	switch text := celast.IsKind(plain, types.StringKind); {
-	case text && celast.IsKind(want, types.IntKind):
-		convert = "int"
-	case text && isNumber(want):
-		convert = "double"
-	case text && celast.IsKind(want, types.ListKind):
-		how = ": leave json.encode or join out, or write [ ] around it"
-	case text && celast.IsKind(want, types.MapKind, types.StructKind):
-		how = ": leave json.encode out"
-	case celast.IsKind(want, types.StringKind):
-		if how = conversionHint(plain, ""); how == stringHint || isNumber(plain) {
-			convert = "string"
-		}
+	case text:
+		how, convert = misfitText(want, isNumber(want))
+	case !celast.IsKind(want, types.StringKind):
+		how = ""
+	case how == stringHint || isNumber(plain):
+		convert = "string"
 	}
 	switch {
 	case convert != "" && celast.IsOptional(returned):
@@ -205,6 +204,21 @@ func misfit(t expression.Typing, err *expression.Error) string {
 		how = fmt.Sprintf(": wrap it in %s(...)", convert)
 	}
 	return fmt.Sprintf("returns %s, but %s is %s%s", withArticle(t.Text(plain)), err.Name, withArticle(t.Text(want)), how)
+}
+
+// misfitText returns the hint for a text where another type is wanted, or the function that converts it.
+func misfitText(want *types.Type, isNumber bool) (how, convert string) {
+	switch {
+	case celast.IsKind(want, types.IntKind):
+		return "", "int"
+	case isNumber:
+		return "", "double"
+	case celast.IsKind(want, types.ListKind):
+		return ": leave json.encode or join out, or write [ ] around it", ""
+	case celast.IsKind(want, types.MapKind, types.StructKind):
+		return ": leave json.encode out", ""
+	}
+	return "", ""
 }
 
 // withDefault returns the hint for the first of the operands that is an optional, or an empty text.

@@ -19,10 +19,10 @@ import (
 
 // A reviewer reviews one expression.
 type reviewer struct {
-	*expression.Expression
+	*explainer
 
-	text *script
-	out  diagnostic.List
+	x   *expression.Expression
+	out diagnostic.List
 }
 
 // mostReviewed is how many mistakes of one expression are explained. The checker of CEL also stops after so many errors.
@@ -31,13 +31,13 @@ const mostReviewed = 100
 // Review returns the diagnostics of parts of an expression that can never work. If there are none, it returns warnings
 // about parts that probably do not do what is meant.
 func (adviser) Review(x *expression.Expression) diagnostic.List {
+	errs := &expression.Errors{Source: x.Source(), Environment: x.Environment(), Tree: x.Tree()}
+	r := &reviewer{explainer: newExplainer(errs), x: x}
 	if minusOfObject(x.Tree()) > 0 {
-		errs := &expression.Errors{Source: x.Source(), Environment: x.Environment(), Tree: x.Tree()}
-		if list := newExplainer(errs).dashes(); len(list) > 0 {
+		if list := r.dashes(); len(list) > 0 {
 			return list
 		}
 	}
-	r := &reviewer{Expression: x, text: newScript(x.Source().Text)}
 	nodes := ast.MatchDescendants(ast.NavigateAST(x.Tree()), ast.AllMatcher())
 	for _, check := range []func(ast.NavigableExpr){r.optionalMethod, r.optionalEntry, r.shape} {
 		for _, n := range nodes {
@@ -52,7 +52,7 @@ func (adviser) Review(x *expression.Expression) diagnostic.List {
 
 // refuse adds a diagnostic of a node, unless it has already been added: a macro has the same node twice.
 func (r *reviewer) refuse(line, column int, message string) {
-	d := r.Source().At(line, column, message)
+	d := r.Source.At(line, column, message)
 	same := func(o *diagnostic.Diagnostic) bool { return *o == *d }
 	if len(r.out) < mostReviewed && !slices.ContainsFunc(r.out, same) {
 		r.out = append(r.out, d)
@@ -61,14 +61,8 @@ func (r *reviewer) refuse(line, column int, message string) {
 
 // start returns the position of a node. Columns count from 1.
 func (r *reviewer) start(n ast.Expr) (line, column int) {
-	l := r.Tree().SourceInfo().GetStartLocation(n.ID())
+	l := r.Tree.SourceInfo().GetStartLocation(n.ID())
 	return l.Line(), l.Column() + 1
-}
-
-// pathOf returns the text of the path that a node is, or an empty text.
-func (r *reviewer) pathOf(n ast.Expr) string {
-	line, column := r.start(n)
-	return r.text.pathAt(r.text.offset(line, column-1))
 }
 
 // optionalMethod refuses a method of optionals whose target is a part of the data that is selected without ?.
@@ -77,9 +71,8 @@ func (r *reviewer) optionalMethod(n ast.NavigableExpr) {
 		!slices.Contains(optionalMethods, n.AsCall().FunctionName()) || !isPlain(n.Children()[0]) {
 		return
 	}
-	line, column := r.start(n)
-	at := r.text.nameBefore(r.text.offset(line, column-1))
-	line, column = r.text.position(at)
+	at := r.text.nameBefore(r.offset(n))
+	line, column := r.text.position(at)
 	r.refuse(line, column, r.text.needsOptional(at))
 }
 
@@ -111,12 +104,12 @@ func (r *reviewer) suspicions(nodes []ast.NavigableExpr) {
 	warn := func(n ast.Expr, message string) {
 		if message != "" {
 			line, column := r.start(n)
-			d := r.Source().At(line, column, message)
+			d := r.Source.At(line, column, message)
 			d.Warning = true
 			r.out = append(r.out, d)
 		}
 	}
-	for _, p := range r.Source().Parts(r.Tree()) {
+	for _, p := range r.Source.Parts(r.Tree) {
 		if p.Want == expression.WantText && isHash(p.Expr) {
 			warn(p, rawHash(p.AsCall()))
 		}
@@ -176,7 +169,7 @@ func (r *reviewer) decodedTwice(call ast.CallExpr) string {
 // any. It is empty for all other operands.
 func (r *reviewer) plainPath(e ast.Expr, variables ...string) string {
 	e = celast.AsWritten(e)
-	read, optional := r.Reading(e)
+	read, optional := r.x.Reading(e)
 	if _, _, selects := celast.Selection(e); !selects || read == nil || optional || celast.HasDyn(e) {
 		return ""
 	}

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -178,33 +179,22 @@ func (c *script) explain(said string, at int) (message string, where int) {
 	return c.unexpected(i), c.tokens[i].at
 }
 
+// hasPatterns are arguments of has that are no fields.
+var hasPatterns = patterns([][2]string{ //nolint:gochecknoglobals // a table
+	{`^(` + strings.Join(inputs, "|") + `)$`, "has takes a field, and $1 always exists: " +
+		"write for example has(resources.db), or has(resource.status.host)"},
+	{`^([\w.\[\]'"]*\?[\w.?\[\]'"]*)$`, "has takes a field without ?: write $1.hasValue()"},
+	{`^([A-Za-z_][\w.\[\]'"]*)\[['"]([A-Za-z_]\w*)['"]\]$`, "has takes a field: write has($1.$2)"},
+	{`^([A-Za-z_][\w.\[\]'"]*)\[([0-9]+)\]$`, "has takes a field, not an element: write size($1) > $2"},
+	{`^([A-Za-z_][\w.\[\]'"]*)\[([^\[\]]*)\]$`, "has takes a field: write $2 in $1"},
+})
+
 // fieldOfHas returns the message for has() whose argument at an offset is not a field.
 func (c *script) fieldOfHas(at int) string {
 	begin := max(strings.LastIndex(c.text[:at], "has("), 0) + len("has(")
 	argument := strings.TrimSuffix(strings.TrimPrefix(c.bracket(begin-1), "("), ")")
-	m := stepAtEnd.FindStringSubmatch(argument)
-	switch {
-	case isInput(argument):
-		return fmt.Sprintf("has takes a field, and %s always exists: "+
-			"write for example has(resources.db), or has(resource.status.host)", argument)
-	case pathAtEnd.FindString(argument) != argument || m == nil && !strings.Contains(argument, ".?"):
-		return explainedHas
-	case strings.Contains(argument, "?"):
-		return fmt.Sprintf("has takes a field without ?: write %s.hasValue()", argument)
-	}
-	before, key := strings.TrimSuffix(argument, m[0]), strings.Trim(m[2], `'"`)
-	switch {
-	case m[1] != "":
-		return explainedHas
-	case key == m[2]:
-		return fmt.Sprintf("has takes a field, not an element: write size(%s) > %s", before, key)
-	case identifier.MatchString(key):
-		return fmt.Sprintf("has takes a field: write has(%s.%s)", before, key)
-	}
-	return fmt.Sprintf("has takes a field: write %s in %s", m[2], before)
+	return cmp.Or(messageFor(hasPatterns, argument), explainedHas)
 }
-
-var identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 
 // escape matches a backslash with the character that it escapes.
 var escape = regexp.MustCompile(`(?s)\\.`)
@@ -329,27 +319,21 @@ func (c *script) joins(i int) bool {
 	return !compares && slices.ContainsFunc(beside, func(t token) bool { return t.kind == quoted })
 }
 
-// Numbers that are not numbers of CEL.
-var (
-	grouped  = regexp.MustCompile(`^[0-9]+(?:_[0-9]+)+$`)
-	quantity = regexp.MustCompile(`^[0-9][\w.]*$`)
-)
-
 // conversions are functions that other languages write without parentheses.
 var conversions = []string{ //nolint:gochecknoglobals // a table
 	"string", "int", "double", "bool", "bytes", "size", "has",
 }
 
-// malformed returns a message about a number that CEL cannot read.
-func malformed(number string) string {
-	switch {
-	case grouped.MatchString(number):
-		return fmt.Sprintf("%s is not a number: write %s", number, strings.ReplaceAll(number, "_", ""))
-	case quantity.MatchString(number) && strings.Trim(number, "0123456789") != "":
-		return fmt.Sprintf("%s is not a number: write it in quotes, '%s'", token{text: number}, token{text: number})
-	}
-	return ""
-}
+// numberPatterns are texts that begin like numbers, and that CEL cannot read.
+var numberPatterns = patterns([][2]string{ //nolint:gochecknoglobals // a table
+	{`^([0-9]+)_([0-9]+)(?:_([0-9]+))?$`, "$0 is not a number: write ${1}${2}$3"},
+	{`^[0-9][\w.]{0,31}$`, "$0 is not a number: write it in quotes, '$0'"},
+})
+
+// selectedNumbers are numbers after a value.
+var selectedNumbers = patterns([][2]string{ //nolint:gochecknoglobals // a table
+	{`^\.(\w*)`, ".$1 does not select anything: write ['$1'] for a key, or [$1] for an element of a list"},
+})
 
 // inBracket are messages about a token, after the bracket that is open, if there is one.
 var inBracket = map[string]string{ //nolint:gochecknoglobals // a table
@@ -410,14 +394,12 @@ func (c *script) colons() string {
 
 // misplacedValue returns a message about a number, text or name that does not fit the token before it.
 func (c *script) misplacedValue(t, before token) string {
-	afterValue, adjacent := before.isValue(closing), before.end() == t.at
 	switch {
-	case afterValue && t.kind == number && t.text[0] == '.':
-		n := wordFirst.FindString(t.text[1:])
-		return fmt.Sprintf(".%s does not select anything: write ['%s'] for a key, or [%s] for an element of a list", n, n, n)
-	case t.kind == number && !afterValue:
-		return malformed(t.text)
-	case before.kind == quoted && adjacent && (t.kind == word || t.kind == quoted):
+	case t.kind == number && before.isValue(closing):
+		return messageFor(selectedNumbers, t.text)
+	case t.kind == number && strings.Trim(t.text, "0123456789") != "":
+		return messageFor(numberPatterns, t.text)
+	case before.kind == quoted && before.end() == t.at && (t.kind == word || t.kind == quoted):
 		quote := before.text[len(before.text)-1:]
 		return fmt.Sprintf(`the text ends before %s: write \%s for a %s inside a text%s`, t, quote, quote, inYAML[quote])
 	case t.kind == quoted && before.text == ".":

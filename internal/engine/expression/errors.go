@@ -25,7 +25,7 @@ type Adviser interface {
 	Review(*Expression) diagnostic.List
 
 	// Reason returns why an evaluation failed, and what to write instead. It contains no data.
-	Reason(*Fault) string
+	Reason(*Failure) string
 }
 
 // A Class says which rule an expression breaks.

@@ -19,7 +19,7 @@ import (
 // A Cause says why an evaluation failed.
 type Cause int
 
-// The causes. The comments name the fields that belong to each.
+// The causes. The comments name the fields of [Failure] that belong to each.
 const (
 	Other       Cause = iota // CEL has no operand that can be named
 	CallFailed               // a call failed on operands of Types
@@ -30,8 +30,8 @@ const (
 	WrongResult              // the result, or an entry of it, has Types[0]
 )
 
-// A Fault is what is known about a failed evaluation. It contains parts of the source and types, but no data.
-type Fault struct {
+// A Failure is what is known about a failed evaluation. It contains parts of the source and types, but no data.
+type Failure struct {
 	Cause      Cause
 	Expression *Expression
 	Node       ast.Expr      // that failed; nil for the whole expression
@@ -43,7 +43,7 @@ type Fault struct {
 }
 
 // String says what is wrong, without advice.
-func (f *Fault) String() string {
+func (f *Failure) String() string {
 	switch f.Cause {
 	case CallFailed:
 		names := make([]string, 0, len(f.Types))
@@ -73,7 +73,7 @@ func (f *Fault) String() string {
 }
 
 // wanted is what the result must be. Only members are read from a result that may be anything.
-func (f *Fault) wanted() string {
+func (f *Failure) wanted() string {
 	if f.Expression.source.Want == WantAny {
 		return "an object"
 	}
@@ -81,7 +81,7 @@ func (f *Fault) wanted() string {
 }
 
 // failedBy returns the error of a failed evaluation.
-func (x *Expression) failedBy(f Fault) *Failed {
+func (x *Expression) failedBy(f Failure) *Failed {
 	f.Expression = x
 	id, reason := int64(0), f.String()
 	if f.Node != nil {
@@ -97,15 +97,15 @@ func (x *Expression) failedBy(f Fault) *Failed {
 func (x *Expression) classifyCall(vars cel.Activation, node ast.Expr, id int64, err *types.Err) error {
 	switch {
 	case id == sharedNode && err == types.NoSuchOverloadErr():
-		return x.failedBy(Fault{Cause: NotOptional})
+		return x.failedBy(Failure{Cause: NotOptional})
 	case id == sharedNode:
-		return x.failedBy(Fault{Cause: BadTime})
+		return x.failedBy(Failure{Cause: BadTime})
 	case node == nil || node.Kind() != ast.CallKind:
 		return x.failedAt(id, "failed")
 	case errors.Is(err, functions.ErrNull):
-		return x.failedBy(Fault{Cause: NullOperand, Node: node})
+		return x.failedBy(Failure{Cause: NullOperand, Node: node})
 	}
-	f := Fault{Cause: CallFailed, Node: node}
+	f := Failure{Cause: CallFailed, Node: node}
 	for _, o := range celast.Operands(node.AsCall()) {
 		f.Types = append(f.Types, x.operandType(vars, o))
 	}
@@ -114,7 +114,7 @@ func (x *Expression) classifyCall(vars cel.Activation, node ast.Expr, id int64, 
 
 // wrongResult returns the failure for a result, or an entry of it, that has another type than the one that is wanted.
 func (x *Expression) wrongResult(v ref.Val, entry string) *Failed {
-	return x.failedBy(Fault{Cause: WrongResult, Types: []*types.Type{typeOf(v)}, Entry: entry})
+	return x.failedBy(Failure{Cause: WrongResult, Types: []*types.Type{typeOf(v)}, Entry: entry})
 }
 
 // operandType returns the type of an operand, as far as it is known from the source and the data.

@@ -236,19 +236,23 @@ func (c *typeCheck) mayWork(err *Error) bool {
 	switch fn {
 	case operators.Conditional:
 		return celast.IsKind(a, types.BoolKind, types.DynKind, types.ErrorKind)
-	case operators.Equals, operators.NotEquals:
-		return slices.ContainsFunc(have, celast.IsNull) || // anything may be null
-			objects && !slices.ContainsFunc(have, isScalarType) || // only a scalar is never equal to an object
-			celast.IsNumber(a) && celast.IsNumber(b) || a.Kind() == b.Kind() && celast.IsKind(a, types.ListKind, types.MapKind)
-	case operators.In:
-		return slices.ContainsFunc(have, celast.IsNull) || objects ||
-			len(b.Parameters()) > 0 && celast.IsNumber(a) && celast.IsNumber(b.Parameters()[0])
+	case operators.Equals, operators.NotEquals, operators.In:
+		scalar := slices.ContainsFunc(have, isScalarType) // only a scalar is never equal to an object
+		return slices.ContainsFunc(have, celast.IsNull) || objects && (fn == operators.In || !scalar) || mayEqual(fn, a, b)
 	case operators.Add:
 		return celast.IsKind(a, types.ListKind) && celast.IsKind(b, types.ListKind)
 	case "or", "orValue":
 		return true
 	}
 	return strings.HasPrefix(fn, "sets.") || objects && !slices.Contains(arithmetic, fn)
+}
+
+// mayEqual reports whether values of two types can be equal: numbers, and empty lists or maps.
+func mayEqual(fn string, a, b *types.Type) bool {
+	if fn == operators.In {
+		return len(b.Parameters()) > 0 && celast.IsNumber(a) && celast.IsNumber(b.Parameters()[0])
+	}
+	return celast.IsNumber(a) && celast.IsNumber(b) || a.Kind() == b.Kind() && celast.IsKind(a, types.ListKind, types.MapKind)
 }
 
 // isScalarType reports whether a type is a scalar that is often compared with other types.
