@@ -214,7 +214,7 @@ func (s *benchProcess) take(b *testing.B, t turn) figures {
 // mallocs returns the number of allocations of the process, as its metrics count them.
 func (s *benchProcess) mallocs(b *testing.B) float64 {
 	b.Helper()
-	rsp, err := http.Get(s.metrics) //nolint:noctx // a benchmark
+	rsp, err := http.Get(s.metrics)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func benchPrograms(b *testing.B) []benchProgram {
 	var out []benchProgram
 	for _, from := range [][3]string{{benchEmpty, "../internal/e2e", "./empty"}, {benchExport, ".", "."}} {
 		p := benchProgram{from[0], filepath.Join(b.TempDir(), from[0])}
-		cmd := exec.CommandContext(b.Context(), "go", append(released, "-o", p.path, from[2])...) //nolint:gosec // ours
+		cmd := exec.CommandContext(b.Context(), "go", append(released, "-o", p.path, from[2])...)
 		cmd.Dir = from[1]
 		if text, err := cmd.CombinedOutput(); err != nil {
 			b.Fatalf("cannot build the %s function: %v\n%s", p.name, err, text)

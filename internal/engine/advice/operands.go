@@ -336,12 +336,12 @@ type operandHint struct{ functions, kinds, text string }
 const wrapOther = ": wrap the operand that is not a string in string(...)"
 
 var operandHints = []operandHint{ //nolint:gochecknoglobals // a table
-	{"_+_", "tl", ": write .join(',') after the list, or [ ] around the string"},
-	{"_+_", "t#", wrapOther},
-	{"_+_", "tb", wrapOther},
-	{"_+_", "tm", ": select one key of the map"},
-	{"_+_", "m", noMerge},
-	{"_+_", "tn", emptyText},
+	{operators.Add, "tl", ": write .join(',') after the list, or [ ] around the string"},
+	{operators.Add, "t#", wrapOther},
+	{operators.Add, "tb", wrapOther},
+	{operators.Add, "tm", ": select one key of the map"},
+	{operators.Add, "m", noMerge},
+	{operators.Add, "tn", emptyText},
 	{"_-_", "t", noSubtraction},
 	{"_<_ _<=_ _>_ _>=_", "t#", ": wrap the string in int(...) or double(...)"},
 	{"", "id", ": wrap the int in double(...)"},

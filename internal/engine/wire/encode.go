@@ -147,7 +147,7 @@ func (e *encoder) value(v *structpb.Value) {
 	case *structpb.Value_StringValue:
 		e.text(tagString, k.StringValue)
 	case *structpb.Value_BoolValue:
-		e.byte(byte(protowire.EncodeBool(k.BoolValue)))
+		e.byte(byte(protowire.EncodeBool(k.BoolValue))) //nolint:gosec // 0 or 1
 		e.byte(tagBool)
 	case *structpb.Value_StructValue:
 		e.object(k.StructValue)
