@@ -394,6 +394,7 @@ type CertificateGenerator struct {
 	// The DNS names of the certificate, for example `db.example.org`.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
 	DNSNames []string `json:"dnsNames,omitempty"`
 
 	// Returns `dnsNames`. For example,
@@ -406,6 +407,7 @@ type CertificateGenerator struct {
 	// The IP addresses of the certificate, for example `10.0.0.1`.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=45
 	IPAddresses []string `json:"ipAddresses,omitempty"`
 
 	// Returns `ipAddresses`. For example, `[resources.service.status.clusterIP]`.
@@ -417,6 +419,7 @@ type CertificateGenerator struct {
 	// The URIs of the certificate, for example `spiffe://example.org/db`.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=2048
 	URIs []string `json:"uris,omitempty"`
 
 	// Returns `uris`. For example, `['spiffe://example.org/' + composite.metadata.name]`.
@@ -428,6 +431,7 @@ type CertificateGenerator struct {
 	// The email addresses of the certificate, for example `db@example.org`.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=320
 	EmailAddresses []string `json:"emailAddresses,omitempty"`
 
 	// Returns `emailAddresses`. For example, `[composite.spec.owner]`.
@@ -497,6 +501,7 @@ type CertificateSubject struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=64
 	Organizations []string `json:"organizations,omitempty"`
 
 	// Returns `organizations`. For example, `[composite.metadata.namespace]`.

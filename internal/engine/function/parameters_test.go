@@ -163,3 +163,16 @@ secrets: [{name: s, data: [{key: k, value: generated.admin.password}, {key: old,
 		t.Errorf("want the missing input, got %s", c.Condition())
 	}
 }
+
+// A certificate with the subject of its CA would seem to sign itself. With expressions, only a request shows that.
+func TestParametersOfSubjects(t *testing.T) {
+	c := functiontest.NewControlPlane(t, `
+generators:
+- {name: ca, certificate: {isCA: true, subject: {commonNameExpression: composite.metadata.name}}}
+- {name: server, refreshPolicy: OnChange, certificate: {ca: ca, subject: {commonNameExpression: composite.metadata.name}}}
+secrets: [{name: tls, dataFrom: [{extract: {key: generated.server}}]}]`)
+	reconcileFor(c, 4)
+	if got := c.Condition(); !strings.Contains(got, "a CA that has the same subject") || !strings.Contains(got, "set another commonName") {
+		t.Errorf("want the reason, got %s", got)
+	}
+}

@@ -168,9 +168,14 @@ func withoutDependent(g v1beta1.Generator) v1beta1.Generator {
 		one.Digits, one.Symbols = nil, nil
 		g.Password = &one
 	}
-	if k := g.Certificate; k != nil && k.DurationExpression != "" {
+	if k := g.Certificate; k != nil {
 		one := *k
-		one.RenewBefore = nil
+		if k.DurationExpression != "" {
+			one.RenewBefore = nil
+		}
+		if s := k.Subject; s != nil && s.CommonNameExpression+s.OrganizationsExpression != "" {
+			one.Subject = nil
+		}
 		g.Certificate = &one
 	}
 	return g
