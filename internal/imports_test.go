@@ -24,10 +24,14 @@ const engine = `
 	budget pem format kubernetes wire celast
 	functions
 	expression object rewrite schema definition
-	observation collect environment credential
-	rotation seal
-	plan
-	typecheck
+	observation environment credential
+	rotation
+	seal plan
+	mention evaluate
+	typecheck collect lookup
+	outcome
+	composite
+	generations
 	reconcile
 	advice
 	plan/plantest

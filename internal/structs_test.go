@@ -17,7 +17,7 @@ const (
 
 // TestStructsAreSmall checks the packages that decide about objects and generations.
 func TestStructsAreSmall(t *testing.T) {
-	for _, name := range []string{"lifecycle", "rotation", "credential", "reconcile"} {
+	for _, name := range []string{"lifecycle", "rotation", "credential", "generations", "reconcile"} {
 		files, err := filepath.Glob(filepath.Join("engine", name, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no files in %s: %v", name, err)

@@ -199,7 +199,7 @@ func (x *explainer) dataFrom(b plan.DataFrom) ExplainedKey {
 // isComposed reports whether the input in the path of a find can be a composed resource.
 func (x *explainer) isComposed(input string) bool {
 	_, name, generated := plan.GeneratedInput(input)
-	return input != expression.Env && (!generated || x.plan.Generator(name) == nil) &&
+	return input != expression.Env && (!generated || x.plan.Generators.Named(name) == nil) &&
 		!slices.ContainsFunc(x.plan.Sources, func(s plan.Source) bool { return s.Name == input })
 }
 

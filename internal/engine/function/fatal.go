@@ -8,9 +8,12 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/composite"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
+	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
@@ -32,8 +35,8 @@ func (size tooLarge) Error() string {
 // and calls again only after a back-off. These are all the errors that have one. Whatever else is missing, broken or
 // read in two versions holds only what depends on it.
 func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, req *wire.Request, err error) *fnv1.RunFunctionResponse {
-	var stale *reconcile.Stale
-	var claim *reconcile.ClaimError
+	var stale *outcome.Stale
+	var claim *composite.ClaimError
 	var large tooLarge
 	var wrong *diagnostic.Diagnostic
 	rsp.Meta.Ttl = durationpb.New(plan.PollTTL)
@@ -53,7 +56,7 @@ func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, req *wire.Request, err e
 		// The mistake is in the Composition, or in what it requires: what the author meant is not known. This includes a
 		// required EnvironmentConfig that is missing, as in function-environment-configs: all steps may read it.
 		text := "invalid input: " + message(strings.Split(err.Error(), "\n")) // joined errors
-		see := reconcile.SeeComposition(req.Observed.Composite.Object)
+		see := evaluate.SeeComposition(req.Observed.Composite.Object)
 		return f.end(rsp, reasonInvalidInput, metrics.OutcomeInvalidInput, text, see)
 	}
 	panic("an error that is not fatal has no result") // the server answers with an error that names no value

@@ -15,9 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/engine/composite"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
-	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
@@ -29,9 +30,9 @@ func TestFatal(t *testing.T) {
 		err    error
 		want   string
 	}{
-		"Stale":   {"the composite does not list an object of its own", &reconcile.Stale{Message: "old"}, "Waiting: old"},
+		"Stale":   {"the composite does not list an object of its own", &outcome.Stale{Message: "old"}, "Waiting: old"},
 		"Invalid": {"a mistake in the input", errors.Join(wrong, wrong), "InvalidInput: invalid input: secrets[0]: is wrong; secrets[0]: is wrong"},
-		"Claim":   {"the claim of another composite", &reconcile.ClaimError{Message: "wrong"}, "Conflict: wrong"},
+		"Claim":   {"the claim of another composite", &composite.ClaimError{Message: "wrong"}, "Conflict: wrong"},
 		"Large":   {"no response fits", tooLarge(5 << 20), "Held: nothing is changed"},
 		"Waiting": {"a missing input holds what reads it", expression.NewWaiting("secrets.db"), "panic"},
 		"Failed":  {"an expression that fails holds its object", &expression.Failed{Reason: "x"}, "panic"},

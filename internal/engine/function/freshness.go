@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
@@ -16,7 +17,7 @@ const watchesMember = "watches"
 // watches them sends those of the last reconcile with the first call of the next one. Any other version sends
 // them only with a later call, which also has the report of the first call in its context. An object that was not
 // required in the last reconcile is watched only after this one. A change until then may be lost.
-func watchesRequired(req *wire.Request, own string, required []reconcile.Requirement) bool {
+func watchesRequired(req *wire.Request, own string, required []lookup.Requirement) bool {
 	if before := req.Context.At(exportsKey, own); before.Exists() {
 		return before.Struct().Get(watchesMember).Bool()
 	}
@@ -32,7 +33,7 @@ func watchesRequired(req *wire.Request, own string, required []reconcile.Require
 // whether Crossplane watches them.
 func declares(req *wire.Request) bool {
 	for name := range req.RequiredResources {
-		if !strings.HasPrefix(name, reconcile.RequirementPrefix) {
+		if !strings.HasPrefix(name, lookup.Prefix) {
 			return true
 		}
 	}

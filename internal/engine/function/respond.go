@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
@@ -249,7 +250,7 @@ func repeats(req *wire.Request, result *reconcile.Result, id string) bool {
 	state, text := conditionOf(reportBefore(req.Context, id), reportOf(result))
 	for _, v := range req.Observed.Composite.Object.At("status", "conditions").List().All() {
 		c := v.Struct()
-		if c.Get("type").Is(reconcile.ConditionType) {
+		if c.Get("type").Is(outcome.ConditionType) {
 			return c.Get("reason").Is(state.String()) && c.Get("message").Text() == text && !isShortened(text)
 		}
 	}
@@ -270,7 +271,7 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c *pipelineContext, r report, i
 // addCondition adds the condition of the composite and its claim. An empty text is no message.
 func addCondition(rsp *fnv1.RunFunctionResponse, status fnv1.Status, reason, text string) {
 	c := &fnv1.Condition{
-		Type: reconcile.ConditionType, Status: status, Reason: reason, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
+		Type: outcome.ConditionType, Status: status, Reason: reason, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
 	}
 	if text != "" {
 		c.Message = &text

@@ -6,14 +6,14 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
-	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // schemaKey names a required schema. It contains the kind, because on the first call of a reconcile
 // Crossplane passes what it found before for the same key.
-func schemaKey(k plan.Kind) string { return reconcile.RequirementPrefix + k.Path() }
+func schemaKey(k plan.Kind) string { return lookup.Prefix + k.Path() }
 
 func requiredSchemas(kinds []plan.Kind) map[string]*fnv1.SchemaSelector {
 	var out map[string]*fnv1.SchemaSelector
@@ -35,7 +35,7 @@ func schemas(req *wire.Request) map[plan.Kind]wire.Struct {
 	}
 	out := make(map[plan.Kind]wire.Struct, len(req.RequiredSchemas))
 	for key, s := range req.RequiredSchemas {
-		path, ok := strings.CutPrefix(key, reconcile.RequirementPrefix)
+		path, ok := strings.CutPrefix(key, lookup.Prefix)
 		if i := strings.LastIndexByte(path, '/'); ok && i > 0 { // otherwise it is the Composition's own
 			out[plan.Kind{APIVersion: path[:i], Kind: path[i+1:]}] = s
 		}

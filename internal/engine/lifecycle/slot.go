@@ -52,6 +52,17 @@ type Slot struct {
 // A Place is an object's kind, namespace and name.
 type Place struct{ Kind, Namespace, Name string }
 
+// PlaceOf returns the place of an object of any kind. The kinds of v1 have no group.
+func PlaceOf(apiVersion, kind, namespace, name string) Place {
+	if apiVersion != "v1" {
+		kind = apiVersion + "/" + kind
+	}
+	return Place{kind, namespace, name}
+}
+
+// String returns the namespace and the name.
+func (p Place) String() string { return p.Namespace + "/" + p.Name }
+
 // Want says whether a slot is wanted.
 type Want int
 

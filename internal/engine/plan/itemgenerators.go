@@ -31,26 +31,38 @@ func SpelledAs(variable, generator string) string {
 	return expression.PathText(variable, strings.Split(generator, "/")...)
 }
 
-// List returns the generator with forEachExpression that has a name, or that has an item with this name, or nil.
-func (p *Plan) List(name string) *Generator {
-	name, _, _ = SplitItem(name)
-	i := slices.IndexFunc(p.Lists, func(m Generator) bool { return m.Name == name })
+// Generators are the generators of an input, or of a request: there, each item of a list has one.
+type Generators []Generator
+
+// Named returns the generator with a name, or nil.
+func (all Generators) Named(name string) *Generator {
+	i := slices.IndexFunc(all, func(m Generator) bool { return m.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return &p.Lists[i]
+	return &all[i]
+}
+
+// List returns the generator with forEachExpression that has a name, or that has an item with this name, or nil.
+func (all Generators) List(name string) *Generator {
+	name, _, _ = SplitItem(name)
+	if m := all.Named(name); m != nil && m.ForEach != nil {
+		return m
+	}
+	return nil
 }
 
 // Declares reports whether the input has a generator, or may have its item.
-func (p *Plan) Declares(name string) bool { return p.Generator(name) != nil || p.List(name) != nil }
+func (all Generators) Declares(name string) bool {
+	return all.Named(name) != nil || all.List(name) != nil
+}
 
-// WithItems returns the plan with other generators: those for items, in place of those with forEachExpression.
-func (p *Plan) WithItems(generators []Generator) *Plan {
-	out := *p
-	out.Generators, out.Exports = generators, slices.Clone(p.Exports)
+// WithItems returns exports that read all items of a list as the exports that read the generators for these items.
+func WithItems(exports []Export, generators Generators) []Export {
+	out := slices.Clone(exports)
 	names := NamesOf(generators)
-	for i := range out.Exports {
-		e := &out.Exports[i]
+	for i := range out {
+		e := &out[i]
 		all := func(list, item string) []string {
 			if item != Anything {
 				return nil
@@ -59,7 +71,7 @@ func (p *Plan) WithItems(generators []Generator) *Plan {
 		}
 		e.Generators, e.Candidates = resolve(e.Generators, all), resolve(e.Candidates, all)
 	}
-	return &out
+	return out
 }
 
 // ownKey stands for the item that has the same key as the item of the export.

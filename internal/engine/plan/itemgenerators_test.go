@@ -123,8 +123,8 @@ func TestGeneratorsOfItems(t *testing.T) {
 			for _, key := range []string{"carol", "alice"} {
 				all = append(all, p.Generators[0].For(&observation.Item{Key: key}))
 			}
-			p = p.WithItems(append(all, p.Generators[1]))
-			if diff := cmp.Diff(c.want, p.Exports[0].For(&observation.Item{Key: "alice"}).Generators); diff != "" {
+			exports := plan.WithItems(p.Exports, append(all, p.Generators[1]))
+			if diff := cmp.Diff(c.want, exports[0].For(&observation.Item{Key: "alice"}).Generators); diff != "" {
 				t.Errorf("Generators: %s: -want, +got:\n%s", c.reason, diff)
 			}
 		})

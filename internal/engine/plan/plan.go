@@ -34,9 +34,8 @@ type Plan struct {
 	Inputs     []string // composed resources and Secret sources that expressions name
 	Lookup     *environment.Lookup
 	Set        []EnvironmentField
-	Generators []Generator
-	Lists      []Generator // those of them that have forEachExpression
-	Authors    *Authors    // nil without fromComposite
+	Generators Generators
+	Authors    *Authors // nil without fromComposite
 	Details    DetailsUsed
 	Freshness  Freshness
 	id         string
@@ -166,7 +165,6 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 	}
 	c.generators(in.Generators)
 	p.Generators = c.declaredGenerators
-	p.Lists = slices.DeleteFunc(slices.Clone(p.Generators), func(m Generator) bool { return m.ForEach == nil })
 	c.environment(p, in.Environment)
 	for _, x := range exportsOf(in) {
 		p.Exports = append(p.Exports, c.export(x))
@@ -306,13 +304,13 @@ func (p *Plan) ExportNamed(name string) bool {
 	})
 }
 
-// Generator returns the generator with a name, or nil.
-func (p *Plan) Generator(name string) *Generator {
-	i := slices.IndexFunc(p.Generators, func(m Generator) bool { return m.Name == name })
-	if i < 0 {
-		return nil
+// With adds an entry to a map that may be nil.
+func With[K comparable, V any](m map[K]V, name K, v V) map[K]V {
+	if m == nil {
+		m = map[K]V{}
 	}
-	return &p.Generators[i]
+	m[name] = v
+	return m
 }
 
 // RotateAnnotation is the annotation of a composite that asks for new generations. It contains

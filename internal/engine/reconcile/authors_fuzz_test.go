@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
@@ -230,7 +231,7 @@ func authorsStayWithin(t *testing.T, s *scene, asks *structpb.Value, r, bare *re
 		}
 	}
 	for _, q := range r.Requirements {
-		own := slices.ContainsFunc(bare.Requirements, func(b reconcile.Requirement) bool { return cmp.Equal(b, q) })
+		own := slices.ContainsFunc(bare.Requirements, func(b lookup.Requirement) bool { return cmp.Equal(b, q) })
 		if !own && (q.APIVersion != "v1" || q.Namespace != "team" || len(q.Labels) > 0 || !named["fromComposite/"+q.Kind+"/"+q.Name]) {
 			t.Errorf("%+v was not asked for", q)
 		}

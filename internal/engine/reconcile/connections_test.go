@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
-	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 )
 
 // An accessKey is the only generation of generator token, with a connection Secret.
@@ -338,7 +338,7 @@ func TestRequiredConnectionSecrets(t *testing.T) {
 			var got []string
 			for _, r := range newScene(t, plantest.Exports(c.input), c.objects).run(t).Requirements {
 				if strings.HasPrefix(r.Name, "conn") {
-					got = append(got, strings.TrimPrefix(r.Key(), reconcile.RequirementPrefix))
+					got = append(got, strings.TrimPrefix(r.Key(), lookup.Prefix))
 				}
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -352,7 +352,7 @@ func TestRequiredConnectionSecrets(t *testing.T) {
 func TestTwoVersionsOfASecret(t *testing.T) {
 	const (
 		changed = "Secret team/conn (it changed while Crossplane read it)"
-		prefix  = reconcile.RequirementPrefix
+		prefix  = lookup.Prefix
 		own     = `secrets: [{name: a, from: db, data: [{key: p, value: secret.password}]}]`
 		sources = `
 sources: [{name: one, apiVersion: v1, kind: KIND, matchName: conn}, {name: two, apiVersion: v1, kind: KIND, matchLabels: {a: b}}]

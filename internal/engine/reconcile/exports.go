@@ -5,37 +5,48 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/engine/collect"
+	"github.com/crossplane-contrib/function-export/internal/engine/composite"
+	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/generations"
 	"github.com/crossplane-contrib/function-export/internal/engine/lifecycle"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
+	"github.com/crossplane-contrib/function-export/internal/engine/seal"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // An exporter makes the objects of exports.
 type exporter struct {
-	session   *session
-	desired   map[string]wire.Struct // by earlier steps
-	generated *generations
+	reader      collect.Reader
+	composite   composite.Composite
+	credentials generations.Credentials
+	now         time.Time
+	later       bool // an earlier step also has exports
 }
 
-// makeExports makes the objects of all exports. Two exports of the same object are in conflict.
-func makeExports(s *session, req *request, placed placements, generated generations) objects {
+// run makes the objects of all exports. Two exports of the same object are in conflict.
+func (x exporter) run(placed placements, writers lifecycle.Writers) objects {
+	session := x.reader.Session
 	out := objects(placed.possible) // they are in the response in any case
 	warned := map[*field.Path]int{} // the items of an export must not flood the events
 	for i, e := range placed.exports {
-		x := exporter{s.forItem(e.Item), req.Desired, &generated}
+		x.reader.Session = session.ForItem(e.Item)
 		at := placed.at[i]
-		if who := generated.writers[at.target]; at.conflict == "" && len(who) > 1 {
-			at.slot.Claimed = []string{writersText(who)}
-			at.conflict = fmt.Sprintf("%s compose the same %s %s: give each a name of its own", writersText(who), e.Kind, at)
+		if at.conflict == "" && len(writers[at.Place]) > 1 {
+			who := writers.At(at.Place)
+			at.slot.Claimed = []string{who}
+			at.conflict = fmt.Sprintf("%s compose the same %s %s: give each a name of its own", who, e.Kind, at)
 		}
 		o := x.export(e, at)
 		if o.Warn {
@@ -52,7 +63,7 @@ func makeExports(s *session, req *request, placed placements, generated generati
 func (x exporter) export(e plan.Export, at placement) Object {
 	out := x.decide(e, at)
 	if out.Desired != nil { // it is kept
-		out.Desired = x.generated.again(at, out.Desired, x.session.inputs.req.Now)
+		out.Desired = x.credentials.Again(at.export(e), out.Desired, x.now)
 	}
 	if at.stays == "" {
 		return out
@@ -73,16 +84,16 @@ func (x exporter) export(e plan.Export, at placement) Object {
 func (x exporter) decide(e plan.Export, at placement) Object {
 	why := at.unknown
 	if len(e.Faults) > 0 {
-		why = reasons{failed: e.Faults}
+		why = evaluate.Reasons{Failed: e.Faults}
 	}
 	var o *object.Object
 	var left []string
-	if at.slot.Data = why.data(); at.slot.Decide().Writes() {
+	if at.slot.Data = dataOf(why); at.slot.Decide().Writes() {
 		o, left, why = x.make(e, at)
-		at.slot.Data = why.data()
+		at.slot.Data = dataOf(why)
 	}
 	if conflict := ofAnother(e, at, o); conflict != "" {
-		at.slot.Claimed, at.conflict, at.see = []string{conflict}, conflict, see(at.observed)
+		at.slot.Claimed, at.conflict, at.see = []string{conflict}, conflict, evaluate.See(at.observed)
 		at.unlisted = at.slot.Shown == nil
 	}
 	switch verdict := at.slot.Decide(); {
@@ -101,12 +112,12 @@ func (x exporter) decide(e plan.Export, at placement) Object {
 	return hold(e, at, why)
 }
 
-// data says whether all data is known.
-func (r *reasons) data() lifecycle.Data {
+// dataOf says whether all data is known.
+func dataOf(r evaluate.Reasons) lifecycle.Data {
 	switch {
-	case r.empty():
+	case r.Empty():
 		return lifecycle.Ready
-	case len(r.failed) > 0:
+	case len(r.Failed) > 0:
 		return lifecycle.Failed
 	}
 	return lifecycle.Missing
@@ -118,13 +129,13 @@ func (x exporter) write(e plan.Export, at placement, o *object.Object, left []st
 		Outcome: taken(e, at, left), Name: at.resource, Kind: e.Kind, footprint: footprint{bytes: o.Bytes(), build: o.Struct},
 	}
 	if !at.observed.Exists() {
-		out.Outcome, _ = x.session.creating(fmt.Sprintf("%s (%s)", e, at))
+		out.Outcome, _ = outcome.Creating(x.composite.Object, x.now, fmt.Sprintf("%s (%s)", e, at))
 	}
 	if e.Secret.ConnectionDetails {
 		out.ConnectionDetails = published(o.Data, func(key string) bool { return slices.Contains(left, key) })
 		out.footprint.bytes += o.Bytes()
 	}
-	out.footprint.keep = func(why string) Object { return hold(e, at, reasons{failed: []string{why}}) }
+	out.footprint.keep = func(why string) Object { return hold(e, at, evaluate.Reasons{Failed: []string{why}}) }
 	return out
 }
 
@@ -146,14 +157,14 @@ func keep(e plan.Export, at placement) Object {
 }
 
 // hold keeps an existing object exactly as it is, and says why.
-func hold(e plan.Export, at placement, why reasons) Object {
-	at.slot.Data = why.data()
+func hold(e plan.Export, at placement, why evaluate.Reasons) Object {
+	at.slot.Data = dataOf(why)
 	out := keep(e, at)
 	what := e.String()
-	if at.name != "" && len(at.unknown.failed) == 0 && !e.Author { // the composite author has named the object
+	if at.Name != "" && len(at.unknown.Failed) == 0 && !e.Author { // the composite author has named the object
 		what += " (" + at.String() + ")"
 	}
-	out.Outcome = why.outcome(what, "is not created", at.observed.Exists())
+	out.Outcome = outcome.Of(why, what, "is not created", at.observed.Exists())
 	return out
 }
 
@@ -165,44 +176,41 @@ func published(data map[string]sensitive.Bytes, isLeft func(key string) bool) ma
 	return out
 }
 
-var tooMuch = fmt.Sprintf("all exports of the composite's author together can have at most %d keys and %d bytes",
-	limits.AuthorKeys, limits.AuthorBytes)
-
 // make makes the object, unless there is a reason not to. left are the keys that only an object that is taken over has.
-func (x exporter) make(e plan.Export, at placement) (o *object.Object, left []string, why reasons) {
-	c := x.collect(e)
+func (x exporter) make(e plan.Export, at placement) (o *object.Object, left []string, why evaluate.Reasons) {
+	c := x.reader.Collect(e)
 	data, m := c.Data(), e.Metadata
-	why = reasons{waiting: c.Waiting(), failed: c.Failed(), see: c.See()}
+	why = evaluate.Reasons{Waiting: c.Waiting(), Failed: c.Failed(), See: c.See()}
 	if data != nil {
-		data, left = x.withLeftover(e, at, data, &why)
+		data, left = withLeftover(x.reader.Session.Budget, e, at, data, &why)
 	}
 	cost := budget.Copied(2*len(data), c.Bytes()) // to check and to encode
-	if err := x.session.budget.Spend(cost); data != nil && err != nil {
-		why.failed = append(why.failed, e.Path.String()+": was stopped: "+err.Error()+": export fewer keys")
+	if err := x.reader.Session.Budget.Spend(cost); data != nil && err != nil {
+		why.Failed = append(why.Failed, e.Path.String()+": was stopped: "+err.Error()+": export fewer keys")
 	}
 	labels := x.texts(e, m.Labels, m.LabelsExpression, m.LabelValues, &why)
 	annotations := x.texts(e, m.Annotations, m.AnnotationsExpression, m.AnnotationValues, &why)
-	if !x.session.quota.exceeded() && !x.session.quota.spend(0, sizeOfTexts(labels)+sizeOfTexts(annotations)) {
-		why.failed = append(why.failed, e.Path.String()+": is too large: "+tooMuch)
+	if !x.reader.Quota.Exceeded() && !x.reader.Quota.Spend(0, object.TextBytes(labels)+object.TextBytes(annotations)) {
+		why.Failed = append(why.Failed, e.Path.String()+": is too large: "+collect.TooMuch)
 	}
-	if !why.empty() {
+	if !why.Empty() {
 		return nil, nil, why
 	}
 	o = &object.Object{
-		Kind: e.Kind, Namespace: at.namespace, Name: at.name, Labels: labels, Annotations: annotations,
+		Kind: e.Kind, Namespace: at.Namespace, Name: at.Name, Labels: labels, Annotations: annotations,
 		State: x.stateOf(e, at, left, data), Type: typeOf(e, at), Immutable: e.Immutable, Data: data,
 	}
-	if x.session.inputs.req.Later && !e.Author {
+	if x.later && !e.Author {
 		o.State[annotationStep] = stepLater
 	}
-	return o, left, reasons{failed: refuse(e, at, o)}
+	return o, left, evaluate.Reasons{Failed: refuse(e, at, o)}
 }
 
 // texts returns the labels, or annotations, of an export: the literal ones, those that one expression
 // computes, and those that have an expression each. A key must not be both literal and computed.
 func (x exporter) texts(
 	e plan.Export, spelled map[string]string, computes *expression.Expression, each map[string]*expression.Expression,
-	why *reasons,
+	why *evaluate.Reasons,
 ) map[string]string {
 	if computes == nil && len(each) == 0 {
 		return spelled
@@ -211,19 +219,19 @@ func (x exporter) texts(
 	maps.Copy(out, spelled)
 	if computes != nil {
 		path := computes.Source().Path
-		computed, _, err := valueOf(x.session, computes, x.session.scope(e.From), computes.Labels)
-		why.add(path, err)
+		computed, _, err := evaluate.Value(x.reader.Session, computes, x.reader.Session.Scope(e.From), computes.Labels)
+		why.Add(path, err)
 		for _, k := range plan.SortedKeys(computed) {
 			if _, ok := spelled[k]; ok {
-				why.failed = append(why.failed,
+				why.Failed = append(why.Failed,
 					fmt.Sprintf("%s: returns %q, which is also set literally: keep one of them", path, k))
 			}
 			out[k] = computed[k]
 		}
 	}
 	for _, k := range plan.SortedKeys(each) {
-		text, ok, err := valueOf(x.session, each[k], x.session.scope(e.From), each[k].Name)
-		why.add(each[k].Source().Path, err)
+		text, ok, err := evaluate.Value(x.reader.Session, each[k], x.reader.Session.Scope(e.From), each[k].Name)
+		why.Add(each[k].Source().Path, err)
 		if ok {
 			out[k] = text
 		}
@@ -236,13 +244,13 @@ func (x exporter) texts(
 func (x exporter) stateOf(
 	e plan.Export, at placement, left []string, data map[string]sensitive.Bytes,
 ) map[string]string {
-	out := map[string]string{annotationRevision: strconv.FormatInt(nextRevision(e, at, data), 10)}
-	rec := exportRecord{Generators: x.generated.recordOf(e, at.resource, data, x.session.inputs.req.Now)}
+	out := map[string]string{object.AnnotationRevision: strconv.FormatInt(nextRevision(e, at, data), 10)}
+	rec := seal.Record{Generators: x.credentials.RecordOf(e, at.resource, data, x.now)}
 	if at.before.is || e.Author {
 		rec.Export, rec.Kept = e.Name, left
 	}
 	if len(rec.Generators) > 0 || rec.Export != "" {
-		out[rotation.AnnotationRecord] = rec.sealed(data)
+		out[rotation.AnnotationRecord] = rec.Text(data)
 	}
 	return out
 }

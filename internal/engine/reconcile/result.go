@@ -1,23 +1,27 @@
 package reconcile
 
 import (
-	"time"
-
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
+	"github.com/crossplane-contrib/function-export/internal/engine/generations"
+	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
+	"github.com/crossplane-contrib/function-export/internal/engine/mention"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // A Result is the answer to one request.
 type Result struct {
-	Requirements []Requirement // the same on every call of one reconcile
-	Schemas      []plan.Kind   // that Crossplane must read
-	Objects      []Object      // in the order of the input, after those that are only kept to be taken over
-	Status       []Status      // in the order of the input
-	Others       []Outcome     // of anything that is neither an object nor a status field
+	Requirements []lookup.Requirement // the same on every call of one reconcile
+	Schemas      []plan.Kind          // that Crossplane must read
+	Objects      []Object             // in the order of the input, after those that are only kept to be taken over
+	Status       []Status             // in the order of the input
+	Others       []Outcome            // of anything that is neither an object nor a status field
 
 	// Drop are resources of the composite author that earlier steps compose, and that must not be
 	// desired because an export composes the same object.
@@ -34,49 +38,30 @@ type Result struct {
 	// Environment for later steps, or nil if the input does not make one, or waits for it.
 	Environment *structpb.Struct
 
-	Rotation
+	generations.Rotation
 	Evaluations
 }
 
-// A Rotation is what generators add to a result.
-type Rotation struct {
-	Generations    []Composed                 // in the order of their names
-	GeneratorState map[string]*structpb.Value // for later steps, without values
+// An Outcome is what a phase reports.
+type Outcome = outcome.Outcome
 
-	// Due is the time of the next step of a generator, or now if a Secret changed while Crossplane read it, or zero.
-	// Fresh is set if this request created a credential, which must be stored only in the resource composed for it.
-	Due   time.Time
-	Fresh bool
-}
+// A State is the state of an export, or of a status field.
+type State = outcome.State
+
+// The states of outcomes.
+const (
+	Available = outcome.Available
+	Created   = outcome.Created
+	Waiting   = outcome.Waiting
+	Held      = outcome.Held
+	Conflict  = outcome.Conflict
+)
 
 // Evaluations counts those of expressions, by their outcome.
 type Evaluations struct{ OK, Waiting, Failed int }
 
 // SkipCheck makes an Unchecked result final: Crossplane does not call again with the schemas.
 func (r *Result) SkipCheck() { r.Schemas, r.Unread, r.Unchecked = nil, false, false }
-
-// A State is the state of an export, or of a status field.
-type State int
-
-// String is the state as a condition's reason.
-func (s State) String() string {
-	return [...]string{"Available", "Waiting", "Waiting", "Held", "Conflict"}[s]
-}
-
-// An Outcome is the outcome of an export, a status field, a field of the environment, a generator, or a
-// list of the composite author.
-type Outcome struct {
-	State   State
-	Message string // why the state is not Available; without data; empty if another outcome says it
-	See     string // a command that shows more, or empty
-	Warn    bool   // it does not resolve by waiting
-	Author  bool   // the composite author can correct it
-	Ready   bool   // all exported objects match the input in spite of the state: the composite can be ready
-	Wrong   bool   // a change of the Composition may resolve it
-}
-
-// Said reports whether the condition has the message.
-func (o Outcome) Said() bool { return o.Message != "" && (o.State != Available || o.Warn) }
 
 // A footprint is the number of bytes that an object adds to the response, and how it can add fewer.
 type footprint struct {
@@ -99,13 +84,6 @@ type Object struct {
 	footprint footprint
 }
 
-// Composed is a resource that a generator composes.
-type Composed struct {
-	Name    string // in the pipeline
-	Desired *structpb.Struct
-	Ready   bool
-}
-
 // A Status is a status field.
 type Status struct {
 	Outcome
@@ -113,18 +91,6 @@ type Status struct {
 	Segments []string        // of the path below status
 	Value    *structpb.Value // nil for none
 }
-
-// A reply is the part of the result that a phase adds.
-type reply struct {
-	requirements []Requirement
-	schemas      []plan.Kind
-	others       []Outcome
-	unread       bool
-}
-
-func (r *reply) report(o Outcome) { r.others = append(r.others, o) }
-
-func (r *reply) require(req Requirement) { r.requirements = append(r.requirements, req) }
 
 // seeComposition adds the command to outcomes that have none, and that a change of the Composition may resolve.
 func (r *Result) seeComposition(command string) {
@@ -142,4 +108,47 @@ func (r *Result) seeComposition(command string) {
 	for i := range r.Others {
 		add(&r.Others[i])
 	}
+}
+
+func (r *Result) merge(replies ...outcome.Reply) {
+	for _, one := range replies {
+		r.Requirements = append(r.Requirements, one.Requirements...)
+		r.Schemas = append(r.Schemas, one.Schemas...)
+		r.Others = append(r.Others, one.Others...)
+		r.Unread = r.Unread || one.Unread
+	}
+}
+
+// count adds the evaluations of sessions, some of which may be nil.
+func (r *Result) count(sessions ...*evaluate.Session) {
+	for _, s := range sessions {
+		if s != nil {
+			r.OK += s.Budget.OK
+			r.Waiting += s.Budget.Waiting
+			r.Failed += s.Budget.Failed
+		}
+	}
+}
+
+// unused warns about connectionDetails that Crossplane ignores.
+func unused(exports []plan.Export, xr wire.Struct) outcome.Reply {
+	var out outcome.Reply
+	for _, e := range exports {
+		if e.Secret.ConnectionDetails && !object.IsLegacy(xr) {
+			out.Report(Outcome{Warn: true, Message: e.At("connectionDetails").String() + ": " + plan.DetailsIgnored})
+		}
+	}
+	return out
+}
+
+// composes returns the resources that this step desires, without those of the composite author.
+func composes(made objects, composed []generations.Composed) mention.Resources {
+	out := mention.Resources{}
+	for _, g := range composed {
+		out[g.Name] = wire.Of(g.Desired)
+	}
+	for _, o := range made {
+		out[o.Name] = wire.Of(o.Desired)
+	}
+	return out
 }

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"strconv"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -10,12 +11,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
-// annotationRevision counts the changes of an export's own keys in the data of its object.
-const annotationRevision = object.StatePrefix + "revision"
-
-// mostRevisions is the highest revision: a double represents all numbers up to it exactly. The next one is 1, so that a
-// change is seen even if another writer has set the annotation to the highest revision.
-const mostRevisions = 1<<53 - 1
+// mostRevisions is above the highest revision: a double represents all numbers up to it exactly.
+const mostRevisions = 1 << 53
 
 // revisionOf returns the revision of an observed object, or 0 if it does not exist. An object without a valid revision
 // has the first one: another step or an earlier version of the function has created it, or another writer has changed
@@ -24,9 +21,9 @@ func revisionOf(observed wire.Struct) int64 {
 	if !observed.Exists() {
 		return 0
 	}
-	text := plan.MetadataOf(observed).At("annotations", annotationRevision).Text()
+	text := plan.MetadataOf(observed).At("annotations", object.AnnotationRevision).Text()
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 || n > mostRevisions {
+	if err != nil || n < 1 || n >= mostRevisions {
 		return 1
 	}
 	return n
@@ -35,11 +32,8 @@ func revisionOf(observed wire.Struct) int64 {
 // nextRevision returns the revision of an object with this data.
 func nextRevision(e plan.Export, at placement, data map[string]sensitive.Bytes) int64 {
 	n := revisionOf(at.observed)
-	switch {
-	case n > 0 && !changesOwn(e, at, data):
+	if n > 0 && !changesOwn(e, at, data) {
 		return n
-	case n == mostRevisions:
-		return 1
 	}
 	return n + 1
 }
@@ -67,30 +61,33 @@ func changesOwn(e plan.Export, at placement, data map[string]sensitive.Bytes) bo
 	return false
 }
 
-// revisions returns the revision of each export's observed object, for expressions. An object that the composite does
+// revisions count the changes of exports.
+type revisions struct {
+	session *evaluate.Session
+	exports []plan.Export // of the input
+	placed  placements
+}
+
+// run returns the revision of each export's observed object, for expressions. An object that the composite does
 // not list yet counts as one that does not exist, because anyone may have created it.
-func revisions(p *plan.Plan, placed placements) map[string]observation.Revision {
-	out := make(map[string]observation.Revision, len(p.Exports))
-	for _, e := range p.Exports {
+func (x revisions) run() (counted map[string]observation.Revision, next *evaluate.Session) {
+	out := make(map[string]observation.Revision, len(x.exports))
+	for _, e := range x.exports {
 		if e.ForEach != nil {
 			out[e.Name] = observation.Revision{Items: map[string]int64{}}
 		} else {
 			out[e.Name] = observation.Revision{}
 		}
 	}
-	for i, e := range placed.exports {
-		n := placed.at[i].revision(e)
+	for i, e := range x.placed.exports {
+		n := x.placed.at[i].revision(e)
 		if list, key, ok := plan.SplitItem(e.Name); ok && e.Item != nil {
 			out[list].Items[key] = n
 		} else {
 			out[e.Name] = observation.Revision{Number: n}
 		}
 	}
-	return out
-}
-
-func (s *session) withRevisions(counted map[string]observation.Revision) *session {
-	return s.next(nil, func(o *observation.Observation) { o.Revisions = counted })
+	return out, x.session.Next(nil, func(o *observation.Observation) { o.Revisions = out })
 }
 
 // revision returns the revision of the observed object, if it is one of the export.

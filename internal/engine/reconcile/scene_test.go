@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/credential"
+	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -304,7 +305,7 @@ func detailsOf(m map[string]string) observation.Details {
 }
 
 // answer a requirement as Crossplane does.
-func (s *scene) answer(r reconcile.Requirement) []wire.Struct {
+func (s *scene) answer(r lookup.Requirement) []wire.Struct {
 	var out []wire.Struct
 	for _, o := range s.cluster {
 		m := o.Proto().AsMap()

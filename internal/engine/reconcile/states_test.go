@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/generations"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
-	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
@@ -150,7 +150,7 @@ func TestRunSavesState(t *testing.T) {
 }
 
 // isFlagged reports whether the grace period of a generation has begun.
-func isFlagged(g reconcile.Composed) bool {
+func isFlagged(g generations.Composed) bool {
 	text := showObject(g.Desired)
 	return strings.Contains(text, `"since"`) && !strings.Contains(text, `"stage":"pending"`)
 }

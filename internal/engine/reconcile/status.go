@@ -3,41 +3,57 @@ package reconcile
 import (
 	"fmt"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
+	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
-func writeStatus(s *session, p *plan.Plan, req *request) []Status {
-	out := make([]Status, 0, len(p.Status))
-	for _, f := range p.Status {
-		out = append(out, s.statusField(req, f))
-	}
-	return out
+// A statusWriter evaluates the status fields of the input.
+type statusWriter struct {
+	session *evaluate.Session
+	desired wire.Struct // the status of earlier steps
+	fields  []plan.StatusField
 }
 
-// statusField evaluates one status field. While the field has no value, its observed value is
+// run returns the fields. lacking are the paths of those that are written and that the observed composite does not have
+// yet: one that does not exist in its schema is never observed.
+func (x statusWriter) run() (out []Status, lacking map[string]bool) {
+	out = make([]Status, 0, len(x.fields))
+	for _, f := range x.fields {
+		one := x.field(f)
+		observed, _ := statusAt(x.session.Sees.Composite.Object.Get("status").Struct(), f.Segments)
+		if one.Value != nil && !observed.Exists() {
+			lacking = plan.With(lacking, f.At.Child("fieldPath").String(), true)
+		}
+		out = append(out, one)
+	}
+	return out, lacking
+}
+
+// field evaluates one status field. While the field has no value, its observed value is
 // desired, because Crossplane prunes a field that is not desired.
-func (s *session) statusField(req *request, f plan.StatusField) Status {
+func (x statusWriter) field(f plan.StatusField) Status {
 	out := Status{Segments: f.Segments}
-	if _, free := lookUp(req.DesiredStatus, f.Segments); !free {
+	if _, free := statusAt(x.desired, f.Segments); !free {
 		out.Outcome = Outcome{State: Conflict, Warn: true, Wrong: true, Message: fmt.Sprintf(
 			"status.%s: an earlier step of the pipeline also writes it: keep one of them", f.Path)}
 		return out
 	}
 	var err error
-	out.Value, err = s.json(f.Value, s.scope(""))
-	why := because("", err)
-	if err == nil || len(why.failed) == 0 && f.Optional && !why.required {
+	out.Value, err = x.session.JSON(f.Value, x.session.Scope(""))
+	why := evaluate.Because("", err)
+	if err == nil || len(why.Failed) == 0 && f.Optional && !why.Required {
 		return out
 	}
-	observed, _ := lookUp(s.object.Get("status").Struct(), f.Segments)
+	observed, _ := statusAt(x.session.Sees.Composite.Object.Get("status").Struct(), f.Segments)
 	out.Value = observed.Proto()
-	out.Outcome = why.outcome("status."+f.Path, "is not written", out.Value != nil)
+	out.Outcome = outcome.Of(why, "status."+f.Path, "is not written", out.Value != nil)
 	return out
 }
 
-// lookUp returns the value at a path. The path is free if there is no value and one could be added.
-func lookUp(o wire.Struct, segments []string) (v wire.Value, free bool) {
+// statusAt returns the value at a path. The path is free if there is no value and one could be added.
+func statusAt(o wire.Struct, segments []string) (v wire.Value, free bool) {
 	v = wire.OfStruct(o)
 	for _, f := range segments {
 		if v.Kind() != wire.Object {

@@ -10,10 +10,13 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
 	"github.com/crossplane-contrib/function-export/internal/engine/lifecycle"
+	"github.com/crossplane-contrib/function-export/internal/engine/mention"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
+	"github.com/crossplane-contrib/function-export/internal/engine/seal"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
@@ -32,7 +35,7 @@ type takenOver struct {
 func readTakenOver(o wire.Struct, composed string, e plan.Export) takenOver {
 	out := takenOver{name: composed}
 	if composed != e.Name && !strings.HasPrefix(composed, plan.GenerationPrefix) {
-		rec, _ := readRecord(o)
+		rec, _ := seal.ReadRecord(o)
 		out.is = len(rec.Generators) == 0
 	}
 	if rec, ok := readTakeOver(o); ok && rec.Export == e.Name {
@@ -42,19 +45,19 @@ func readTakenOver(o wire.Struct, composed string, e plan.Export) takenOver {
 }
 
 // readTakeOver reads the record of an object that an export took over.
-func readTakeOver(o wire.Struct) (exportRecord, bool) {
+func readTakeOver(o wire.Struct) (seal.Record, bool) {
 	text := plan.MetadataOf(o).At("annotations", rotation.AnnotationRecord).Text()
 	if !strings.Contains(text, `"export":`) { // to check the seal takes time
-		return exportRecord{}, false
+		return seal.Record{}, false
 	}
-	rec, _ := readRecord(o)
+	rec, _ := seal.ReadRecord(o)
 	return rec, rec.Export != ""
 }
 
 // tookOver returns the name of the export that took a Secret over. Only a sealed record says that: any client can write
 // an annotation on an object of a later step, and could seal the record of a ConfigMap.
 func tookOver(o wire.Struct) string {
-	if !isV1Secret(o) {
+	if !object.IsSecret(o) {
 		return ""
 	}
 	rec, _ := readTakeOver(o)
@@ -94,8 +97,8 @@ func leftover(e plan.Export, at placement) (map[string]sensitive.Bytes, error) {
 
 // withLeftover returns the data of an object that an export takes over: that of the export, and the keys that only
 // the object has. left are the names of these keys.
-func (x exporter) withLeftover(
-	e plan.Export, at placement, data map[string]sensitive.Bytes, why *reasons,
+func withLeftover(
+	budgeted *budget.Budget, e plan.Export, at placement, data map[string]sensitive.Bytes, why *evaluate.Reasons,
 ) (merged map[string]sensitive.Bytes, left []string) {
 	more, err := leftover(e, at)
 	size := 0
@@ -106,10 +109,10 @@ func (x exporter) withLeftover(
 		size += value.Len()
 	}
 	if err == nil {
-		err = x.session.budget.Spend(budget.Copied(2*len(more), size))
+		err = budgeted.Spend(budget.Copied(2*len(more), size))
 	}
 	if err != nil {
-		why.failed = append(why.failed, fmt.Sprintf("%s: cannot keep the keys of %s %s: %s", e.Path, e.Kind, at, err.Error()))
+		why.Failed = append(why.Failed, fmt.Sprintf("%s: cannot keep the keys of %s %s: %s", e.Path, e.Kind, at, err.Error()))
 	}
 	if err != nil || len(more) == 0 {
 		return data, nil
@@ -162,7 +165,7 @@ func (b *placer) keepPossible(out *placements, exports concreteExports, shown []
 	wants, unknown := out.wants(exports.unknown)
 	for i := range shown {
 		o := &shown[i]
-		kind, by := secretOrConfigMap(o.Kind), wants[o.Place]
+		kind, by := mention.KindOf(o.Kind), wants[o.Place]
 		slot := lifecycle.Slot{Name: o.Name, Place: o.Place, Shown: o}
 		if !taken[o.Name] && kind != "" && (by != nil || len(unknown[kind]) > 0) {
 			slot.Want = lifecycle.Unsure
@@ -183,7 +186,7 @@ func (b *placer) keepPossible(out *placements, exports concreteExports, shown []
 	}
 	for _, kind := range []object.Kind{object.Secret, object.ConfigMap} {
 		if len(kept[kind]) > 0 {
-			out.report(Outcome{State: Held, Warn: true, Ready: true, Message: fmt.Sprintf(
+			out.Report(Outcome{State: Held, Warn: true, Ready: true, Message: fmt.Sprintf(
 				"the name of %s is unknown, so each %s that it may take over is kept unchanged: %s",
 				plan.Shorten(unknown[kind], ", "), kind, plan.Shorten(kept[kind], ", "))})
 		}
@@ -210,9 +213,9 @@ func (p *placements) wants(
 		switch at := &p.at[i]; {
 		case at.slot.Want != lifecycle.Yes:
 		case at.slot.Place.Name == "" && at.lookUp == nil:
-			all = with(all, e.Kind, append(all[e.Kind], e.Path.String()))
+			all = plan.With(all, e.Kind, append(all[e.Kind], e.Path.String()))
 		case at.slot.Moved() && out[at.slot.Place] == nil:
-			out = with(out, at.slot.Place, at)
+			out = plan.With(out, at.slot.Place, at)
 		}
 	}
 	return out, all

@@ -1,0 +1,299 @@
+package collect
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/rewrite"
+	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// This file evaluates the entries of an export, and adds their keys to a collection. All exports of a composite author
+// together have a quota, which is spent before a value is used.
+
+// A Reader evaluates the entries of exports.
+type Reader struct {
+	Session *evaluate.Session
+	Desired map[string]wire.Struct // by earlier steps
+	Quota   *Quota                 // of the composite author; nil for the input's own exports
+}
+
+// A Quota is how many keys and bytes the objects of a composite author can still have together. A nil
+// quota has no limit.
+type Quota struct{ Bytes, Keys int }
+
+// NewQuota returns the quota of all objects of a composite author.
+func NewQuota() *Quota { return &Quota{limits.AuthorBytes, limits.AuthorKeys} }
+
+// TooMuch is the message for an exceeded quota.
+var TooMuch = fmt.Sprintf("all exports of the composite's author together can have at most %d keys and %d bytes",
+	limits.AuthorKeys, limits.AuthorBytes)
+
+// Exceeded reports whether the quota was not sufficient.
+func (q *Quota) Exceeded() bool { return q != nil && (q.Bytes < 0 || q.Keys < 0) }
+
+// Spend reports whether the quota was sufficient.
+func (q *Quota) Spend(keys, bytes int) bool {
+	if q != nil {
+		q.Keys -= keys
+		q.Bytes -= bytes
+	}
+	return !q.Exceeded()
+}
+
+// A quoted key is a literal key of the input.
+type quoted string
+
+func (q quoted) String() string { return strconv.Quote(string(q)) }
+
+// Collect collects the data of an export. It reads dataFrom first, so that data is later and wins if the
+// last value wins.
+func (x Reader) Collect(e plan.Export) *Collection {
+	c := New(len(e.Data), e.LastWins)
+	for _, d := range e.DataFrom {
+		if c.Ended() {
+			return c
+		}
+		x.collectFrom(c, d, e.From)
+	}
+	scope := x.Session.Scope(e.From)
+	for _, d := range e.Data {
+		if c.Ended() {
+			return c
+		}
+		in := Entry{Path: d.Path, Key: d.Key, Optional: d.Optional}
+		if x.Quota.Exceeded() {
+			c.Value(in, sensitive.Bytes{}, false, tooMuchOf(d))
+			return c
+		}
+		if d.Key == "" {
+			m, ok, err := x.values(d, e.From)
+			c.Map(in, keysOf(d, m), ok, err)
+			continue
+		}
+		b, ok, err := evaluate.Value(x.Session, d.Value, scope, d.Value.Text)
+		if err == nil && !x.Quota.Spend(1, len(d.Key)+b.Len()) {
+			err = tooMuchOf(d)
+		}
+		c.Value(in, b, ok, err)
+	}
+	return c
+}
+
+// collectFrom adds the keys of an entry of dataFrom to the collection.
+func (x Reader) collectFrom(c *Collection, d plan.DataFrom, from string) {
+	var keys []rewrite.Key
+	ok, err := true, x.Session.Explain(x.complete(d.Path, d.Resource), nil)
+	if d.Find != nil {
+		keys, err = x.find(d)
+	}
+	// An object must not lose keys while an input is incomplete.
+	in := Entry{Path: d.Path, Optional: d.Optional && err == nil, Lacks: x.missingKeys(d)}
+	if d.Find == nil && err == nil {
+		keys, ok, err = x.extract(d, from)
+	}
+	if d.Input != "" || d.Find != nil { // an empty value has no name
+		keys = slices.DeleteFunc(keys, func(k rewrite.Key) bool { return k.Value.Len() == 0 })
+	}
+	if len(keys) > 0 { // there are none with an error
+		keys, err = d.Rewriter.Apply(x.Session.Budget, keys)
+	}
+	c.Map(in, collectKeys(keys), ok, withPath(d, err))
+}
+
+// missingKeys returns the missing input of an entry that has no keys.
+func (x Reader) missingKeys(d plan.DataFrom) string {
+	switch {
+	case d.Find != nil:
+		return x.whatMatches()
+	case d.Input != "":
+		return strconv.Quote(d.Input) + " to have a key"
+	}
+	return ""
+}
+
+// whatMatches describes the keys that a find can select.
+func (x Reader) whatMatches() string {
+	names := []string{}
+	for _, name := range plan.SortedKeys(x.Session.Sees.Resources) {
+		if _, _, generation := plan.ParseGeneration(name); !generation {
+			names = append(names, name+"/<key>")
+		}
+	}
+	if len(names) == 0 {
+		names = []string{"<input>/<key>"}
+	}
+	return "a key that find matches: write its path and its name.regexp for names such as " + suggest.List(names)
+}
+
+// composed returns a composed resource, also one of an earlier step that is not observed yet.
+func (x Reader) composed(name string) observation.Resource {
+	if res, observed := x.Session.Sees.Resources[name]; observed {
+		return res
+	}
+	return observation.Resource{Object: x.Desired[name]}
+}
+
+// complete waits for a composed resource that may not have all of its connection details yet. Their names are
+// unknown. The resource is not ready before all of them exist. If it is ready and its Secret is empty, it has none.
+func (x Reader) complete(path, name string) error {
+	res := x.composed(name)
+	var missing []string
+	var w *expression.Waiting
+	switch {
+	case errors.As(res.Withheld, &w):
+		return w
+	case res.Withheld != nil:
+		return evaluate.Failed(path, "%s", res.Withheld.Error())
+	}
+	ready := object.IsReady(res.Object)
+	if !ready && object.Condition(res.Object, "Ready").Exists() {
+		missing = append(missing, expression.PathText(expression.Resources, name)+evaluate.ToBeReady)
+	}
+	if len(res.Details) == 0 && object.HasConnectionSecret(res.Object) && (!ready || !res.Published) {
+		missing = append(missing, expression.PathText(expression.Secrets, name))
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return expression.NewWaiting(missing...)
+}
+
+// extract returns the keys of an entry's input, or of its map of values.
+func (x Reader) extract(d plan.DataFrom, from string) ([]rewrite.Key, bool, error) {
+	if d.Input != "" {
+		from = "" // extract names its input itself
+	}
+	type data = map[string]sensitive.Bytes
+	scope := x.Session.Scope(from)
+	m, ok, err := evaluate.Value(x.Session, d.Value, scope, func(v ref.Val, b *budget.Budget) (data, bool, error) {
+		switch {
+		case d.Object:
+			m, err := x.dataOf(d)
+			return m, true, err
+		case d.Value.Source().Want == expression.WantAny:
+			return d.Value.Members(v, b)
+		}
+		return d.Value.TextMap(v, b)
+	})
+	if err != nil || len(d.Property) == 0 {
+		return rewriteKeys(d, m), ok, err
+	}
+	keys, err := openProperty(x.Session.Budget, d, m)
+	return keys, true, err
+}
+
+// dataOf returns the data of a ConfigMap source.
+func (x Reader) dataOf(d plan.DataFrom) (map[string]sensitive.Bytes, error) {
+	o := x.Session.Sees.Sources[d.Input].Objects[0]
+	n := o.Get("data").Struct().Len() + o.Get("binaryData").Struct().Len()
+	if err := x.Session.Budget.Spend(budget.Counted(2*n, o.Size())); err != nil {
+		return nil, stopped(d, err)
+	}
+	m, err := object.DataOf(o)
+	if err != nil {
+		return nil, evaluate.Failed(d.Path, "%s", err.Error())
+	}
+	return m, nil
+}
+
+// rewriteKeys returns keys for a rewrite. Messages do not show a name that may be computed from a secret.
+func rewriteKeys(d plan.DataFrom, m map[string]sensitive.Bytes) []rewrite.Key {
+	out := make([]rewrite.Key, 0, len(m))
+	for _, name := range plan.SortedKeys(m) {
+		origin := rewrite.Origin{Input: d.Input, Key: name}
+		if d.Spelled != nil && !slices.Contains(d.Spelled, name) {
+			origin.Key = "(computed)"
+		}
+		out = append(out, rewrite.Key{Name: name, Value: m[name], Origins: []rewrite.Origin{origin}})
+	}
+	return out
+}
+
+func openProperty(b *budget.Budget, d plan.DataFrom, m map[string]sensitive.Bytes) ([]rewrite.Key, error) {
+	origin := rewrite.Origin{Input: d.Input, Key: d.Property[0]}
+	v, ok := m[origin.Key]
+	if !ok {
+		return nil, &rewrite.Failed{Reason: origin.String(), Missing: true}
+	}
+	return rewrite.Open(b, rewrite.Key{Value: v, Origins: []rewrite.Origin{origin}}, d.Property[1:])
+}
+
+func collectKeys(keys []rewrite.Key) []Key {
+	out := make([]Key, 0, len(keys))
+	for i := range keys {
+		out = append(out, Key{Name: keys[i].Name, Value: keys[i].Value, From: &keys[i]})
+	}
+	return out
+}
+
+// withPath adds the path of the entry to an error of a rewrite. A key that a rule does not find may still appear.
+func withPath(d plan.DataFrom, err error) error {
+	var f *rewrite.Failed
+	if !errors.As(err, &f) {
+		return err
+	}
+	if f.Missing {
+		return expression.NewWaiting(f.Reason)
+	}
+	path, reason := d.Path, f.Reason
+	if f.Path != "" {
+		path += "." + f.Path
+	}
+	if f.Cause != nil {
+		reason += ": " + f.Cause.Error()
+	}
+	return &expression.Failed{Path: path, Reason: reason}
+}
+
+func tooMuchOf(d plan.Entry) error {
+	return evaluate.Failed(d.Path, "returns too much data: %s", TooMuch)
+}
+
+// values evaluates an entry that produces several keys.
+func (x Reader) values(d plan.Entry, from string) (map[string]sensitive.Bytes, bool, error) {
+	type data = map[string]sensitive.Bytes
+	scope := x.Session.Scope(from)
+	m, ok, err := evaluate.Value(x.Session, d.Value, scope, func(v ref.Val, b *budget.Budget) (data, bool, error) {
+		if x.Quota != nil && d.Value.Entries(v) > x.Quota.Keys {
+			x.Quota.Keys = -1 // reading all of them takes too long
+			return nil, false, nil
+		}
+		return d.Value.TextMap(v, b)
+	})
+	bytes := 0
+	for k, v := range m {
+		bytes += len(k) + v.Len()
+	}
+	if !x.Quota.Spend(len(m), bytes) {
+		err = tooMuchOf(d)
+	}
+	return m, ok, err
+}
+
+// keysOf returns the keys of a map of values. Messages may show keys that are literals in the expression.
+func keysOf(d plan.Entry, m map[string]sensitive.Bytes) []Key {
+	spelled := d.Value.Keys()
+	out := make([]Key, 0, len(m))
+	for _, name := range plan.SortedKeys(m) {
+		k := Key{Name: name, Value: m[name]}
+		if slices.Contains(spelled, name) {
+			k.From = quoted(name)
+		}
+		out = append(out, k)
+	}
+	return out
+}

@@ -1,0 +1,378 @@
+package generations
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/composite"
+	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
+	"github.com/crossplane-contrib/function-export/internal/engine/lifecycle"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
+	"github.com/crossplane-contrib/function-export/internal/engine/seal"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// A credentialState is what is known about the credential of one generator, which may have left the input.
+type credentialState struct {
+	owner     Owner
+	name      string
+	generator *plan.Generator // nil if it left the input
+	have      []*generation   // by number
+	byUID     map[string]*generation
+	exports   []exportView
+	taken     int         // objects may have the numbers up to it
+	unlisted  wire.Struct // an export with its values that the composite does not list
+	wanted    *wantedGeneration
+	step      *rotation.Step              // nil while nothing may change
+	unready   map[string]evaluate.Reasons // why generations are not ready, by UID
+}
+
+// Credentials are the credentials of all generators, by generator.
+type Credentials map[string]*credentialState
+
+// A credentialReader finds the generations of all generators: those that Crossplane shows, and those that exports
+// recorded or the composite lists and Crossplane does not show, because another object has their composition resource
+// name. The requirements depend only on observed objects and on those that are looked up first, so they are the same
+// from the second call of a reconcile on.
+type credentialReader struct {
+	outcome.Reply
+
+	in       *Request
+	found    Credentials
+	shown    map[lifecycle.Place]bool // the objects of generations
+	required map[string]bool          // the keys of all requirements
+	lists    map[composite.Ref]bool
+	accepted map[string]bool // the UIDs of objects that the owner of the composite accepts after a restore
+	unread   []string        // lookups that each step needs
+}
+
+// acceptAnnotation of a composite lists the UIDs of objects that its owner accepts as generations, although the
+// composite does not list them.
+const acceptAnnotation = object.StatePrefix + "accept-generation"
+
+// read reads the credentials. The argument before has what the request requires already.
+func (in *Request) read(exports []Export, taken map[string]bool, before []lookup.Requirement) *credentialReader {
+	r := &credentialReader{
+		in: in, found: Credentials{}, shown: map[lifecycle.Place]bool{}, required: map[string]bool{}, lists: in.Owner.Refs(),
+		accepted: map[string]bool{},
+	}
+	accepted := plan.MetadataOf(in.Owner.Object).At("annotations", acceptAnnotation).Text()
+	for uid := range strings.FieldsFuncSeq(accepted, isSeparator) {
+		r.accepted[uid] = true
+	}
+	for _, q := range before {
+		r.required[q.Key()] = true
+	}
+	r.readExports(exports)
+	for _, name := range plan.SortedKeys(in.Identified) {
+		id := in.Identified[name]
+		if id.Claimed && taken[name] || in.Generators.Named(id.Generator) == nil && in.Elsewhere[id.Generator] {
+			continue // it is the object of an export, or of another step
+		}
+		k := readGeneration(in.Generators.Named(id.Generator), id.Generator, id.Number, id.Resource)
+		k.composed, k.Listed = name, true
+		r.add(k)
+	}
+	r.lookUpHidden()
+	for _, c := range r.found {
+		c.link()
+	}
+	requests := r.readRequests()
+	for i := range in.Generators {
+		m := &in.Generators[i]
+		list, _, _ := plan.SplitItem(m.Name)
+		c := r.of(m.Name)
+		c.wanted = in.want(c, m, cmp.Or(requests[m.Name], requests[list]))
+		for r.acceptNext(c) { // then another one may be the next
+			c.wanted = in.want(c, m, c.wanted.rotation.Request)
+		}
+	}
+	return r
+}
+
+// acceptNext looks up the place of the next generation. It reports whether the owner of the composite accepts the
+// object there as a generation.
+func (r *credentialReader) acceptNext(c *credentialState) bool {
+	at := c.wanted.place
+	if at == nil {
+		return false
+	}
+	r.Require(*at)
+	a := r.in.Answers.To(*at)
+	if !a.Read {
+		r.unread = append(r.unread, at.String())
+	}
+	if len(a.Objects) == 0 || !r.accepted[idOf(a.Objects[0])] || c.find(idOf(a.Objects[0])) != nil {
+		return false
+	}
+	r.addHidden(c.name, c.wanted.number, a.Objects[0])
+	c.link()
+	return c.find(idOf(a.Objects[0])) != nil
+}
+
+// link sorts the generations, and finds out which codes link them.
+func (c *credentialState) link() {
+	slices.SortFunc(c.have, func(a, b *generation) int { return cmp.Or(a.Number-b.Number, strings.Compare(a.UID, b.UID)) })
+	for i, k := range c.have {
+		k.follow(c.have[max(0, i-2*limits.Generations):i])
+		for i := range c.exports {
+			c.exports[i].alias(k)
+		}
+	}
+}
+
+func isSeparator(c rune) bool { return c == ',' || c == ' ' || c == '\n' }
+
+// of returns the credential of a generator.
+func (r *credentialReader) of(name string) *credentialState {
+	if r.found[name] == nil {
+		r.found[name] = &credentialState{
+			owner: r.in.Owner, name: name, generator: r.in.Generators.Named(name), unready: map[string]evaluate.Reasons{},
+			byUID: map[string]*generation{},
+		}
+	}
+	return r.found[name]
+}
+
+// readExports reads what exports recorded: those of the input, and those that left it and still exist.
+func (r *credentialReader) readExports(exports []Export) {
+	read := map[string]bool{}
+	for _, e := range exports {
+		if e.Observed.Exists() {
+			read[e.Composed] = true
+			r.warnOfRotate(e.Observed)
+		}
+		if e.Unread != "" {
+			r.unread = append(r.unread, e.Unread)
+		}
+		r.readExport(e)
+	}
+	for _, name := range plan.SortedKeys(r.in.Session.Sees.Resources) {
+		if read[name] {
+			continue
+		}
+		o := r.in.Session.Sees.Resources[name].Object
+		rec, lost := seal.ReadRecord(o)
+		for generator, one := range rec.Generators {
+			if !lost {
+				c := r.of(generator)
+				c.exports = append(c.exports, r.in.Owner.viewOf(name, generator, o, one))
+			}
+		}
+	}
+}
+
+// readExport reads the record of an export of the input. Until the composite lists its object, anyone may have created
+// it, so it only keeps generations.
+func (r *credentialReader) readExport(e Export) {
+	rec, lost := seal.ReadRecord(e.Observed)
+	exists := seal.HasRecord(e.Observed)
+	names := slices.Concat(e.Generators, e.Candidates)
+	for name := range rec.Generators {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if !r.in.Declared.Declares(name) && rec.Generators[name].Holds == "" && rec.Generators[name].Candidate == "" {
+			continue
+		}
+		c, one := r.of(name), rec.Generators[name]
+		v := r.in.Owner.viewOf(e.Composed, name, e.Observed, one)
+		v.Lost = e.Observed.Exists() && (lost || !exists)
+		if v.unlisted = e.Unlisted; v.unlisted {
+			if v.Known = map[string]rotation.Copy{}; object.IsSecret(e.Observed) && v.Holds != "" {
+				c.unlisted = e.Observed
+			}
+		} else {
+			v.Uses, v.Sets = slices.Contains(e.Generators, name), slices.Contains(e.Candidates, name)
+		}
+		v.own = true
+		c.exports = append(c.exports, v)
+	}
+	if lost && !e.Unlisted && len(names) > 0 {
+		r.Report(lostRecord(e))
+	}
+}
+
+// add adds a generation. If it is being deleted, only its number counts.
+func (r *credentialReader) add(k *generation) {
+	c := r.of(k.generator)
+	r.warnOfRotate(k.object)
+	if c.taken = max(c.taken, k.Number); composite.IsDeleted(k.object) || c.byUID[k.UID] != nil {
+		return
+	}
+	if r.accepted[k.UID] {
+		k.Listed = true
+		c.exports = append(c.exports, exportView{Record: rotation.Record{Known: map[string]rotation.Copy{k.UID: {}}}})
+	}
+	c.have, c.byUID[k.UID] = append(c.have, k), k
+	r.shown[placeOf(k.reference())] = true
+}
+
+// lookUpHidden looks up generations that Crossplane does not show: those that exports recorded, those with names that
+// the composite lists, and as many next ones as its owner accepts objects, because Crossplane calls only a few times
+// with further requirements. The record of an export that the composite does not list counts once its owner accepts
+// objects.
+func (r *credentialReader) lookUpHidden() {
+	for _, name := range plan.SortedKeys(r.found) {
+		c := r.found[name]
+		if c.generator == nil && r.in.Elsewhere[name] {
+			continue
+		}
+		for _, v := range c.exports {
+			for _, k := range v.known {
+				at := lookup.Requirement{APIVersion: k.APIVersion, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name}
+				if !v.unlisted || len(r.accepted) > 0 {
+					c.taken = max(c.taken, k.Number)
+					r.lookUp(c, k.Number, k.UID, at)
+				}
+			}
+		}
+	}
+	for i := range r.in.Generators {
+		if m := &r.in.Generators[i]; !m.Makes.Names() {
+			for _, number := range r.in.Owner.listedNumbers(m, r.lists) {
+				r.lookUpNumber(m, number)
+			}
+			next := r.of(m.Name).taken + 1
+			for n := range len(r.accepted) {
+				r.lookUpNumber(m, next+n)
+			}
+		}
+	}
+}
+
+// lookUpNumber looks up a generation by the name that it must have.
+func (r *credentialReader) lookUpNumber(m *plan.Generator, number int) {
+	if len(r.required) < limits.HiddenGenerations {
+		r.lookUp(r.of(m.Name), number, "", r.in.Owner.requirement(m, r.in.Owner.defaultName(m.Name, number)))
+	}
+}
+
+// lookUp looks up a generation, unless Crossplane shows it or it was required before. The object is the generation that
+// an export recorded, or the composite lists it, or its owner accepts it.
+func (r *credentialReader) lookUp(c *credentialState, number int, recorded string, at lookup.Requirement) {
+	place, key := lifecycle.Place{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}, at.Key()
+	if r.shown[place] || r.required[key] || at.APIVersion == "v1" && at.Namespace != c.namespaceOf() {
+		return
+	}
+	r.required[key] = true
+	r.Require(at)
+	a := r.in.Answers.To(at)
+	if !a.Read {
+		r.unread = append(r.unread, at.String())
+	}
+	for _, o := range a.Objects {
+		if uid := idOf(o); uid == recorded || r.accepted[uid] || r.lists[composite.Ref{Kind: at.Kind, Name: at.Name}] {
+			r.addHidden(c.name, number, o)
+		}
+	}
+}
+
+// namespaceOf returns the namespace of the generations.
+func (c *credentialState) namespaceOf() string {
+	if c.generator == nil {
+		return c.owner.Namespace
+	}
+	return c.owner.requirement(c.generator, "").Namespace
+}
+
+// addHidden adds an object that Crossplane does not show.
+func (r *credentialReader) addHidden(name string, number int, o wire.Struct) {
+	_, kind, _, n := object.Identity(o)
+	if !r.in.Owner.Controls(o) && !r.accepted[idOf(o)] || plan.IsAuthors(object.CompositionResourceName(o)) {
+		return
+	}
+	k := readGeneration(r.in.Generators.Named(name), name, number, observation.Resource{Object: o})
+	k.Listed = r.lists[composite.Ref{Kind: kind, Name: n}]
+	r.add(k)
+}
+
+// readRequests reads the composite's annotation: by generator, a hash of what requests another generation. An error
+// does not affect other generators.
+func (r *credentialReader) readRequests() map[string]string {
+	out := map[string]string{}
+	text := plan.MetadataOf(r.in.Owner.Object).At("annotations", plan.RotateAnnotation).Text()
+	wrong := ""
+	refuse := func(format string, args ...any) {
+		wrong = cmp.Or(wrong, fmt.Sprintf("the composite's annotation "+plan.RotateAnnotation+" "+format, args...))
+	}
+	for pair := range strings.FieldsFuncSeq(text, isSeparator) {
+		name, token, _ := strings.Cut(pair, "=")
+		m := r.in.Generators.Named(name)
+		if m == nil && !isItem(name) {
+			m = r.in.Declared.List(name)
+		}
+		switch c := r.found[name]; {
+		case m != nil && token != "":
+			out[name] = seal.Hash(r.in.Owner.Salt(), name, token)
+		case token == "":
+			example := "admin"
+			if len(r.in.Generators) > 0 {
+				example = r.in.Generators[0].Name
+			}
+			refuse("must be <generator>=<anything new>, for example %s=1", example)
+		case len(r.in.Generators) > 0 && !r.in.Elsewhere[name] && (c == nil || len(c.have) == 0):
+			refuse("names a generator that this step does not have. This step has: %s",
+				plan.Shorten(plan.NamesOf(r.in.Generators), ", "))
+		}
+	}
+	if wrong != "" {
+		r.Report(outcome.Outcome{Message: wrong, Warn: true, Author: true})
+	}
+	return out
+}
+
+func isItem(name string) bool {
+	_, _, ok := plan.SplitItem(name)
+	return ok
+}
+
+// warnOfRotate warns of a request for a rotation on an object of the composite.
+func (r *credentialReader) warnOfRotate(o wire.Struct) {
+	if !plan.MetadataOf(o).At("annotations", plan.RotateAnnotation).Exists() {
+		return
+	}
+	_, kind, ns, name := object.Identity(o)
+	_, of, _, xr := object.Identity(r.in.Owner.Object)
+	r.Report(outcome.Outcome{Warn: true, Message: fmt.Sprintf(
+		"%s %s/%s has the annotation %s, which has no effect there: set it on %s %s",
+		kind, ns, name, plan.RotateAnnotation, of, xr)})
+}
+
+// generations returns the facts from which the rotation decides.
+func (c *credentialState) generations() []rotation.Generation {
+	out := make([]rotation.Generation, 0, len(c.have))
+	for _, k := range c.have {
+		out = append(out, k.Generation)
+	}
+	return out
+}
+
+// records returns what exports recorded.
+func (c *credentialState) records() []rotation.Record {
+	out := make([]rotation.Record, 0, len(c.exports))
+	for _, v := range c.exports {
+		out = append(out, v.Record)
+	}
+	return out
+}
+
+// find returns the generation with a UID, or nil.
+func (c *credentialState) find(uid string) *generation { return c.byUID[uid] }
+
+// current returns the generation in use, or nil.
+func (c *credentialState) current() *generation {
+	if c == nil || c.step == nil {
+		return nil
+	}
+	return c.find(c.step.Current)
+}

@@ -1,0 +1,148 @@
+// Package generations performs the next step of each generator: it finds its generations, asks package rotation what to
+// do, and desires, creates or drops objects.
+//
+// A [Splitter] finds the composed resources that look like a generation. [Lists] makes a generator for each item of a
+// list. A [Request] reads the generations and what exports recorded, performs the steps, and returns what expressions
+// see. [Credentials] write what exports record.
+package generations
+
+import (
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
+	"github.com/crossplane-contrib/function-export/internal/engine/lifecycle"
+	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
+	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// A Result is what the steps of all generators return.
+type Result struct {
+	outcome.Reply
+	Rotation
+
+	Session     *evaluate.Session // of the next phase
+	Credentials Credentials
+	Writers     lifecycle.Writers
+}
+
+// Composed is a resource that a generator composes.
+type Composed struct {
+	Name    string // in the pipeline
+	Desired *structpb.Struct
+	Ready   bool
+}
+
+// A Rotation is what generators add to a result.
+type Rotation struct {
+	Generations    []Composed                 // in the order of their names
+	GeneratorState map[string]*structpb.Value // for later steps, without values
+
+	// Due is the time of the next step of a generator, or now if a Secret changed while Crossplane read it, or zero.
+	// Fresh is set if this request created a credential, which must be stored only in the resource composed for it.
+	Due   time.Time
+	Fresh bool
+}
+
+// A Request is what the rotation of one request depends on: which composite it is, which generators it has, and what
+// Crossplane found.
+type Request struct {
+	Splitter
+	Items
+
+	Session    *evaluate.Session
+	Answers    *lookup.Answers
+	Observed   map[string]observation.Resource // all composed resources
+	Identified map[string]Identified           // those that look like a generation
+	Recorded   map[string]bool                 // the generators whose generations exports recorded
+	Elsewhere  map[string]bool                 // the generators of other steps
+	Now        time.Time
+	Random     io.Reader
+	ID         string     // of the input
+	Size       func() int // of the request; may be nil
+}
+
+// An Export is an export of a request, and its object.
+type Export struct {
+	plan.Export
+	lifecycle.Place
+
+	Composed string      // the composition resource name of the object
+	Observed wire.Struct // the object, if it exists
+	Unlisted bool        // the composite does not list it
+	Unread   string      // the lookup of its place, if it was not read
+}
+
+// Run performs the next step of each generator. Expressions see the outputs of the generations in use. They do not see
+// the generations that are created here, because those are not stored yet. The composition resource names in taken
+// belong to exports, and required has what the request requires already.
+func (in *Request) Run(
+	exports []Export, writers lifecycle.Writers, taken map[string]bool, required []lookup.Requirement,
+) (Result, error) {
+	unlisted := slices.ContainsFunc(exports, func(e Export) bool { return e.Unlisted })
+	if len(in.Declared)+len(in.Identified)+len(in.Recorded) == 0 && !unlisted {
+		return Result{Writers: writers, Session: in.Session}, nil
+	}
+	read := in.read(exports, taken, required)
+	if err := read.stale(); err != nil {
+		return Result{}, err
+	}
+	g := &rotator{
+		in: in, exports: exports, found: read.found, unread: read.unread,
+		created: map[string]outcome.Outcome{}, outputs: outputs{
+			map[string]observation.Generated{}, map[string]observation.Generated{}, map[string]observation.Generated{},
+			map[string]string{}, in.Unknown,
+		},
+		out: Result{Reply: read.Reply, Writers: maps.Clone(writers), Credentials: read.found},
+	}
+	independent, derived := inOrder(in.Generators)
+	for _, m := range independent {
+		if err := g.rotate(g.found[m.Name]); err != nil {
+			return Result{}, err
+		}
+	}
+	sees := g.outputs.seenBy(in.Session)
+	// The first hash of one generator comes before the next hash of another one, whose source may change at any time.
+	slices.SortStableFunc(derived, func(a, b *plan.Generator) int {
+		return len(g.found[a.Name].have) - len(g.found[b.Name].have)
+	})
+	for _, m := range derived {
+		c := g.found[m.Name]
+		if len(c.have) > 0 || !g.spent.waitsForTurn(m) { // otherwise its source is not needed
+			c.wanted.readSource(sees)
+		}
+		if err := g.rotate(c); err != nil {
+			return Result{}, err
+		}
+	}
+	g.retire()
+	slices.SortFunc(g.out.Generations, func(a, b Composed) int { return strings.Compare(a.Name, b.Name) })
+	g.saveStates()
+	g.out.Session = g.outputs.seenBy(in.Session)
+	return g.out, nil
+}
+
+// inOrder returns the generators in the order of their steps. A generator that signs comes before the generators that
+// it signs. Derived generators come last: their sources read the outputs of the others.
+func inOrder(generators []plan.Generator) (independent, derived []*plan.Generator) {
+	var signed []*plan.Generator
+	for i := range generators {
+		switch m := &generators[i]; {
+		case m.Source() != nil:
+			derived = append(derived, m)
+		case m.Makes.SignedBy() != "":
+			signed = append(signed, m)
+		default:
+			independent = append(independent, m)
+		}
+	}
+	return append(independent, signed...), derived
+}

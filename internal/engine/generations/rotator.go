@@ -1,0 +1,265 @@
+package generations
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
+	"github.com/crossplane-contrib/function-export/internal/engine/lifecycle"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
+)
+
+// outputs are what expressions see of the generators.
+type outputs struct {
+	generated  map[string]observation.Generated
+	previous   map[string]observation.Generated
+	candidates map[string]observation.Generated // of pending generations, or of those in use if none is pending
+	missing    map[string]string                // inputs, and what each of them is
+	lists      map[string]string                // why not all items of a list are known; empty if they are
+}
+
+// A rotator performs the next step of each generator.
+type rotator struct {
+	in      *Request
+	exports []Export
+	found   Credentials
+	unread  []string // lookups that each step needs
+	spent   spending
+	created map[string]outcome.Outcome // of the generations that are created, by generator
+	outputs outputs
+	out     Result
+}
+
+// rotate performs the next step of a generator in the input.
+func (g *rotator) rotate(c *credentialState) error {
+	w := c.wanted
+	switch lost := c.lostList(); {
+	case w.Unknown:
+		g.hold(c)
+		list, _, _ := plan.SplitItem(w.Name)
+		waits := observation.Generated{Waits: g.outputs.lists[list]}
+		g.outputs.generated[w.Name], g.outputs.previous[w.Name], g.outputs.candidates[w.Name] = waits, waits, waits
+		return nil
+	case len(g.unread) > 0:
+		g.wait(c, outcome.Outcome{State: outcome.Waiting}, "the lookup of "+plan.Shorten(g.unread, ", "))
+		return nil
+	case lost != nil:
+		g.wait(c, *lost, "the composite to list its generations")
+		return nil
+	}
+	ca := g.found[w.Makes.SignedBy()].current()
+	for _, k := range c.have {
+		k.Fit, k.Valid = w.fit(c, k), w.validity(k, ca, g.in.Now)
+		why := g.ready(c, k)
+		if k.Ready = why.Empty(); !k.Ready {
+			why.See = cmp.Or(why.See, evaluate.See(k.object))
+			c.unready[k.UID] = why
+		}
+	}
+	step := rotation.Next(w.rotation, c.generations(), c.records(), g.in.Now)
+	c.step = &step
+	g.schedule(step.Due)
+	g.keep(c)
+	why, err := g.create(c)
+	if err != nil {
+		return err
+	}
+	g.publish(c, why)
+	return nil
+}
+
+// wait keeps all generations as they are.
+func (g *rotator) wait(c *credentialState, o outcome.Outcome, why string) {
+	g.hold(c)
+	g.outputs.generated[c.name] = observation.Generated{Waits: why}
+	g.outputs.candidates[c.name] = g.outputs.generated[c.name]
+	o.Message = cmp.Or(o.Message, c.wanted.String()+" waits for "+why)
+	g.out.Report(o)
+}
+
+// isUnlisted reports whether only an export that the composite does not list has values of the generator.
+func (c *credentialState) isUnlisted() bool {
+	recorded := func(v exportView) bool { return len(v.Known) > 0 }
+	return c.unlisted.Exists() && !slices.ContainsFunc(c.exports, recorded)
+}
+
+// lostList returns that an export has values of a generator, but the composite lists neither the export nor a
+// generation: the list was removed, or both were restored, or the export was forged.
+func (c *credentialState) lostList() *outcome.Outcome {
+	if !c.isUnlisted() || slices.ContainsFunc(c.have, func(k *generation) bool { return k.Listed }) {
+		return nil
+	}
+	_, kind, ns, name := object.Identity(c.unlisted)
+	return &outcome.Outcome{State: outcome.Conflict, Warn: true, See: evaluate.See(c.unlisted), Message: fmt.Sprintf(
+		"generator %q: %s %s/%s has values of a generation, and the composite lists neither the %[2]s nor the generation. "+
+			"If both were restored from a backup, "+
+			"set the annotation %[5]s on the composite to the UID of the generation to use it. "+
+			"Otherwise delete the %[2]s, and another generation is created", c.name, kind, ns, name, acceptAnnotation)}
+}
+
+// stale returns an error if the composite may list more of its objects once Crossplane reads it again: a list that is
+// written now would lose them.
+func (r *credentialReader) stale() error {
+	if len(r.unread) > 0 {
+		return nil
+	}
+	for _, name := range plan.SortedKeys(r.found) {
+		c := r.found[name]
+		if c.isUnlisted() && recentlyCreated(c.unlisted, r.in.Now) {
+			return staleBefore(c.unlisted)
+		}
+		for _, k := range c.have {
+			if !k.Listed && recentlyCreated(k.object, r.in.Now) {
+				return staleBefore(k.object)
+			}
+		}
+	}
+	return nil
+}
+
+// schedule another call.
+func (g *rotator) schedule(t time.Time) {
+	if !t.IsZero() && (g.out.Due.IsZero() || t.Before(g.out.Due)) {
+		g.out.Due = t
+	}
+}
+
+// hold keeps all generations as they are observed.
+func (g *rotator) hold(c *credentialState) {
+	for _, k := range c.have {
+		if !k.Listed {
+			continue
+		}
+		desired := object.Held(k.object)
+		if desired == nil {
+			desired = withState(g.manifestAsCreated(k), k.object)
+		}
+		g.compose(k, desired, false)
+	}
+}
+
+// keep desires the generations that a step keeps, with their next states. A composite with a generation in use is ready
+// even if the next one is not. One that is not listed is not desired: an export that another client created may have
+// recorded it, and once it is desired, the composite lists it.
+func (g *rotator) keep(c *credentialState) {
+	for _, next := range c.step.Keep {
+		was := c.find(next.UID)
+		switch {
+		case !was.Listed:
+			g.write(lifecycle.PlaceOf(object.Identity(was.object)), plan.GenerationName(c.name, was.Number))
+			g.out.Report(unlistedGeneration(was))
+			continue
+		case next.Foreign() || !was.Intact && !next.Counts():
+			g.out.Report(foreignOutcome(was))
+		case !was.Intact:
+			g.out.Report(lostState(was, next))
+		}
+		k := *was
+		k.Generation = next
+		if !was.Intact && next.Counts() { // otherwise nothing proves it once no export does
+			k.codes = c.codes(&k)
+		}
+		was.Generation = next
+		g.compose(&k, g.desire(&k), k.Ready || c.step.Current != "")
+	}
+	for _, k := range c.step.Drop { // its number is not free before it is deleted
+		g.write(lifecycle.PlaceOf(object.Identity(c.find(k.UID).object)), c.find(k.UID).composed)
+	}
+}
+
+// desire returns a generation with its state. Its manifest stays as it was. A computed one that can be changed is of
+// another client: its state would not fit its data later.
+func (g *rotator) desire(k *generation) *structpb.Struct {
+	held := object.Held(k.object)
+	if !k.Coded && (k.State.Origin.Kind == plan.KindResource || held == nil) {
+		return k.marked(g.manifestAsCreated(k))
+	}
+	out := k.marked(held)
+	if k.Coded {
+		out.Fields["immutable"] = structpb.NewBoolValue(true)
+	}
+	return out
+}
+
+// compose desires a generation under the name under which Crossplane shows it: Crossplane deletes an object whose name
+// is not desired.
+func (g *rotator) compose(k *generation, desired *structpb.Struct, ready bool) {
+	name, own := k.composed, plan.GenerationName(k.generator, k.Number)
+	at := g.in.Owner.PlaceOf(k.object)
+	if o, earlier := g.in.Desired[name]; name == "" || earlier && name != own && g.in.Owner.PlaceOf(o) != at {
+		name = lifecycle.FreeName(own, func(name string) bool {
+			res, shown := g.in.Observed[name]
+			return shown && idOf(res.Object) != k.UID ||
+				slices.ContainsFunc(g.out.Generations, func(c Composed) bool { return c.Name == name })
+		})
+	}
+	g.write(lifecycle.PlaceOf(object.Identity(k.object)), name)
+	k.composed = name
+	if was := g.found[k.generator].find(k.UID); was != nil {
+		was.composed = name
+	}
+	g.out.Generations = append(g.out.Generations, Composed{Name: name, Desired: desired, Ready: ready})
+}
+
+func (g *rotator) write(t lifecycle.Place, composed string) {
+	g.out.Writers[t] = append(slices.Clip(g.out.Writers[t]), composedGeneration(composed))
+}
+
+// A composedGeneration is the composition resource name of a generation.
+type composedGeneration string
+
+// String names the generation.
+func (name composedGeneration) String() string {
+	return fmt.Sprintf("generation %q", strings.TrimPrefix(string(name), plan.GenerationPrefix))
+}
+
+// retire performs the next step of each generator that is in neither the input nor an earlier step.
+func (g *rotator) retire() {
+	for _, name := range plan.SortedKeys(g.found) {
+		c := g.found[name]
+		if c.generator != nil || len(c.have) == 0 || g.isRetired(c) {
+			continue
+		}
+		if len(g.unread) > 0 {
+			g.hold(c)
+			continue
+		}
+		for _, k := range c.have {
+			k.Ready = true
+		}
+		step := rotation.Next(rotation.Wanted{Input: rotation.Removed}, c.generations(), c.records(), g.in.Now)
+		c.step = &step
+		g.schedule(step.Due)
+		g.keep(c)
+	}
+}
+
+// isRetired reports whether an earlier step desires generations of a generator that left the input, and this step
+// exports no value of them.
+func (g *rotator) isRetired(c *credentialState) bool {
+	desired := func(k *generation) bool {
+		_, earlier := g.in.Desired[k.composed]
+		return earlier
+	}
+	exports := func(v exportView) bool {
+		return v.own && (v.Lost || c.find(v.Holds) != nil || c.find(v.Candidate) != nil)
+	}
+	return slices.ContainsFunc(c.have, desired) && !slices.ContainsFunc(c.exports, exports)
+}
+
+// seenBy returns a session that sees the outputs.
+func (g outputs) seenBy(s *evaluate.Session) *evaluate.Session {
+	return s.Next(g.missing, func(o *observation.Observation) {
+		o.Generated, o.Previous = withItems(g.generated, g.lists), withItems(g.previous, g.lists)
+		o.Candidate = withItems(g.candidates, g.lists)
+	})
+}

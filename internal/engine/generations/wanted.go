@@ -1,0 +1,204 @@
+package generations
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/credential"
+	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
+	"github.com/crossplane-contrib/function-export/internal/engine/seal"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// A wantedGeneration is the input of a generator in this request, and the next generation that it may need.
+type wantedGeneration struct {
+	*plan.Generator
+
+	rotation rotation.Wanted
+	why      evaluate.Reasons   // why a part of it is not known
+	source   *credential.Source // of a derived generator, if it is known
+
+	number   int                 // of the next generation
+	place    *lookup.Requirement // of the next generation, if there may be one
+	manifest *structpb.Struct    // of the next generation of a composed resource, if it is known
+}
+
+// want returns the wanted generation of a generator. A new request asks for another one.
+func (in *Request) want(c *credentialState, m *plan.Generator, request string) *wantedGeneration {
+	m, why := in.withParameters(m)
+	w := &wantedGeneration{Generator: m, number: c.taken + 1, rotation: rotation.Wanted{
+		Origin: rotation.Origin{Kind: m.Kind}, Request: request, Policy: m.Policy, Interval: m.Interval, Grace: m.Grace,
+		AbandonAfter: m.AbandonAfter, Window: m.Window, PausedAt: in.Owner.PausedAt(), Taken: c.taken,
+	}}
+	if m.Unknown {
+		w.rotation.Input = rotation.Unknown
+		return w
+	}
+	if w.waitFor(why); why.Empty() {
+		w.hash(in)
+	}
+	maybe := w.rotation
+	maybe.Input = rotation.Present
+	have := c.generations()
+	for i, k := range c.have {
+		have[i].Valid = w.validity(k, nil, in.Now)
+	}
+	if m.LooksAhead || rotation.Next(maybe, have, c.records(), in.Now).Make != nil {
+		w.placeNext(in)
+	}
+	return w
+}
+
+// withParameters returns a generator with the values of its parameters. If they are not known, it returns the generator
+// without them, and the reason.
+func (in *Request) withParameters(m *plan.Generator) (*plan.Generator, evaluate.Reasons) {
+	var why evaluate.Reasons
+	if m.Unknown {
+		return m, why
+	}
+	one, values := in.Session.ForItem(m.Item), make([]*structpb.Value, len(m.Parameters))
+	for i, p := range m.Parameters {
+		v, err := one.JSON(p.Value, one.Scope(""))
+		if err == nil && v == nil {
+			err = expression.NewWaiting(p.Value.Source().Path)
+		}
+		why.Add("", err)
+		values[i] = v
+	}
+	if len(values) == 0 || !why.Empty() {
+		return m, why
+	}
+	out, diagnostics := m.With(values)
+	for _, d := range diagnostics {
+		why.Add("", evaluate.Failed(d.Path, "%s", d.Message))
+	}
+	if out == nil {
+		return m, why
+	}
+	return out, why
+}
+
+// hash computes the hashes of the input.
+func (w *wantedGeneration) hash(in *Request) {
+	hash := func(what string) string { return seal.Hash(in.Owner.Salt(), w.Name, what) }
+	var spec []byte
+	switch kind := w.Makes.(type) {
+	case *plan.Computed:
+		spec = kind.Spec
+	case *plan.Manifest:
+		common, why := in.manifestOf(w.Generator, kind, 0, in.Owner.defaultName(w.Name, 0))
+		w.why, spec = why, plan.AppendStruct(nil, wire.Of(common))
+	}
+	w.rotation.Origin.Spec = hash(w.Kind + string(spec))
+	if w.Keepers != nil {
+		one := in.Session.ForItem(w.Item)
+		value, err := one.JSON(w.Keepers, one.Scope(""))
+		w.why.Add(w.Keepers.Source().Path, err)
+		w.rotation.Origin.Keepers = hash(string(plan.AppendValue(nil, wire.OfValue(value))))
+	}
+	w.waitFor(w.why)
+}
+
+// waitFor sets why the input is not known, if there is a reason.
+func (w *wantedGeneration) waitFor(why evaluate.Reasons) {
+	if w.why = why; !why.Empty() {
+		w.rotation.Input = rotation.Unknown
+	}
+}
+
+// placeNext finds the place of the next generation.
+func (w *wantedGeneration) placeNext(in *Request) {
+	name := in.Owner.defaultName(w.Name, w.number)
+	if r, ok := w.Makes.(*plan.Manifest); ok {
+		m, why := in.manifestOf(w.Generator, r, w.number, name)
+		if !why.Empty() {
+			if w.waitFor(why); r.Names() {
+				return
+			}
+		} else {
+			w.manifest = m
+			_, _, _, name = object.Identity(wire.Of(m))
+		}
+	}
+	if err := object.ValidateName(name); err != nil {
+		w.waitFor(evaluate.Failing("%s: %s", w.Path.Child("name"), err.Error()))
+		return
+	}
+	at := in.Owner.requirement(w.Generator, name)
+	w.place = &at
+}
+
+// readSource reads the source of a derived generator. While it is not known, nothing changes.
+func (w *wantedGeneration) readSource(s *evaluate.Session) {
+	if w.Unknown {
+		return
+	}
+	one, x := s.ForItem(w.Item), w.Generator.Source()
+	var source credential.Source
+	var ok bool
+	var err error
+	if x.Source().Want == expression.WantTextMap {
+		source.Map, ok, err = evaluate.Value(one, x, one.Scope(""), x.TextMap)
+	} else {
+		source.Text, ok, err = evaluate.Value(one, x, one.Scope(""), x.Text)
+	}
+	if err == nil && !ok {
+		err = expression.NewWaiting(x.Source().Path)
+	}
+	if err != nil {
+		w.waitFor(evaluate.Because("", err))
+		return
+	}
+	source = source.Only(w.Makes.(*plan.Computed).Kind) //nolint:forcetypeassert // only a computed generator has a source
+	w.source = &source
+}
+
+// fit compares the source of a generation with the present one. One of another kind never fits.
+func (w *wantedGeneration) fit(c *credentialState, k *generation) rotation.Fit {
+	switch {
+	case k.Coded && c.originOf(k).Kind == "" && k.lacksKeys(w.Keys): // it is not known what it was made from
+		return rotation.Other
+	case w.Generator.Source() == nil || k.withheld != nil || len(k.details) == 0:
+		return rotation.Fits
+	case w.source == nil:
+		return rotation.Unsure
+	}
+	codes := []string{k.State.Origin.Source}
+	for _, v := range c.exports {
+		codes = append(codes, v.Known[k.UID].Origin.Source)
+	}
+	is := seal.SourceCode(k.data(), *w.source)
+	for _, code := range codes {
+		if seal.Equal(code, is) {
+			return rotation.Fits
+		}
+	}
+	return rotation.Other
+}
+
+// validity returns until when a certificate can be used: it must be renewed before it expires, or once the input or
+// its CA changes. The CA is the generation in use of its generator, or nil.
+func (w *wantedGeneration) validity(k, ca *generation, now time.Time) (out rotation.Validity) {
+	c := w.Certificate()
+	if c == nil {
+		return out
+	}
+	out.Renew, _ = c.RenewAt(k.data()) // zero if it is not a certificate
+	out.Ends = c.EndsAt(k.data())
+	if is, was := w.rotation.Origin.Spec, k.State.Origin.Spec; is != "" && was != "" && is != was {
+		out.Renew = now // with other names
+	}
+	if ca == nil {
+		return out
+	}
+	if issuer, err := credential.ParseIssuer(ca.data()); err == nil && !c.IssuedBy(k.data(), issuer) {
+		return rotation.Validity{Renew: now, Ends: now}
+	}
+	return out
+}

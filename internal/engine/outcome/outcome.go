@@ -1,0 +1,122 @@
+// Package outcome has what a phase of a request reports: in which state each export, status field and generator is,
+// why, and what Crossplane must read.
+package outcome
+
+import (
+	"strings"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
+	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// A State is the state of an export, or of a status field.
+type State int
+
+// String is the state as a condition's reason.
+func (s State) String() string {
+	return [...]string{"Available", "Waiting", "Waiting", "Held", "Conflict"}[s]
+}
+
+// The states. Each is worse than the one before.
+const (
+	Available State = iota // it matches the input
+	Created                // it does not exist yet, and this reconcile creates it: the reason is Waiting
+	Waiting                // it does not exist, and waits for an input
+	Held                   // it failed, or is kept as it was observed
+	Conflict               // it belongs to another owner, and is not changed
+)
+
+// An Outcome is the outcome of an export, a status field, a field of the environment, a generator, or a
+// list of the composite author.
+type Outcome struct {
+	State   State
+	Message string // why the state is not Available; without data; empty if another outcome says it
+	See     string // a command that shows more, or empty
+	Warn    bool   // it does not resolve by waiting
+	Author  bool   // the composite author can correct it
+	Ready   bool   // all exported objects match the input in spite of the state: the composite can be ready
+	Wrong   bool   // a change of the Composition may resolve it
+}
+
+// Said reports whether the condition has the message.
+func (o Outcome) Said() bool { return o.Message != "" && (o.State != Available || o.Warn) }
+
+// Of returns the outcome of an object that cannot be made, and is kept if it was observed.
+func Of(r evaluate.Reasons, what, absent string, observed bool) Outcome {
+	out := Outcome{State: Held, Warn: true}
+	if !observed && len(r.Failed) == 0 {
+		out = Outcome{State: Waiting}
+	}
+	if observed {
+		absent = "is kept unchanged"
+	}
+	out.Message = what + " " + absent + ": " + r.Sentence()
+	out.See, out.Wrong = r.See, len(r.Failed) > 0
+	return out
+}
+
+// A Reply is the part of the result that a phase adds.
+type Reply struct {
+	Requirements []lookup.Requirement
+	Schemas      []plan.Kind
+	Others       []Outcome
+	Unread       bool
+}
+
+// Report adds an outcome.
+func (r *Reply) Report(o Outcome) { r.Others = append(r.Others, o) }
+
+// Require adds a requirement.
+func (r *Reply) Require(req lookup.Requirement) { r.Requirements = append(r.Requirements, req) }
+
+// A Stale error says that Crossplane has read an outdated composite, from before it created an object. Nothing may
+// change until it reads the composite again: what this call desires replaces the list of the composite's objects.
+type Stale struct{ Message string }
+
+// Error describes the object.
+func (s *Stale) Error() string { return s.Message }
+
+// ConditionType is the condition of the composite and its claim. It is set on every call.
+const ConditionType = "ExportsReady"
+
+const (
+	// creates follows the name of an object that does not exist yet. Nothing shows that it will: a later step of the
+	// pipeline can remove it from the desired state, and Crossplane can fail to create it. Until it is observed, it is not
+	// ready.
+	creates = " is created in this reconcile"
+
+	// notCreated follows creates once an object should exist. The message does not change again, because another message
+	// would change the time of the condition.
+	notCreated = ", but it was not created before: Crossplane cannot create it, and the events of the composite say why, " +
+		"or a later step of the pipeline removes it"
+
+	// CreationTime is how long after an object was desired for the first time it should exist. A reconcile takes less than
+	// a second, and one with many objects some seconds.
+	CreationTime = time.Minute
+)
+
+// Creating returns the outcome for an object that is not observed yet. The argument forms are how the condition
+// contains the message; if there are none, as it is.
+func Creating(xr wire.Struct, now time.Time, what string, forms ...string) (out Outcome, said bool) {
+	if len(forms) == 0 {
+		forms = []string{""}
+	}
+	out = Outcome{State: Created, Message: what + creates}
+	condition := object.Condition(xr, ConditionType)
+	text, since := condition.Get("message").Text(), object.Transition(condition)
+	overdue := false
+	for _, before := range forms {
+		form := before + out.Message
+		said = said || strings.Contains(text, form)
+		overdue = overdue || strings.Contains(text, form+notCreated) ||
+			strings.Contains(text, form) && !since.IsZero() && now.Sub(since) >= CreationTime
+	}
+	if overdue {
+		out = Outcome{State: Waiting, Message: out.Message + notCreated, See: evaluate.See(xr), Warn: true}
+	}
+	return out, said
+}

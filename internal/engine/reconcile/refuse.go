@@ -1,0 +1,98 @@
+package reconcile
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/composite"
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/generations"
+	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// A refusal finds the diagnostics of the input that depend on the composite and the pipeline: names that another step
+// uses, and namespaces that the composite cannot have. With a diagnostic, nothing is applied.
+type refusal struct {
+	composite composite.Composite
+	resources map[string]observation.Resource
+	desired   map[string]wire.Struct
+	elsewhere map[string]bool // the generators of other steps
+
+	sources    []plan.Source
+	generators plan.Generators
+	exports    []plan.Export
+
+	diagnostics []error
+}
+
+func (r *refusal) report(at *field.Path, format string, args ...any) {
+	r.diagnostics = append(r.diagnostics, &diagnostic.Diagnostic{Path: at.String(), Message: fmt.Sprintf(format, args...)})
+}
+
+func (r *refusal) run() error {
+	for _, s := range r.sources {
+		r.source(s)
+	}
+	for i := range r.generators {
+		r.generator(&r.generators[i])
+	}
+	for _, e := range r.exports {
+		if e.ForEach == nil && isComposedTwice(r.composite, r.desired, e.Name) {
+			r.report(e.Path.Child("name"), "%s", plan.ComposedTwice(e.Name))
+		}
+		at, ns := e.Path.Child("metadata", "namespace"), e.Metadata.Namespace
+		if ns == "" && e.Metadata.NamespaceExpr == nil && r.composite.Namespace == "" {
+			r.report(at, plan.NoNamespace)
+		}
+		r.namespace(at, ns)
+	}
+	return errors.Join(r.diagnostics...)
+}
+
+// isComposedTwice reports whether an earlier step composes the resource of an export. Earlier steps of this function
+// also desire objects under names that only annotations of these objects have, which any client can edit.
+func isComposedTwice(xr composite.Composite, desired map[string]wire.Struct, name string) bool {
+	o, earlier := desired[name]
+	s, _ := generations.Owner{Composite: xr}.ReadState(o)
+	export := tookOver(o)
+	isEdited := s.Generator != "" && plan.GenerationName(s.Generator, s.Number) != name || export != "" && export != name
+	return earlier && !isEdited
+}
+
+func (r *refusal) source(s plan.Source) {
+	_, observed := r.resources[s.Name]
+	_, desired := r.desired[s.Name]
+	if plan.IsSecret(s.Source) && (observed || desired) {
+		r.report(s.Path.Child("name"), "%s", plan.TwoMeanings(s.Name))
+	}
+	if name, message := plan.RefuseSource(s.Source, r.composite.Cluster, r.composite.Namespace == ""); message != "" {
+		r.report(s.Path.Child(name), "%s", message)
+	}
+}
+
+func (r *refusal) generator(m *plan.Generator) {
+	twice := r.elsewhere[m.Name]
+	for name := range r.elsewhere {
+		twice = twice || m.ForEach != nil && strings.HasPrefix(name, plan.ItemName(m.Name, ""))
+	}
+	if twice {
+		r.report(m.Path.Child("name"), "an earlier step of the pipeline also has a generator %q: rename one of them", m.Name)
+	}
+	if m.LacksNamespace() && r.composite.Namespace == "" {
+		r.report(m.NamespacePath(), plan.NoNamespace)
+	}
+	r.namespace(m.NamespacePath(), m.Namespace)
+}
+
+// namespace reports a namespace that is not the composite's own.
+func (r *refusal) namespace(at *field.Path, ns string) {
+	if ns != "" && !r.composite.Cluster && ns != r.composite.Namespace {
+		r.report(at, "is %q, but a composite in namespace %q can compose only into its own namespace: leave it out",
+			ns, r.composite.Namespace)
+	}
+}
