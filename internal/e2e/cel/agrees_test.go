@@ -18,7 +18,6 @@ import (
 	"github.com/google/cel-go/ext"
 	"k8s.io/apiserver/pkg/cel/library"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
@@ -40,7 +39,7 @@ func kubernetes(t testing.TB) *cel.Env {
 
 func ours(t testing.TB) *expression.Environment {
 	t.Helper()
-	env, err := advice.NewEnvironment()
+	env, err := expression.NewEnvironment(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
