@@ -10,7 +10,6 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
-	"github.com/crossplane-contrib/function-export/internal/engine/functions"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
@@ -54,7 +53,7 @@ func validatePattern(args []ast.Expr, iss *cel.Issues) {
 		refuse("regular expression has %d characters, over the limit of %d", n, limits.RegexCharacters)
 		return
 	}
-	switch n, err := functions.RegexInstructions(pattern); {
+	switch n, err := types.RegexProgramSize(pattern); {
 	case err != nil:
 		refuse("is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	case n > limits.RegexInstructions:

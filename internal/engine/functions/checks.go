@@ -2,7 +2,6 @@ package functions
 
 import (
 	"maps"
-	"regexp/syntax"
 
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
@@ -246,11 +245,15 @@ func checkRegex(a []ref.Val) (int64, string) {
 	if !ok {
 		return 1, ""
 	}
-	n, err := RegexInstructions(string(pattern))
+	if len(pattern) > limits.RegexCharacters {
+		return int64(len(pattern)), refusedPattern
+	}
+	instructions, err := types.RegexProgramSize(string(pattern))
 	if err != nil {
 		return 1, "" // the call itself refuses it
 	}
-	if n > limits.RegexInstructions || len(pattern) > limits.RegexCharacters {
+	n := int64(instructions)
+	if n > limits.RegexInstructions {
 		return n, refusedPattern
 	}
 	work := n * max(1, TextLen(a[0]))
@@ -267,38 +270,6 @@ func checkRegexReplace(a []ref.Val) (int64, string) {
 	}
 	m, refused := produces(func(a []ref.Val) int64 { return (TextLen(a[0]) + 1) * (TextLen(a[2]) + 1) })(a)
 	return n + m, refused
-}
-
-// RegexInstructions counts the instructions of a pattern's program without compiling it: a
-// repetition multiplies the instructions that it repeats.
-func RegexInstructions(pattern string) (int64, error) {
-	re, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return 0, err
-	}
-	return countInstructions(re), nil
-}
-
-func countInstructions(re *syntax.Regexp) int64 {
-	const tooMany = 1 << 30
-	n := int64(1)
-	switch re.Op { //nolint:exhaustive // all others are one instruction and the instructions below them
-	case syntax.OpLiteral:
-		n = int64(len(re.Rune))
-	case syntax.OpCharClass:
-		n = int64(1 + len(re.Rune)/2)
-	}
-	for _, sub := range re.Sub {
-		n += countInstructions(sub)
-	}
-	if re.Op == syntax.OpRepeat {
-		times := int64(re.Max)
-		if times < 0 {
-			times = int64(re.Min) + 1
-		}
-		n *= max(times, 1)
-	}
-	return min(n, tooMany)
 }
 
 func isScalar(v ref.Val) bool {
