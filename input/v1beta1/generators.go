@@ -35,12 +35,12 @@ const (
 // +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce') || !has(self.keepersExpression)",fieldPath=".keepersExpression",message="has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
 // +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce') || !(has(self.certificate) && (has(self.certificate.renewBefore) || has(self.certificate.renewBeforeExpression)))",fieldPath=".certificate.renewBefore",message="has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
 // +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.__namespace__))",fieldPath=".namespace",message="has no effect on a resource: set metadata.namespace in its manifest"
-// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && (has(self.labels) || has(self.labelsExpression)))",fieldPath=".labels",message="has no effect on a resource: set metadata.labels in its manifest"
-// +kubebuilder:validation:XValidation:rule="!(has(self.gracePeriod) && has(self.refreshInterval)) || duration(self.gracePeriod).getSeconds() <= 15 * duration(self.refreshInterval).getSeconds()",message="gracePeriod must be at most 15 times refreshInterval"
+// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.labels))",fieldPath=".labels",message="has no effect on a resource: set metadata.labels in its manifest"
+// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.labelsExpression))",fieldPath=".labelsExpression",message="has no effect on a resource: set metadata.labels in its manifest"
+// +kubebuilder:validation:XValidation:rule="!(has(self.gracePeriod) && has(self.refreshInterval)) || duration(self.gracePeriod).getSeconds() <= 15 * duration(self.refreshInterval).getSeconds()",fieldPath=".gracePeriod",message="must be at most 15 times refreshInterval, because at most 16 generations are kept at once"
 // +kubebuilder:validation:XValidation:rule="!has(self.forEachExpression) || has(self.keyExpression)",fieldPath=".keyExpression",message="must be set with forEachExpression, because it identifies an item: write for example keyExpression: item.name"
 // +kubebuilder:validation:XValidation:rule="!has(self.keyExpression) || has(self.forEachExpression)",fieldPath=".forEachExpression",message="must be set with keyExpression: write for example forEachExpression: composite.spec.users"
-// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.resource.manifest) && has(self.resource.manifest.apiVersion) && has(self.resource.manifest.kind) && self.resource.manifest.apiVersion == 'v1' && self.resource.manifest.kind in ['Secret', 'ConfigMap']) || has(self.resource.readyExpression) || has(self.readyExpression)",fieldPath=".readyExpression",message="must be set, because a Secret or ConfigMap has no condition Ready: write for example has(secret.token) for a Secret, or has(resource.data.token) for a ConfigMap"
-// +kubebuilder:validation:XValidation:rule="!(has(self.readyExpression) && has(self.resource) && has(self.resource.readyExpression))",fieldPath=".readyExpression",message="must not also be set below resource: keep one of them"
+// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.resource.manifest) && has(self.resource.manifest.apiVersion) && has(self.resource.manifest.kind) && self.resource.manifest.apiVersion == 'v1' && self.resource.manifest.kind in ['Secret', 'ConfigMap']) || has(self.readyExpression)",fieldPath=".readyExpression",message="must be set, because a Secret or ConfigMap has no condition Ready: write for example has(secret.token) for a Secret, or has(resource.data.token) for a ConfigMap"
 // +kubebuilder:validation:XValidation:rule="!(has(self.abandonAfter) || has(self.abandonAfterExpression)) || has(self.readyExpression) || has(self.resource)",fieldPath=".abandonAfter",message="has no effect without readyExpression, because each generation is in use as soon as it is stored: set readyExpression, or leave it out"
 // +kubebuilder:validation:XValidation:rule="!(has(self.abandonAfter) || has(self.abandonAfterExpression)) || !(has(self.bcrypt) || has(self.htpasswd) || has(self.pkcs12) || has(self.jks))",fieldPath=".abandonAfter",message="must not be set with secretExpression: the generation before belongs to another source, so it cannot be used again: leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.rotationWindow) || (has(self.refreshPolicy) && self.refreshPolicy == 'Periodic')",fieldPath=".rotationWindow",message="has no effect without refreshPolicy Periodic: set it, or leave the window out"
@@ -579,7 +579,7 @@ type JKSGenerator struct {
 	// The name of the key in the keystore. Java reads it in lower case. If it is not set, it is `certificate`.
 	// +optional
 	// +kubebuilder:default=certificate
-	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]{1,64}$`
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]{1,64}$')",message="must consist of 1 to 64 letters, digits, '-', '_' or '.'"
 	Alias string `json:"alias,omitempty"`
 
 	// If true, `truststore.jks` has the certificates of `ca.crt`, with the same password.
@@ -589,8 +589,8 @@ type JKSGenerator struct {
 
 // A ResourceGenerator composes a resource for each generation.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.manifest) || (has(self.manifest.apiVersion) && has(self.manifest.kind) && size(self.manifest.apiVersion) > 0 && size(self.manifest.kind) > 0)",message="manifest must have apiVersion and kind"
-// +kubebuilder:validation:XValidation:rule="!has(self.manifest) || !has(self.manifest.metadata) || !has(self.manifest.metadata.name)",message="manifest must not have metadata.name: each generation has its own name"
+// +kubebuilder:validation:XValidation:rule="!has(self.manifest) || (has(self.manifest.apiVersion) && has(self.manifest.kind) && size(self.manifest.apiVersion) > 0 && size(self.manifest.kind) > 0)",fieldPath=".manifest",message="must have apiVersion and kind"
+// +kubebuilder:validation:XValidation:rule="!has(self.manifest) || !has(self.manifest.metadata) || !has(self.manifest.metadata.name)",fieldPath=".manifest",message="must not have metadata.name, because each generation has its own name: leave it out, or write it with set and use generation.number in it"
 type ResourceGenerator struct {
 	// The manifest of the resource, without `metadata.name`. Each generation has its own name, unless `set`
 	// writes one.
@@ -610,14 +610,8 @@ type ResourceGenerator struct {
 	// For example, `resource.status.atProvider.id`.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
-	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[-._a-zA-Z0-9]{1,253}$') && k != '.' && !k.startsWith('..') && size(self[k]) > 0 && size(self[k]) <= 4096)",message="each key must be valid in a Secret, and each expression must have 1 to 4096 characters"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[-._a-zA-Z0-9]{1,253}$') && k != '.' && !k.startsWith('..') && size(self[k]) > 0 && size(self[k]) <= 4096)",message="each key must consist of letters, digits, '-', '_' or '.', and each expression must have 1 to 4096 characters"
 	Outputs map[string]string `json:"outputs,omitempty"`
-
-	// Another place for `readyExpression` of the generator.
-	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	ReadyExpression string `json:"readyExpression,omitempty"`
 }
 
 // A ManifestField is a field of a manifest to write.

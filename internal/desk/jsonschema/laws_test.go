@@ -132,8 +132,8 @@ var beyond = regexp.MustCompile(strings.Join([]string{
 	"must be set for the environment", "over the length of", "the password must have 4 symbols", "must be an object whose values are strings",
 	`resource\.manifest\.metadata\.\w+: .*must not be set in a manifest`,
 	// Rules that compare several fields:
-	"for type rsa", "only RSA keys have that format", "must not be the generator itself", "a CA signs itself", "a CA must not have dnsNames", "refreshPolicy", "together with valueMap", "together with the nameExpression",
-	"an empty string removes", "has no effect without readyExpression", "must not also be set below resource", "with forEachExpression", "unless dataFrom is set", "for each item",
+	"for type rsa", "only RSA keys have that format", "must not be the generator itself", "a CA signs itself", "together with length", "a CA must not have dnsNames", "refreshPolicy", "together with valueMap", "together with the nameExpression",
+	"an empty string removes", "has no effect without readyExpression", "with forEachExpression", "unless dataFrom is set", "for each item",
 }, "|"))
 
 // agree fails unless the schema and the function both take an input, or both refuse it.

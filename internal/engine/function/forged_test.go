@@ -251,7 +251,7 @@ func TestEditedManifest(t *testing.T) {
 func TestCodesAreInSecretsOnly(t *testing.T) {
 	c := functiontest.NewControlPlane(t, adminOnce)
 	c.Settle()
-	c.SetInput("generators: [{name: admin, gracePeriod: 1h, resource: {manifest: {apiVersion: v1, kind: ConfigMap}, readyExpression: has(resource.data.token)}}]")
+	c.SetInput("generators: [{name: admin, gracePeriod: 1h, resource: {manifest: {apiVersion: v1, kind: ConfigMap}}, readyExpression: has(resource.data.token)}]")
 	c.Response = c.Call()
 	made := c.Response.GetDesired().GetResources()["generated/admin/2"].GetResource()
 	state := functiontest.Meta(made, "annotations", functiontest.Prefix+"generator-state")

@@ -439,7 +439,7 @@ func TestGenerationWithoutController(t *testing.T) {
 
 // A generation with a readyExpression does not wait for the connection details of the previous generation.
 func TestDetailsThatAreNotNeeded(t *testing.T) {
-	c := functiontest.NewControlPlane(t, strings.Replace(accessKey("gracePeriod: 1h", ""), "    set:", "    readyExpression: has(secret.username)\n    set:", 1))
+	c := functiontest.NewControlPlane(t, strings.Replace(accessKey("gracePeriod: 1h", ""), "  resource:", "  readyExpression: has(secret.username)\n  resource:", 1))
 	c.Settle()
 	c.Ready("shop-key-1", map[string]string{"username": "u1", "password": "p1"})
 	c.Settle()
@@ -667,7 +667,7 @@ generators:
 - name: token
   resource:
     manifest: {apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token, metadata: {annotations: {kubernetes.io/service-account.name: app}}}
-    readyExpression: has(secret.token)
+  readyExpression: has(secret.token)
 secrets: [{name: api, data: [{key: token, value: generated.token.token}]}]
 `)
 	c.Settle()

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,8 +74,9 @@ const sameNumber = "returns the same name for each generation: use generation.nu
 
 // A resource generator writes fields of objects that are not Secrets. Their names are requested before anything is read.
 func TestCompileManifest(t *testing.T) {
-	resource := func(set string) string {
-		return "generators: [{name: admin, uuid: {}}, {name: a, resource: {manifest: {apiVersion: example.org/v1, kind: User}, " + set + "}}]"
+	resource := func(set string, more ...string) string {
+		return "generators: [{name: admin, uuid: {}}, {name: a, resource: {manifest: {apiVersion: example.org/v1, kind: User}, " + set + "}" +
+			strings.Join(more, "") + "}]"
 	}
 	items := func(name string) string {
 		return "generators: [{name: a, forEachExpression: composite.spec.users, keyExpression: item.name, " +
@@ -85,7 +87,7 @@ func TestCompileManifest(t *testing.T) {
 		"Right": {
 			reason: "names and fields depend on the generation, and outputs are connection details of the resource",
 			input: resource("set: [{fieldPath: metadata.name, value: \"'user-' + string(generation.number)\"}, {fieldPath: spec.id, value: generation.id}, {fieldPath: spec.any, value: 'generation[composite.spec.x]'}], " +
-				"outputs: {token: secret.token, name: resource.metadata.name}, readyExpression: resource.status.ready"),
+				"outputs: {token: secret.token, name: resource.metadata.name}", ", readyExpression: resource.status.ready"),
 		},
 		"Secret": {
 			reason: "a field of an object is not secret, and can list nothing",
@@ -102,10 +104,10 @@ func TestCompileManifest(t *testing.T) {
 		},
 		"NoField": {
 			reason: "a generation has a number and an id, and a variable of another name has any field",
-			input:  resource("set: [{fieldPath: spec.a, value: composite.spec.nmber}, {fieldPath: spec.b, value: generation.nmber}], readyExpression: resource.ok && generation.numbr == 1"),
+			input:  resource("set: [{fieldPath: spec.a, value: composite.spec.nmber}, {fieldPath: spec.b, value: generation.nmber}]", ", readyExpression: resource.ok && generation.numbr == 1"),
 			want: []string{
 				at + `set[1].value:1:11: generation has no field "nmber": it has number and id`,
-				at + `readyExpression:1:26: generation has no field "numbr": it has number and id`,
+				`generators[1].readyExpression:1:26: generation has no field "numbr": it has number and id`,
 			},
 		},
 		"OneName": {

@@ -257,12 +257,12 @@ generators:
 		},
 		"SecretData": {
 			reason: "it would stand in an annotation",
-			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: Secret, data: {a: b}, stringData: {c: d}}, readyExpression: "has(secret.token)"}}]`,
+			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: Secret, data: {a: b}, stringData: {c: d}}}, readyExpression: "has(secret.token)"}]`,
 			want:   []string{at + "manifest.data: " + noData, at + "manifest.stringData: " + noData},
 		},
 		"ConfigMapData": {
 			reason: "it would, too, in any of its forms",
-			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: ConfigMap, data: {a: b}, binaryData: {c: eA==}}, readyExpression: "has(secret.token)"}}]`,
+			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: ConfigMap, data: {a: b}, binaryData: {c: eA==}}}, readyExpression: "has(secret.token)"}]`,
 			want:   []string{at + "manifest.binaryData: " + noData, at + "manifest.data: " + noData},
 		},
 		"Unready": {
@@ -311,7 +311,7 @@ generators:
 		},
 		"SetData": {
 			reason: "of those whose data is not in a manifest either",
-			input: `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: ConfigMap}, readyExpression: "has(secret.token)", set: [
+			input: `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: ConfigMap}, set: [
   {fieldPath: data.x, value: "'x'"}, {fieldPath: "[binaryData]", value: "{}"}, {fieldPath: stringData.x, value: "'x'"}]}}]`,
 			want: []string{at + "set[0].fieldPath: must not be data.x, because the manifest is stored in an annotation: export the data instead", at + "set[1].fieldPath: must not be binaryData, because the manifest is stored in an annotation: export the data instead", at + "set[2].fieldPath: must not be stringData.x, because the manifest is stored in an annotation: export the data instead"},
 		},
@@ -450,15 +450,15 @@ variables: [{name: v, value: generated.word.password}]`,
 			reason: "true or false, of the resource alone",
 			input: `
 generators:
-- {name: a, resource: {manifest: {apiVersion: example.org/v1, kind: User}, readyExpression: "'true'"}}
-- {name: b, resource: {manifest: {apiVersion: example.org/v1, kind: User}, readyExpression: "1"}}
-- {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}, readyExpression: ""}}
-- {name: d, resource: {manifest: {apiVersion: example.org/v1, kind: User}, readyExpression: "has(generated.c.x)"}}`,
+- {name: a, resource: {manifest: {apiVersion: example.org/v1, kind: User}}, readyExpression: "'true'"}
+- {name: b, resource: {manifest: {apiVersion: example.org/v1, kind: User}}, readyExpression: "1"}
+- {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}}, readyExpression: ""}
+- {name: d, resource: {manifest: {apiVersion: example.org/v1, kind: User}}, readyExpression: "has(generated.c.x)"}`,
 			want: []string{
-				"generators[0].resource.readyExpression:1:1: must return true or false, but returns a string: compare it with something",
-				"generators[1].resource.readyExpression:1:1: must return true or false, but returns an int: compare it with something",
-				"generators[2].resource.readyExpression: must not be empty: in an expression, write an empty text as \"''\"",
-				"generators[3].resource.readyExpression:1:4: may not use generated.c.x: only candidate.d is the generation to verify",
+				"generators[0].readyExpression:1:1: must return true or false, but returns a string: compare it with something",
+				"generators[1].readyExpression:1:1: must return true or false, but returns an int: compare it with something",
+				"generators[2].readyExpression: must not be empty: in an expression, write an empty text as \"''\"",
+				"generators[3].readyExpression:1:4: may not use generated.c.x: only candidate.d is the generation to verify",
 			},
 		},
 		"Derived": {
@@ -758,9 +758,10 @@ generators:
     - {fieldPath: "spec.list[0]", value: "3"}
     - {fieldPath: spec.none, value: "composite.spec.?none"}
     outputs: {username: resource.spec.name, password: "secret.password + 'x'", self: self.metadata.name, other: secrets.db.x}
-    readyExpression: resource.status.?ready.orValue(false) && has(secret.password)
+  readyExpression: resource.status.?ready.orValue(false) && has(secret.password)
 - name: secret
-  resource: {manifest: {apiVersion: v1, kind: Secret, type: Opaque}, readyExpression: has(secret.token)}
+  resource: {manifest: {apiVersion: v1, kind: Secret, type: Opaque}}
+  readyExpression: has(secret.token)
 - name: other
   resource: {manifest: {apiVersion: example.org/v1, kind: Secret, data: {a: b}}}
 secrets: [{name: s, data: [{key: a, value: generated.user.anything}, {key: b, value: "string([1].map(generation, generation)[0])"}]}]`),

@@ -64,7 +64,7 @@ func TestWhatOutputsRead(t *testing.T) {
 	p, wrong := plantest.Compile(t, plantest.Exports(`
 variables: [{name: plain, value: composite.spec.x}, {name: v, value: environment.a + secrets.db.host}, {name: w, value: variables.v}]
 generators:
-- {name: user, resource: {manifest: {apiVersion: example.org/v1, kind: User}, outputs: {token: secret.token}, readyExpression: has(secret.token)}}
+- {name: user, resource: {manifest: {apiVersion: example.org/v1, kind: User}, outputs: {token: secret.token}}, readyExpression: has(secret.token)}
 secrets:
 - {name: a, data: [{key: k, value: secrets.db.password}, {key: l, value: variables.w}, {key: m, value: context.a}]}
 - {name: b, data: [{key: k, value: generated.user.token}, {key: l, value: secrets.cache.password}, {key: m, value: composite.spec.y}]}`))

@@ -12,12 +12,8 @@ import (
 
 // verification compiles how a pending generation is verified.
 func (c *compiler) verification(m *Generator, g v1beta1.Generator) {
-	at, text := m.Path.Child("readyExpression"), g.ReadyExpression
-	if g.Resource != nil && g.Resource.ReadyExpression != "" {
-		at, text = m.Path.Child(KindResource, "readyExpression"), g.Resource.ReadyExpression
-	}
-	if text != "" {
-		m.Ready = c.readyExpression(m, source(at, text, expression.WantBool))
+	if g.ReadyExpression != "" {
+		m.Ready = c.readyExpression(m, source(m.Path.Child("readyExpression"), g.ReadyExpression, expression.WantBool))
 		m.LooksAhead = m.LooksAhead || c.readsLater(m.Ready)
 	}
 }

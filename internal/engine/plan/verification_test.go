@@ -64,10 +64,6 @@ func TestCompileVerification(t *testing.T) {
 			"a password has no such output", password("readyExpression: secrets.db.password == candidate.admin.pasword"),
 			[]string{at + `readyExpression:1:39: generator "admin" has no output "pasword": did you mean password?`},
 		},
-		"Twice": {
-			"one of them would have no effect", generator("resource: {manifest: {apiVersion: example.org/v1, kind: User}, readyExpression: resource.ok}, readyExpression: resource.ok"),
-			[]string{at + "readyExpression: must not also be set below resource: keep one of them"},
-		},
 		"AbandonsNothing": {
 			"each generation is in use at once", password("abandonAfter: 15m"),
 			[]string{at + "abandonAfter: has no effect without readyExpression, because each generation is in use as soon as it is stored: set readyExpression, or leave it out"},
