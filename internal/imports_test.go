@@ -24,7 +24,7 @@ const engine = `
 	budget pem format kubernetes wire celast
 	functions
 	expression object rewrite schema definition
-	observation environment credential
+	observation environment credential strict
 	rotation
 	seal plan
 	mention evaluate
@@ -42,7 +42,7 @@ const engine = `
 // The packages of the desk, in layers like those of the engine. They import all of the engine, except the server.
 const desk = `
 	document composition migrate/celtext pages
-	inspect vocabulary migrate/gotemplate jsonschema
+	inspect vocabulary migrate/gotemplate
 	migrate reference
 	cli
 `
@@ -59,7 +59,7 @@ var modules = map[string]string{
 // file, connection, flag or log.
 var outermost = []string{
 	"fn", "internal/desk/cli", "internal/engine/server",
-	"internal/desk/jsonschema", "internal/desk/reference", // programs, which go generate runs
+	"internal/desk/reference",                                                        // a program, which go generate runs
 	"internal/engine/function/functiontest", "internal/desk/pages", "internal/proof", // for tests
 	"internal/engine/sensitive", // to redact itself in a log
 	"internal/engine/format",    // to write the address of a host

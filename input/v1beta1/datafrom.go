@@ -145,7 +145,7 @@ type RewriteRegExp struct {
 // A RewriteMerge replaces values that are JSON objects with their members, or merges all values into one JSON
 // object.
 //
-// +kubebuilder:validation:XValidation:rule="!(has(self.strategy) && self.strategy == 'JSON') || has(self.into)",fieldPath=".into",message="must be set with strategy JSON"
+// +kubebuilder:validation:XValidation:rule="!(has(self.strategy) && self.strategy == 'JSON') || has(self.into)",fieldPath=".into",message="must be set with strategy JSON, which writes the merged object there"
 // +kubebuilder:validation:XValidation:rule="(has(self.strategy) && self.strategy == 'JSON') || !has(self.into)",fieldPath=".into",message="must not be set with strategy Extract: leave it out, or set strategy to JSON"
 type RewriteMerge struct {
 	// `Extract` replaces each value, a JSON object, with its members. `JSON` keeps all keys, and adds the key

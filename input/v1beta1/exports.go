@@ -302,7 +302,6 @@ type SecretExport struct {
 	// The keys of the Secret and their values. If one of them has no value yet, the whole Secret is kept as it
 	// is, or not created.
 	// +optional
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=atomic
 	Data []SecretData `json:"data,omitempty"`
@@ -391,7 +390,6 @@ type ConfigMapExport struct {
 	// The keys of the ConfigMap and their values. If one of them has no value yet, the whole ConfigMap is kept
 	// as it is, or not created.
 	// +optional
-	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=atomic
 	Data []ConfigMapData `json:"data,omitempty"`
@@ -531,7 +529,7 @@ type StatusField struct {
 	// The path of the field below `status`, for example `endpoint` or `network.addresses`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^(conditions|crossplane)($|[.])')",message="must not be conditions or crossplane, or a field below them: Crossplane writes these fields"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^(conditions|crossplane)($|[.])')",message="must not be conditions or crossplane, or a field below them, which Crossplane writes: write a field of your own"
 	FieldPath string `json:"fieldPath"`
 
 	// Returns the value of the field, of any type that JSON has. It may use no secret key that `nonSensitive`

@@ -109,7 +109,7 @@ func TestValidateRefuses(t *testing.T) {
 func TestValidateRefusesBroken(t *testing.T) {
 	p := PeersForTest(t)
 
-	paths, err := filepath.Glob("../desk/jsonschema/testdata/broken/*.yaml")
+	paths, err := filepath.Glob("../desk/reference/testdata/broken/*.yaml")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("there is no broken input: %v", err)
 	}

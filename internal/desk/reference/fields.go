@@ -1,21 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
-	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/definition"
-	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
 // An Object of the input, with its fields. An object that the input has in several places is listed
@@ -37,141 +30,108 @@ type Field struct {
 var (
 	names     = regexp.MustCompile(`\b[a-z]\w*(?:\.\w+)*\b`)
 	fieldList = regexp.MustCompile(`^(exactly|at most|at least) one of `)
-	english   = map[string]bool{ // which are also English
-		"data": true, "key": true, "name": true, "namespace": true, "set": true, "source": true, "type": true,
-		"value": true,
-	}
+	english   = strings.Fields("data key name namespace set source type value") // which are also English
 )
 
-// A walk over the Go types of the input and their schemas.
+// A walk over the schemas of the input.
 type walk struct {
 	objects []*Object
-	paths   map[reflect.Type]string // where a type is listed
+	paths   map[string]string // where an object is listed, by its Go type
 	missing []error
 }
 
 // fields returns all objects of the input, in its order.
-func fields(crd []byte) ([]*Object, error) {
-	var d struct {
-		Spec struct {
-			Versions []struct {
-				Schema struct {
-					OpenAPIV3Schema json.RawMessage `json:"openAPIV3Schema"`
-				} `json:"schema"`
-			} `json:"versions"`
-		} `json:"spec"`
-	}
-	if err := yaml.Unmarshal(crd, &d); err != nil || len(d.Spec.Versions) != 1 {
-		return nil, fmt.Errorf("cannot read the one version of the CustomResourceDefinition: %w", err)
-	}
-	s, err := definition.Parse(d.Spec.Versions[0].Schema.OpenAPIV3Schema)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the CustomResourceDefinition: %w", err)
-	}
-	w := &walk{paths: map[reflect.Type]string{}}
-	w.object("", s, reflect.TypeFor[v1beta1.Exports]())
+func fields(s *definition.Schema) ([]*Object, error) {
+	w := &walk{paths: map[string]string{}}
+	w.object("", s)
 	return w.objects, errors.Join(w.missing...)
 }
 
-func (w *walk) object(path string, s *definition.Schema, t reflect.Type) {
-	o := &Object{Path: path, Does: withoutType(s.Description, t), id: strings.ReplaceAll(path, "[]", "")}
-	w.paths[t] = path
+func (w *walk) object(path string, s *definition.Schema) {
+	o := &Object{Path: path, Does: withoutType(s.Description, s.GoType), id: strings.ReplaceAll(path, "[]", "")}
+	w.paths[s.GoType] = path
 	w.objects = append(w.objects, o)
 	for _, r := range s.Rules {
-		text := r.Message
-		if r.FieldPath != "" {
-			text = strings.TrimPrefix(r.FieldPath, ".") + " " + text
-		}
-		listed := fieldList.MatchString(text)
-		text = names.ReplaceAllStringFunc(text, func(word string) string {
-			if s.Properties[word] == nil || english[word] && !listed {
-				return word
-			}
-			return code(word)
-		})
-		if first, rest, _ := strings.Cut(text, " "); r.FieldPath != "" && !strings.HasPrefix(text, "`") {
-			text = code(first) + " " + rest
-		}
-		o.Rules = append(o.Rules, upper(text)+".")
+		o.Rules = append(o.Rules, rule(s, r))
 	}
-	w.add(o, s, t)
-}
-
-// add the fields of a type to an object.
-func (w *walk) add(o *Object, s *definition.Schema, t reflect.Type) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		below := s.Properties[name]
-		switch {
-		case f.Anonymous && f.Type.PkgPath() == t.PkgPath():
-			w.add(o, s, f.Type)
-			continue
-		case f.Anonymous: // metadata, of which nothing is read
-			continue
-		case below == nil:
-			w.missing = append(w.missing, fmt.Errorf("cannot find field %s of %s in the CustomResourceDefinition", name, t))
-			continue
-		case below.Description == "":
-			w.missing = append(w.missing, fmt.Errorf("cannot describe field %s of %s: it has no comment", name, t))
-		}
-		path := strings.TrimPrefix(o.Path+"."+name, ".")
-		out := Field{ID: strings.TrimPrefix(o.id+"."+name, "."), Name: name, Does: below.Description}
-		if below.Default != nil {
-			out.Does = withoutDefault(out.Does, fmt.Sprint(below.Default))
-		}
-		required := slices.Contains(s.Required, name)
-		isObject := w.describe(&out, path, below, f.Type)
-		if required {
-			out.Type += ", **required**"
-		}
-		if isObject != nil {
-			out.ID = "" // which has a heading to link to
-			out.Does, _, _ = strings.Cut(out.Does, "\n\n")
-		}
-		o.Fields = append(o.Fields, out)
-		if _, listed := w.paths[isObject]; isObject != nil && !listed {
-			suffix := ""
-			if below.Items != nil {
-				below, suffix = below.Items, "[]"
-			}
-			w.object(path+suffix, below, isObject)
+	for _, name := range s.Names {
+		if path != "" || name != "apiVersion" && name != "kind" && name != "metadata" { // which the page has itself
+			w.field(o, name, s)
 		}
 	}
 }
 
-// withoutDefault returns a description without the sentence about the default, which the column of values has.
-func withoutDefault(text, value string) string {
-	for _, v := range []string{value, "`" + value + "`"} {
-		text = strings.TrimSuffix(text, " If it is not set, it is "+v+".")
+// rule is the message of a rule as a sentence, with the names of fields as code.
+func rule(s *definition.Schema, r *definition.Rule) string {
+	text := r.Message
+	if r.FieldPath != "" {
+		text = strings.TrimPrefix(r.FieldPath, ".") + " " + text
 	}
-	return text
+	listed := fieldList.MatchString(text)
+	text = names.ReplaceAllStringFunc(text, func(word string) string {
+		if s.Properties[word] == nil || slices.Contains(english, word) && !listed {
+			return word
+		}
+		return code(word)
+	})
+	if first, rest, _ := strings.Cut(text, " "); r.FieldPath != "" && !strings.HasPrefix(text, "`") {
+		text = code(first) + " " + rest
+	}
+	return upper(text) + "."
 }
 
-// describe a field by its type and values. It returns the type of the object that it holds, if any.
-func (w *walk) describe(f *Field, path string, s *definition.Schema, t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
+// field adds a field to an object.
+func (w *walk) field(o *Object, name string, s *definition.Schema) {
+	below, path := s.Properties[name], strings.TrimPrefix(o.Path+"."+name, ".")
+	if below.Description == "" {
+		w.missing = append(w.missing, fmt.Errorf("cannot describe field %s of %s: it has no comment", name, s.GoType))
 	}
+	out := Field{ID: strings.TrimPrefix(o.id+"."+name, "."), Name: name, Does: below.Description}
+	if below.Default != nil { // which the column of values has
+		sentence := regexp.MustCompile(" If it is not set, it is `?" + regexp.QuoteMeta(fmt.Sprint(below.Default)) + "`?[.]$")
+		out.Does = sentence.ReplaceAllString(out.Does, "")
+	}
+	object := w.describe(&out, path, below)
+	if slices.Contains(s.Required, name) {
+		out.Type += ", **required**"
+	}
+	if object != nil {
+		out.ID = "" // which has a heading to link to
+		out.Does, _, _ = strings.Cut(out.Does, "\n\n")
+	}
+	o.Fields = append(o.Fields, out)
+	if object == nil {
+		return
+	}
+	if _, listed := w.paths[object.GoType]; !listed {
+		if below.Items != nil {
+			path += "[]"
+		}
+		w.object(path, object)
+	}
+}
+
+// describe a field by its type and values. It returns the schema of the object that it holds, if any.
+func (w *walk) describe(f *Field, path string, s *definition.Schema) *definition.Schema {
 	f.Values = strings.Join(values(s), "; ")
 	switch {
-	case isExpression(f.Name, s):
+	case s.Expression:
 		f.Type, f.Values = "CEL", "" // all have the same limit
 	case s.PreserveUnknown:
 		f.Type = "any object"
-	case s.AdditionalProperties != nil && f.Name == "outputs":
+	case s.AdditionalProperties != nil && s.AdditionalProperties.Expression:
 		f.Type = "map of CEL"
 	case s.AdditionalProperties != nil:
 		f.Type = "map of strings"
-	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
-		f.Type = "list of " + w.link(path+"[]", t.Elem())
-		return t.Elem()
-	case t.Kind() == reflect.Slice:
+	case s.Items != nil && s.Items.Type == "object":
+		f.Type = "list of " + w.link(path+"[]", s.Items)
+		return s.Items
+	case s.Items != nil:
 		f.Type = "list of strings"
-	case t.PkgPath() == reflect.TypeFor[v1beta1.Exports]().PkgPath() && t.Kind() == reflect.Struct:
-		f.Type = w.link(path, t)
-		return t
-	case t.Name() == "Duration":
+	case s.Type == "object":
+		f.Type = w.link(path, s)
+		return s
+	case s.GoType == "Duration":
 		f.Type = "duration"
 	default:
 		f.Type = s.Type
@@ -179,17 +139,10 @@ func (w *walk) describe(f *Field, path string, s *definition.Schema, t reflect.T
 	return nil
 }
 
-// link to the object of a type.
-func (w *walk) link(path string, t reflect.Type) string {
-	path = cmp.Or(w.paths[t], path)
+// link to an object.
+func (w *walk) link(path string, s *definition.Schema) string {
+	path = cmp.Or(w.paths[s.GoType], path)
 	return "[" + code(path) + "](#" + anchor(path) + ")"
-}
-
-// isExpression reports whether a field is CEL. The value of a label has the name of an expression,
-// and is too short for one.
-func isExpression(name string, s *definition.Schema) bool {
-	named := name == "value" || name == "valueMap" || strings.HasSuffix(name, "Expression")
-	return named && s.MaxLength != nil && *s.MaxLength == limits.ExpressionCharacters
 }
 
 // values that a field may have.
@@ -206,9 +159,9 @@ func values(s *definition.Schema) []string {
 		out = append(out, "default "+code(fmt.Sprint(s.Default)))
 	}
 	out = append(out, between(s.MinLength, s.MaxLength, "character"), between(s.MinItems, s.MaxItems, "item"),
-		between(s.MinProperties, s.MaxProperties, "entry"), between(whole(s.Minimum), whole(s.Maximum), ""))
-	if s.Pattern != nil {
-		out = append(out, "matches "+code(s.Pattern.String()))
+		between(s.MinProperties, s.MaxProperties, "entry"), between(s.Minimum, s.Maximum, ""))
+	if s.Pattern != "" {
+		out = append(out, "matches "+code(s.Pattern))
 	}
 	switch s.ListType {
 	case "set":
@@ -229,32 +182,24 @@ func values(s *definition.Schema) []string {
 	return slices.DeleteFunc(out, func(t string) bool { return t == "" })
 }
 
-func whole(f *float64) *int {
-	if f == nil {
-		return nil
-	}
-	i := int(*f)
-	return &i
-}
-
 // between two bounds, of which either may be missing. A lower bound of 0 is one for numbers only.
-func between(low, high *int, noun string) string {
+func between[N int | float64](low, high *N, noun string) string {
 	if low != nil && *low == 0 && (noun != "" || high != nil) {
 		low = nil
 	}
-	last, text := 0, ""
+	last, text := cmp.Or(high, low), ""
 	switch {
 	case low != nil && high != nil:
-		last, text = *high, fmt.Sprintf("%s to %s", count(int64(*low)), count(int64(*high)))
+		text = fmt.Sprintf("%s to %s", count(int64(*low)), count(int64(*high)))
 	case low != nil:
-		last, text = *low, "at least "+count(int64(*low))
+		text = "at least " + count(int64(*low))
 	case high != nil:
-		last, text = *high, "at most "+count(int64(*high))
+		text = "at most " + count(int64(*high))
 	default:
 		return ""
 	}
-	if last != 1 && noun != "" {
-		noun = strings.TrimSuffix(noun, "y") + map[bool]string{true: "ies", false: "s"}[strings.HasSuffix(noun, "y")]
+	if *last != 1 && noun != "" {
+		noun = strings.Replace(noun+"s", "ys", "ies", 1)
 	}
 	return strings.TrimSpace(text + " " + noun)
 }
@@ -262,20 +207,16 @@ func between(low, high *int, noun string) string {
 // count is a number with separated thousands.
 func count(n int64) string {
 	text := fmt.Sprint(n)
-	var b bytes.Buffer
-	for i, r := range text {
-		if i > 0 && (len(text)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(r)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
 	}
-	return b.String()
+	return text
 }
 
-// withoutType is the comment of a type without the name of the type at its beginning.
-func withoutType(text string, t reflect.Type) string {
+// withoutType is the comment of a Go type without its name at the beginning.
+func withoutType(text, name string) string {
 	for _, article := range []string{"A ", "An ", ""} {
-		if rest, ok := strings.CutPrefix(text, article+t.Name()+" "); ok {
+		if rest, ok := strings.CutPrefix(text, article+name+" "); ok {
 			return upper(strings.TrimPrefix(rest, "is "))
 		}
 	}
@@ -283,4 +224,6 @@ func withoutType(text string, t reflect.Type) string {
 }
 
 // upper is a text that begins a sentence. Code stays as it is.
-func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+func upper(text string) string {
+	return strings.ToUpper(text[:min(1, len(text))]) + text[min(1, len(text)):]
+}

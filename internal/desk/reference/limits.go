@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/constant"
+	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
@@ -21,21 +22,21 @@ type LimitGroup struct {
 // A Limit is a constant, with its comment.
 type Limit struct{ Name, Value, Does string }
 
-// limitsOf reads the constants of a Go file. The comment of a block begins with its title, which
-// ends at the first full stop.
-func limitsOf(source []byte) ([]LimitGroup, error) {
+// limitsOf reads the constants of a Go file, and their values by name. The comment of a block begins with its title,
+// which ends at the first full stop.
+func limitsOf(source []byte) (groups []LimitGroup, values map[string]string, err error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "limits.go", source, parser.ParseComments)
 	if err != nil {
-		return nil, fmt.Errorf("cannot parse limits: %w", err)
+		return nil, nil, fmt.Errorf("cannot parse limits: %w", err)
 	}
-	config := types.Config{Importer: timeImporter{}}
+	config := types.Config{Importer: importer.ForCompiler(files, "source", nil)} // for package time
 	checked, err := config.Check("limits", files, []*ast.File{file}, nil)
 	if err != nil {
-		return nil, fmt.Errorf("cannot check limits: %w", err)
+		return nil, nil, fmt.Errorf("cannot check limits: %w", err)
 	}
-	var out []LimitGroup
 	var missing []error
+	values = map[string]string{}
 	for _, d := range file.Decls {
 		block, ok := d.(*ast.GenDecl)
 		if !ok || block.Tok != token.CONST {
@@ -48,37 +49,18 @@ func limitsOf(source []byte) ([]LimitGroup, error) {
 			v, _ := s.(*ast.ValueSpec)
 			for _, name := range v.Names {
 				c, _ := checked.Scope().Lookup(name.Name).(*types.Const)
-				l := Limit{name.Name, limitText(c), described(name.Name, oneLine(v.Doc))}
-				if l.Does == "" || g.Title == "" {
-					missing = append(missing, fmt.Errorf("cannot describe limit %s: it needs a comment that begins with its name and is", name.Name))
+				does, ok := strings.CutPrefix(oneLine(v.Doc), name.Name+" is ")
+				l := Limit{name.Name, limitText(c), upper(does)}
+				if !ok || g.Title == "" {
+					const format = "cannot describe limit %s: it needs a comment that begins with its name and is"
+					missing = append(missing, fmt.Errorf(format, name.Name))
 				}
-				g.Limits = append(g.Limits, l)
+				g.Limits, values[l.Name] = append(g.Limits, l), l.Value
 			}
 		}
-		out = append(out, g)
+		groups = append(groups, g)
 	}
-	return out, errors.Join(missing...)
-}
-
-// described is the comment of a limit without its name. It is empty if it does not begin with the name.
-func described(name, comment string) string {
-	rest, ok := strings.CutPrefix(comment, name+" is ")
-	if !ok {
-		return ""
-	}
-	return upper(rest)
-}
-
-// valueOf a limit.
-func valueOf(groups []LimitGroup, name string) (string, error) {
-	for _, g := range groups {
-		for _, l := range g.Limits {
-			if l.Name == name {
-				return l.Value, nil
-			}
-		}
-	}
-	return "", fmt.Errorf("cannot find limit %s", name)
+	return groups, values, errors.Join(missing...)
 }
 
 func oneLine(c *ast.CommentGroup) string { return strings.Join(strings.Fields(c.Text()), " ") }
@@ -96,28 +78,4 @@ func limitText(c *types.Const) string {
 		return fmt.Sprintf("%d KiB", n>>10)
 	}
 	return count(n)
-}
-
-// A timeImporter has the one package that limits import, as far as they need it.
-type timeImporter struct{}
-
-// Import package time.
-func (timeImporter) Import(path string) (*types.Package, error) {
-	if path != "time" {
-		return nil, fmt.Errorf("cannot import %s: limits import time only", path)
-	}
-	const source = `package time
-type Duration int64
-const (
-	Millisecond Duration = 1000000
-	Second = 1000 * Millisecond
-	Minute = 60 * Second
-	Hour = 60 * Minute
-)`
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, "time.go", source, 0)
-	if err != nil {
-		return nil, err
-	}
-	return new(types.Config).Check("time", files, []*ast.File{file}, nil)
 }

@@ -1,28 +1,31 @@
-// Command reference writes the reference of the input, input/README.md: its fields, the
-// variables and functions of its expressions, and its limits. go generate runs it:
+// Command reference writes what people and editors read of the input's CustomResourceDefinition, which go generate has
+// created before: the reference, input/README.md, with its fields, the functions of its expressions and its limits;
+// JSON schemas for editors; and the copy of the definition that the function checks inputs against. go generate runs
+// it:
 //
 //	go run ./internal/desk/reference package/input/export.fn.crossplane.io_exports.yaml \
-//		internal/desk/jsonschema/testdata/full.yaml internal/engine/limits/limits.go input/README.md
+//		internal/engine/limits/limits.go input/README.md package/schema internal/engine/definition/exports.json
 //
-// Fields come from the CustomResourceDefinition, in the order of the Go types. Variables and
-// functions come from the environment of expressions. Where a variable may be used is found
-// out: each expression of an input that has every field is replaced by one that uses it.
-// Limits are the constants of a Go file, with their comments. It is an error
-// if one of them has no description, so that nothing is missing from the page.
+// Fields are in the order of the Go types. Limits are the constants of a Go file, with their comments. It is an error
+// if one of them has no description, so that nothing is missing from the page. A test compares the tables of variables,
+// which are in the text of the page, with the environment of expressions.
 package main
 
 import (
 	"bytes"
-	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/template"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/crossplane-contrib/function-export/internal/desk/vocabulary"
-	"github.com/crossplane-contrib/function-export/internal/engine/advice"
+	"github.com/crossplane-contrib/function-export/internal/engine/definition"
 )
 
 func main() {
@@ -33,25 +36,58 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 4 {
-		return errors.New("usage: reference CRD INPUT LIMITS PAGE")
+	if len(args) != 5 {
+		return errors.New("usage: reference CRD LIMITS PAGE SCHEMAS COPY")
 	}
-	var from [3][]byte
-	for i := range from {
-		text, err := os.ReadFile(args[i]) //nolint:gosec // a file of the repository
-		if err != nil {
-			return fmt.Errorf("cannot read: %w", err)
-		}
-		from[i] = text
+	text, crdErr := os.ReadFile(args[0])      //nolint:gosec // a file of the repository
+	limits, limitsErr := os.ReadFile(args[1]) //nolint:gosec // a file of the repository
+	if err := errors.Join(crdErr, limitsErr); err != nil {
+		return fmt.Errorf("cannot read: %w", err)
 	}
-	page, err := generate(from[0], from[1], from[2])
+	d, err := readCRD(text)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(args[3], page, 0o644); err != nil { //nolint:gosec // a file of the repository
-		return fmt.Errorf("cannot write page: %w", err)
+	page, pageErr := generate(d, limits)
+	schemas, schemasErr := editorSchemas(d)
+	copied, copyErr := encode(undescribed(d.schema), " ")
+	if err := errors.Join(pageErr, schemasErr, copyErr); err != nil {
+		return err
+	}
+	out := map[string][]byte{args[2]: page, args[4]: copied}
+	for name, content := range schemas {
+		out[filepath.Join(args[3], name)] = content
+	}
+	for path, content := range out {
+		if err := os.WriteFile(path, content, 0o644); err != nil { //nolint:gosec // a file of the repository
+			return fmt.Errorf("cannot write: %w", err)
+		}
 	}
 	return nil
+}
+
+// A crd is the CustomResourceDefinition of the input.
+type crd struct {
+	Spec struct {
+		Group    string `json:"group"`
+		Names    struct{ Kind string }
+		Versions []struct {
+			Name   string
+			Schema struct{ OpenAPIV3Schema json.RawMessage }
+		} `json:"versions"`
+	} `json:"spec"`
+
+	schema *definition.Schema
+}
+
+func readCRD(text []byte) (*crd, error) {
+	d := &crd{}
+	if err := yaml.Unmarshal(text, d); err != nil || len(d.Spec.Versions) != 1 {
+		return nil, fmt.Errorf("cannot read the one version of the CustomResourceDefinition: %w", err)
+	}
+	s, err := definition.Parse(d.Spec.Versions[0].Schema.OpenAPIV3Schema) // an unknown keyword would be lost
+	d.schema = s
+	return d, err
 }
 
 // The text of the page, in which the tables are filled in, and its example.
@@ -62,31 +98,23 @@ var (
 	example string
 )
 
-// generate the page from the definition, an input that has every field, and the source of the limits.
-func generate(definition, full, limits []byte) ([]byte, error) {
-	env, err := advice.NewEnvironment()
-	if err != nil {
-		return nil, fmt.Errorf("cannot describe expressions: %w", err)
-	}
-	objects, fieldsErr := fields(definition)
-	seen, variablesErr := variables(env)
-	places, placesErr := visibility(env, full, seen)
-	groups, functionsErr := vocabulary.Of(context.Background(), env)
-	numbers, limitsErr := limitsOf(limits)
-	err = errors.Join(fieldsErr, variablesErr, placesErr, functionsErr, limitsErr, allPlaces(objects, places))
-	if err != nil {
+// generate the page from the definition and the source of the limits.
+func generate(d *crd, limits []byte) ([]byte, error) {
+	objects, fieldsErr := fields(d.schema)
+	groups, functionsErr := vocabulary.Groups()
+	numbers, values, limitsErr := limitsOf(limits)
+	if err := errors.Join(fieldsErr, functionsErr, limitsErr); err != nil {
 		return nil, err
 	}
 	functions := template.FuncMap{"anchor": anchor, "cell": cell, "code": code, "paragraphs": paragraphs, "bullet": bullet}
-	functions["limit"] = func(name string) (string, error) { return valueOf(numbers, name) }
-	t, err := template.New("page").Funcs(functions).Parse(pageText)
+	t, err := template.New("page").Option("missingkey=error").Funcs(functions).Parse(pageText)
 	if err != nil {
 		return nil, fmt.Errorf("cannot parse the text of the page: %w", err)
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
-		"Example": strings.TrimSpace(example), "Objects": objects, "Variables": seen, "Places": places,
-		"Groups": groups, "Limits": numbers,
+		"Example": strings.TrimSpace(example), "Objects": objects, "Groups": groups, "Limits": numbers,
+		"Values": values,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the page: %w", err)

@@ -3,21 +3,15 @@ package main
 import (
 	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
+// noAnchor matches what is not part of an anchor.
+var noAnchor = regexp.MustCompile(`[^-\w ]`)
+
 // anchor is the anchor that GitHub gives a heading.
 func anchor(heading string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == ' ':
-			return '-'
-		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, heading)
+	return strings.ToLower(strings.ReplaceAll(noAnchor.ReplaceAllString(heading, ""), " ", "-"))
 }
 
 // spans are the code in a Markdown text.
@@ -84,10 +78,4 @@ func code(text string) string {
 }
 
 // codes are texts as code, in a list.
-func codes(texts []string) string {
-	out := make([]string, 0, len(texts))
-	for _, t := range texts {
-		out = append(out, code(t))
-	}
-	return strings.Join(out, ", ")
-}
+func codes(texts []string) string { return "`" + strings.Join(texts, "`, `") + "`" }

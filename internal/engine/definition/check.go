@@ -1,298 +1,185 @@
 package definition
 
 import (
-	"cmp"
 	"fmt"
-	"math"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 )
 
-// A Finding is a diagnostic with the facts that decide whether another diagnostic replaces it.
-type Finding struct {
-	*diagnostic.Diagnostic
-
-	// Missing is set if a field is missing. Another field may be misspelt.
-	Missing bool
-
-	// Unbounded is set if a list is over its limit. The items of the list are not checked.
-	Unbounded bool
-
-	// Object is the path of the object whose fields exclude each other or are missing.
-	Object string
-
-	// Reads are the paths of the fields that are compared, if there are several.
-	Reads []string
+// Check an input against the bounds and the rules of the definition, in the order of the fields. The input must have
+// the fields and the types of the definition: package strict checks them before.
+//
+// A rule is not checked if it reads a field that has a diagnostic of its own. Patterns are not checked, because an
+// editor reads them: the plan checks the same names, and says more about them.
+func Check(in *structpb.Struct) diagnostic.List {
+	_, found := object(Exports(), nil, false, in)
+	return found
 }
 
-// Check an input. It does not report unknown fields and values of a wrong type: the decoder of the
-// input reports them.
-func Check(in *structpb.Struct) []Finding {
-	c := &check{}
-	c.object(Exports(), place{}, in)
-	return c.findings
-}
-
-type check struct{ findings []Finding }
-
-// A place in the input. Its path is only formatted for a diagnostic.
-type place struct {
-	above *place
-	name  string // of a field, or a key
-	index int    // of an item
-	item  bool   // of a list
-	key   bool   // of a map
-	must  bool   // it is required
-}
-
-// String returns the path.
-func (p place) String() string {
-	switch {
-	case p.above == nil:
-		return "input"
-	case p.item:
-		return fmt.Sprintf("%s[%d]", p.above, p.index)
-	case p.key:
-		return fmt.Sprintf("%s[%s]", p.above, p.name)
-	case p.above.above == nil:
-		return p.name
-	}
-	return p.above.String() + "." + p.name
-}
-
-func (c *check) add(at place, format string, args ...any) {
-	d := &diagnostic.Diagnostic{Path: at.String(), Rule: diagnostic.Input, Message: fmt.Sprintf(format, args...)}
-	c.findings = append(c.findings, Finding{Diagnostic: d})
-}
-
-// value checks a value, and returns it in the form that rules read. It is not ok if a rule that
-// reads the value would only repeat a diagnostic of it.
-func (c *check) value(s *Schema, at place, v *structpb.Value) (self any, ok bool) {
-	start := len(c.findings)
-	before := start
+// value returns a value in the form that rules read, and its diagnostics.
+func value(s *Schema, at *field.Path, required bool, v *structpb.Value) (self any, found diagnostic.List) {
 	switch v := v.GetKind().(type) {
 	case *structpb.Value_StructValue:
-		if s.Type != "object" {
-			return nil, false
-		}
-		self = c.object(s, at, v.StructValue)
+		return object(s, at, required, v.StructValue)
 	case *structpb.Value_ListValue:
-		if s.Type != "array" || !c.length(s, at, len(v.ListValue.GetValues())) {
-			return nil, false
-		}
-		before = len(c.findings) // a rule about an empty list may be more specific
-		self = c.list(s, at, v.ListValue.GetValues())
+		self, found = list(s, at, required, v.ListValue.GetValues())
 	case *structpb.Value_StringValue:
-		if s.Type != "string" {
-			return nil, false
-		}
-		c.text(s, at, v.StringValue)
-		self = v.StringValue
+		self, found = v.StringValue, text(s, at, required, v.StringValue)
 	case *structpb.Value_NumberValue:
-		if s.Type != "integer" || v.NumberValue != math.Trunc(v.NumberValue) {
-			return nil, false
-		}
-		c.number(s, at, v.NumberValue)
-		self = int64(v.NumberValue)
+		self, found = int64(v.NumberValue), number(s, at, v.NumberValue)
 	case *structpb.Value_BoolValue:
-		return v.BoolValue, s.Type == "boolean"
-	default:
-		return nil, false
+		self = v.BoolValue
 	}
-	if s.Type != "object" {
-		ok = len(c.findings) == before && c.rules(s, at, self, nil, start) && len(c.findings) == before
-		return self, ok
+	for _, r := range s.Rules {
+		if len(found) == 0 && !r.Holds(self) {
+			found = wrong(at, "%s", r.Message)
+		}
 	}
-	return self, true
+	return self, found
 }
 
-func (c *check) object(s *Schema, at place, o *structpb.Struct) any {
-	start := len(c.findings)
-	self := make(map[string]any, len(o.GetFields())+1) // see escaped
-	var refused []string
+func object(s *Schema, at *field.Path, required bool, o *structpb.Struct) (any, diagnostic.List) {
 	if s.PreserveUnknown {
-		self = o.AsMap()
+		return o.AsMap(), nil
 	}
-	for name, field := range o.GetFields() {
-		below := place{above: &at, name: name, key: s.AdditionalProperties != nil}
-		below.must = slices.Contains(s.Required, name)
-		schema := cmp.Or(s.Properties[name], s.AdditionalProperties)
-		if schema == nil {
-			continue
+	names, self := s.Names, make(map[string]any, len(o.GetFields())+1) // see escaped
+	if s.AdditionalProperties != nil {
+		names = slices.Sorted(maps.Keys(o.GetFields()))
+	}
+	var refused []string
+	below := make([]diagnostic.List, len(names)) // for each name, so that rules add to them in order
+	for i, name := range names {
+		must := slices.Contains(s.Required, name)
+		v, ok := o.GetFields()[name]
+		switch {
+		case ok && s.AdditionalProperties != nil:
+			self[name], below[i] = value(s.AdditionalProperties, at.Key(name), false, v)
+		case ok:
+			self[name], below[i] = value(s.Properties[name], at.Child(name), must, v)
+		case must:
+			below[i] = missing(s.Properties[name], at.Child(name))
 		}
-		v, ok := c.value(schema, below, field)
-		if !ok {
+		if len(below[i]) > 0 {
 			refused = append(refused, name)
 		}
-		if v != nil {
-			self[name] = v
+	}
+	whole := count(at, len(o.GetFields()), s.MinProperties, s.MaxProperties, required, "")
+	for _, r := range s.Rules {
+		reads := func(name string) bool { return slices.Contains(refused, name) }
+		if at == nil || slices.ContainsFunc(r.Fields(), reads) || r.Holds(self) {
+			continue // the rule of the whole input compares lists: the plan does so, and names the items
+		}
+		d := r.broken(at, self)
+		name, _, _ := strings.Cut(strings.TrimPrefix(r.FieldPath, "."), ".")
+		if i := slices.Index(names, name); i < 0 {
+			whole = append(whole, d)
+		} else if len(below[i]) == 0 {
+			below[i] = diagnostic.List{d}
 		}
 	}
-	for _, name := range s.Required {
-		if _, ok := o.GetFields()[name]; !ok {
-			c.missing(s.Properties[name], place{above: &at, name: name})
-			refused = append(refused, name)
-		}
-	}
-	switch n := len(o.GetFields()); {
-	case s.MinProperties != nil && n < *s.MinProperties:
-		c.add(at, "must not be empty: %sadd an item", leaveOut(at))
-	case s.MaxProperties != nil && n > *s.MaxProperties:
-		c.add(at, "has %d items, over the limit of %d", n, *s.MaxProperties)
-		c.findings[len(c.findings)-1].Unbounded = true
-	default:
-		c.rules(s, at, self, refused, start)
-	}
-	return self
+	return self, slices.Concat(whole, slices.Concat(below...))
 }
 
-func (c *check) missing(s *Schema, at place) {
-	text := "must be set"
-	if s.Example != nil {
-		text += fmt.Sprintf(", for example %v", s.Example)
+func list(s *Schema, at *field.Path, required bool, items []*structpb.Value) (any, diagnostic.List) {
+	const instead = ": split the input into several pipeline steps"
+	if found := count(at, len(items), s.MinItems, s.MaxItems, required, instead); found != nil {
+		return nil, found
 	}
-	c.add(at, "%s", text)
-	c.findings[len(c.findings)-1].Missing = true
+	var found diagnostic.List
+	self, first := make([]any, 0, len(items)), map[string]int{}
+	for i, item := range items {
+		v, wrongs := value(s.Items, at.Index(i), false, item)
+		self, found = append(self, v), append(found, wrongs...)
+		name, _ := v.(string)
+		if len(s.ListMapKeys) == 1 {
+			fields, _ := v.(map[string]any)
+			name, _ = fields[s.ListMapKeys[0]].(string)
+		}
+		other, twice := first[name]
+		switch {
+		case name == "" || s.ListType != "set" && s.ListType != "map":
+		case !twice:
+			first[name] = i
+		case s.ListType == "set":
+			found = append(found, wrong(at.Index(i), "%q is listed twice", name)...)
+		default:
+			key := s.ListMapKeys[0]
+			found = append(found, wrong(at.Index(i).Child(key), "%q is also the %s of %s: rename one of them",
+				name, key, at.Index(other))...)
+		}
+	}
+	return self, found
+}
+
+func missing(s *Schema, at *field.Path) diagnostic.List {
+	if s.Example != nil {
+		return wrong(at, "must be set, for example %v", s.Example)
+	}
+	return wrong(at, "must be set")
+}
+
+// count checks the number of items of a list or an object.
+func count(at *field.Path, n int, low, high *int, required bool, instead string) diagnostic.List {
+	switch {
+	case low != nil && n < *low:
+		return wrong(at, "must not be empty: %sadd an item", leaveOut(required))
+	case high != nil && n > *high:
+		return wrong(at, "has %d items, over the limit of %d%s", n, *high, instead)
+	}
+	return nil
+}
+
+func text(s *Schema, at *field.Path, required bool, text string) diagnostic.List {
+	n := utf8.RuneCountInString(text)
+	switch {
+	case n == 0 && s.Expression:
+		return wrong(at, "must not be empty: in an expression, write an empty text as \"''\"")
+	case s.MinLength != nil && n < *s.MinLength || n == 0 && s.NotEmpty:
+		return wrong(at, "must not be empty: %sset a value", leaveOut(required))
+	case s.MaxLength != nil && n > *s.MaxLength && s.Expression:
+		return wrong(at, "has %d characters, over the limit of %d: split it into variables", n, *s.MaxLength)
+	case s.MaxLength != nil && n > *s.MaxLength:
+		return wrong(at, "has %d characters, over the limit of %d", n, *s.MaxLength)
+	case s.Enum != nil && !slices.Contains(s.Enum, any(text)):
+		return wrong(at, "must be %s", either(s.Enum))
+	}
+	return nil
+}
+
+func number(s *Schema, at *field.Path, n float64) diagnostic.List {
+	switch low, high := s.Minimum, s.Maximum; {
+	case low != nil && high != nil && (n < *low || n > *high):
+		return wrong(at, "is %v: must be %v to %v", n, *low, *high)
+	case low != nil && n < *low:
+		return wrong(at, "is %v: must be at least %v", n, *low)
+	case high != nil && n > *high:
+		return wrong(at, "is %v: must be at most %v", n, *high)
+	}
+	return nil
 }
 
 // leaveOut returns the other hint for an empty value.
-func leaveOut(at place) string {
-	if at.must {
+func leaveOut(required bool) string {
+	if required {
 		return ""
 	}
 	return "leave it out, or "
 }
 
-func (c *check) length(s *Schema, at place, n int) bool {
-	switch {
-	case s.MinItems != nil && n < *s.MinItems:
-		c.add(at, "must not be empty: %sadd an item", leaveOut(at))
-	case s.MaxItems != nil && n > *s.MaxItems:
-		c.add(at, "has %d items, over the limit of %d: split the input into several pipeline steps", n, *s.MaxItems)
-		c.findings[len(c.findings)-1].Unbounded = true
-		return false
-	}
-	return true
-}
-
-func (c *check) list(s *Schema, at place, items []*structpb.Value) any {
-	self, first := make([]any, 0, len(items)), map[string]int{}
-	for i, item := range items {
-		path := place{above: &at, index: i, item: true}
-		v, ok := c.value(s.Items, path, item)
-		self = append(self, v)
-		name, isText := v.(string)
-		if len(s.ListMapKeys) == 1 {
-			fields, _ := v.(map[string]any)
-			name, isText = fields[s.ListMapKeys[0]].(string)
-		}
-		if !ok || !isText || name == "" || s.ListType != "set" && s.ListType != "map" {
-			continue
-		}
-		other, twice := first[name]
-		switch {
-		case !twice:
-			first[name] = i
-		case s.ListType == "set":
-			c.add(path, "%q is listed twice", name)
-		default:
-			key := s.ListMapKeys[0]
-			c.add(place{above: &path, name: key}, "%q is also the %s of %s[%d]: rename one of them", name, key, at, other)
-		}
-	}
-	return self
-}
-
-func (c *check) text(s *Schema, at place, text string) {
-	n := utf8.RuneCountInString(text)
-	switch {
-	case s.MinLength != nil && n < *s.MinLength:
-		c.add(at, "must not be empty: %sset a value", leaveOut(at))
-	case s.MaxLength != nil && n > *s.MaxLength:
-		c.add(at, "has %d characters, over the limit of %d", n, *s.MaxLength)
-	case s.Enum != nil && !slices.Contains(s.Enum, any(text)):
-		c.add(at, "must be %s", either(s.Enum))
-	case s.Pattern != nil:
-		if re, err := s.Pattern.compile(); err != nil || !re.MatchString(text) {
-			c.add(at, "must match %s", s.Pattern)
-		}
-	}
-}
-
-func (c *check) number(s *Schema, at place, n float64) {
-	switch low, high := s.Minimum, s.Maximum; {
-	case (low == nil || n >= *low) && (high == nil || n <= *high):
-	case low != nil && high != nil:
-		c.add(at, "is %v: must be %v to %v", n, *low, *high)
-	case low != nil:
-		c.add(at, "is %v: must be at least %v", n, *low)
-	default:
-		c.add(at, "is %v: must be at most %v", n, *high)
-	}
-}
-
-// rules checks a value against the rules that do not read refused fields. It is not ok if a rule
-// cannot be evaluated, for example because the value is not a duration. A rule that does not hold
-// replaces the diagnostics of the same field since start, where the value begins.
-func (c *check) rules(s *Schema, at place, self any, refused []string, start int) bool {
-	var told []string // fields for which a rule does not hold: only the first rule is reported
-	for _, r := range s.Rules {
-		if at.above == nil || slices.ContainsFunc(refused, func(f string) bool { return slices.Contains(r.fields(), f) }) {
-			continue // the one rule of the whole input compares lists: see validate of the plan
-		}
-		holds, err := r.Holds(self)
-		if err != nil {
-			return false
-		}
-		if holds {
-			continue
-		}
-		if f := broken(r, at.String(), self); !slices.Contains(told, f.Path) {
-			told = append(told, f.Path)
-			others := slices.DeleteFunc(c.findings[start:], func(o Finding) bool { return o.Path == f.Path })
-			c.findings = append(c.findings[:start+len(others)], f)
-		}
-	}
-	return true
-}
-
-// broken returns the diagnostic for a rule that does not hold for an object or a single value.
-func broken(r *Rule, at string, self any) Finding {
-	d := &diagnostic.Diagnostic{Path: at + r.FieldPath, Rule: diagnostic.Input, Message: r.Message}
-	f := Finding{Diagnostic: d, Reads: []string{at}}
-	object, isObject := self.(map[string]any)
-	if isObject && len(r.fields()) > 0 {
-		f.Reads = nil
-		for _, name := range r.fields() {
-			f.Reads = append(f.Reads, at+"."+name)
-		}
-	}
-	f.Missing = r.FieldPath != "" && object[strings.TrimPrefix(r.FieldPath, ".")] == nil
-	if named, some, exclusive := r.Presence(); r.FieldPath == "" && (some || exclusive) {
-		if set := present(object, named); len(set) > 1 {
-			f.Path, f.Message = at+"."+set[1], fmt.Sprintf("must not be set together with %s: keep one of them", set[0])
-		} else {
-			f.Message, f.Missing = "must have "+either(named), true
-			if fmt.Sprint(named[0]) == "extract" {
-				f.Message += ": write for example extract: {key: db}"
-			}
-		}
-		f.Object = at
-	}
-	return f
+func wrong(at *field.Path, format string, args ...any) diagnostic.List {
+	return diagnostic.List{{Path: at.String(), Rule: diagnostic.Input, Message: fmt.Sprintf(format, args...)}}
 }
 
 // either joins words with commas and "or".
 func either[T any](words []T) string {
-	texts := make([]string, 0, len(words))
-	for _, w := range words {
-		texts = append(texts, fmt.Sprint(w))
-	}
+	texts := strings.Fields(strings.Trim(fmt.Sprint(words), "[]"))
 	last := len(texts) - 1
 	if last == 0 {
 		return texts[0]

@@ -1,7 +1,6 @@
 package definition
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,14 +9,16 @@ import (
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/ext"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 )
 
-// A Rule is a validation rule of the definition in CEL, with the message for a value that does not
-// satisfy it.
+// A Rule is a validation rule of the definition in CEL, with the message for a value that does not satisfy it.
 type Rule struct {
 	Text      string `json:"rule"`
 	Message   string `json:"message"`
-	FieldPath string `json:"fieldPath"` // of the field that is meant, for example .namespace
+	FieldPath string `json:"fieldPath,omitempty"` // of the field that is meant, for example .namespace
 
 	once            sync.Once
 	reads           []string // fields of an object
@@ -26,26 +27,34 @@ type Rule struct {
 	err             error
 }
 
-// environment in which rules are compiled. Kubernetes has more functions. A rule that uses one of
-// them does not compile here, and a test fails.
+// The texts of the rules about the presence of fields. They have messages of their own, and counting the fields is
+// faster than to compile CEL.
+var (
+	reads   = regexp.MustCompile(`\bself\.(\w+)(?:[^(\w]|$)`)
+	one     = regexp.MustCompile(`^\[has.*\]\.exists_one\(x, x\)$`)
+	atMost  = regexp.MustCompile(`^\[has.*\]\.filter\(x, x\)\.size\(\) <= 1$`)
+	atLeast = regexp.MustCompile(`^has\(self\.\w+\)( \|\| has\(self\.\w+\))+$`)
+)
+
+// environment in which rules are compiled. Kubernetes has more functions. A rule that uses one of them does not compile
+// here, and a test fails.
 var environment = sync.OnceValues(func() (*cel.Env, error) { //nolint:gochecknoglobals // made at most once
 	return cel.NewEnv(cel.Variable("self", cel.DynType), ext.Strings(), cel.CrossTypeNumericComparisons(true))
 })
 
 func (r *Rule) compile() {
-	for _, m := range field.FindAllStringSubmatch(r.Text, -1) {
-		if name := strings.Trim(m[1], "_"); m[2] == "" && !slices.Contains(r.reads, name) {
+	for _, m := range reads.FindAllStringSubmatch(r.Text, -1) {
+		if name := strings.Trim(m[1], "_"); !slices.Contains(r.reads, name) {
 			r.reads = append(r.reads, name)
 		}
 	}
 	r.some = one.MatchString(r.Text) || atLeast.MatchString(r.Text)
 	r.exclusive = one.MatchString(r.Text) || atMost.MatchString(r.Text)
 	if r.some || r.exclusive {
-		return // counting the fields is faster
+		return
 	}
-	env, err := environment()
-	if err != nil {
-		r.err = err
+	var env *cel.Env
+	if env, r.err = environment(); r.err != nil {
 		return
 	}
 	ast, issues := env.Compile(r.Text)
@@ -54,29 +63,32 @@ func (r *Rule) compile() {
 	}
 }
 
-// Holds reports whether the rule holds for a value. It returns an error if the rule cannot be
-// evaluated for a value of this type.
-func (r *Rule) Holds(self any) (bool, error) {
-	if r.once.Do(r.compile); r.err != nil {
-		return false, fmt.Errorf("cannot compile rule %q: %w", r.Text, r.err)
-	}
-	if object, ok := self.(map[string]any); ok && r.program == nil {
-		n := len(present(object, r.reads))
-		return (n > 0 || !r.some) && (n < 2 || !r.exclusive), nil
-	}
-	if r.program == nil {
-		return false, errors.New("is not an object")
-	}
-	out, _, err := r.program.Eval(map[string]any{"self": escaped(self)})
-	if err != nil {
-		return false, fmt.Errorf("cannot evaluate rule %q: %w", r.Text, err)
-	}
-	holds, ok := out.Value().(bool)
-	return holds && ok, nil
+// Fields returns the fields of an object that the rule reads.
+func (r *Rule) Fields() []string {
+	r.once.Do(r.compile)
+	return r.reads
 }
 
-// escaped adds the field namespace under the name that Kubernetes uses in rules, because namespace
-// is a reserved word of CEL. It is the only such field.
+// Presence is set if the rule only requires that at least one of some fields is set, that at most one is set, or both.
+func (r *Rule) Presence() (fields []string, some, exclusive bool) {
+	return r.Fields(), r.some, r.exclusive
+}
+
+// Holds reports whether the rule holds for a value. A rule that cannot be evaluated does not hold.
+func (r *Rule) Holds(self any) bool {
+	if r.once.Do(r.compile); r.some || r.exclusive {
+		n := len(r.present(self))
+		return (n > 0 || !r.some) && (n < 2 || !r.exclusive)
+	}
+	if r.err != nil {
+		return false
+	}
+	out, _, err := r.program.Eval(map[string]any{"self": escaped(self)})
+	return err == nil && out.Value() == true
+}
+
+// escaped adds the field namespace under the name that Kubernetes uses in rules, because namespace is a reserved word
+// of CEL. It is the only such field.
 func escaped(self any) any {
 	if fields, ok := self.(map[string]any); ok && fields["namespace"] != nil {
 		fields["__namespace__"] = fields["namespace"]
@@ -84,38 +96,26 @@ func escaped(self any) any {
 	return self
 }
 
-var field = regexp.MustCompile(`\bself\.(\w+)(\(?)`)
-
-// fields returns the fields of an object that the rule reads.
-func (r *Rule) fields() []string {
-	r.once.Do(r.compile)
-	return r.reads
+// present returns the fields that an object has, of those that the rule reads.
+func (r *Rule) present(self any) []string {
+	object, _ := self.(map[string]any)
+	return slices.DeleteFunc(slices.Clone(r.reads), func(name string) bool { return object[name] == nil })
 }
 
-// present returns the fields that an object has, sorted.
-func present(object map[string]any, fields []string) []string {
-	var out []string
-	for _, name := range fields {
-		if object[name] != nil {
-			out = append(out, name)
+// broken returns the diagnostic for an object for which the rule does not hold.
+func (r *Rule) broken(at *field.Path, self any) *diagnostic.Diagnostic {
+	d := &diagnostic.Diagnostic{Path: at.String() + r.FieldPath, Rule: diagnostic.Input, Message: r.Message}
+	switch set := r.present(self); {
+	case !r.some && !r.exclusive:
+	case len(set) > 1:
+		slices.Sort(set)
+		d.Path = at.Child(set[1]).String()
+		d.Message = fmt.Sprintf("must not be set together with %s: keep one of them", set[0])
+	default:
+		d.Message = "must have " + either(r.reads)
+		if r.reads[0] == "extract" {
+			d.Message += ": write for example extract: {key: db}"
 		}
 	}
-	slices.Sort(out)
-	return out
-}
-
-const hasField = `has\(self\.\w+\)`
-
-// The rules about the presence of fields have their own messages.
-var (
-	one     = regexp.MustCompile(`^\[` + hasField + `(, ` + hasField + `)+\]\.exists_one\(x, x\)$`)
-	atMost  = regexp.MustCompile(`^\[` + hasField + `(, ` + hasField + `)+\]\.filter\(x, x\)\.size\(\) <= 1$`)
-	atLeast = regexp.MustCompile(`^` + hasField + `( \|\| ` + hasField + `)+$`)
-)
-
-// Presence is set if the rule only requires that at least one of some fields is set, that at most
-// one is set, or both.
-func (r *Rule) Presence() (fields []string, some, exclusive bool) {
-	fields = r.fields()
-	return fields, r.some, r.exclusive
+	return d
 }

@@ -1,7 +1,9 @@
-// Package definition reads the CustomResourceDefinition of the input, and validates an input
-// against it. Crossplane does not validate inputs: it passes an input as it is in the Composition.
-// Bounds, enumerations, required fields, unique keys, and CEL rules with their messages are only
-// in the definition.
+// Package definition is the one description of the input: the CustomResourceDefinition that is generated from the Go
+// types of package v1beta1. The check for unknown fields, the validation, the reference page and the schemas of editors
+// read it.
+//
+// Crossplane does not validate inputs: it passes an input as it is in the Composition. Bounds, enumerations, required
+// fields, unique keys, and CEL rules with their messages are only in the definition, so Check applies them.
 package definition
 
 import (
@@ -9,72 +11,53 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"regexp"
+	"reflect"
+	"strings"
 	"sync"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
-// A Schema of a value, with all keywords that the definition uses. Another keyword is an error,
-// because it would not be checked.
+// A Schema of a value, with all keywords that the definition uses. Another keyword is an error, because it would not be
+// checked.
 type Schema struct {
-	Type                 string             `json:"type"`
-	Format               string             `json:"format"`
-	Description          string             `json:"description"`
-	Default              any                `json:"default"`
-	Example              any                `json:"example"`
-	Enum                 []any              `json:"enum"`
-	Pattern              *pattern           `json:"pattern"`
-	MinLength            *int               `json:"minLength"`
-	MaxLength            *int               `json:"maxLength"`
-	Minimum              *float64           `json:"minimum"`
-	Maximum              *float64           `json:"maximum"`
-	Items                *Schema            `json:"items"`
-	MinItems             *int               `json:"minItems"`
-	MaxItems             *int               `json:"maxItems"`
-	Properties           map[string]*Schema `json:"properties"`
-	AdditionalProperties *Schema            `json:"additionalProperties"`
-	MinProperties        *int               `json:"minProperties"`
-	MaxProperties        *int               `json:"maxProperties"`
-	Required             []string           `json:"required"`
+	Type                 string             `json:"type,omitempty"`
+	Format               string             `json:"format,omitempty"`
+	Description          string             `json:"description,omitempty"`
+	Default              any                `json:"default,omitempty"`
+	Example              any                `json:"example,omitempty"`
+	Enum                 []any              `json:"enum,omitempty"`
+	Pattern              string             `json:"pattern,omitempty"`
+	MinLength            *int               `json:"minLength,omitempty"`
+	MaxLength            *int               `json:"maxLength,omitempty"`
+	Minimum              *float64           `json:"minimum,omitempty"`
+	Maximum              *float64           `json:"maximum,omitempty"`
+	Items                *Schema            `json:"items,omitempty"`
+	MinItems             *int               `json:"minItems,omitempty"`
+	MaxItems             *int               `json:"maxItems,omitempty"`
+	Properties           map[string]*Schema `json:"properties,omitempty"`
+	AdditionalProperties *Schema            `json:"additionalProperties,omitempty"`
+	MinProperties        *int               `json:"minProperties,omitempty"`
+	MaxProperties        *int               `json:"maxProperties,omitempty"`
+	Required             []string           `json:"required,omitempty"`
 
-	EmbeddedResource bool     `json:"x-kubernetes-embedded-resource"`
-	IntOrString      bool     `json:"x-kubernetes-int-or-string"`
-	ListMapKeys      []string `json:"x-kubernetes-list-map-keys"`
-	ListType         string   `json:"x-kubernetes-list-type"`
-	PreserveUnknown  bool     `json:"x-kubernetes-preserve-unknown-fields"`
-	Rules            []*Rule  `json:"x-kubernetes-validations"`
+	EmbeddedResource bool     `json:"x-kubernetes-embedded-resource,omitempty"`
+	ListMapKeys      []string `json:"x-kubernetes-list-map-keys,omitempty"`
+	ListType         string   `json:"x-kubernetes-list-type,omitempty"`
+	PreserveUnknown  bool     `json:"x-kubernetes-preserve-unknown-fields,omitempty"`
+	Rules            []*Rule  `json:"x-kubernetes-validations,omitempty"`
+
+	// The definition sorts the fields, and does not name the Go types:
+
+	GoType     string   `json:"-"`
+	Names      []string `json:"-"` // of the fields, in the order of the Go type
+	Expression bool     `json:"-"` // the value is CEL
+	NotEmpty   bool     `json:"-"` // an empty text is like no text
 }
 
-// A pattern is a regular expression of RE2 that is compiled at its first use.
-type pattern struct {
-	text    string
-	compile func() (*regexp.Regexp, error)
-}
-
-// UnmarshalJSON reads the text.
-func (p *pattern) UnmarshalJSON(b []byte) error {
-	if err := json.Unmarshal(b, &p.text); err != nil {
-		return fmt.Errorf("cannot read pattern: %w", err)
-	}
-	p.compile = sync.OnceValues(func() (*regexp.Regexp, error) { return regexp.Compile(p.text) })
-	return nil
-}
-
-// String is the text.
-func (p *pattern) String() string { return p.text }
-
-// Parse a schema.
-func Parse(text []byte) (*Schema, error) {
-	s := &Schema{}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(s); err != nil {
-		return nil, fmt.Errorf("cannot read schema: %w", err)
-	}
-	return s, nil
-}
-
-// The schema of the input. go generate extracts it from the CustomResourceDefinition without the
-// descriptions, because reading the whole definition takes six milliseconds at start.
+// The schema of the input. go generate extracts it from the CustomResourceDefinition without the descriptions, because
+// reading the whole definition takes six milliseconds at start.
 //
 //go:embed exports.json
 var exports []byte
@@ -87,3 +70,48 @@ var Exports = sync.OnceValue(func() *Schema { //nolint:gochecknoglobals // read 
 	}
 	return s
 })
+
+// Parse the schema of the input.
+func Parse(text []byte) (*Schema, error) {
+	s := &Schema{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(s); err != nil {
+		return nil, fmt.Errorf("cannot read schema: %w", err)
+	}
+	s.describe("", reflect.TypeFor[v1beta1.Exports]())
+	return s, nil
+}
+
+// describe adds what the Go type of a field says.
+func (s *Schema) describe(name string, t reflect.Type) {
+	s.NotEmpty = t.Kind() == reflect.String
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	s.GoType = t.Name()
+	isNamed := name == "value" || name == "valueMap" || strings.HasSuffix(name, "Expression")
+	// The value of a label has the name of an expression, and is too short for one.
+	s.Expression = isNamed && s.MaxLength != nil && *s.MaxLength == limits.ExpressionCharacters
+	switch {
+	case s.Items != nil:
+		s.Items.describe("", t.Elem())
+		s.Items.NotEmpty = false
+	case s.AdditionalProperties != nil:
+		s.AdditionalProperties.Expression = name == "outputs"
+	case s.Properties != nil:
+		s.describeFields(t)
+	}
+}
+
+func (s *Schema) describeFields(t reflect.Type) {
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if below := s.Properties[name]; below != nil {
+			s.Names = append(s.Names, name)
+			below.describe(name, f.Type)
+		} else if f.Anonymous {
+			s.describeFields(f.Type)
+		}
+	}
+}

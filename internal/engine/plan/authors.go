@@ -43,49 +43,39 @@ type Authors struct {
 	Labels, Annotations allowList
 }
 
-func (v *validator) fromComposite(in *v1beta1.Exports) {
-	f := in.FromComposite
-	if f == nil {
-		return
-	}
-	at := field.NewPath("fromComposite")
-	if f.FieldPath != "" {
-		_, err := environment.ParsePath(f.FieldPath)
-		v.err(at.Child("fieldPath"), err)
-	}
-	v.literalName(at.Child("from"), f.From)
-	allow := at.Child("allow")
-	v.allowed(allow.Child("resources"), f.Allow.Resources, in.Sources)
-	v.allowed(allow.Child("secrets"), f.Allow.Secrets, in.Sources)
-	v.allowedKeys(allow.Child("labels"), f.Allow.Labels)
-	v.allowedKeys(allow.Child("annotations"), f.Allow.Annotations)
-}
-
 // allowed refuses names of sources in a list of composed resources.
-func (v *validator) allowed(list *field.Path, names []string, sources []v1beta1.Source) {
+func (c *compiler) allowed(list *field.Path, names []string) {
 	for i, n := range names {
-		v.literalName(list.Index(i), n)
-		if slices.ContainsFunc(sources, func(s v1beta1.Source) bool { return s.Name == n }) {
-			v.report(list.Index(i), "%q is a source, and composite authors cannot read sources: name a composed resource", n)
+		c.literalName(list.Index(i), n)
+		if slices.ContainsFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == n }) {
+			c.refuse(list.Index(i), "%q is a source, and composite authors cannot read sources: name a composed resource", n)
 		}
 	}
 }
 
-// fromComposite compiles what composite authors may ask for. validate has already reported its
-// diagnostics.
+// fromComposite compiles what composite authors may ask for.
 func (c *compiler) fromComposite(in *v1beta1.FromComposite) *Authors {
 	if in == nil {
 		return nil
 	}
+	path := field.NewPath("fromComposite")
 	t := &Authors{env: c.env.Authors(), Sees: &observation.Author{
-		Secret: in.From, Secrets: in.Allow.Secrets, Resources: in.Allow.Resources, Environment: in.Allow.Environment,
+		Secret: c.literalName(path.Child("from"), in.From), Secrets: in.Allow.Secrets, Resources: in.Allow.Resources,
+		Environment: in.Allow.Environment,
 	}}
 	t.Labels = allowList{"fromComposite.allow.labels", slices.Concat(allowedLabels, in.Allow.Labels)}
 	t.Annotations = allowList{"fromComposite.allow.annotations", in.Allow.Annotations}
 	if len(in.Allow.Secrets) == 1 { // the schema of the input accepts no other from
 		t.Sees.Secret = in.Allow.Secrets[0]
 	}
-	t.At, _ = environment.ParsePath(in.FieldPath) // refused by validate
+	at, err := environment.ParsePath(in.FieldPath)
+	c.refuseErr(path.Child("fieldPath"), err)
+	t.At = at
+	allow := path.Child("allow")
+	c.allowed(allow.Child("resources"), in.Allow.Resources)
+	c.allowed(allow.Child("secrets"), in.Allow.Secrets)
+	c.allowedKeys(allow.Child("labels"), in.Allow.Labels)
+	c.allowedKeys(allow.Child("annotations"), in.Allow.Annotations)
 	for _, name := range slices.Concat(in.Allow.Secrets, in.Allow.Resources) {
 		c.inputs[name] = true
 	}
@@ -191,7 +181,7 @@ func (l allowList) refuse(keys []string) string {
 }
 
 // allowedKeys refuses invalid entries of an allow list.
-func (v *validator) allowedKeys(list *field.Path, keys []string) {
+func (c *compiler) allowedKeys(list *field.Path, keys []string) {
 	const rule = "must be a key, such as team, or a prefix that ends with /, such as example.org/; wildcards are not supported"
 	for i, k := range keys {
 		at, whole := list.Index(i), k
@@ -200,13 +190,13 @@ func (v *validator) allowedKeys(list *field.Path, keys []string) {
 		}
 		switch {
 		case k == "":
-			v.report(at, rule)
+			c.refuse(at, rule)
 		case object.IsReserved(k):
-			v.report(at, "%q cannot be allowed: Crossplane, kubectl or function-export writes it", k)
+			c.refuse(at, "%q cannot be allowed: Crossplane, kubectl or function-export writes it", k)
 		case !strings.Contains(k, "/") && strings.Contains(k, ".") && object.ValidateLabels(map[string]string{k: ""}) == nil:
-			v.report(at, "must end with / to allow each key with this prefix: write %s/", k)
+			c.refuse(at, "must end with / to allow each key with this prefix: write %s/", k)
 		case object.ValidateLabels(map[string]string{whole: ""}) != nil:
-			v.report(at, rule)
+			c.refuse(at, rule)
 		}
 	}
 }

@@ -2,87 +2,85 @@ package plan
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/definition"
 	"github.com/crossplane-contrib/function-export/internal/engine/environment"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/strict"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // An authorList is a field that lists what a composite author asks for.
 type authorList struct {
-	field string
-	kind  object.Kind
-	// entry returns an empty entry of the list.
-	entry func() authorEntry
+	field  string
+	kind   object.Kind
+	schema *definition.Schema // of an entry
+	asked  func(text func(name string) string) asked
 }
 
 // authorLists are in the order in which they are evaluated.
 var authorLists = []authorList{ //nolint:gochecknoglobals // a table
-	{"secretExpressions", object.Secret, func() authorEntry { return &destinationExpression{} }},
-	{"configMapExpressions", object.ConfigMap, func() authorEntry { return &destinationExpression{} }},
-	{"dynamicSecrets", object.Secret, func() authorEntry { return &dynamicExport{} }},
-	{"dynamicConfigMaps", object.ConfigMap, func() authorEntry { return &dynamicExport{} }},
+	{"secretExpressions", object.Secret, ofOperator, destinationExpression},
+	{"configMapExpressions", object.ConfigMap, ofOperator, destinationExpression},
+	{"dynamicSecrets", object.Secret, ofDesign, dynamicExport},
+	{"dynamicConfigMaps", object.ConfigMap, ofDesign, dynamicExport},
 }
 
-// An authorEntry is one entry of a list: one key of an object, or several.
-type authorEntry interface{ asked() asked }
+var (
+	ofOperator = entrySchema("name", "key", "value", "labels", "annotations")
+	ofDesign   = entrySchema("name", "key", "value", "valueMap")
+)
+
+// entrySchema returns the schema of an entry with these fields: texts, and maps of texts.
+func entrySchema(names ...string) *definition.Schema {
+	s := &definition.Schema{Type: "object", Names: names, Properties: map[string]*definition.Schema{}}
+	for _, name := range names {
+		s.Properties[name] = &definition.Schema{Type: "string", Expression: strings.HasPrefix(name, "value")}
+		if name == "labels" || name == "annotations" {
+			s.Properties[name] = &definition.Schema{Type: "object", AdditionalProperties: &definition.Schema{Type: "string"}}
+		}
+	}
+	return s
+}
 
 // asked is what an entry asks for.
 type asked struct {
-	name, key, value    string
-	field               string // that contains value
-	both                bool   // value and valueMap are set
-	lacks               string // the message if there is no value
-	want                expression.Want
-	several             string // a note on how an entry of this type returns several keys
-	labels, annotations map[string]string
+	name, key, value string
+	field            string // that contains value
+	both             bool   // value and valueMap are set
+	lacks            string // the message if there is no value
+	want             expression.Want
+	several          string // a note on how an entry of this type returns several keys
 }
 
-// A destinationExpression is an entry in the form of Azure Service Operator: without a key, value
-// returns several keys.
-type destinationExpression struct {
-	Name        string            `json:"name"`
-	Key         string            `json:"key,omitempty"`
-	Value       string            `json:"value"`
-	Labels      map[string]string `json:"labels,omitempty"`
-	Annotations map[string]string `json:"annotations,omitempty"`
-}
-
-func (d *destinationExpression) asked() asked {
-	a := asked{name: d.Name, key: d.Key, value: d.Value, field: "value", lacks: ".value: must be set", labels: d.Labels,
-		annotations: d.Annotations}
+// destinationExpression reads an entry in the form of Azure Service Operator: without a key, value returns several
+// keys.
+func destinationExpression(text func(name string) string) asked {
+	a := asked{name: text("name"), key: text("key"), value: text("value"), field: "value", lacks: ".value: must be set"}
 	a.want, a.several = expression.WantText, "without a key, value must return a map of keys and values"
-	if d.Key == "" {
+	if a.key == "" {
 		a.want, a.several = expression.WantTextMap, "with a key, value must return the value of that key"
 	}
 	return a
 }
 
-// A dynamicExport is an entry in the form of that operator's design document: valueMap returns
-// several keys.
-type dynamicExport struct {
-	Name     string `json:"name"`
-	Key      string `json:"key,omitempty"`
-	Value    string `json:"value,omitempty"`
-	ValueMap string `json:"valueMap,omitempty"`
-}
-
-func (d *dynamicExport) asked() asked {
-	if d.ValueMap != "" {
-		return asked{name: d.Name, key: d.Key, value: d.ValueMap, field: "valueMap", want: expression.WantTextMap,
-			both: d.Value != ""}
+// dynamicExport reads an entry in the form of that operator's design document: valueMap returns several keys.
+func dynamicExport(text func(name string) string) asked {
+	if valueMap := text("valueMap"); valueMap != "" {
+		return asked{name: text("name"), key: text("key"), value: valueMap, field: "valueMap", want: expression.WantTextMap,
+			both: text("value") != ""}
 	}
-	return asked{name: d.Name, key: d.Key, value: d.Value, field: "value", lacks: ": must have value or valueMap",
-		want: expression.WantText}
+	return asked{name: text("name"), key: text("key"), value: text("value"), field: "value", want: expression.WantText,
+		lacks: ": must have value or valueMap"}
 }
 
 // An Authored is everything that a composite author asks for.
@@ -131,7 +129,7 @@ func (t *Authors) Read(composite wire.Struct) *Authored {
 		return w
 	}
 	if at.Kind() != wire.Object {
-		w.refuse(path, "must be an object, but is "+kindText(at.Kind()), object.Secret, object.ConfigMap)
+		w.refuse(path, "must be an object, but is "+strict.KindText(at.Kind()), object.Secret, object.ConfigMap)
 		return w
 	}
 	lists := at.Struct()
@@ -152,7 +150,7 @@ func (t *Authors) Read(composite wire.Struct) *Authored {
 				t.readEntry(w, l, path.Child(l.field).Index(i), e.Proto())
 			}
 		default:
-			w.refuse(path.Child(l.field), "must be a list, but is "+kindText(v.Kind()), l.kind)
+			w.refuse(path.Child(l.field), "must be a list, but is "+strict.KindText(v.Kind()), l.kind)
 		}
 	}
 	return w
@@ -191,25 +189,24 @@ func (w *Authored) refuse(at *field.Path, why string, unclear ...object.Kind) {
 
 // readEntry adds one entry to the object that it names.
 func (t *Authors) readEntry(w *Authored, l authorList, at *field.Path, v *structpb.Value) {
-	entry := l.entry()
-	d := &decoder{near: map[string]bool{}}
-	d.value(at, v, reflect.ValueOf(entry).Elem())
-	a := entry.asked()
+	fields := v.GetStructValue().GetFields()
+	a := l.asked(func(name string) string { return fields[name].GetStringValue() })
 	var diagnostics []string
-	for i, f := range d.diagnostics {
+	wrong := strict.Fields(l.schema, at, v)
+	for i, f := range wrong {
 		if i == limits.MessageItems {
-			diagnostics = append(diagnostics, fmt.Sprintf("%s: has %d more errors", at, len(d.diagnostics)-i))
+			diagnostics = append(diagnostics, fmt.Sprintf("%s: has %d more errors", at, len(wrong)-i))
 			break
 		}
 		diagnostics = append(diagnostics, f.Error())
 	}
 	if err := object.ValidateName(a.name); err != nil {
-		why := err.Error()
-		if a.name == "" {
-			why = "must be set to the name of the " + string(l.kind)
-		}
-		if !d.explains(at.Child("name").String(), true) {
-			diagnostics = append(diagnostics, at.Child("name").String()+": "+why)
+		switch {
+		case len(wrong) > 0:
+		case a.name == "":
+			diagnostics = append(diagnostics, at.Child("name").String()+": must be set to the name of the "+string(l.kind))
+		default:
+			diagnostics = append(diagnostics, at.Child("name").String()+": "+err.Error())
 		}
 		w.Faults = append(w.Faults, diagnostics...)
 		w.Unclear[l.kind] = true
@@ -219,9 +216,9 @@ func (t *Authors) readEntry(w *Authored, l authorList, at *field.Path, v *struct
 	if len(diagnostics) == 0 {
 		m := &e.Metadata
 		diagnostics = slices.Concat(
-			t.describe(w, e, at.Child("labels"), a.labels,
+			t.describe(w, e, at.Child("labels"), Texts(wire.OfValue(fields["labels"])),
 				description{t.Labels, object.ValidateLabels, &m.Labels, &m.LabelValues}),
-			t.describe(w, e, at.Child("annotations"), a.annotations,
+			t.describe(w, e, at.Child("annotations"), Texts(wire.OfValue(fields["annotations"])),
 				description{t.Annotations, object.ValidateAnnotations, &m.Annotations, &m.AnnotationValues}),
 			t.addData(w, e, at, a))
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"math"
 	"sync"
 
@@ -51,8 +52,8 @@ func (c *Cache) Get(input wire.Struct) (p *Plan, diagnostics diagnostic.List, hi
 
 // tooLarge returns the diagnostic for an input that is too large.
 func tooLarge(size int) diagnostic.List {
-	return diagnostic.List{wrong(nil, "has %d bytes, over the limit of %d: split it into several pipeline steps", size,
-		limits.InputBytes)}
+	return diagnostic.List{diagnosed("input", fmt.Sprintf("has %d bytes, over the limit of %d: split it into several "+
+		"pipeline steps", size, limits.InputBytes))}
 }
 
 func (c *Cache) compilation(key Digest, input wire.Struct) (compilation, bool) {

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -89,10 +90,7 @@ func TestCacheIsBounded(t *testing.T) {
 }
 
 func TestCacheRefuses(t *testing.T) {
-	big := ""
-	for len(big) < limits.InputBytes {
-		big += "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-	}
+	big := strings.Repeat("x", limits.InputBytes)
 	for name, c := range map[string]struct {
 		reason string
 		input  wire.Struct

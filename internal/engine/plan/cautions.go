@@ -18,9 +18,7 @@ import (
 const noticed = 2 * time.Minute
 
 func (c *compiler) caution(at *field.Path, format string, args ...any) {
-	w := wrong(at, format, args...)
-	w.Warning = true
-	c.cautions = append(c.cautions, w)
+	c.cautions = append(c.cautions, warning(at, format, args...))
 }
 
 // cautionRotations warns about generators whose rotations cannot end, or end too early.

@@ -77,15 +77,12 @@ func (c *compiler) dataFrom(at *field.Path, list []v1beta1.DataFrom, from string
 
 // extract compiles the expression that reads the input that extract names.
 func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secret bool) { //nolint:gocyclo // one case for each kind of input
-	if e.Key == "" {
-		return // refused by validate
-	}
 	property, err := PropertySegments(e.Property)
 	if err != nil {
 		c.report(at.Child("property").String(), "%s", err.Error())
 		return
 	}
-	e.Key, _ = meant(e.Key)
+	e.Key = c.literalName(at.Child("key"), e.Key)
 	b.Input, b.Property = e.Key, property
 	s := expression.Source{Path: at.Child("key").String(), Want: expression.WantTextMap}
 	i := slices.IndexFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == e.Key })
@@ -152,6 +149,9 @@ func (c *compiler) find(b *DataFrom, at *field.Path, f v1beta1.Find, secret bool
 		c.report(at.String(),
 			"finds secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment")
 		return
+	}
+	if name, isExpression := meant(f.Path); isExpression {
+		c.refuse(at.Child("path"), "must be the beginning of <input>/<key>, not an expression: write %s/", name)
 	}
 	b.Find = &Find{Path: f.Path, Tags: f.Tags}
 	c.details.Finds = append(c.details.Finds, DataFrom{Path: b.Path, Find: b.Find})

@@ -86,7 +86,7 @@ func TestCompileManifest(t *testing.T) {
 	checkCompiled(t, map[string]compiled{
 		"Right": {
 			reason: "names and fields depend on the generation, and outputs are connection details of the resource",
-			input: resource("set: [{fieldPath: metadata.name, value: \"'user-' + string(generation.number)\"}, {fieldPath: spec.id, value: generation.id}, {fieldPath: spec.any, value: 'generation[composite.spec.x]'}], " +
+			input: resource("set: [{fieldPath: metadata.name, value: \"'user-' + string(generation.number)\"}, {fieldPath: spec.id, value: generation.id}, {fieldPath: spec.any, value: 'generation[composite.spec.x]'}], "+
 				"outputs: {token: secret.token, name: resource.metadata.name}", ", readyExpression: resource.status.ready"),
 		},
 		"Secret": {

@@ -25,30 +25,18 @@ type EnvironmentField struct {
 	Value    *expression.Expression
 }
 
-func (v *validator) environment(in *v1beta1.Environment) {
-	if in == nil {
-		return
-	}
-	_, list := environment.Compile(EnvironmentPath(), in)
-	v.diagnostics = append(v.diagnostics, list...)
-	paths := make([]string, 0, len(in.Set))
-	for _, f := range in.Set {
-		paths = append(paths, f.FieldPath)
-	}
-	v.set(EnvironmentPath().Child("set"), paths, func(*field.Path, environment.Path) {})
-}
-
-// environment compiles the lookup and the fields to set. validate has already reported all
-// diagnostics except those of expressions.
+// environment compiles the lookup and the fields to set.
 func (c *compiler) environment(p *Plan, in *v1beta1.Environment) {
 	if in == nil {
 		return
 	}
-	p.Lookup, _ = environment.Compile(EnvironmentPath(), in)
+	lookup, wrong := environment.Compile(EnvironmentPath(), in)
+	p.Lookup, c.diagnostics = lookup, append(c.diagnostics, wrong...)
+	list, before := EnvironmentPath().Child("set"), []environment.Path{}
 	for i, s := range in.Set {
-		at := EnvironmentPath().Child("set").Index(i)
-		out := EnvironmentField{Path: at.String(), Optional: s.Optional}
-		out.At, _ = environment.ParsePath(s.FieldPath)
+		at := list.Index(i)
+		out := EnvironmentField{Path: at.String(), Optional: s.Optional, At: c.settable(list, before, s.FieldPath)}
+		before = append(before, out.At)
 		out.Value = c.output(source(at.Child("value"), s.Value, expression.WantJSON))
 		c.refuseGenerated(out.Value, "the environment is complete before generators run, because generators may use it")
 		c.refuseUses(notGenerated(c.usesOf(out.Value)), s.NonSensitive)

@@ -34,29 +34,27 @@ environment:
 			reason: "those of the package environment, at their paths; fields of set; each once",
 			input: `
 environment:
-  defaultData: [1]
   environmentConfigs:
   - {}
-  - {type: Selector, selector: {minMatch: 1.5, maxMatch: -1, matchLabels: [{key: a}]}}
+  - {type: Selector, selector: {matchLabels: [{key: a}]}}`,
+			want: []string{
+				"environment.environmentConfigs[0].ref: must be set for type Reference: name an EnvironmentConfig, or set type to Selector",
+				"environment.environmentConfigs[1].selector.matchLabels[0].valueFromFieldPath: must be set for types FromCompositeFieldPath and FromEnvironmentFieldPath: name a field, or set type to Value",
+			},
+		},
+		"Set": {
+			reason: "fields that can be written, each once",
+			input: `
+environment:
   set:
   - {fieldPath: "a[*]", value: "1"}
-  - {value: "1"}
-  - {fieldPath: a.b, vaule: "1"}
   - {fieldPath: a.b, value: "1"}
   - {fieldPath: a, value: "1"}
   - {fieldPath: c, value: timestamp('2020-01-01T00:00:00Z')}`,
 			want: []string{
-				"environment.defaultData: must be an object, but is a list: leave out the dash before its fields",
-				"environment.environmentConfigs[0].ref: must be set for type Reference: name an EnvironmentConfig, or set type to Selector",
-				"environment.environmentConfigs[1].selector.maxMatch: must be a whole number, 0 or more",
-				"environment.environmentConfigs[1].selector.minMatch: must be a whole number, 0 or more",
-				"environment.environmentConfigs[1].selector.matchLabels[0].valueFromFieldPath: must be set for types FromCompositeFieldPath and FromEnvironmentFieldPath: name a field, or set type to Value",
-				`environment.set[0].fieldPath: must not have a wildcard: name the field`,
-				"environment.set[1].fieldPath: must be set",
-				"environment.set[2].vaule: is an unknown field: did you mean value?",
-				"environment.set[3].fieldPath: replaces the value that environment.set[2] writes: remove one of them, or move this one before it",
-				"environment.set[4].fieldPath: replaces the value that environment.set[2] writes: remove one of them, or move this one before it",
-				"environment.set[5].value:1:1: must return a value that JSON can represent, but returns a timestamp: wrap it in string(...)",
+				"environment.set[0].fieldPath: must not have a wildcard: name the field",
+				"environment.set[2].fieldPath: replaces the value that environment.set[1] writes: remove one of them, or move this one before it",
+				"environment.set[3].value:1:1: must return a value that JSON can represent, but returns a timestamp: wrap it in string(...)",
 			},
 		},
 		"Secrets": {

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+	"github.com/crossplane-contrib/function-export/internal/engine/strict"
 )
 
 // An Export is one object to compose.
@@ -125,23 +126,25 @@ func exportsOf(in *v1beta1.Exports) []exportInput {
 }
 
 func (c *compiler) export(x exportInput) Export {
-	x.From, _ = meant(x.From)
+	c.refuseName(x)
+	c.refuseItemNames(x)
 	e := Export{
-		Kind: x.kind, Name: x.Name, title: x.Name, Path: x.at, From: x.From, Immutable: x.Immutable, Prune: x.Prune,
+		Kind: x.kind, Name: x.Name, title: x.Name, Path: x.at, Immutable: x.Immutable, Prune: x.Prune,
 		Secret: secretFields{x.Type, x.ConnectionDetails}, LastWins: x.ConflictPolicy == v1beta1.ConflictLastWins,
 	}
 	e.ForEach = c.forEach(x.at, x.ForEachExpression, x.KeyExpression)
 	defer func() { c.each = nil }()
-	e.Metadata = c.metadata(x.at.Child("metadata"), x.SecretExport.Metadata, x.From)
+	e.From = c.from(x)
+	e.Metadata = c.metadata(x.at.Child("metadata"), x, e.From)
 	for i, d := range x.Data {
-		entry := c.entry(x.at.Child("data").Index(i), d, x.From)
+		entry := c.entry(x.at.Child("data").Index(i), d, e.From)
 		if x.kind != object.Secret {
 			c.refuseSecrets(entry.Value, x.nonSensitive[i])
 		}
 		e.Data = append(e.Data, entry)
 	}
-	e.DataFrom = c.dataFrom(x.at, x.DataFrom, x.From, x.kind == object.Secret)
 	c.refuseKeys(e)
+	e.DataFrom = c.dataFrom(x.at, x.DataFrom, e.From, x.kind == object.Secret)
 	e.Generators, e.Candidates = c.usedGenerators(e, expression.Generated), c.usedGenerators(e, expression.Candidate)
 	for _, b := range e.DataFrom {
 		if b.Find != nil {
@@ -202,10 +205,12 @@ func (c *compiler) refuseKey(path, key string) {
 	}
 }
 
-func (c *compiler) metadata(at *field.Path, m *v1beta1.Metadata, from string) metadata {
+func (c *compiler) metadata(at *field.Path, x exportInput, from string) metadata {
+	m := x.SecretExport.Metadata
 	if m == nil {
-		return metadata{}
+		m = &v1beta1.Metadata{}
 	}
+	c.refuseMetadata(at, x.Name, m)
 	out := metadata{Name: m.Name, Namespace: m.Namespace, Labels: m.Labels, Annotations: m.Annotations}
 	compile := func(name, text string, want expression.Want) *expression.Expression {
 		if text == "" {
@@ -262,63 +267,56 @@ func (c *compiler) usedGenerators(e Export, variable string) []string {
 	return SortedKeys(used)
 }
 
-func (v *validator) metadata(at *field.Path, export string, m *v1beta1.Metadata) {
-	if m == nil {
-		m = &v1beta1.Metadata{}
-	}
+// refuseMetadata refuses literal metadata that objects cannot have.
+func (c *compiler) refuseMetadata(at *field.Path, export string, m *v1beta1.Metadata) {
 	if m.Name != "" {
-		v.err(at.Child("name"), notExpression(object.ValidateName(m.Name), m.Name, "nameExpression"))
+		c.refuseErr(at.Child("name"), notExpression(object.ValidateName(m.Name), m.Name, "nameExpression"))
 	}
-	if m.Name == "" && m.NameExpression == "" && export != "" && len(validation.IsDNS1123Subdomain("x-"+export)) > 0 {
-		v.report(at.Child("name"), "must be set, because %q cannot be part of an object's name: set it, or rename the export in lower case without '_'", export)
+	if m.Name == "" && m.NameExpression == "" && len(validation.IsDNS1123Subdomain("x-"+export)) > 0 {
+		c.refuse(at.Child("name"), "must be set, because %q cannot be part of an object's name: set it, or rename the export in lower case without '_'", export)
 	}
 	if m.Namespace != "" {
-		v.err(at.Child("namespace"), notExpression(object.ValidateNamespace(m.Namespace), m.Namespace, "namespaceExpression"))
+		c.refuseErr(at.Child("namespace"), notExpression(object.ValidateNamespace(m.Namespace), m.Namespace, "namespaceExpression"))
 	}
 	labels := maps.Clone(m.Labels)
 	for _, k := range SortedKeys(m.Labels) {
 		errs := validation.IsValidLabelValue(m.Labels[k])
 		if len(errs) > 0 && looksLikeCEL(m.Labels[k]) {
-			v.report(at.Child("labels").Key(k), "%s", literalText("labelsExpression", k, m.Labels[k]))
+			c.refuse(at.Child("labels").Key(k), "%s", strict.LiteralText("labelsExpression", k, m.Labels[k]))
 			delete(labels, k)
 		} else if len(errs) > 0 {
 			for _, err := range object.ValidateLabels(map[string]string{k: m.Labels[k]}) {
-				v.err(at.Child("labels").Key(k), err)
+				c.refuseErr(at.Child("labels").Key(k), err)
 			}
 			delete(labels, k)
 		}
 	}
 	for _, err := range object.ValidateLabels(labels) {
-		v.err(at.Child("labels"), err)
+		c.refuseErr(at.Child("labels"), err)
 	}
 	for _, err := range object.ValidateAnnotations(m.Annotations) {
-		v.err(at.Child("annotations"), err)
+		c.refuseErr(at.Child("annotations"), err)
 	}
 }
 
-// exports refuses names that two exports have, or that would also mean a source.
-func (v *validator) exports(in *v1beta1.Exports) {
-	first, secrets := map[string]*field.Path{}, map[string]bool{}
-	for i, s := range in.Sources {
-		if IsSecret(s) { // secrets.<name> would mean the source and the export
-			first[s.Name], secrets[s.Name] = field.NewPath("sources").Index(i).Child("name"), s.Name != ""
-		}
+// refuseName refuses the name of an export that another export has, or that would also mean a source.
+func (c *compiler) refuseName(x exportInput) {
+	at := x.at.Child("name")
+	if other, ok := c.taken[x.Name]; ok {
+		c.refuse(at, "composition resource name %q is also used by %s: rename one of them", x.Name, other)
+		return
 	}
-	for _, x := range exportsOf(in) {
-		if other, taken := first[x.Name]; taken && x.Name != "" {
-			v.report(x.at.Child("name"), "composition resource name %q is also used by %s: rename one of them", x.Name, other)
-		} else {
-			first[x.Name] = x.at.Child("name")
-		}
-		if secrets[x.From] {
-			v.report(x.at.Child("from"), "%q is a source, not a composed resource: leave it out, and read the source as %s",
-				x.From, expression.PathText(expression.Secrets, x.From))
-		}
-		v.literalName(x.at.Child("from"), x.From)
-		v.forEach(x, in)
-		v.literalNames(x.at, x.DataFrom)
-		v.metadata(x.at.Child("metadata"), x.Name, x.SecretExport.Metadata)
+	c.taken[x.Name] = at
+}
+
+// from returns the composed resource that an export reads.
+func (c *compiler) from(x exportInput) string {
+	isSource := func(s v1beta1.Source) bool { return IsSecret(s) && s.Name == x.From }
+	if slices.ContainsFunc(c.sources, isSource) {
+		c.refuse(x.at.Child("from"), "%q is a source, not a composed resource: leave it out, and read the source as %s",
+			x.From, expression.PathText(expression.Secrets, x.From))
 	}
+	return c.literalName(x.at.Child("from"), x.From)
 }
 
 // notExpression says where to write CEL, if an invalid name looks like CEL.
@@ -326,7 +324,7 @@ func notExpression(err error, text, name string) error {
 	if err == nil || !looksLikeCEL(text) {
 		return err
 	}
-	return errors.New(literalText(name, "", text))
+	return errors.New(strict.LiteralText(name, "", text))
 }
 
 // looksLikeCEL reports whether a text that is not a name is probably an expression.

@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
 )
@@ -88,19 +87,18 @@ func (c *compiler) refuseOneItem(x *expression.Expression, message string) {
 	}
 }
 
-// forEach refuses other exports whose name can be the composition resource name of an item.
-func (v *validator) forEach(x exportInput, in *v1beta1.Exports) {
-	if x.ForEachExpression == "" || x.Name == "" {
-		return
-	}
-	if reserved := ItemName(x.Name, ""); reserved == GenerationPrefix || reserved == authorPrefix {
-		v.report(x.at.Child("name"), "must not be %s with forEachExpression, because names that begin with %s are reserved: rename it",
+// refuseItemNames refuses an export whose name can be the composition resource name of an item of another one, or of an
+// object that is not an export.
+func (c *compiler) refuseItemNames(x exportInput) {
+	reserved := ItemName(x.Name, "")
+	if x.ForEachExpression != "" && (reserved == GenerationPrefix || reserved == authorPrefix) {
+		c.refuse(x.at.Child("name"), "must not be %s with forEachExpression, because names that begin with %s are reserved: rename it",
 			x.Name, reserved)
 	}
-	for _, other := range exportsOf(in) {
-		if strings.HasPrefix(other.Name, ItemName(x.Name, "")) {
-			v.report(other.at.Child("name"), "begins with %s, as the composition resource names of the items of %s: rename one of them",
-				ItemName(x.Name, ""), x.at)
+	for _, list := range c.exports {
+		if prefix := ItemName(list.Name, ""); list.ForEachExpression != "" && strings.HasPrefix(x.Name, prefix) {
+			c.refuse(x.at.Child("name"), "begins with %s, as the composition resource names of the items of %s: rename one of them",
+				prefix, list.at)
 		}
 	}
 }

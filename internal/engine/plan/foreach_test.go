@@ -89,13 +89,21 @@ secrets:
 			input: `
 secrets:
 - {name: a, forEachExpression: composite.spec.users, keyExpression: "'a'", data: [{key: k, value: item.name}]}
-- {name: b, forEachExpression: composite.spec.users, keyExpression: item.name, metadata: {nameExpression: composite.metadata.name}, connectionDetails: true, data: [{key: k, value: item.name}]}
-- {name: c, forEachExpression: composite.spec.users, keyExpression: item.name, metadata: {name: c}, data: [{key: k, value: item.name}]}`,
+- {name: b, forEachExpression: composite.spec.users, keyExpression: item.name, metadata: {nameExpression: composite.metadata.name}, data: [{key: k, value: item.name}]}`,
 			want: []string{
 				"secrets[0].keyExpression: returns the same key for each item: use item in it, for example item.name",
 				"secrets[1].metadata.nameExpression: returns the same name for each item: use key in it",
-				"secrets[1].connectionDetails: must not be set with forEachExpression, because the details of one item would replace the details of another: leave it out",
-				"secrets[2].metadata.name: must not be set with forEachExpression, because each object needs its own name: leave it out, or write a nameExpression with key in it",
+			},
+		},
+		"OneForAllLiteral": {
+			reason: "so that literals cannot be right",
+			input: `
+secrets:
+- {name: b, forEachExpression: composite.spec.users, keyExpression: item.name, connectionDetails: true, data: [{key: k, value: item.name}]}
+- {name: c, forEachExpression: composite.spec.users, keyExpression: item.name, metadata: {name: c}, data: [{key: k, value: item.name}]}`,
+			want: []string{
+				"secrets[0].connectionDetails: must not be set with forEachExpression, because the details of one item would replace the details of another: leave it out",
+				"secrets[1].metadata.name: must not be set with forEachExpression, because each object needs its own name: leave it out, or write a nameExpression with key in it",
 			},
 		},
 		"Names": {

@@ -174,63 +174,60 @@ func (c *compiler) declareGenerators(list []v1beta1.Generator) {
 		at := generatorsPath(i)
 		m := Generator{Name: g.Name, Path: at, Namespace: g.Namespace, Policy: g.RefreshPolicy, Makes: noKind{}}
 		m.input = c.input.GetFields()["generators"].GetListValue().GetValues()[i].GetStructValue()
-		c.literals(&m, at, withoutDependent(g))
+		c.kindsWrong = append(c.kindsWrong, c.section(func() { c.literals(&m, withoutDependent(g)) }))
 		if g.ForEachExpression != "" || g.KeyExpression != "" {
 			m.ForEach, c.env = &ForEach{}, c.env.Lists()
 		}
 		c.declaredGenerators = append(c.declaredGenerators, m)
 	}
-	c.refuseSameObjects()
-	for i := range c.declaredGenerators {
-		c.authority(&c.declaredGenerators[i])
-	}
 }
 
-// compile the kind of the generator.
-func (m *Generator) compile(at *field.Path, g v1beta1.Generator) field.ErrorList {
-	switch m.Kind {
-	case kindPassword:
-		k, diagnostics := credential.CompilePassword(at, g.Password)
-		return m.computed(diagnostics, k, g.Password, Computed{})
-	case kindUUID:
-		return m.computed(nil, &credential.UUID{}, g.UUID, Computed{})
-	case kindSSHKey:
-		k, diagnostics := credential.CompileSSHKey(at, g.SSHKey)
-		return m.computed(diagnostics, k, g.SSHKey, Computed{Slow: g.SSHKey.Type == "rsa"})
-	case KindCertificate:
-		k, diagnostics := credential.CompileCertificate(at, g.Certificate)
+// compile the kind of the generator. The definition accepts exactly one.
+func (m *Generator) compile(c *compiler, g v1beta1.Generator) {
+	switch {
+	case g.Password != nil:
+		k, wrong := credential.CompilePassword(m.Path.Child(kindPassword), g.Password)
+		m.computed(c, wrong, kindPassword, Computed{Kind: k}, g.Password)
+	case g.UUID != nil:
+		m.computed(c, nil, kindUUID, Computed{Kind: &credential.UUID{}}, g.UUID)
+	case g.SSHKey != nil:
+		k, wrong := credential.CompileSSHKey(m.Path.Child(kindSSHKey), g.SSHKey)
+		m.computed(c, wrong, kindSSHKey, Computed{Kind: k, Slow: g.SSHKey.Type == "rsa"}, g.SSHKey)
+	case g.Certificate != nil:
+		k, wrong := credential.CompileCertificate(m.Path.Child(KindCertificate), g.Certificate)
 		slow := g.Certificate.KeyType == "rsa"
-		return m.computed(diagnostics, k, g.Certificate,
-			Computed{Slow: slow, ca: g.Certificate.CA, SecretType: "kubernetes.io/tls"})
-	case KindResource:
-		base := &structpb.Struct{}
-		if base.UnmarshalJSON(g.Resource.Manifest.Raw) == nil { // otherwise validate refuses it
-			r := &Manifest{Base: base}
-			r.APIVersion, r.Kind, m.Namespace, _ = object.Identity(wire.Of(base))
-			m.Makes = r
-		}
+		m.computed(c, wrong, KindCertificate,
+			Computed{Kind: k, Slow: slow, ca: g.Certificate.CA, SecretType: "kubernetes.io/tls"}, g.Certificate)
 	// Hashes are slow, because that protects them, and keystores because they encrypt with a key that is derived from a
 	// password.
-	case kindBcrypt:
-		return m.computed(nil, credential.NewBcrypt(g.Bcrypt), g.Bcrypt, Computed{Slow: true})
-	case kindHtpasswd:
-		return m.computed(nil, credential.NewHtpasswd(g.Htpasswd), g.Htpasswd, Computed{Slow: true})
-	case kindPKCS12:
-		return m.computed(nil, credential.NewPKCS12(g.PKCS12), g.PKCS12, Computed{Slow: true})
-	case kindJKS:
-		return m.computed(nil, credential.NewJKS(g.JKS), g.JKS, Computed{Slow: true})
+	case g.Bcrypt != nil:
+		m.computed(c, nil, kindBcrypt, Computed{Kind: credential.NewBcrypt(g.Bcrypt), Slow: true}, g.Bcrypt)
+	case g.Htpasswd != nil:
+		m.computed(c, nil, kindHtpasswd, Computed{Kind: credential.NewHtpasswd(g.Htpasswd), Slow: true}, g.Htpasswd)
+	case g.PKCS12 != nil:
+		m.computed(c, nil, kindPKCS12, Computed{Kind: credential.NewPKCS12(g.PKCS12), Slow: true}, g.PKCS12)
+	case g.JKS != nil:
+		m.computed(c, nil, kindJKS, Computed{Kind: credential.NewJKS(g.JKS), Slow: true}, g.JKS)
+	case g.Resource != nil:
+		r := &Manifest{Base: &structpb.Struct{}}
+		m.Kind, m.Makes = KindResource, r
+		if err := r.Base.UnmarshalJSON(g.Resource.Manifest.Raw); err != nil {
+			c.refuse(m.Path.Child(KindResource, "manifest"), "must be an object")
+			return
+		}
+		r.APIVersion, r.Kind, m.Namespace, _ = object.Identity(wire.Of(r.Base))
 	}
-	return nil
 }
 
 // computed sets the kind, unless its section of the input has diagnostics.
-func (m *Generator) computed(diagnostics field.ErrorList, k credential.Kind, section any, out Computed) field.ErrorList {
-	if len(diagnostics) == 0 {
-		out.Kind, out.SecretType = k, cmp.Or(out.SecretType, "Opaque")
-		out.Spec, _ = json.Marshal(section) //nolint:errchkjson // it was JSON in the input
-		m.Makes, m.Keys = &out, k.Keys()
+func (m *Generator) computed(c *compiler, wrong field.ErrorList, kind string, makes Computed, section any) {
+	m.Kind = kind
+	c.fields(wrong)
+	if len(wrong) == 0 {
+		makes.SecretType = cmp.Or(makes.SecretType, "Opaque")
+		makes.Spec, _ = json.Marshal(section) //nolint:errchkjson // it was JSON in the input
+		m.Makes, m.Keys = &makes, makes.Kind.Keys()
 	}
-	return diagnostics
 }
 
 // authority returns the CA of a certificate.
@@ -244,14 +241,14 @@ func (c *compiler) authority(m *Generator) {
 	m.LooksAhead = m.Policy == v1beta1.OnChange || m.Policy == v1beta1.Periodic // another CA requires another certificate
 	switch {
 	case ca == m:
-		c.report(at.Child("ca").String(), "must not be the generator itself: leave ca out for a self-signed certificate")
+		c.refuse(at.Child("ca"), "must not be the generator itself: leave ca out for a self-signed certificate")
 	case ca == nil:
-		c.report(at.Child("ca").String(), "there is no generator %q%s", name,
+		c.refuse(at.Child("ca"), "there is no generator %q%s", name,
 			suggest.ThereAre(name, without(c.generatorNames(), m.Name), "the input has no other generators: add it to generators, with certificate: {isCA: true}"))
 	case ca.ForEach != nil:
-		c.report(at.Child("ca").String(), "generator %q generates a certificate for each item of a list: use a generator without forEachExpression", ca.Name)
+		c.refuse(at.Child("ca"), "generator %q generates a certificate for each item of a list: use a generator without forEachExpression", ca.Name)
 	case ca.Kind != KindCertificate:
-		c.report(at.Child("ca").String(), "generator %q does not generate a certificate", ca.Name)
+		c.refuse(at.Child("ca"), "generator %q does not generate a certificate", ca.Name)
 	case ca.Certificate() != nil:
 		if f := m.Certificate().CheckCA(at, ca.Certificate()); f != nil {
 			c.fields(field.ErrorList{f})
@@ -290,11 +287,17 @@ func NamesOf(declaredGenerators []Generator) []string {
 func (c *compiler) generators(list []v1beta1.Generator) {
 	for i, g := range list {
 		m := &c.declaredGenerators[i]
+		c.refuseSameObjects(m)
+		if g.Namespace != "" {
+			c.refuseErr(m.Path.Child("namespace"), object.ValidateNamespace(g.Namespace))
+		}
+		c.diagnostics = append(c.diagnostics, c.kindsWrong[i]...)
+		c.authority(m)
 		m.ForEach = c.forEach(m.Path, g.ForEachExpression, g.KeyExpression)
 		if g.Certificate != nil && !g.Certificate.IsCA && g.RefreshPolicy == "" {
-			w := wrong(m.Path.Child("certificate"), "expires, and is not renewed by default: write refreshPolicy: OnChange beside it, "+
+			w := warning(m.Path.Child("certificate"), "expires, and is not renewed by default: write refreshPolicy: OnChange beside it, "+
 				"which renews it in time, or refreshPolicy: CreatedOnce if it is renewed by hand")
-			w.Key, w.Warning = true, true
+			w.Key = true
 			c.cautions = append(c.cautions, w)
 		}
 		if g.KeepersExpression != "" {

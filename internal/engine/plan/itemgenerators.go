@@ -173,15 +173,12 @@ func (c *compiler) checkItem(x *expression.Expression, r expression.Reference, m
 	return true
 }
 
-// refuseSameObjects refuses generators whose objects could have the names of the objects of items.
-func (c *compiler) refuseSameObjects() {
-	for i := range c.declaredGenerators {
-		m := &c.declaredGenerators[i]
-		for _, other := range c.declaredGenerators {
-			if m.ForEach != nil && m.Name != "" && strings.HasPrefix(other.Name, m.Name+"-") {
-				c.report(other.Path.Child("name").String(), "begins with %s-, as the names of the objects for the items of %s: rename one of them",
-					m.Name, m.Path)
-			}
+// refuseSameObjects refuses a generator whose objects could have the names of the objects of items.
+func (c *compiler) refuseSameObjects(m *Generator) {
+	for _, list := range c.declaredGenerators {
+		if list.ForEach != nil && strings.HasPrefix(m.Name, list.Name+"-") {
+			c.refuse(m.Path.Child("name"), "begins with %s-, as the names of the objects for the items of %s: rename one of them",
+				list.Name, list.Path)
 		}
 	}
 }

@@ -59,7 +59,7 @@ var notRefused = []string{".rewrite[", ".extract.", ".find.", "ieldPath", ".nonS
 
 // Each literal text of the input refuses an expression, also one of a field that is added later.
 func TestEachLiteralFieldRefusesExpressions(t *testing.T) {
-	b, err := os.ReadFile("../../desk/jsonschema/testdata/full.yaml")
+	b, err := os.ReadFile("../../desk/reference/testdata/full.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

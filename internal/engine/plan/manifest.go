@@ -46,10 +46,13 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 	at := m.Path.Child(KindResource)
 	c.own = r.Object()
 	defer func() { c.own = Kind{} }()
+	c.refuseManifest(at.Child("manifest"), g.Manifest.Raw, r.Base)
+	list, before := at.Child("set"), []environment.Path{}
 	for i, s := range g.Set {
-		at := at.Child("set").Index(i)
-		f := manifestField{Path: at.String()}
-		f.At, _ = environment.ParsePath(s.FieldPath) // refused by validate
+		at := list.Index(i)
+		f := manifestField{Path: at.String(), At: c.settable(list, before, s.FieldPath)}
+		before = append(before, f.At)
+		c.refuseSetting(at.Child("fieldPath"), f.At, HasData(r.APIVersion, r.Kind))
 		f.Value = c.outputIn(c.env.Generations(), source(at.Child("value"), s.Value, expression.WantJSON))
 		m.LooksAhead = m.LooksAhead || c.readsLater(f.Value)
 		c.refuseUnknownGeneration(f.Value)

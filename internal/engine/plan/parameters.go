@@ -7,12 +7,13 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/definition"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/strict"
 )
 
 // A Parameter is a field of a generator whose value an expression returns. In the input it is the field …Expression
@@ -111,13 +112,17 @@ func (m *Generator) literal(in *structpb.Struct) (*Generator, diagnostic.List) {
 	all := &structpb.Struct{Fields: map[string]*structpb.Value{
 		"apiVersion": structpb.NewStringValue(v1beta1.APIVersion), "kind": structpb.NewStringValue(v1beta1.Kind), "generators": list,
 	}}
-	decoded, d := decode(all)
 	out := *m
-	diagnostics := validate(all, decoded, d, func() diagnostic.List {
+	decoded, _, diagnostics := strict.Decode(all)
+	if len(diagnostics) == 0 {
+		diagnostics = definition.Check(all)
+	}
+	if len(diagnostics) == 0 {
 		c := &compiler{}
-		c.literals(&out, generatorsPath(0), decoded.Generators[0])
-		return c.diagnostics
-	})
+		out.Path = generatorsPath(0)
+		c.literals(&out, decoded.Generators[0])
+		out.Path, diagnostics = m.Path, c.diagnostics
+	}
 	for _, d := range diagnostics {
 		m.locate(d)
 	}
@@ -139,9 +144,12 @@ func (m *Generator) locate(d *diagnostic.Diagnostic) {
 	}
 }
 
-// literals sets what the literal fields of a generator say. The path is of the generator.
-func (c *compiler) literals(m *Generator, at *field.Path, g v1beta1.Generator) {
+// literals sets what the literal fields of a generator say.
+func (c *compiler) literals(m *Generator, g v1beta1.Generator) {
 	m.Labels = g.Labels
+	for _, err := range object.ValidateLabels(g.Labels) {
+		c.refuseErr(m.Path.Child("labels"), err)
+	}
 	if g.RefreshInterval != nil {
 		m.Interval = g.RefreshInterval.Duration
 	}
@@ -151,13 +159,13 @@ func (c *compiler) literals(m *Generator, at *field.Path, g v1beta1.Generator) {
 	if g.AbandonAfter != nil {
 		m.AbandonAfter = g.AbandonAfter.Duration
 	}
-	if g.RotationWindow != nil {
-		m.Window = c.window(at.Child("rotationWindow"), g.RotationWindow)
+	if w := g.RotationWindow; w != nil && w.Schedule != "" {
+		m.Window = c.window(m.Path.Child("rotationWindow"), w)
 	}
-	if kinds := kindsOf(g); len(kinds) == 1 { // otherwise validate refuses it
-		m.Kind = kinds[0]
-		c.fields(m.compile(at.Child(m.Kind), g))
+	if p := g.Password; p != nil && p.Length != nil && p.LengthExpression != "" { // no rule of the definition reads numbers
+		c.refuse(m.Path.Child(kindPassword, "lengthExpression"), "must not be set together with length: keep one of them")
 	}
+	m.compile(c, g)
 }
 
 // withoutDependent returns the generator without the literals whose validity depends on a parameter. They are checked

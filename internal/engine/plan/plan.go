@@ -15,13 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/definition"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/environment"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/schema"
-	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
+	"github.com/crossplane-contrib/function-export/internal/engine/strict"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
@@ -70,8 +71,7 @@ type StatusField struct {
 	Value    *expression.Expression
 }
 
-// Compile an input. Either the plan or the list of diagnostics is nil. It returns all diagnostics at once, in the
-// order of the input. Warnings are in the plan. If a list is over its limit, expressions are not compiled.
+// Compile an input. Either the plan or the list of diagnostics is nil. Warnings are in the plan.
 func Compile(ctx context.Context, env *expression.Environment, input *structpb.Struct) (*Plan, diagnostic.List) {
 	p, diagnostics := CompilePartly(ctx, env, input)
 	if len(diagnostics) > 0 {
@@ -80,221 +80,33 @@ func Compile(ctx context.Context, env *expression.Environment, input *structpb.S
 	return p, nil
 }
 
-// CompilePartly is like Compile, but even if there are diagnostics, it returns a plan of the valid
-// parts. The plan is nil if the input or a list in it is over its limit.
+// CompilePartly is like Compile, but returns a plan of the valid parts if only expressions have diagnostics.
+//
+// An input is read in three steps, each in the order of the input: fields and types, then the bounds and the rules of
+// the definition, then expressions and what they use. A step that finds mistakes reports all that it finds, and is the
+// last one, so that no mistake is reported as the cause of another one.
 func CompilePartly(ctx context.Context, env *expression.Environment, input *structpb.Struct) (*Plan, diagnostic.List) {
 	if _, size := DigestOf(wire.Of(input)); size > limits.InputBytes {
 		return nil, tooLarge(size)
 	}
-	in, d := decode(input)
-	c := &compiler{
-		ctx: ctx, env: env, input: input, readings: map[string]reading{}, inputs: map[string]bool{},
-		details: DetailsUsed{Inputs: map[string][]string{}},
+	in, texts, wrong := strict.Decode(input)
+	if len(wrong) == 0 {
+		wrong = definition.Check(input)
 	}
-	var p *Plan
-	c.diagnostics = validate(input, in, d, func() diagnostic.List { //nolint:contextcheck // the compiler holds the context
-		c.texts = d.texts
-		p = c.plan(in)
-		return c.diagnostics
-	})
+	if len(wrong) > 0 {
+		return nil, wrong
+	}
+	c := newCompiler(ctx, env, in)
+	c.input = input
+	c.texts = texts
+	p := c.plan(in)
 	if err := ctx.Err(); err != nil {
-		c.diagnostics = append(c.diagnostics, wrong(nil, "was not compiled: %s", err.Error()))
+		c.report("input", "was not compiled: %s", err.Error())
 	}
-	SortDiagnostics(c.diagnostics)
-	if p != nil {
+	if len(c.diagnostics) == 0 {
 		p.Warnings = c.warnings()
-		SortDiagnostics(p.Warnings)
 	}
 	return p, c.diagnostics
-}
-
-// A compiler collects the diagnostics of one input, and the references of its expressions.
-type compiler struct {
-	ctx                context.Context //nolint:containedctx // lives as long as one Compile
-	env                *expression.Environment
-	input              *structpb.Struct
-	diagnostics        diagnostic.List
-	sources            []v1beta1.Source
-	declared           []string           // all variables
-	variables          []string           // variables that are already compiled
-	readings           map[string]reading // of variables, by name
-	outputs            reading            // of all expressions except variables
-	inputs             map[string]bool    // composed resources and Secret sources that expressions name
-	details            DetailsUsed
-	named              []string // the composed resources in from
-	count              int
-	declaredGenerators []Generator
-	compiled           []Compiled // in the order of the input
-	own                Kind       // of the generation that resource and secret stand for
-	exportNames        []string   // of all exports, in the order of the input
-	exported           []string   // of the exports that are already compiled
-	each               *ForEach   // whose item expressions see; nil for none
-
-	suspicions diagnostic.List // about expressions
-	cautions   diagnostic.List // about generators
-	texts      []textFound     // with placeholders of other tools
-	replaced   []string        // texts that expressions search for
-
-	ownEnvironment bool // the input itself looks up or sets the environment
-}
-
-func (c *compiler) plan(in *v1beta1.Exports) *Plan {
-	p := &Plan{}
-	c.sources = in.Sources
-	for _, v := range in.Variables {
-		c.declared = append(c.declared, v.Name)
-	}
-	c.ownEnvironment = in.Environment != nil && (len(in.Environment.EnvironmentConfigs) > 0 || len(in.Environment.Set) > 0)
-	for _, x := range exportsOf(in) {
-		if x.From != "" && !slices.Contains(c.named, x.From) {
-			c.named = append(c.named, x.From)
-		}
-	}
-	for _, x := range exportsOf(in) {
-		c.exportNames = append(c.exportNames, x.Name)
-	}
-	c.declareGenerators(in.Generators)
-	for i, v := range in.Variables {
-		at := field.NewPath("variables").Index(i)
-		x := c.compile(source(at.Child("value"), v.Value, expression.WantAny))
-		if x != nil {
-			c.readings[v.Name] = c.reading(x)
-			p.Variables = append(p.Variables, Variable{v.Name, x, c.readings[v.Name].environment})
-		}
-		c.variables = append(c.variables, v.Name)
-	}
-	c.generators(in.Generators)
-	p.Generators = c.declaredGenerators
-	c.environment(p, in.Environment)
-	for _, x := range exportsOf(in) {
-		p.Exports = append(p.Exports, c.export(x))
-		c.exported = append(c.exported, x.Name)
-	}
-	for i, s := range in.Status {
-		p.Status = append(p.Status, c.statusField(field.NewPath("status").Index(i), s))
-	}
-	p.Authors = c.fromComposite(in.FromComposite)
-	p.Sources = c.compileSources() // last, because only now it is known which of them are read
-	p.Details = c.details
-	p.Inputs = SortedKeys(c.inputs)
-	p.Strict = in.TypeChecking == v1beta1.TypeCheckingStrict
-	p.Expressions, p.Declared, p.CompositePaths = c.compiled, in.Sources, compositePaths(in)
-	p.Needed = p.neededExpressions()
-	p.Freshness = c.freshness(in)
-	c.cautionRotations(p)
-	return p
-}
-
-func (c *compiler) statusField(at *field.Path, s v1beta1.StatusField) StatusField {
-	segments, _ := statusSegments(s.FieldPath) // refused by validate
-	out := StatusField{At: at, Path: s.FieldPath, Segments: segments, Optional: s.Optional}
-	out.Value = c.output(source(at.Child("value"), s.Value, expression.WantJSON))
-	c.refuseSecrets(out.Value, s.NonSensitive)
-	return out
-}
-
-// output compiles an expression whose result is used outside of variables. Only objects that these
-// expressions read, directly or through variables, are requested from Crossplane.
-func (c *compiler) output(s expression.Source) *expression.Expression {
-	x := c.compile(s)
-	if x != nil {
-		c.outputs.addAll(c.reading(x), expression.Place{})
-		c.details.add(s.Path, c.reading(x).uses)
-	}
-	return x
-}
-
-// source returns the source of the expression in a field.
-func source(at *field.Path, text string, want expression.Want) expression.Source {
-	return expression.Source{Text: text, Path: at.String(), Want: want}
-}
-
-// compile one expression. It returns nil if there was a diagnostic.
-func (c *compiler) compile(s expression.Source) *expression.Expression {
-	c.count++
-	if c.count == limits.Expressions+1 {
-		c.report(s.Path, "exceeds the limit of %d expressions: split the input into several pipeline steps",
-			limits.Expressions)
-	}
-	if c.count > limits.Expressions || c.ctx.Err() != nil || s.Text == "" { // refused by validate
-		return nil
-	}
-	if s.Items == expression.NoItems && c.each != nil {
-		s.Items = expression.AllItems
-	}
-	x, wrong := c.env.Compile(s, c.declaredAs)
-	c.diagnostics = append(c.diagnostics, wrong...)
-	if x == nil {
-		return nil
-	}
-	c.noteInputs(x)
-	declared, placed, generated, counted := c.checkVariables(x), c.refuseMisplaced(x), c.checkGenerated(x), c.checkRevisions(x)
-	if !declared || !placed || !generated || !counted {
-		return nil
-	}
-	c.compiled = append(c.compiled, Compiled{x, c.env, c.own, c.each})
-	c.notePlaceholders(x)
-	if len(c.suspicions) < mostWarnings {
-		c.suspicions = append(c.suspicions, x.Suspicions()...)
-	}
-	return x
-}
-
-// declaredAs returns how an expression refers to the declaration with a name, or an empty text if
-// the input does not declare the name.
-func (c *compiler) declaredAs(name string) string {
-	source := slices.IndexFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == name })
-	switch {
-	case name == "":
-	case slices.Contains(c.declared, name):
-		return expression.PathText(expression.Variables, name)
-	case c.generator(name) != nil:
-		return expression.PathText(expression.Generated, name)
-	case source >= 0 && IsSecret(c.sources[source]):
-		return expression.PathText(expression.Secrets, name)
-	case source >= 0:
-		return expression.PathText(expression.Sources, name)
-	}
-	return ""
-}
-
-// noteInputs records which composed resources an expression names.
-func (c *compiler) noteInputs(x *expression.Expression) {
-	for _, r := range x.References() {
-		name := Anything
-		switch r.Variable {
-		case expression.Resource, expression.Self, expression.Secret:
-			name = x.Source().From
-		case expression.Resources, expression.Secrets:
-			name = StepName(r, 0)
-		}
-		if name != Anything && name != "" {
-			c.inputs[name] = true
-		}
-		if g, _, ok := ParseGeneration(name); ok {
-			c.reportAt(Place(x, r), "%q is a generation: read it as %s", name, SpelledAs(expression.Generated, g))
-		}
-	}
-}
-
-// checkVariables refuses a variable that does not exist, or is declared later.
-func (c *compiler) checkVariables(x *expression.Expression) bool {
-	ok := true
-	for _, r := range x.References() {
-		name := StepName(r, 0)
-		if r.Variable != expression.Variables || name == Anything || slices.Contains(c.variables, name) {
-			continue
-		}
-		ok = false
-		if slices.Contains(c.declared, name) {
-			c.reportAt(x.Place(r), "variable %q is declared further down, but a variable may use only variables above it: move it up",
-				name)
-			continue
-		}
-		c.reportAt(x.Place(r), "there is no variable %q%s", name,
-			suggest.ThereAre(name, c.declared, fmt.Sprintf("add - {name: %s, value: ...} under variables", name)))
-	}
-	return ok
 }
 
 // ExportNamed reports whether an export composes, or can compose, a resource with a composition resource name.

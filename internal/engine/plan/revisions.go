@@ -31,8 +31,8 @@ func (c *compiler) checkRevisions(x *expression.Expression) bool {
 			continue
 		case name == Anything:
 			c.reportAt(x.Place(r), "must name the export whose revision it uses: write revisions.<export>")
-		case !slices.Contains(c.exportNames, name):
-			c.reportAt(x.Place(r), "there is no export %q%s", name, suggest.ThereAre(name, c.exportNames, "add it"))
+		case !slices.Contains(c.exportNames(), name):
+			c.reportAt(x.Place(r), "there is no export %q%s", name, suggest.ThereAre(name, c.exportNames(), "add it"))
 		case countData.MatchString(path) && !slices.Contains(c.exported, name):
 			c.reportAt(x.Place(r), "may use only revisions of exports above this one: the revision of %q could change itself "+
 				"forever", name)

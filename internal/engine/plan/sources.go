@@ -7,6 +7,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
 
+func sourcesPath(i int) *field.Path { return field.NewPath("sources").Index(i) }
+
 // A Source is a source that an expression reads.
 type Source struct {
 	v1beta1.Source
@@ -20,7 +22,8 @@ type Source struct {
 func (c *compiler) compileSources() []Source {
 	var out []Source
 	for i, s := range c.sources {
-		at := field.NewPath("sources").Index(i)
+		at := sourcesPath(i)
+		c.refuseSource(at, s)
 		n := Source{Source: s, Path: at}
 		if s.NameExpression != "" {
 			n.NameExpr = c.compile(source(at.Child("nameExpression"), s.NameExpression, expression.WantString))

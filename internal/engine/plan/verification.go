@@ -45,8 +45,8 @@ func (c *compiler) readyExpression(m *Generator, s expression.Source) *expressio
 	return x
 }
 
-// refuseOtherGenerations refuses outputs in a readyExpression that are not those of the generation to verify. A variable
-// has the same value for each generation.
+// refuseOtherGenerations refuses outputs in a readyExpression that are not those of the generation to verify. A
+// variable has the same value for each generation.
 func (c *compiler) refuseOtherGenerations(m *Generator, x *expression.Expression, r expression.Reference) {
 	own := m.Spelled(expression.Candidate)
 	switch {
@@ -74,16 +74,13 @@ func verifies(x *expression.Expression, r expression.Reference) bool {
 
 // window compiles when rotations may start.
 func (c *compiler) window(at *field.Path, in *v1beta1.RotationWindow) *rotation.Window {
-	if in.Schedule == "" { // another diagnostic says so
-		return nil
-	}
 	w, err := rotation.ParseSchedule(in.Schedule, in.Duration.Duration)
 	if err != nil {
-		c.report(at.Child("schedule").String(), "%s", err.Error())
+		c.refuseErr(at.Child("schedule"), err)
 		return nil
 	}
 	if w, err = w.In(in.TimeZone); err != nil {
-		c.report(at.Child("timeZone").String(), "%s", err.Error())
+		c.refuseErr(at.Child("timeZone"), err)
 		return nil
 	}
 	return w
@@ -97,10 +94,9 @@ func (c *compiler) warnUnverified(e Export) {
 		if m == nil || m.Ready != nil || !m.IsComputed() {
 			continue
 		}
-		w := wrong(e.Path, "uses %s, but generator %q has no readyExpression: each generation is in use as soon as it is stored, so "+
+		w := warning(e.Path, "uses %s, but generator %q has no readyExpression: each generation is in use as soon as it is stored, so "+
 			"consumers have it before it is set: add a readyExpression to the generator, or use %s",
 			SpelledAs(expression.Candidate, list), list, SpelledAs(expression.Generated, list))
-		w.Warning = true
 		c.cautions = append(c.cautions, w)
 	}
 }

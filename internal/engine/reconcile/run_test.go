@@ -574,8 +574,8 @@ configMaps: [{name: c, metadata: {name: x-eu}, data: [{key: k, value: "'v'"}]}]`
 		"GenerationOfEarlierStep": {
 			reason: "an earlier step composes the object that a generator would create",
 			input: `generators: [{name: sa, resource: {manifest: {apiVersion: v1, kind: ServiceAccount}, ` +
-				`set: [{fieldPath: metadata.name, value: "'sa-' + string(generation.number)"}], readyExpression: ` +
-				`"has(resource.metadata)"}}]`,
+				`set: [{fieldPath: metadata.name, value: "'sa-' + string(generation.number)"}]}, readyExpression: ` +
+				`"has(resource.metadata)"}]`,
 			objects: `desired: {x: {apiVersion: v1, kind: ServiceAccount, metadata: {name: sa-1}}}`,
 			want: []string{
 				`Held! | generator "sa" creates no generation: generators[0].name: ServiceAccount team/sa-1 would ` +
@@ -869,8 +869,8 @@ secrets:
 			reason: "a Secret has a namespace; another resource of a generator may have none",
 			input: "generators: [{name: a, uuid: {}}, {name: b, uuid: {}, namespace: ns}, {name: c, resource: " +
 				"{manifest: {apiVersion: example.org/v1, kind: User}}}, {name: d, resource: {manifest: {apiVersion: " +
-				"v1, kind: Secret, type: kubernetes.io/service-account-token}, readyExpression: " +
-				"has(secret.token)}}]",
+				"v1, kind: Secret, type: kubernetes.io/service-account-token}}, readyExpression: " +
+				"has(secret.token)}]",
 			objects: cluster,
 			want: []string{
 				"generators[0].namespace: must be set, because the composite is cluster scoped and has no claim: " +

@@ -40,7 +40,9 @@ func (c *typeCheck) report(path, format string, args ...any) {
 func (c *typeCheck) reportAt(at expression.Place, format string, args ...any) {
 	d := at.Wrong(fmt.Sprintf(format, args...))
 	d.Rule = diagnostic.Type
-	c.diagnostics = append(c.diagnostics, d)
+	if !slices.ContainsFunc(c.diagnostics, func(o *diagnostic.Diagnostic) bool { return *o == *d }) {
+		c.diagnostics = append(c.diagnostics, d)
+	}
 }
 
 func (c *typeCheck) schema(k plan.Kind) *structpb.Struct {
@@ -71,6 +73,11 @@ func (c *typeCheck) names() {
 			c.report(field.NewPath("sources").Index(i).Child("name").String(), "%s", plan.TwoMeanings(s.Name))
 		}
 	}
+	for i := range c.plan.Generators {
+		if m := &c.plan.Generators[i]; c.ClusterScoped && m.LacksNamespace() {
+			c.report(m.NamespacePath().String(), plan.NoNamespace)
+		}
+	}
 	for _, e := range c.plan.Exports {
 		if c.composedTwice(e.Name) {
 			c.report(e.At("name").String(), "%s", plan.ComposedTwice(e.Name))
@@ -80,11 +87,6 @@ func (c *typeCheck) names() {
 		}
 		if e.ForEach == nil { // the names of items are not known
 			c.composed[e.Name] = plan.Kind{APIVersion: "v1", Kind: string(e.Kind)}
-		}
-	}
-	for i := range c.plan.Generators {
-		if m := &c.plan.Generators[i]; c.ClusterScoped && m.LacksNamespace() {
-			c.report(m.NamespacePath().String(), plan.NoNamespace)
 		}
 	}
 	c.sameObject()
@@ -135,10 +137,7 @@ func (c *typeCheck) containers() {
 	members = map[string]*types.Type{}
 	for _, s := range c.plan.Declared {
 		t := c.kind(plan.Kind{APIVersion: s.APIVersion, Kind: s.Kind})
-		switch {
-		case len(s.MatchLabels) > 0 && s.MatchName+s.NameExpression != "":
-			t = types.DynType // it already has a diagnostic
-		case len(s.MatchLabels) > 0:
+		if len(s.MatchLabels) > 0 {
 			t = types.NewListType(t)
 		}
 		members[s.Name] = t
@@ -147,7 +146,7 @@ func (c *typeCheck) containers() {
 		members[name] = types.NewListType(types.DynType)
 	}
 	var noSource func(string) string
-	if _, unnamed := members[""]; c.Required != nil && !unnamed { // a source without a name may be the one that is meant
+	if c.Required != nil {
 		noSource = func(name string) string {
 			return fmt.Sprintf("there is no source named %s", name) +
 				suggest.ThereAre(name, plan.SortedKeys(members), "the input has no sources: add it to sources")

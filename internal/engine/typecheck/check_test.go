@@ -1,14 +1,11 @@
 package typecheck_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
-	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
 	"github.com/crossplane-contrib/function-export/internal/engine/typecheck"
@@ -194,55 +191,6 @@ func TestTypesFit(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, typed(t, "{variables: [{name: ratio, value: resources.db.spec.ratio}], status: [{fieldPath: "+c.field+", value: \""+c.value+"\"}]}", known(t))); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
-			}
-		})
-	}
-}
-
-// Types are looked at in what is right of an input that is not.
-func TestCheck(t *testing.T) {
-	for name, c := range map[string]struct {
-		reason string
-		input  string
-		faults []string
-		typed  []string
-	}{
-		"Both": {
-			reason: "a fault of the form does not hide one of types",
-			input:  "{secrets: [{name: out, data: [{key: k, value: '1 +'}, {key: l, value: composite.spec.nope}]}]}",
-			faults: []string{valueAt + "4"},
-			typed:  []string{"secrets[0].data[1].value:1:15"},
-		},
-		"SourceOfTwo": {
-			reason: "of a source that is named and has labels it is not known whether it is a list",
-			input:  "{sources: [{name: all, apiVersion: rds.example.org/v1, kind: Instance, matchName: a, matchLabels: {a: b}}, {name: these, apiVersion: rds.example.org/v1, kind: Instance, nameExpression: \"'a'\", matchLabels: {a: b}}], secrets: [{name: out, data: [{key: k, value: sources.all.spec.size + sources.these.spec.size}]}]}",
-			faults: []string{"sources[0].matchName", "sources[1].nameExpression"},
-		},
-		"SetWithIndex": {
-			reason: "a path with an index is a fault, and those behind it are looked at",
-			input: "{generators: [{name: g, resource: {manifest: {apiVersion: rds.example.org/v1, kind: Instance}, outputs: {a: \"'x'\"}, " +
-				"set: [{fieldPath: 'spec.zones[0]', value: \"'x'\"}, {fieldPath: spec.size, value: '1 +'}, {fieldPath: spec.sise, value: \"'x'\"}]}}]}",
-			faults: []string{"generators[0].resource.set[1].value:1:4"},
-			typed:  []string{"generators[0].resource.set[2].fieldPath"},
-		},
-		"TooLarge": {
-			reason: "an input that is too large is not looked at",
-			input:  "{secrets: [{name: out, data: [{key: k, value: composite.spec.nope}, {key: l, value: \"'" + strings.Repeat("x", limits.InputBytes) + "'\"}]}]}",
-			faults: []string{"input"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var faults, typed []string
-			all := typecheck.Check(t.Context(), plantest.Env, plantest.Parse(t, plantest.Exports(c.input)), func(*plan.Plan) *typecheck.Known { return known(t) })
-			for _, d := range all {
-				if d.Rule == diagnostic.Type {
-					typed = append(typed, d.Place())
-				} else {
-					faults = append(faults, d.Place())
-				}
-			}
-			if diff := cmp.Diff([][]string{c.faults, c.typed}, [][]string{faults, typed}); diff != "" {
-				t.Errorf("%s\n-want, +got:\n%s\n%s", c.reason, diff, all)
 			}
 		})
 	}

@@ -32,21 +32,21 @@ func (c *typeCheck) withoutDetails() bool {
 
 // scopes refuses what a composite of the scope in its definition cannot have.
 func (c *typeCheck) scopes() {
+	for i := range c.plan.Generators {
+		m := &c.plan.Generators[i]
+		_, isManifest := m.Makes.(*plan.Manifest)
+		if isManifest && c.scopeOf(c.Known.Composite) == schema.Namespaced && c.scopeOf(m.Makes.Object()) == schema.Cluster {
+			c.report(m.Path.Child(plan.KindResource, "manifest", "kind").String(), "is a cluster scoped kind, "+
+				"but a namespaced composite can compose only namespaced objects: use a namespaced kind")
+		}
+		c.otherNamespace(m.NamespacePath(), m.Namespace)
+	}
 	for _, e := range c.plan.Exports {
 		if e.Secret.ConnectionDetails && c.withoutDetails() {
 			c.report(e.At("connectionDetails").String(), "%s", plan.DetailsIgnored)
 		}
 		c.otherNamespace(e.At("metadata", "namespace"), e.Metadata.Namespace)
 		c.requiredKeys(e)
-	}
-	for i := range c.plan.Generators {
-		m := &c.plan.Generators[i]
-		_, isManifest := m.Makes.(*plan.Manifest)
-		c.otherNamespace(m.NamespacePath(), m.Namespace)
-		if isManifest && c.scopeOf(c.Known.Composite) == schema.Namespaced && c.scopeOf(m.Makes.Object()) == schema.Cluster {
-			c.report(m.Path.Child(plan.KindResource, "manifest", "kind").String(), "is a cluster scoped kind, "+
-				"but a namespaced composite can compose only namespaced objects: use a namespaced kind")
-		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
 	"github.com/crossplane-contrib/function-export/internal/engine/schema"
-	"github.com/crossplane-contrib/function-export/internal/engine/typecheck"
 )
 
 const (
@@ -84,23 +83,5 @@ func TestTypesOwnExport(t *testing.T) {
 				t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
 			}
 		})
-	}
-}
-
-// If a position has a diagnostic of the input and one of the types, the latter knows more.
-func TestCheckOncePerPosition(t *testing.T) {
-	k := known(t)
-	k.Scope = func(plan.Kind) schema.Scope { return schema.Namespaced }
-	input := plantest.Parse(t, plantest.Exports("{configMaps: [{name: out, data: [{key: k, value: secret.password}, {key: l, value: secrets.db.password}]}]}"))
-	var got []string
-	for _, d := range typecheck.Check(t.Context(), plantest.Env, input, func(*plan.Plan) *typecheck.Known { return k }) {
-		got = append(got, d.Error())
-	}
-	want := []string{
-		`configMaps[0].data[1].value:1:11: uses secrets.db.password, ` + plantest.Flow + `: leave it out, or list "db.password" under nonSensitive if it is not secret`,
-		"configMaps[0].data[0].value:1:7: " + neverAny + "set from: db",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Check(...): -want, +got:\n%s", diff)
 	}
 }

@@ -77,25 +77,21 @@ func KindsRead(p *plan.Plan) []plan.Kind {
 	return out
 }
 
-// Check returns the diagnostics and warnings of plan.Compile, and the diagnostics of CheckTypes. It also checks
-// the types of the valid parts of an invalid input. If both have a diagnostic at one position, Check returns only
-// that of CheckTypes, which knows more. known returns what is known about a plan, which may be partial.
-func Check(ctx context.Context, env *expression.Environment, input *structpb.Struct, known func(*plan.Plan) *Known) diagnostic.List {
-	p, diagnostics := plan.CompilePartly(ctx, env, input)
+// Check returns the diagnostics and warnings of plan.Compile, and the diagnostics of CheckTypes for what compiles.
+// known returns what is known about a plan, which may lack parts.
+func Check(
+	ctx context.Context, env *expression.Environment, input *structpb.Struct, known func(*plan.Plan) *Known,
+) diagnostic.List {
+	p, wrong := plan.CompilePartly(ctx, env, input)
 	if p == nil {
-		return diagnostics
+		return wrong
 	}
-	typed := CheckTypes(p, known(p))
-	diagnostics = slices.DeleteFunc(diagnostics, func(d *diagnostic.Diagnostic) bool {
-		return d.Line > 0 && slices.ContainsFunc(typed, func(t *diagnostic.Diagnostic) bool { return t.Place() == d.Place() })
-	})
-	return slices.Concat(diagnostics, p.Warnings, typed)
+	return slices.Concat(wrong, p.Warnings, CheckTypes(p, known(p)))
 }
 
 // CheckTypes finds expressions that can never work, given what is known about the objects that the
 // input reads. Examples are a field that does not exist, a string instead of a number, a comparison
-// that is never true, and an unknown key of connection details. Diagnostics are in the order of the
-// input.
+// that is never true, and an unknown key of connection details.
 func CheckTypes(p *plan.Plan, known *Known) diagnostic.List {
 	diagnostics, _ := CheckTypesWithin(nil, p, known)
 	return diagnostics
@@ -112,6 +108,11 @@ func CheckTypesWithin(b *budget.Budget, p *plan.Plan, known *Known) (diagnostic.
 	c.names()
 	c.scopes()
 	c.containers()
+	for _, e := range p.Exports {
+		if e.From != "" {
+			c.isComposed(expression.Place{Path: e.At("from").String()}, e.From)
+		}
+	}
 	var spent error
 	for _, x := range p.Expressions {
 		if spent = pay(b, x); spent != nil {
@@ -123,11 +124,6 @@ func CheckTypesWithin(b *budget.Budget, p *plan.Plan, known *Known) (diagnostic.
 			b.Take(suggest.Fuel * int64(len(c.diagnostics)-before))
 		}
 	}
-	for _, e := range p.Exports {
-		if e.From != "" {
-			c.isComposed(expression.Place{Path: e.At("from").String()}, e.From)
-		}
-	}
 	for _, s := range p.Status {
 		c.status(s)
 	}
@@ -137,8 +133,7 @@ func CheckTypesWithin(b *budget.Budget, p *plan.Plan, known *Known) (diagnostic.
 	for _, f := range p.CompositePaths {
 		c.compositePath(f)
 	}
-	plan.SortDiagnostics(c.diagnostics)
-	return slices.CompactFunc(c.diagnostics, func(a, b *diagnostic.Diagnostic) bool { return *a == *b }), cmp.Or(spent, known.Stopped)
+	return c.diagnostics, cmp.Or(spent, known.Stopped)
 }
 
 // pay spends the cost of checking one expression. At worst, it grows with the square of its size.

@@ -75,7 +75,7 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 		return err
 	}
 	if c.Functions {
-		return printFunctions(ctx, stdout, env, c.Paths)
+		return printFunctions(stdout, c.Paths)
 	}
 	in, err := files.Load(c.Paths, stdin, files.Flags{Schemas: c.Schema})
 	if err != nil {

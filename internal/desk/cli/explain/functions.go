@@ -2,7 +2,6 @@ package explain
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/vocabulary"
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
 
 // Validate is called by kong when the command line is parsed.
@@ -27,8 +25,8 @@ func (c *Command) Validate() error {
 
 // printFunctions prints the functions of expressions, in one write: all of them, or those with a name that contains one
 // of the texts.
-func printFunctions(ctx context.Context, w io.Writer, env *expression.Environment, texts []string) error {
-	groups, err := vocabulary.Of(ctx, env)
+func printFunctions(w io.Writer, texts []string) error {
+	groups, err := vocabulary.Groups()
 	if err != nil {
 		return err
 	}
@@ -66,7 +64,12 @@ func (p *printer) functions(g vocabulary.Group, texts []string) {
 
 // named reports whether a name of an entry contains one of the texts, or whether there are none.
 func named(e vocabulary.Entry, texts []string) bool {
-	names := strings.ToLower(strings.Join(slices.Concat(e.Names, e.Macros, []string{e.As}), " "))
+	names := strings.ToLower(strings.Join(slices.Concat(e.Names, e.Macros), " "))
+	for _, s := range e.Signatures {
+		if !strings.Contains(s, "→") { // the form of an operator or a macro
+			names += " " + s
+		}
+	}
 	return len(texts) == 0 ||
 		slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(names, strings.ToLower(t)) })
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/strict"
 )
 
 // Literal returns a text as a CEL string, in the quotes that need the fewest escapes. The object that
@@ -19,7 +19,7 @@ func Literal(s string) string {
 		quote = '"'
 	}
 	text := Quoted(quote, s)
-	if plan.HasPlaceholder(s) && !strings.Contains(text, `\`) {
+	if strict.HasPlaceholder(s) && !strings.Contains(text, `\`) {
 		return "r" + text
 	}
 	return text

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io/fs"
-	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -27,28 +24,30 @@ import (
 
 const (
 	root      = "../../../"
-	crd       = root + "package/input/export.fn.crossplane.io_exports.yaml"
 	published = root + "package/schema/"
 )
 
-// The published schemas are those of the definition.
+// The published schemas and the copy of the definition are up to date.
 func TestUpToDate(t *testing.T) {
-	files, bare, err := generate([]byte(read(t, crd)))
+	d, err := readCRD([]byte(text(t, crdFile)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{compositionFile, exportsFile}, slices.Sorted(maps.Keys(files))); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
+	files, err := editorSchemas(d)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(bare), read(t, root+"internal/engine/definition/exports.json")); diff != "" {
-		t.Errorf("internal/engine/definition/exports.json is not up to date: run go generate ./input\n-want, +got:\n%s", diff)
+	bare, err := encode(undescribed(d.schema), " ")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, want := range files {
-		if diff := cmp.Diff(string(want), read(t, published+name)); diff != "" {
-			t.Errorf("%s is not up to date: run go generate ./input\n-want, +got:\n%s", name, diff)
-		}
-		if !bytes.HasSuffix(want, []byte("\n}\n")) {
-			t.Errorf("%s: want a new line at its end", name)
+	for path, want := range map[string]string{
+		published + exportsFile:                          string(files[exportsFile]),
+		published + compositionFile:                      string(files[compositionFile]),
+		root + "internal/engine/definition/exports.json": string(bare),
+	} {
+		if diff := cmp.Diff(want, text(t, path)); diff != "" {
+			t.Errorf("%s is not up to date: run go generate ./input\n-want, +got:\n%s", path, diff)
 		}
 	}
 }
@@ -62,7 +61,7 @@ func TestExamples(t *testing.T) {
 		if err != nil || d.Name() != "composition.yaml" {
 			return err
 		}
-		for _, doc := range documents(t, read(t, path)) {
+		for _, doc := range documents(t, text(t, path)) {
 			if faults := refused(compositions, doc); faults != nil {
 				t.Errorf("%s: %v", path, faults)
 			}
@@ -94,11 +93,11 @@ func TestPages(t *testing.T) {
 			if block.Lang != "yaml" || block.Output {
 				continue
 			}
-			text := block.Text
-			if strings.Contains("\n"+text, "\n- step:") { // of a Composition
-				text = "spec:\n  pipeline:\n  " + strings.ReplaceAll(text, "\n", "\n  ")
+			yamlText := block.Text
+			if strings.Contains("\n"+yamlText, "\n- step:") { // of a Composition
+				yamlText = "spec:\n  pipeline:\n  " + strings.ReplaceAll(yamlText, "\n", "\n  ")
 			}
-			for _, doc := range documents(t, text) {
+			for _, doc := range documents(t, yamlText) {
 				if faults := refused(compositions, doc); faults != nil {
 					t.Errorf("%s:%d: %v", page.Path, block.Line, faults)
 				}
@@ -176,7 +175,7 @@ func TestComposition(t *testing.T) {
 // compiled is a published schema.
 func compiled(t testing.TB, name string) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(read(t, published+name)))
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text(t, published+name)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,13 +275,4 @@ func exportsInputs(doc any) []any {
 		out = append(out, exportsInputs(step["input"])...)
 	}
 	return out
-}
-
-func read(t testing.TB, path string) string {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
 }

@@ -1,4 +1,4 @@
-package plan
+package strict
 
 import (
 	"regexp"
@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
 
@@ -37,7 +37,7 @@ func declaredSteps(s *structpb.Struct) map[string]bool {
 	declare := func(list, name string, variables ...string) {
 		for _, item := range s.GetFields()[list].GetListValue().GetValues() {
 			for _, v := range variables {
-				out[v+"."+item.GetStructValue().GetFields()[name].GetStringValue()] = true
+				out[v+"."+at(item, name).GetStringValue()] = true
 			}
 		}
 	}
@@ -54,53 +54,47 @@ func declaredSteps(s *structpb.Struct) map[string]bool {
 // beginsExpression reports whether a text begins as an expression over this input.
 func (d *decoder) beginsExpression(text string) bool {
 	m := twoSteps.FindStringSubmatch(text)
-	if m == nil {
-		return false
-	}
-	step := m[2] + m[3]
-	return slices.Contains(inEachObject, step) || d.declared[m[1]+"."+step]
+	return m != nil && (slices.Contains(inEachObject, m[2]+m[3]) || d.declared[m[1]+"."+m[2]+m[3]])
 }
 
-// literal checks a text. It is refused in a literal field if it is an expression. It is noted if it contains a
-// placeholder of another tool. Rules of rewrite have placeholders of their own.
-func (d *decoder) literal(p *field.Path, text string) {
-	at := pathText(p)
-	if isExpression(p) {
+// literal refuses a text in a literal field if it is an expression, and notes it if it contains a placeholder of
+// another tool. Rules of rewrite have placeholders of their own.
+func (d *decoder) literal(n node) {
+	text, path, name := n.value.GetStringValue(), n.at.String(), expressionFor(n)
+	if !namesInputs.MatchString(path) && d.beginsExpression(text) {
+		d.refuse(n.at, "%s", LiteralText(name, n.key, text))
 		return
 	}
-	name, key := d.expressionFor(at)
-	if d.declared != nil && !namesInputs.MatchString(at) && d.beginsExpression(text) {
-		d.refuse(p, wrong(p, "%s", literalText(name, key, text)))
-		return
-	}
-	found, message, _ := placeholderIn(text)
-	if found == "" || strings.Contains(at, ".rewrite[") || len(d.texts) == mostWarnings {
+	found, message, _ := PlaceholderIn(text)
+	if found == "" || strings.Contains(path, ".rewrite[") || len(d.texts) == MostPlaceholders {
 		return
 	}
 	instead := "write the text that it stands for"
 	if name != "" {
-		instead = "write " + insteadOf(name, key, text)
+		instead = "write " + insteadOf(name, n.key, text)
 	}
-	d.texts = append(d.texts, textFound{found, wrong(p, "%s%s", message, instead)})
+	w := &diagnostic.Diagnostic{Path: path, Rule: diagnostic.Input, Warning: true, Message: message + instead}
+	d.texts = append(d.texts, Placeholder{found, w})
 }
 
-// expressionFor returns the field whose expression returns the value of the literal field at a path, or an empty name.
-// key is the name of a label or an annotation, or empty.
-func (d *decoder) expressionFor(at string) (name, key string) {
-	self := d.objects[len(d.objects)-1]
-	name, key, _ = strings.Cut(strings.TrimPrefix(at, pathText(self.path)+"."), "[")
+// expressionFor returns the field whose expression returns the value of a literal field, or an empty text.
+func expressionFor(n node) string {
+	owner, name := n.above, n.name
+	if n.item || n.key != "" {
+		owner = owner.above
+	}
 	if name == "matchName" { // of a source
 		name = "name"
 	}
-	if name += "Expression"; slices.Contains(self.fields.names, name) {
-		return name, strings.TrimSuffix(key, "]")
+	if name += "Expression"; owner.schema.Properties[name] != nil {
+		return name
 	}
-	return "", ""
+	return ""
 }
 
-// literalText is the message about a literal text that should be an expression in a field. key is the name of a
+// LiteralText is the message about a literal text that should be an expression in a field. key is the name of a
 // label or an annotation, or empty.
-func literalText(name, key, text string) string {
+func LiteralText(name, key, text string) string {
 	switch {
 	case name == "":
 		return "is literal, and no field accepts an expression for it: write the text itself"

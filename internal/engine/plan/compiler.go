@@ -1,0 +1,256 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/strict"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
+)
+
+// The compiler compiles an input that the definition accepts. It goes through the sections in the order in which they
+// need each other: variables, generators, the environment, exports, and last the sources, because only then it is known
+// which of them are read.
+
+// A compiler collects the diagnostics of one input, and the references of its expressions.
+type compiler struct {
+	ctx                context.Context //nolint:containedctx // lives as long as one Compile
+	env                *expression.Environment
+	input              *structpb.Struct
+	diagnostics        diagnostic.List
+	sources            []v1beta1.Source
+	declared           []string           // all variables
+	variables          []string           // variables that are already compiled
+	readings           map[string]reading // of variables, by name
+	outputs            reading            // of all expressions except variables
+	inputs             map[string]bool    // composed resources and Secret sources that expressions name
+	details            DetailsUsed
+	named              []string // the composed resources in from
+	count              int
+	declaredGenerators []Generator
+	kindsWrong         []diagnostic.List // of the kind of each generator
+	compiled           []Compiled        // each variable before the expressions that use it
+	own                Kind              // of the generation that resource and secret stand for
+	exports            []exportInput
+	taken              map[string]*field.Path // composition resource names, and names of Secrets that are read
+	exported           []string               // of the exports that are already compiled
+	each               *ForEach               // whose item expressions see; nil for none
+
+	suspicions diagnostic.List      // about expressions
+	cautions   diagnostic.List      // about generators
+	texts      []strict.Placeholder // of other tools
+	replaced   []string             // texts that expressions search for
+
+	ownEnvironment bool // the input itself looks up or sets the environment
+}
+
+func newCompiler(ctx context.Context, env *expression.Environment, in *v1beta1.Exports) *compiler {
+	c := &compiler{
+		ctx: ctx, env: env, readings: map[string]reading{}, inputs: map[string]bool{}, sources: in.Sources,
+		details: DetailsUsed{Inputs: map[string][]string{}}, exports: exportsOf(in), taken: map[string]*field.Path{},
+	}
+	for i, s := range in.Sources {
+		if IsSecret(s) { // secrets.<name> would mean the source and the export
+			c.taken[s.Name] = sourcesPath(i).Child("name")
+		}
+	}
+	for _, v := range in.Variables {
+		c.declared = append(c.declared, v.Name)
+	}
+	c.ownEnvironment = in.Environment != nil && (len(in.Environment.EnvironmentConfigs) > 0 || len(in.Environment.Set) > 0)
+	for _, x := range c.exports {
+		if name, _ := meant(x.From); name != "" && !slices.Contains(c.named, name) {
+			c.named = append(c.named, name)
+		}
+	}
+	return c
+}
+
+func (c *compiler) exportNames() (names []string) {
+	for _, x := range c.exports {
+		names = append(names, x.Name)
+	}
+	return names
+}
+
+// section returns the diagnostics of one part of the input.
+func (c *compiler) section(compile func()) diagnostic.List {
+	before := c.diagnostics
+	defer func() { c.diagnostics = before }()
+	c.diagnostics = nil
+	compile()
+	return c.diagnostics
+}
+
+// plan compiles the sections in the order in which they need each other, and then puts their diagnostics in the order
+// of the input.
+func (c *compiler) plan(in *v1beta1.Exports) *Plan {
+	p := &Plan{}
+	kind := c.section(func() { c.refuseKind(in) })
+	c.declareGenerators(in.Generators)
+	variables := c.section(func() { p.Variables = c.compileVariables(in.Variables) })
+	generators := c.section(func() { c.generators(in.Generators) })
+	p.Generators = c.declaredGenerators
+	environment := c.section(func() { c.environment(p, in.Environment) })
+	rest := c.section(func() {
+		for _, x := range c.exports {
+			p.Exports = append(p.Exports, c.export(x))
+			c.exported = append(c.exported, x.Name)
+		}
+		for i, s := range in.Status {
+			p.Status = append(p.Status, c.statusField(field.NewPath("status").Index(i), s, p.Status))
+		}
+		p.Authors = c.fromComposite(in.FromComposite)
+	})
+	sources := c.section(func() { p.Sources = c.compileSources() })
+	c.diagnostics = slices.Concat(kind, environment, sources, variables, generators, rest)
+	p.Details = c.details
+	p.Inputs = SortedKeys(c.inputs)
+	p.Strict = in.TypeChecking == v1beta1.TypeCheckingStrict
+	p.Expressions, p.Declared, p.CompositePaths = c.compiled, in.Sources, compositePaths(in)
+	p.Needed = p.neededExpressions()
+	p.Freshness = c.freshness(in)
+	c.cautionRotations(p)
+	return p
+}
+
+func (c *compiler) compileVariables(list []v1beta1.Variable) (out []Variable) {
+	for i, v := range list {
+		x := c.compile(source(field.NewPath("variables").Index(i).Child("value"), v.Value, expression.WantAny))
+		if x != nil {
+			c.readings[v.Name] = c.reading(x)
+			out = append(out, Variable{v.Name, x, c.readings[v.Name].environment})
+		}
+		c.variables = append(c.variables, v.Name)
+	}
+	return out
+}
+
+func (c *compiler) statusField(at *field.Path, s v1beta1.StatusField, before []StatusField) StatusField {
+	segments, err := statusSegments(s.FieldPath)
+	c.refuseErr(at.Child("fieldPath"), err)
+	for _, b := range before {
+		n := min(len(segments), len(b.Segments))
+		if n > 0 && slices.Equal(segments[:n], b.Segments[:n]) {
+			c.refuse(at.Child("fieldPath"), "%q is also written by %s: keep one of them", s.FieldPath, b.At.Child("fieldPath"))
+			break
+		}
+	}
+	out := StatusField{At: at, Path: s.FieldPath, Segments: segments, Optional: s.Optional}
+	out.Value = c.output(source(at.Child("value"), s.Value, expression.WantJSON))
+	c.refuseSecrets(out.Value, s.NonSensitive)
+	return out
+}
+
+// output compiles an expression whose result is used outside of variables. Only objects that these
+// expressions read, directly or through variables, are requested from Crossplane.
+func (c *compiler) output(s expression.Source) *expression.Expression {
+	x := c.compile(s)
+	if x != nil {
+		c.outputs.addAll(c.reading(x), expression.Place{})
+		c.details.add(s.Path, c.reading(x).uses)
+	}
+	return x
+}
+
+// source returns the source of the expression in a field.
+func source(at *field.Path, text string, want expression.Want) expression.Source {
+	return expression.Source{Text: text, Path: at.String(), Want: want}
+}
+
+// compile one expression. It returns nil if there was a diagnostic.
+func (c *compiler) compile(s expression.Source) *expression.Expression {
+	c.count++
+	if c.count == limits.Expressions+1 {
+		c.report(s.Path, "exceeds the limit of %d expressions: split the input into several pipeline steps",
+			limits.Expressions)
+	}
+	if c.count > limits.Expressions || c.ctx.Err() != nil {
+		return nil
+	}
+	if s.Items == expression.NoItems && c.each != nil {
+		s.Items = expression.AllItems
+	}
+	x, wrong := c.env.Compile(s, c.declaredAs)
+	c.diagnostics = append(c.diagnostics, wrong...)
+	if x == nil {
+		return nil
+	}
+	c.noteInputs(x)
+	declared, placed := c.checkVariables(x), c.refuseMisplaced(x)
+	generated, counted := c.checkGenerated(x), c.checkRevisions(x)
+	if !declared || !placed || !generated || !counted {
+		return nil
+	}
+	c.compiled = append(c.compiled, Compiled{x, c.env, c.own, c.each})
+	c.notePlaceholders(x)
+	if len(c.suspicions) < strict.MostPlaceholders {
+		c.suspicions = append(c.suspicions, x.Suspicions()...)
+	}
+	return x
+}
+
+// declaredAs returns how an expression refers to the declaration with a name, or an empty text if
+// the input does not declare the name.
+func (c *compiler) declaredAs(name string) string {
+	source := slices.IndexFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == name })
+	switch {
+	case name == "":
+	case slices.Contains(c.declared, name):
+		return expression.PathText(expression.Variables, name)
+	case c.generator(name) != nil:
+		return expression.PathText(expression.Generated, name)
+	case source >= 0 && IsSecret(c.sources[source]):
+		return expression.PathText(expression.Secrets, name)
+	case source >= 0:
+		return expression.PathText(expression.Sources, name)
+	}
+	return ""
+}
+
+// noteInputs records which composed resources an expression names.
+func (c *compiler) noteInputs(x *expression.Expression) {
+	for _, r := range x.References() {
+		name := Anything
+		switch r.Variable {
+		case expression.Resource, expression.Self, expression.Secret:
+			name = x.Source().From
+		case expression.Resources, expression.Secrets:
+			name = StepName(r, 0)
+		}
+		if name != Anything && name != "" {
+			c.inputs[name] = true
+		}
+		if g, _, ok := ParseGeneration(name); ok {
+			c.reportAt(Place(x, r), "%q is a generation: read it as %s", name, SpelledAs(expression.Generated, g))
+		}
+	}
+}
+
+// checkVariables refuses a variable that does not exist, or is declared later.
+func (c *compiler) checkVariables(x *expression.Expression) bool {
+	ok := true
+	for _, r := range x.References() {
+		name := StepName(r, 0)
+		if r.Variable != expression.Variables || name == Anything || slices.Contains(c.variables, name) {
+			continue
+		}
+		ok = false
+		if slices.Contains(c.declared, name) {
+			c.reportAt(x.Place(r), "variable %q is declared further down, but a variable may use only variables above it: move it up",
+				name)
+			continue
+		}
+		c.reportAt(x.Place(r), "there is no variable %q%s", name,
+			suggest.ThereAre(name, c.declared, fmt.Sprintf("add - {name: %s, value: ...} under variables", name)))
+	}
+	return ok
+}

@@ -1,0 +1,123 @@
+package strict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// fieldsListed is the number of fields that fit on a line.
+const fieldsListed = 12
+
+// hint returns how to write a value of another type, as the end of a message.
+func hint(n node) string {
+	kind := wire.OfValue(n.value).Kind()
+	scalar := kind == wire.Number || kind == wire.Bool
+	switch s := n.schema; {
+	case kind == wire.Null:
+		return ": " + insteadOfNull(n)
+	case s.Expression && scalar:
+		return ": it is an expression, in which text has its own quotes: write for example \"'some text'\""
+	case s.Expression && kind == wire.Object:
+		return insteadOfMap(n)
+	case s.Expression:
+		return `: YAML reads [ ] and dashes as a list: write one expression in quotes, as in "[a, b].join(',')"`
+	case s.Type == "string" && scalar:
+		return ": put it in quotes"
+	case s.Type == "string":
+		return ": write one text"
+	case s.Type == "boolean" && kind == wire.Array && n.name == "connectionDetails":
+		return ", as in " + toolPatches + ": " + foreignFields[n.name].filled(n.value, from(n))
+	case s.Type == "boolean":
+		return ": write true or false without quotes"
+	case s.Type == "integer":
+		return ": write a whole number, without quotes and without a unit"
+	case s.Type == "array":
+		return insteadOfList(n)
+	}
+	return insteadOfObject(n, kind)
+}
+
+// insteadOfNull returns what to write for a value that is null.
+func insteadOfNull(n node) string {
+	write := "set a value"
+	switch s := n.schema; {
+	case s.Expression:
+		return "write an expression, and no # before it, because # begins a comment in YAML"
+	case n.item && s.Type == "object":
+		return "write its fields after the dash, or leave the dash out"
+	case s.Type == "object":
+		return "write {} for an object without fields, or leave it out"
+	case s.Type == "array":
+		write = "add an item"
+	}
+	if n.isRequired() {
+		return write
+	}
+	return write + ", or leave it out"
+}
+
+// insteadOfMap returns how to write an object of YAML as an expression.
+func insteadOfMap(n node) string {
+	k := firstName(n.value)
+	if k != "" && slices.Contains([]string{"valueMap", "labelsExpression", "annotationsExpression"}, n.name) {
+		return fmt.Sprintf(": it is an expression: write it in quotes, as in %s: \"{'%s': %s}\"",
+			n.name, k, expressionOr(n.fields()[k]))
+	}
+	for _, inner := range []string{"", "format", "string"} { // as in function-patch-and-transform
+		if f := at(n.value, inner); at(f, "fmt") != nil {
+			return fmt.Sprintf(": it is an expression: write for example %s: \"'text %%s'.format([%s])\"",
+				n.name, expressionOr(at(f, "variables.0")))
+		}
+	}
+	return ": YAML reads { } and name: value as an object: put the expression in quotes"
+}
+
+// insteadOfList returns how to write a value as a list.
+func insteadOfList(n node) string {
+	item, name := n.schema.Items, nameOr(n.value, "")
+	switch {
+	case item.Type != "object" && name != "":
+		return ": write it as [" + name + "]"
+	case item.Type != "object":
+		return ": write [ ] around its items"
+	}
+	for _, known := range item.Names {
+		if n.fields()[known] != nil {
+			return ": begin each item with a dash, as in - " + known + ": ..."
+		}
+	}
+	key, first := item.Names[0], firstName(n.value)
+	if i := slices.IndexFunc(item.Names, func(name string) bool { return slices.Contains(item.Required, name) }); i > 0 {
+		key = item.Names[i]
+	}
+	switch {
+	case first == "":
+		return ": begin each item with a dash, as in - " + key + ": ..."
+	case isEntry(item):
+		value := quoted(expressionOr(n.fields()[first]))
+		return fmt.Sprintf(": begin each item with a dash, as in - {%s: %s, value: %s}", key, first, value)
+	}
+	return ": begin each item with a dash, as in - " + key + ": " + first
+}
+
+func insteadOfObject(n node, kind wire.Kind) string {
+	s, sibling := n.schema, n.name+"Expression"
+	switch text := nameOr(n.value, ""); {
+	case kind == wire.Array && s.AdditionalProperties != nil:
+		return ": leave out the dashes, and write each item as name: value"
+	case kind == wire.Array && len(n.value.GetListValue().GetValues()) == 1:
+		return ": leave out the dash before its fields"
+	case strings.ContainsAny(n.value.GetStringValue(), "{('") && n.above != nil && n.above.schema.Properties[sibling] != nil:
+		return ": write the expression in the field " + sibling
+	case n.item && text != "":
+		return ": write it as - " + s.Names[0] + ": " + text
+	case len(s.Names) == 0 || len(s.Names) > fieldsListed:
+		return ": write its fields as name: value"
+	case len(s.Names) == 1:
+		return ": its field is " + s.Names[0]
+	}
+	return ": its fields are " + strings.Join(s.Names, ", ")
+}
