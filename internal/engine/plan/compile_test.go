@@ -41,62 +41,6 @@ func TestCompileShape(t *testing.T) {
 				"kind: must be Exports",
 			},
 		},
-		"Missing": {
-			reason: "all that must be set, in the order of the input",
-			input:  plantest.Exports(`{sources: [{}], variables: [{}], secrets: [{}], configMaps: [{data: []}], status: [{}]}`),
-			want: []string{
-				"sources[0].name: must be set",
-				"sources[0].apiVersion: must be set, for example v1",
-				"sources[0].kind: must be set, for example ConfigMap",
-				"variables[0].name: must be set",
-				"variables[0].value: must be set",
-				"secrets[0].name: must be set",
-				"secrets[0].data: must have at least one item, unless dataFrom is set",
-				"configMaps[0].name: must be set",
-				"configMaps[0].data: must have at least one item, unless dataFrom is set",
-				"status[0].fieldPath: must be set",
-				"status[0].value: must be set",
-			},
-		},
-		"Empty": {
-			reason: "an empty string is no value of any field, as the CustomResourceDefinition says, and says so once",
-			input: plantest.Exports(`
-sources: [{name: s, apiVersion: v1, kind: ConfigMap, matchLabels: {}, namespace: ""}]
-secrets: [{name: "", type: "", metadata: {nameExpression: ""}, data: [{key: "", value: ""}, {key: "", valueMap: "{'a': 'b'}"}]}]`),
-			want: []string{
-				"sources[0].namespace: must not be empty: leave it out, or set a value",
-				"sources[0].matchLabels: must not be empty: leave it out, or add an item",
-				"secrets[0].name: must not be empty: set a value",
-				`secrets[0].metadata.nameExpression: must not be empty: in an expression, write an empty text as "''"`,
-				"secrets[0].type: must not be empty: leave it out, or set a value",
-				"secrets[0].data[0].key: must not be empty: leave it out, or set a value",
-				`secrets[0].data[0].value: must not be empty: in an expression, write an empty text as "''"`,
-				"secrets[0].data[1].key: must not be empty: leave it out, or set a value",
-			},
-		},
-		"ValueOrValueMap": {
-			reason: "just one of them, and a key with value only",
-			input: plantest.Exports(`
-secrets:
-- name: a
-  data: [{key: k}, {key: l, value: "'v'", valueMap: "{'a': 'b'}"}, {value: "'v'"}, {key: m, valueMap: "{'a': 'b'}"}, {optional: true}]`),
-			want: []string{
-				"secrets[0].data[0]: must have value or valueMap",
-				"secrets[0].data[1].valueMap: must not be set together with value: keep one of them",
-				"secrets[0].data[2].key: must be set, because value is the value of one key",
-				"secrets[0].data[3].key: must not be set together with valueMap, which returns the keys",
-				"secrets[0].data[4]: must have value or valueMap",
-			},
-		},
-		"TTLs": {reason: "from 1s", input: plantest.Exports(`ttl: 999ms`), want: []string{"ttl: must be 0s, or from 1s to 24h"}},
-		"LongTTL": {
-			reason: "to a day",
-			input:  plantest.Exports(`ttl: 24h1s`), want: []string{"ttl: must be 0s, or from 1s to 24h"},
-		},
-		"NegativeTTL": {reason: "no time is before now", input: plantest.Exports(`ttl: -1s`), want: []string{"ttl: must be 0s, or from 1s to 24h"}},
-		"NoTTL":       {reason: "0s is never, and allowed", input: plantest.Exports(`ttl: 0s`)},
-		"TTL":         {reason: "the bounds are allowed", input: plantest.Exports(`ttl: 24h`)},
-		"TTLInDays":   {reason: "Go has no days", input: plantest.Exports(`ttl: 1d`), want: []string{"ttl: must be a duration, for example 60s or 1h30m; a day is 24h"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, got := plantest.Compile(t, c.input)
@@ -141,18 +85,6 @@ configMaps: [{name: c, from: ca, data: [{key: k, value: "'v'"}]}]`),
 				`configMaps[0].from: "ca" is a source, not a composed resource: leave it out, and read the source as secrets.ca`,
 			},
 		},
-		"TwoSourcesAndVariables": {
-			reason: "names of sources and variables must also be unique",
-			input: plantest.Exports(`
-sources: [{name: s, apiVersion: v1, kind: Secret}, {name: s, apiVersion: v1, kind: ConfigMap}]
-variables: [{name: v, value: "1"}, {name: v, value: "2"}, {name: 1st, value: "3"}, {name: a-b, value: "4"}]`),
-			want: []string{
-				`sources[1].name: "s" is also the name of sources[0]: rename one of them`,
-				`variables[1].name: "v" is also the name of variables[0]: rename one of them`,
-				`variables[2].name: must consist of letters, digits and '_', and must not begin with a digit: expressions use it as variables.<name>`,
-				`variables[3].name: must consist of letters, digits and '_', and must not begin with a digit: expressions use it as variables.<name>`,
-			},
-		},
 		"IllegalKeys": {
 			reason: "no object can have them",
 			input:  plantest.Exports(`secrets: [{name: a, data: [{key: a b, value: "'1'"}, {valueMap: "{'..': '2'}"}]}]`),
@@ -181,29 +113,6 @@ secrets:
 				`secrets[0].metadata.annotations: cannot set annotation "crossplane.io/composition-resource-name": Crossplane sets it to find the objects of a composite again; leave it out`,
 				`secrets[0].metadata.annotations: cannot set annotation "export.fn.crossplane.io/generator": function-export keeps its own state there; leave it out`,
 				`secrets[1].metadata.name: must be set, because "B_C" cannot be part of an object's name: set it, or rename the export in lower case without '_'`,
-			},
-		},
-		"NameAndExpression": {
-			reason: "at most one of each pair",
-			input:  plantest.Exports(`configMaps: [{name: a, metadata: {name: a, nameExpression: "'b'", namespace: a, namespaceExpression: "'b'"}, data: [{key: k, value: "'1'"}]}]`),
-			want: []string{
-				"configMaps[0].metadata.nameExpression: must not be set together with name: keep one of them",
-				"configMaps[0].metadata.namespaceExpression: must not be set together with namespace: keep one of them",
-			},
-		},
-		"Sources": {
-			reason: "what Crossplane would fail on, and a Secret whose place the composite's author could choose",
-			input: plantest.Exports(`
-sources:
-- {name: a, apiVersion: v1, kind: ConfigMap, scope: Global, matchName: a, nameExpression: "'b'", matchLabels: {a: b}}
-- {name: b, apiVersion: v1, kind: Secret, scope: Cluster, namespace: ns}
-- {name: c, apiVersion: v1, kind: Secret, nameExpression: "'b'", namespace: ns}`),
-			want: []string{
-				"sources[0].matchName: must not be set together with matchLabels: keep one of them",
-				"sources[0].scope: must be Namespaced or Cluster",
-				"sources[1].scope: must be Namespaced for a Secret",
-				"sources[1].namespace: must not be set when scope is Cluster",
-				"sources[2].namespace: must not be set together with the nameExpression of a Secret, because this Secret is always read from the composite's own namespace: use matchName, or leave the namespace out",
 			},
 		},
 		"SourceNames": {
@@ -244,15 +153,6 @@ status:
 				"status[7].fieldPath: cannot be parsed as a field path: unexpected '.' at position 2",
 			},
 		},
-		"Long": {
-			reason: "names have limits",
-			input:  plantest.Exports(fmt.Sprintf(`{variables: [{name: %s, value: "1"}], configMaps: [{name: %s, metadata: {name: a}, data: [{key: k, value: "'v'"}]}], status: [{fieldPath: %s, value: "1"}]}`, strings.Repeat("v", 64), strings.Repeat("c", 254), strings.Repeat("s", 513))),
-			want: []string{
-				"variables[0].name: has 64 characters, over the limit of 63",
-				"configMaps[0].name: has 254 characters, over the limit of 253",
-				"status[0].fieldPath: has 513 characters, over the limit of 512",
-			},
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, got := plantest.Compile(t, c.input)
@@ -279,22 +179,6 @@ func TestCompileExpressions(t *testing.T) {
 				"secrets[0].data[1].value:1:7: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
 			},
 		},
-		"ManyLines": {
-			reason: "all diagnostics of one expression, sorted by line and column",
-			input: plantest.Exports(`
-secrets:
-- name: a
-  data:
-  - key: k
-    value: |-
-      'a' +
-        nope +
-      also`),
-			want: []string{
-				"secrets[0].data[0].value:2:3: there is no variable nope: write text in its own quotes, as in \"'some text'\"",
-				"secrets[0].data[0].value:3:1: there is no variable also: write text in its own quotes, as in \"'some text'\"",
-			},
-		},
 		"InDocumentOrder": {
 			reason: "diagnostics of names and expressions are one list, and item 10 is after item 2",
 			input: plantest.Exports(`
@@ -314,25 +198,6 @@ sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: nope}]`),
 				`configMaps[0].name: composition resource name "a" is also used by secrets[0].name: rename one of them`,
 				`configMaps[0].data[0].value:1:1: there is no variable nope: write text in its own quotes, as in "'some text'"`,
 				`status[0].value:1:1: there is no variable nope: write text in its own quotes, as in "'some text'"`,
-			},
-		},
-		"Types": {
-			reason: "a result that can be no string is refused, with how to make it one",
-			input: plantest.Exports(`
-secrets:
-- name: a
-  metadata: {nameExpression: "1", labelsExpression: "{'a': 1}", annotationsExpression: "'a'"}
-  data: [{key: k, value: size('a')}, {key: l, value: "['a']"}, {key: m, value: "{'a': 'b'}"}, {valueMap: "'a'"}, {key: p, value: "b'bytes'"}, {key: o, value: composite.spec.dyn}]
-status: [{fieldPath: x, value: "duration('1s')"}]`),
-			want: []string{
-				"secrets[0].metadata.nameExpression:1:1: must return a string, but returns an int: write it in quotes, '1'",
-				`secrets[0].metadata.labelsExpression:1:7: the value of key "a" must be a string, but is an int: write it in quotes, '1'`,
-				"secrets[0].metadata.annotationsExpression:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'}",
-				"secrets[0].data[0].value:1:1: must return a string, but returns an int: wrap it in string(...)",
-				"secrets[0].data[1].value:1:1: must return a string, but returns a list(string): join it with .join(',') or json.encode(...)",
-				"secrets[0].data[2].value:1:1: must return a string, but returns a map(string, string): select one of its keys, use valueMap for several keys, or encode it as one text with json.encode(...)",
-				"secrets[0].data[3].valueMap:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'}",
-				"status[0].value:1:1: must return a value that JSON can represent, but returns a duration: wrap it in string(...)",
 			},
 		},
 		"Variables": {
@@ -407,21 +272,6 @@ func TestCompileLimits(t *testing.T) {
 		input  string
 		want   []string
 	}{
-		"TooManyItems": {
-			reason: "a list over its limit is not looked into, and the expressions are not compiled",
-			input: plantest.Exports("sources: " + item("{name: n%d}", limits.ListItems+1) +
-				"\nvariables: " + item("{name: n%d, value: nope}", limits.ListItems+1) +
-				"\nsecrets: " + item("{name: n%d}", limits.ListItems+1) +
-				"\nconfigMaps: [{name: c, data: " + item("{key: n%d}", limits.DataItems+1) + "}]" +
-				"\nstatus: " + item("{fieldPath: n%d}", limits.ListItems+1)),
-			want: []string{
-				"sources: has 65 items, over the limit of 64: split the input into several pipeline steps",
-				"variables: has 65 items, over the limit of 64: split the input into several pipeline steps",
-				"secrets: has 65 items, over the limit of 64: split the input into several pipeline steps",
-				"configMaps[0].data: has 257 items, over the limit of 256: split the input into several pipeline steps",
-				"status: has 65 items, over the limit of 64: split the input into several pipeline steps",
-			},
-		},
 		"JustEnoughItems": {
 			reason: "the limit itself is allowed",
 			input: plantest.Exports("secrets: [{name: c, data: " + item("{key: n%d, value: \"'v'\"}", limits.DataItems) + "}]" +
@@ -431,11 +281,6 @@ func TestCompileLimits(t *testing.T) {
 			reason: "over all exports together, said once",
 			input:  plantest.Exports("secrets: " + item("{name: n%d, data: "+strings.ReplaceAll(item("{key: n%d, value: \"'v'\"}", limits.DataItems), "%", "%%")+"}", limits.Expressions/limits.DataItems+1)),
 			want:   []string{"secrets[8].data[0].value: exceeds the limit of 2048 expressions: split the input into several pipeline steps"},
-		},
-		"LongExpression": {
-			reason: "checking takes longer than linearly",
-			input:  plantest.Exports("status: [{fieldPath: a, value: \"'" + strings.Repeat("x", limits.ExpressionCharacters-1) + "'\"}]"),
-			want:   []string{"status[0].value: has 4097 characters, over the limit of 4096: split it into variables"},
 		},
 		"DeepExpression": {
 			reason: "comprehensions multiply",
@@ -449,20 +294,6 @@ func TestCompileLimits(t *testing.T) {
 				t.Errorf("Compile(...): %s: -want, +got:\n%s", c.reason, diff)
 			}
 		})
-	}
-}
-
-// A variable uses another variable many times, and that variable uses a third one many times. Each
-// secret is read once. Otherwise the test would not end.
-func TestCompileManyReadings(t *testing.T) {
-	body := "variables:\n- {name: v0, value: secret.a}\n"
-	for i := 1; i < 12; i++ {
-		body += fmt.Sprintf("- {name: v%d, value: \"%s\"}\n", i, strings.Repeat(fmt.Sprintf("variables.v%d + ", i-1), 19)+fmt.Sprintf("variables.v%d", i-1))
-	}
-	_, got := plantest.Compile(t, plantest.Exports(body+`configMaps: [{name: c, data: [{key: k, value: variables.v11}]}]`))
-	want := []string{`configMaps[0].data[0].value:1:10: uses secret.a, ` + plantest.Flow + `: leave it out, or list "composite.a" under nonSensitive if it is not secret; secret is the connection details of the composite here: set from to a composed resource`}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Compile(...): -want, +got:\n%s", diff)
 	}
 }
 
@@ -505,37 +336,4 @@ func FuzzCompileNeverPanics(f *testing.F) {
 			t.Errorf("diagnostics differ on a second run: %v and %v", faults, again)
 		}
 	})
-}
-
-// Lists that hold a name twice, and empty lists, are harmless.
-func TestHarmlessLists(t *testing.T) {
-	for name, body := range map[string]string{
-		"NamesOfCertificate": "generators: [{name: tls, certificate: {subject: {commonName: a, organizations: [o, o]}, dnsNames: [db, db], ipAddresses: [10.0.0.1, 10.0.0.1]}}]",
-		"NoNamesOfCA":        "generators: [{name: ca, certificate: {isCA: true, subject: {commonName: a}, dnsNames: [], ipAddresses: []}}]",
-		"NonSensitive":       "status: [{fieldPath: host, value: secrets.db.host, nonSensitive: [db.host, db.host]}]",
-	} {
-		t.Run(name, func(t *testing.T) {
-			if _, diagnostics := plantest.Compile(t, plantest.Exports(body)); len(diagnostics) > 0 {
-				t.Error(diagnostics)
-			}
-		})
-	}
-}
-
-// BenchmarkManyMistakes compiles an input with a mistake in each of 16,384 rules.
-func BenchmarkManyMistakes(b *testing.B) {
-	const exports, entries, rules = 16, 32, 32
-	entry := "{find: {}, rewrite: [" + strings.TrimSuffix(strings.Repeat("{},", rules), ",") + "]}"
-	list := strings.TrimSuffix(strings.Repeat(entry+",", entries), ",")
-	var body strings.Builder
-	body.WriteString("secrets:\n")
-	for i := range exports {
-		fmt.Fprintf(&body, "- {name: s%d, dataFrom: [%s]}\n", i, list)
-	}
-	input := plantest.Parse(b, plantest.Exports(body.String()))
-	for b.Loop() {
-		if _, diagnostics := plan.Compile(b.Context(), plantest.Env, input); len(diagnostics) < exports*entries*rules {
-			b.Fatal(len(diagnostics))
-		}
-	}
 }

@@ -1,7 +1,6 @@
 package plan_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -119,24 +118,6 @@ func TestCompileDataFromDiagnostics(t *testing.T) {
 		input  string
 		want   []string
 	}{
-		"Shape": {
-			reason: "exactly one source of keys, and one kind of rule",
-			input: `secrets: [{name: a, dataFrom: [{}, {extract: {key: a}, find: {path: b}}, {find: {}}, {extract: {key: ""}},
-  {extract: {key: a}, rewrite: [{}, {regexp: {source: a}}, {regexp: {source: a, target: ""}, merge: {}}]}, {extract: {key: a}, conversionStrategy: Nope, rewrite: [{merge: {into: x}}, {merge: {strategy: JSON}}]}], conflictPolicy: FirstWins}]`,
-			want: []string{
-				"secrets[0].dataFrom[0]: must have extract, find or valueMap: write for example extract: {key: db}",
-				"secrets[0].dataFrom[1].find: must not be set together with extract: keep one of them",
-				"secrets[0].dataFrom[2].find: must have path, name or tags",
-				"secrets[0].dataFrom[3].extract.key: must not be empty: set a value",
-				"secrets[0].dataFrom[4].rewrite[0]: must have regexp, merge or transform",
-				"secrets[0].dataFrom[4].rewrite[1].regexp.target: must be set: an empty string removes each match of source",
-				"secrets[0].dataFrom[4].rewrite[2].regexp: must not be set together with merge: keep one of them",
-				"secrets[0].dataFrom[5].rewrite[0].merge.into: must not be set with strategy Extract: leave it out, or set strategy to JSON",
-				"secrets[0].dataFrom[5].rewrite[1].merge.into: must be set with strategy JSON, which writes the merged object there",
-				"secrets[0].dataFrom[5].conversionStrategy: must be Default, Unicode or None",
-				"secrets[0].conflictPolicy: must be Error or LastWins",
-			},
-		},
 		"Rules": {
 			reason: "rules compile with the input, and say where they do not",
 			input: `secrets: [{name: a, dataFrom: [{find: {name: {regexp: "("}}}, {extract: {key: a, property: "a[0]"}}, {extract: {key: environment}}, {find: {name: {regexp: "((a{10}){10}){9}b{1000}"}}}, {extract: {key: a}, rewrite:
@@ -151,17 +132,6 @@ func TestCompileDataFromDiagnostics(t *testing.T) {
 				"secrets[0].dataFrom[4].rewrite[0].regexp.source:1:1: cannot be compiled: missing closing ): `(`",
 				`secrets[0].dataFrom[4].rewrite[1].regexp.target:1:3: $1_y refers to the group "1_y", which source does not have, and is replaced by nothing: source has no group; write ( ) around a part of it, or $$ for a dollar`,
 				"secrets[0].dataFrom[4].rewrite[2].transform.template:1:4: has only .value, the key: there is no .nope",
-			},
-		},
-		"Empty": {
-			reason: "what is there has something, and not too much",
-			input: `sources: [{name: environment, apiVersion: v1, kind: ConfigMap}]
-secrets: [{name: a, data: [], dataFrom: [{find: {path: a, tags: {}}}, {extract: {key: ` + strings.Repeat("k", 254) + `}}]}, {name: b, dataFrom: [], data: [{key: k, value: "'v'"}]}]`,
-			want: []string{
-				"sources[0].name: must not be environment, because extract uses this name for the environment: rename the source",
-				"secrets[0].dataFrom[0].find.tags: must not be empty: leave it out, or add an item",
-				"secrets[0].dataFrom[1].extract.key: has 254 characters, over the limit of 253",
-				"secrets[1].dataFrom: must not be empty: leave it out, or add an item",
 			},
 		},
 		"Dots": {

@@ -110,34 +110,10 @@ func TestCompileManifest(t *testing.T) {
 				`generators[1].readyExpression:1:26: generation has no field "numbr": it has number and id`,
 			},
 		},
-		"OneName": {
-			reason: "each generation is an object of its own",
-			input:  resource("set: [{fieldPath: metadata.name, value: composite.metadata.name}]"),
-			want:   []string{at + "set[0].value: " + sameNumber},
-		},
-		"Wrong": {
-			reason: "one diagnostic is enough",
-			input:  resource("set: [{fieldPath: metadata.name, value: nope}, {fieldPath: spec.a, value: nope}], outputs: {token: nope}"),
-			want: []string{
-				at + `set[0].value:1:1: there is no variable nope: write text in its own quotes, as in "'some text'"`,
-				at + `set[1].value:1:1: there is no variable nope: write text in its own quotes, as in "'some text'"`,
-				at + `outputs[token]:1:1: there is no variable nope: write text in its own quotes, as in "'some text'"`,
-			},
-		},
-		"OutputOfAnother": {
-			reason: "generators are not known while their outputs are read",
-			input:  resource("outputs: {token: generated.admin.uuid}"),
-			want:   []string{at + "outputs[token]:1:16: may not use generated.admin.uuid: its outputs are not known yet: use them where they are exported"},
-		},
 		"WrongOfItems": {
 			reason: "one diagnostic is enough",
 			input:  items("nope"),
 			want:   []string{`generators[0].resource.set[0].value:1:1: there is no variable nope: write text in its own quotes, as in "'some text'"`},
-		},
-		"IDOfTheComposite": {
-			reason: "only the id of a generation differs between items",
-			input:  items("composite.id + string(generation.number)"),
-			want:   []string{"generators[0].resource.set[0].value: returns the same name for each item: use key in it"},
 		},
 	})
 }

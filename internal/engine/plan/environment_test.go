@@ -1,7 +1,6 @@
 package plan_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,18 +28,6 @@ environment:
   - {type: Reference, ref: {name: b}, selector: {}}
   - type: Selector
     selector: {mode: Multiple, minMatch: 1, maxMatch: 3, sortByFieldPath: "data.order", matchLabels: [{key: a, valueFromFieldPath: spec.region}, {type: Value, key: b, value: ""}]}`,
-		},
-		"Faults": {
-			reason: "those of the package environment, at their paths; fields of set; each once",
-			input: `
-environment:
-  environmentConfigs:
-  - {}
-  - {type: Selector, selector: {matchLabels: [{key: a}]}}`,
-			want: []string{
-				"environment.environmentConfigs[0].ref: must be set for type Reference: name an EnvironmentConfig, or set type to Selector",
-				"environment.environmentConfigs[1].selector.matchLabels[0].valueFromFieldPath: must be set for types FromCompositeFieldPath and FromEnvironmentFieldPath: name a field, or set type to Value",
-			},
 		},
 		"Set": {
 			reason: "fields that can be written, each once",
@@ -98,11 +85,6 @@ configMaps:
 		"NamesFromEarlierSteps": {
 			reason: "the environment of an earlier step and defaults are known",
 			input:  "environment: {defaultData: {a: x}}\nconfigMaps: [{name: a, metadata: {nameExpression: environment.a}, data: [{key: k, value: \"'v'\"}]}]",
-		},
-		"TooMany": {
-			reason: "lists over their limit are not looked into",
-			input:  "environment: {set: [" + strings.Repeat(`{fieldPath: a, value: "1"},`, 65) + "]}",
-			want:   []string{"environment.set: has 65 items, over the limit of 64: split the input into several pipeline steps"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

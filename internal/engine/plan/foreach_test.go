@@ -31,12 +31,6 @@ configMaps:
 generators:
 - {name: user, forEachExpression: environment.users, keyExpression: item, uuid: {}, refreshPolicy: OnChange, keepersExpression: item.version}`,
 		},
-		"LocalVariables": {
-			reason: "a comprehension may name its own variables item, index and key",
-			input: `
-variables: [{name: a, value: "composite.spec.list.map(item, item.name)"}, {name: b, value: "composite.spec.map.transformList(key, item, key + item)"}]
-secrets: [{name: a, data: [{key: k, value: "composite.spec.list.transformList(index, item, string(index) + item).join(',') + cel.bind(key, 'k', key)"}]}]`,
-		},
 		"OnlyOne": {
 			reason: "each of the two fields needs the other",
 			input: `
@@ -95,17 +89,6 @@ secrets:
 				"secrets[1].metadata.nameExpression: returns the same name for each item: use key in it",
 			},
 		},
-		"OneForAllLiteral": {
-			reason: "so that literals cannot be right",
-			input: `
-secrets:
-- {name: b, forEachExpression: composite.spec.users, keyExpression: item.name, connectionDetails: true, data: [{key: k, value: item.name}]}
-- {name: c, forEachExpression: composite.spec.users, keyExpression: item.name, metadata: {name: c}, data: [{key: k, value: item.name}]}`,
-			want: []string{
-				"secrets[0].connectionDetails: must not be set with forEachExpression, because the details of one item would replace the details of another: leave it out",
-				"secrets[1].metadata.name: must not be set with forEachExpression, because each object needs its own name: leave it out, or write a nameExpression with key in it",
-			},
-		},
 		"Names": {
 			reason: "no other resource may have the composition resource name of an item",
 			input: `
@@ -116,19 +99,6 @@ secrets:
 			want: []string{
 				"secrets[0].name: must not be generated with forEachExpression, because names that begin with generated/ are reserved: rename it",
 				"secrets[2].name: begins with users/, as the composition resource names of the items of secrets[1]: rename one of them",
-			},
-		},
-		"Types": {
-			reason: "the list must be a list, and the key a string",
-			input: `
-secrets:
-- {name: a, forEachExpression: "{'a': 1}", keyExpression: index, data: [{key: k, value: "'k'"}]}
-- {name: b, forEachExpression: "'a b'", keyExpression: item, data: [{key: k, value: index}]}`,
-			want: []string{
-				"secrets[0].forEachExpression:1:1: must return a list, but returns a map(string, int): write value.map(k, {'name': k, 'value': value[k]}) for a list of its entries",
-				"secrets[0].keyExpression:1:1: must return a string, but returns an int: wrap it in string(...)",
-				"secrets[1].forEachExpression:1:1: must return a list, but returns a string: split it with .split(','), or write [ ] around it",
-				"secrets[1].data[0].value:1:1: must return a string, but returns an int: wrap it in string(...)",
 			},
 		},
 	} {

@@ -31,117 +31,7 @@ func (all refusals) run(t *testing.T) {
 }
 
 func TestCompileGenerators(t *testing.T) {
-	const (
-		badName  = "must consist of lower-case letters, digits and '-', and begin and end with a letter or a digit: it is part of the names of its generations"
-		once     = "has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
-		without  = "has no effect without refreshPolicy Periodic: set it, or leave the interval out"
-		interval = "must be from 1m to 876000h (100 years); to create the value once, leave refreshPolicy and refreshInterval out"
-	)
 	refusals{
-		"Names": {
-			reason: "they are labels in names of objects",
-			input:  `generators: [{uuid: {}}, {name: "", uuid: {}}, {name: A, uuid: {}}, {name: -a, uuid: {}}, {name: a-, uuid: {}}, {name: a.b, uuid: {}}, {name: a/b, uuid: {}}, {name: a_b, uuid: {}}]`,
-			want: []string{
-				"generators[0].name: must be set",
-				"generators[1].name: must not be empty: set a value",
-				"generators[2].name: " + badName, "generators[3].name: " + badName, "generators[4].name: " + badName,
-				"generators[5].name: " + badName, "generators[6].name: " + badName, "generators[7].name: " + badName,
-			},
-		},
-		"LongName": {
-			reason: "a label has at most 63",
-			input:  "generators: [{name: " + strings.Repeat("a", 64) + ", uuid: {}}]",
-			want:   []string{"generators[0].name: has 64 characters, over the limit of 63"},
-		},
-		"SameName": {
-			reason: "of whatever kinds they are",
-			input:  `generators: [{name: a, uuid: {}}, {name: b, uuid: {}}, {name: a, password: {}}]`,
-			want:   []string{`generators[2].name: "a" is also the name of generators[0]: rename one of them`},
-		},
-		"TooMany": {
-			reason: "a list over its limit is not looked into",
-			input:  "generators: [" + strings.Repeat("{name: A}, ", limits.ListItems+1) + "]",
-			want:   []string{"generators: has 65 items, over the limit of 64: split the input into several pipeline steps"},
-		},
-		"Kinds": {
-			reason: "just one of them",
-			input:  `generators: [{name: a}, {name: b, password: {}, uuid: {}}, {name: c, sshKey: {}, certificate: {subject: {commonName: x}}}]`,
-			want: []string{
-				"generators[0]: must have password, uuid, sshKey, certificate, bcrypt, htpasswd, pkcs12, jks or resource",
-				"generators[1].uuid: must not be set together with password: keep one of them",
-				"generators[2].sshKey: must not be set together with certificate: keep one of them",
-			},
-		},
-		"Shape": {
-			reason: "an unknown field, or a field of another type, is reported instead of the missing field",
-			input:  `generators: [{name: a, passwort: {}}, {name: b, password: {lenght: 5}}, {name: c, uuid: null}, 5, {name: d, uuid: {x: 1}}]`,
-			want: []string{
-				"generators[0].passwort: is an unknown field: did you mean password?",
-				"generators[1].password.lenght: is an unknown field: did you mean length?",
-				"generators[2].uuid: must be an object, but is null: write {} for an object without fields, or leave it out",
-				"generators[3]: must be an object, but is a number: write its fields as name: value",
-				"generators[4].uuid.x: is an unknown field: it can have no fields: write {}",
-			},
-		},
-		"Namespace": {
-			reason: "no object lies there, and the manifest of a resource has its own",
-			input:  `generators: [{name: b, uuid: {}, namespace: ""}, {name: c, resource: {manifest: {apiVersion: example.org/v1, kind: User}}, namespace: b}]`,
-			want: []string{
-				"generators[0].namespace: must not be empty: leave it out, or set a value",
-				"generators[1].namespace: has no effect on a resource: set metadata.namespace in its manifest",
-			},
-		},
-		"Policy": {
-			reason: "there are three",
-			input:  `generators: [{name: a, uuid: {}, refreshPolicy: Never}, {name: b, uuid: {}, refreshPolicy: ""}]`,
-			want: []string{
-				"generators[0].refreshPolicy: must be CreatedOnce, Periodic or OnChange",
-				"generators[1].refreshPolicy: must not be empty: leave it out, or set a value",
-			},
-		},
-		"Interval": {
-			reason: "with Periodic, and only with it; one that is too short would never end",
-			input: `
-generators:
-- {name: a, uuid: {}, refreshPolicy: Periodic}
-- {name: b, uuid: {}, refreshPolicy: Periodic, refreshInterval: 59s}
-- {name: c, uuid: {}, refreshPolicy: Periodic, refreshInterval: 876001h}
-- {name: d, uuid: {}, refreshInterval: 1h}
-- {name: e, uuid: {}, refreshPolicy: CreatedOnce, refreshInterval: 1h}
-- {name: f, uuid: {}, refreshPolicy: OnChange, refreshInterval: 1h}`,
-			want: []string{
-				"generators[0].refreshInterval: must be set with refreshPolicy Periodic, for example 720h",
-				"generators[1].refreshInterval: " + interval,
-				"generators[2].refreshInterval: " + interval,
-				"generators[3].refreshInterval: " + without,
-				"generators[4].refreshInterval: " + without,
-				"generators[5].refreshInterval: " + without,
-			},
-		},
-		"Keepers": {
-			reason: "what has no effect is refused, by default and said aloud",
-			input:  `generators: [{name: a, uuid: {}, keepersExpression: "1"}, {name: b, uuid: {}, refreshPolicy: CreatedOnce, keepersExpression: "1"}, {name: c, uuid: {}, refreshPolicy: OnChange, keepersExpression: ""}]`,
-			want: []string{
-				"generators[0].keepersExpression: " + once,
-				"generators[1].keepersExpression: " + once,
-				"generators[2].keepersExpression: must not be empty: in an expression, write an empty text as \"''\"",
-			},
-		},
-		"Grace": {
-			reason: "from nothing to 100 years",
-			input:  `generators: [{name: a, uuid: {}, gracePeriod: -1s}, {name: b, uuid: {}, gracePeriod: 876001h}]`,
-			want: []string{
-				"generators[0].gracePeriod: must be from 0s to 876000h (100 years)",
-				"generators[1].gracePeriod: must be from 0s to 876000h (100 years)",
-			},
-		},
-		"GraceOverIntervals": {
-			reason: "each generation that is kept is an object",
-			input:  `generators: [{name: a, uuid: {}, refreshPolicy: Periodic, refreshInterval: 1h, gracePeriod: 15h15s}]`,
-			want: []string{
-				"generators[0].gracePeriod: must be at most 15 times refreshInterval, because at most 16 generations are kept at once",
-			},
-		},
 		"Certificates": {
 			reason: "the issuer must be a CA, and another generator",
 			input: `
@@ -165,28 +55,6 @@ generators:
 				"generators[8].certificate.ca: must not be the generator itself: leave ca out for a self-signed certificate",
 			},
 		},
-		"OwnCA": {
-			reason: "nobody signed it before",
-			input:  `generators: [{name: a, certificate: {ca: b, dnsNames: [a.b], renewBefore: 24h}}, {name: b, certificate: {ca: b, isCA: true, subject: {commonName: x}}}]`,
-			want: []string{
-				"generators[0].certificate.renewBefore: has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic",
-				"generators[1].certificate: a CA signs itself: leave ca out",
-			},
-		},
-		"FaultyCA": {
-			reason: "its own mistake is reported once, and not again for the certificates that it signs",
-			input:  `generators: [{name: root, certificate: {isCA: true}}, {name: leaf, certificate: {ca: root, dnsNames: [a.b]}}]`,
-			want:   []string{"generators[0].certificate: must have ca or subject"},
-		},
-		"KindsOwnFaults": {
-			reason: "those of each kind have its path",
-			input:  `generators: [{name: a, password: {length: 0}}, {name: b, sshKey: {bits: 1}}, {name: c, certificate: {}}]`,
-			want: []string{
-				"generators[0].password.length: is 0: must be 1 to 1024",
-				"generators[1].sshKey.bits: must not be set for type ed25519, which has one size: leave it out, or set type to rsa or ecdsa",
-				"generators[2].certificate: must have ca or subject",
-			},
-		},
 	}.run(t)
 }
 
@@ -201,9 +69,6 @@ func TestCompileManifests(t *testing.T) {
 		return "generators: [{name: a, resource: {manifest: {apiVersion: example.org/v1, kind: User}, set: [" + items + "]}}]"
 	}
 	refusals{
-		"None":  {reason: "there is nothing to compose", input: `generators: [{name: a, resource: {}}]`, want: []string{at + "manifest: must be set"}},
-		"Empty": {reason: "an object has both", input: manifest("{}"), want: []string{"generators[0].resource.manifest: must have apiVersion and kind"}},
-		"List":  {reason: "no object", input: manifest("[]"), want: []string{at + "manifest: must be an object, but is a list: write its fields as name: value"}},
 		"APIVersion": {
 			reason: "what Crossplane could not compose",
 			input:  manifest("{apiVersion: a/b/c, kind: User}"),
@@ -219,15 +84,6 @@ func TestCompileManifests(t *testing.T) {
 				`generators[0].resource.manifest.metadata.namespace: cannot use namespace "A.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
 				"generators[0].resource.manifest.metadata.ownerReferences: must not be set in a manifest",
 				"generators[0].resource.manifest.metadata.uid: must not be set in a manifest",
-			},
-		},
-		"Labels": {
-			reason: "as of an export",
-			input:  manifest("{apiVersion: v1, kind: User, metadata: {labels: {crossplane.io/composite: x, ok: not ok}, annotations: {export.fn.crossplane.io/generator: x}}}"),
-			want: []string{
-				at + `manifest.metadata.annotations: cannot set annotation "export.fn.crossplane.io/generator": function-export keeps its own state there; leave it out`,
-				at + `manifest.metadata.labels: cannot set label "crossplane.io/composite": Crossplane sets it to find the objects of a composite again; leave it out`,
-				at + `manifest.metadata.labels: cannot use the value of label "ok": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit, or write an annotation, which can have any text`,
 			},
 		},
 		"Types": {
@@ -247,50 +103,16 @@ generators:
 				"generators[2].resource.manifest.metadata.labels: must be an object whose values are strings",
 			},
 		},
-		"Status": {
-			reason: "it is the provider's",
-			input:  manifest("{apiVersion: v1, kind: User, status: {}}"),
-			want:   []string{at + "manifest.status: must not be set in a manifest"},
-		},
 		"SecretData": {
 			reason: "it would stand in an annotation",
 			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: Secret, data: {a: b}, stringData: {c: d}}}, readyExpression: "has(secret.token)"}]`,
 			want:   []string{at + "manifest.data: " + noData, at + "manifest.stringData: " + noData},
-		},
-		"ConfigMapData": {
-			reason: "it would, too, in any of its forms",
-			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: ConfigMap, data: {a: b}, binaryData: {c: eA==}}}, readyExpression: "has(secret.token)"}]`,
-			want: []string{
-				"generators[0].resource.manifest.data: must not be set, because the manifest is stored in an annotation: export the data, or let another controller write it",
-				"generators[0].resource.manifest.binaryData: must not be set, because the manifest is stored in an annotation: export the data, or let another controller write it",
-			},
-		},
-		"Unready": {
-			reason: "it would wait for ever",
-			input:  `generators: [{name: a, resource: {manifest: {apiVersion: v1, kind: Secret}}}, {name: b, resource: {manifest: {apiVersion: v1, kind: ConfigMap}}}]`,
-			want: []string{
-				"generators[0].readyExpression: must be set, because a Secret or ConfigMap has no condition Ready: write for example has(secret.token) for a Secret, or has(resource.data.token) for a ConfigMap",
-				"generators[1].readyExpression: must be set, because a Secret or ConfigMap has no condition Ready: write for example has(secret.token) for a Secret, or has(resource.data.token) for a ConfigMap",
-			},
 		},
 		"TooLarge": {
 			reason: "an annotation has a limit",
 			input:  manifest(`{apiVersion: v1, kind: User, x: ` + strings.Repeat("x", limits.ManifestBytes) + "}"),
 			want: []string{
 				"generators[0].resource.manifest: has 65576 bytes, over the limit of 65536: the manifest is stored in an annotation",
-			},
-		},
-		"SetNothing": {
-			reason: "both are needed",
-			input:  set(`{}, {fieldPath: a}, {value: "1"}`),
-			want:   []string{at + "set[0].fieldPath: must be set", at + "set[0].value: must be set", at + "set[1].value: must be set", at + "set[2].fieldPath: must be set"},
-		},
-		"SetNotPaths": {
-			reason: "as in the environment",
-			input:  set(`{fieldPath: "spec[", value: "1"}, {fieldPath: "spec.*", value: "1"}`),
-			want: []string{
-				at + "set[0].fieldPath: cannot be parsed as a field path: unterminated '[' at position 4",
-				at + "set[1].fieldPath: must not have a wildcard: name the field",
 			},
 		},
 		"SetFixed": {
@@ -305,11 +127,6 @@ generators:
 				at + "set[6].fieldPath: must not be metadata.generateName" + meta, at + "set[7].fieldPath: must not be metadata.finalizers[0]" + meta,
 				at + "set[8].fieldPath: must not be metadata.managedFields" + meta, at + "set[9].fieldPath: must not be status, because the resource's own controller writes it",
 			},
-		},
-		"SetFixedOtherwiseSpelled": {
-			reason: "a field path has several spellings",
-			input:  set(`{fieldPath: "[metadata].namespace", value: "'x'"}, {fieldPath: "[status][x]", value: "1"}`),
-			want:   []string{at + "set[0].fieldPath: must not be metadata.namespace" + meta, at + "set[1].fieldPath: must not be status.x, because the resource's own controller writes it"},
 		},
 		"SetData": {
 			reason: "of those whose data is not in a manifest either",
@@ -336,11 +153,6 @@ generators:
 sources: [{name: s, apiVersion: v1, kind: ConfigMap}]`,
 			want: []string{at + "set[0].value: returns the same name for each generation: use generation.number or generation.id in it"},
 		},
-		"SetNameOfGenerated": {
-			reason: "said once, and not as a secret in a manifest, too",
-			input:  set(`{fieldPath: "[metadata][name]", value: generated.a.x + generation.id}`),
-			want:   []string{at + "set[0].value:1:12: may not use generated.a.x: the name must be known before a credential is generated"},
-		},
 		"SetOfGeneration": {
 			reason: "it would fail on each call; a computed field may be one of them",
 			input: set(`{fieldPath: metadata.name, value: string(generation.nubmer)}, {fieldPath: a, value: generation.uid}, {fieldPath: b, value: has(generation.x)},
@@ -351,25 +163,6 @@ sources: [{name: s, apiVersion: v1, kind: ConfigMap}]`,
 				at + `set[2].value:1:4: generation has no field "x": it has number and id`,
 				at + `set[3].value:1:22: generation has no field "x": it has number and id`,
 				at + `set[4].value:1:11: generation has no field "x": it has number and id`,
-			},
-		},
-		"SetNameOfSource": {
-			reason: "what is asked for has to be the same on each call",
-			input: set(`{fieldPath: metadata.name, value: "sources.s.data.x + generation.id"}`) + `
-sources: [{name: s, apiVersion: v1, kind: ConfigMap}]`,
-			want: []string{at + "set[0].value: may not use sources: the name must be known before any source is read"},
-		},
-		"SetMany": {
-			reason: "a list has its limit",
-			input:  set(strings.Repeat("{}, ", limits.ListItems+1)),
-			want:   []string{at + "set: has 65 items, over the limit of 64: split the input into several pipeline steps"},
-		},
-		"OutputKeys": {
-			reason: "they are keys of Secrets, of what is exported",
-			input:  `generators: [{name: a, resource: {manifest: {apiVersion: example.org/v1, kind: User}, outputs: {"a b": "'x'", c: ""}}}]`,
-			want: []string{
-				"generators[0].resource.outputs: each key must consist of letters, digits, '-', '_' or '.', and each expression must have 1 to 4096 characters",
-				`generators[0].resource.outputs[c]: must not be empty: in an expression, write an empty text as "''"`,
 			},
 		},
 	}.run(t)
@@ -405,55 +198,6 @@ variables: [{name: v, value: secrets.db.x}, {name: w, value: "variables.v + 'x'"
 				"generators[10].keepersExpression:1:4: uses secrets.db.x" + secretly,
 				"generators[11].keepersExpression:1:15: uses generated.word.password" + secretly,
 				"generators[12].keepersExpression:1:14: uses previous.key.publicKey" + secretly,
-			},
-		},
-		"KeepersType": {
-			reason: "what JSON does not have",
-			input:  `generators: [{name: a, uuid: {}, refreshPolicy: OnChange, keepersExpression: "b'x'"}]`,
-			want:   []string{"generators[0].keepersExpression:1:1: must return a value that JSON can represent, but returns a bytes: wrap it in string(...)"},
-		},
-		"Set": {
-			reason: "a manifest is in an annotation, and in a resource that many may read",
-			input: gens + `
-- name: a
-  resource:
-    manifest: {apiVersion: example.org/v1, kind: User}
-    set:
-    - {fieldPath: a, value: secrets.db.x}
-    - {fieldPath: b, value: secret.x}
-    - {fieldPath: c, value: generated.word.password}
-    - {fieldPath: d, value: previous.word.password}
-    - {fieldPath: e, value: generated.a.x}
-    - {fieldPath: f, value: variables.v}
-    - {fieldPath: g, value: "secrets[composite.spec.x].y"}
-    - {fieldPath: h, value: "generated[composite.spec.x].y"}
-variables: [{name: v, value: generated.key.publicKey}]`,
-			want: []string{
-				"generators[4].resource.set[0].value:1:11: uses secrets.db.x" + secretly,
-				"generators[4].resource.set[1].value:1:7: uses secret.x" + secretly,
-				"generators[4].resource.set[2].value:1:15: uses generated.word.password" + secretly,
-				"generators[4].resource.set[3].value:1:14: uses previous.word.password" + secretly,
-				"generators[4].resource.set[4].value:1:12: uses generated.a.x" + secretly,
-				"generators[4].resource.set[5].value:1:10: uses generated.key.publicKey" + secretly,
-				"generators[4].resource.set[6].value:1:26: uses all secrets" + secretly,
-				"generators[4].resource.set[7].value:1:28: uses all of generated" + secretly,
-			},
-		},
-		"Outputs": {
-			reason: "generators are not evaluated one after the other, and one not by itself",
-			input: gens + `
-- name: a
-  resource:
-    manifest: {apiVersion: example.org/v1, kind: User}
-    outputs: {a: generated.word.password, b: previous.word.password, c: generated.a.d, d: variables.v, e: "generated[composite.spec.x].y", f: "5"}
-variables: [{name: v, value: generated.word.password}]`,
-			want: []string{
-				"generators[4].resource.outputs[a]:1:15: may not use generated.word.password" + unknown,
-				"generators[4].resource.outputs[b]:1:14: may not use previous.word.password" + unknown,
-				"generators[4].resource.outputs[c]:1:12: may not use generated.a.d" + unknown,
-				"generators[4].resource.outputs[d]:1:10: may not use generated.word.password" + unknown,
-				"generators[4].resource.outputs[e]:1:28: may not use all of generated" + unknown,
-				"generators[4].resource.outputs[f]:1:1: must return a string, but returns an int: write it in quotes, '5'",
 			},
 		},
 		"Ready": {
@@ -533,57 +277,12 @@ secrets:
 				`secrets[0].data[5].value:1:4: generator "otp" has no output "uid": did you mean uuid?`,
 			},
 		},
-		"UnknownAtAll": {
-			reason: "also without generators",
-			input:  "secrets: [{name: s, data: [{key: k, value: generated.word.password}]}]",
-			want:   []string{`secrets[0].data[0].value:1:15: there is no generator "word": the input has no generators: add it to generators`},
-		},
-		"UnknownInput": {
-			reason: "an input of dataFrom is spelled as in an expression",
-			input: gens + `
-secrets:
-- name: s
-  dataFrom:
-  - extract: {key: generated.wrod}
-  - extract: {key: previous.elsewhere}
-  - find: {path: generated.wrod/}
-  - find: {path: generated.elsewhere/pass}
-  - find: {path: generated.wor}`,
-			want: []string{
-				`secrets[0].dataFrom[0].extract.key: there is no generator "wrod": did you mean word?`,
-				`secrets[0].dataFrom[1].extract.key: there is no generator "elsewhere": there are key, otp, user, word`,
-				`secrets[0].dataFrom[2].find.path: there is no generator "wrod": did you mean word?`,
-				`secrets[0].dataFrom[3].find.path: there is no generator "elsewhere": there are key, otp, user, word`,
-			},
-		},
 		"FindPrevious": {
 			reason: "a find takes what is in use",
 			input:  gens + "secrets: [{name: s, dataFrom: [{find: {path: previous.word/}}, {find: {path: previous.word}}]}]",
 			want: []string{
 				"secrets[0].dataFrom[0].find.path: cannot find previous generations: use extract with key previous.word",
 				"secrets[0].dataFrom[1].find.path: cannot find previous generations: use extract with key previous.word",
-			},
-		},
-		"Generations": {
-			reason: "a generation is no resource of the Composition's, and a number is only of the moment",
-			input: gens + `
-variables: [{name: v, value: "secrets['generated/word/1'].password"}, {name: w, value: "resources['generated/us-er/1'].spec"}]
-secrets:
-- {name: a, from: generated/word/1, data: [{key: a, value: secret.password}]}
-- {name: b, dataFrom: [{extract: {key: generated/word/2}}, {extract: {key: generated/word/01}}, {extract: {key: generated/word}}]}`,
-			want: []string{
-				`variables[0].value:1:28: "generated/word/1" is a generation: read it as generated.word`,
-				`variables[1].value:1:31: "generated/us-er/1" is a generation: read it as generated['us-er']`,
-				`secrets[0].data[0].value:1:7: "generated/word/1" is a generation: read it as generated.word`,
-				`secrets[1].dataFrom[0].extract.key: "generated/word/2" is a generation: read it as generated.word`,
-			},
-		},
-		"Names": {
-			reason: "generations have them",
-			input:  "secrets: [{name: generated/word/1, metadata: {name: a}, data: [{key: k, value: \"'v'\"}]}]\nconfigMaps: [{name: generated/x, metadata: {name: b}, data: [{key: k, value: \"'v'\"}]}]",
-			want: []string{
-				"secrets[0].name: must not begin with generated/, which is reserved for generations",
-				"configMaps[0].name: must not begin with generated/, which is reserved for generations",
 			},
 		},
 	}.run(t)
@@ -627,42 +326,6 @@ configMaps:
 				list("configMaps[0].data[9].value:1:14", "generated.key.publicKey"),
 			},
 		},
-		"ConfigMapDataFrom": {
-			reason: "all keys at once",
-			input:  gens + `configMaps: [{name: c, dataFrom: [{extract: {key: generated.word}}, {extract: {key: previous.word}}, {find: {path: generated.word/}}, {valueMap: generated.key}]}]`,
-			want: []string{
-				`configMaps[0].dataFrom[0].extract.key: "generated.word" is secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment, or export single keys`,
-				`configMaps[0].dataFrom[1].extract.key: "previous.word" is secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment, or export single keys`,
-				"configMaps[0].dataFrom[2].find: finds secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment",
-				"configMaps[0].dataFrom[3].valueMap:1:10: uses all keys of generated.key, " + plantest.Flow + ": leave it out",
-			},
-		},
-		"Metadata": {
-			reason: "of Secrets as well, for many may read it",
-			input:  gens + `secrets: [{name: s, metadata: {labelsExpression: "{'a': generated.word.password}", annotationsExpression: "{'a': variables.v}"}, data: [{key: k, value: "'v'"}]}]`,
-			want: []string{
-				list("secrets[0].metadata.labelsExpression:1:21", "generated.word.password"),
-				list("secrets[0].metadata.annotationsExpression:1:16", "generated.word.password"),
-			},
-		},
-		"NameListed": {
-			reason: "what is asked for has to be the same on each call, secret or not",
-			input: gens + `
-secrets:
-- {name: a, metadata: {nameExpression: generated.key.publicKey, nonSensitive: [generated.key.publicKey]}, data: [{key: k, value: "'v'"}]}
-- {name: b, metadata: {namespaceExpression: variables.v, nonSensitive: [generated.word.password]}, data: [{key: k, value: "'v'"}]}
-- {name: c, metadata: {nameExpression: "previous.?key.?publicKey.orValue('x')", nonSensitive: [previous.key.publicKey]}, data: [{key: k, value: "'v'"}]}`,
-			want: []string{
-				early("secrets[0].metadata.nameExpression:1:14", "generated.key.publicKey"),
-				early("secrets[1].metadata.namespaceExpression:1:10", "generated.word.password"),
-				early("secrets[2].metadata.nameExpression:1:33", "previous.key.publicKey"),
-			},
-		},
-		"NameOfSource": {
-			reason: "a source has nothing to list it under",
-			input:  gens + `sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: generated.key.publicKey}]`,
-			want:   []string{early("sources[0].nameExpression:1:14", "generated.key.publicKey")},
-		},
 		"Name": {
 			reason: "said once: to list it would not help",
 			input: gens + `
@@ -672,26 +335,6 @@ configMaps: [{name: b, metadata: {nameExpression: previous.key.publicKey}, data:
 				early("secrets[0].metadata.nameExpression:1:10", "generated.word.password"),
 				early("secrets[0].metadata.namespaceExpression:1:14", "generated.key.publicKey"),
 				early("configMaps[0].metadata.nameExpression:1:13", "previous.key.publicKey"),
-			},
-		},
-		"Status": {
-			reason: "it is the composite's",
-			input:  gens + `status: [{fieldPath: a, value: generated.key.publicKey}, {fieldPath: b, value: variables.v}]`,
-			want: []string{
-				list("status[0].value:1:14", "generated.key.publicKey"),
-				list("status[1].value:1:10", "generated.word.password"),
-			},
-		},
-		"EnvironmentListed": {
-			reason: "generators may use it, so that there would be a circle",
-			input: gens + `
-environment:
-  set:
-  - {fieldPath: a, value: generated.key.publicKey, nonSensitive: [generated.key.publicKey]}
-  - {fieldPath: b, value: variables.v, nonSensitive: [generated.word.password]}`,
-			want: []string{
-				"environment.set[0].value:1:14: may not use generated.key.publicKey: the environment is complete before generators run, because generators may use it",
-				"environment.set[1].value:1:10: may not use generated.word.password: the environment is complete before generators run, because generators may use it",
 			},
 		},
 	}.run(t)
@@ -720,36 +363,6 @@ generators:
 - {name: i, bcrypt: {secretExpression: generated.a.password}, refreshPolicy: CreatedOnce}
 - {name: j, resource: {manifest: {apiVersion: example.org/v1, kind: User}}}`),
 		},
-		"Names": {
-			reason: "the shortest, the longest, one of digits, and those of a source, a variable and an export",
-			input: plantest.Exports(`
-generators: [{name: a, uuid: {}}, {name: ` + strings.Repeat("a", 63) + `, uuid: {}}, {name: 0-9, uuid: {}}, {name: s, uuid: {}}, {name: v, uuid: {}}, {name: e, uuid: {}}]
-sources: [{name: s, apiVersion: v1, kind: ConfigMap}]
-variables: [{name: v, value: "generated['0-9'].uuid"}]
-secrets: [{name: e, data: [{key: k, value: generated.e.uuid}]}, {name: generated, data: [{key: k, value: secrets.generated.x}]}, {name: generated-x, from: generated, data: [{key: k, value: secret.x}]}]`),
-		},
-		"Policies": {
-			reason: "each, with the bounds of times",
-			input: plantest.Exports(`
-generators:
-- {name: a, uuid: {}, refreshPolicy: CreatedOnce, gracePeriod: 0s}
-- {name: b, uuid: {}, refreshPolicy: Periodic, refreshInterval: 1m, gracePeriod: 15m, keepersExpression: composite.spec.x}
-- {name: c, uuid: {}, refreshPolicy: Periodic, refreshInterval: 876000h}
-- {name: d, uuid: {}, refreshPolicy: OnChange, gracePeriod: 876000h, namespace: x}
-- {name: e, certificate: {subject: {commonName: x}, renewBefore: 24h}, refreshPolicy: OnChange}
-- {name: f, certificate: {subject: {commonName: x}, renewBefore: 24h}, refreshPolicy: Periodic, refreshInterval: 1h}`),
-		},
-		"Keepers": {
-			reason: "all that is no secret, of any type",
-			input: plantest.Exports(`
-sources: [{name: s, apiVersion: v1, kind: ConfigMap}]
-variables: [{name: v, value: composite.spec.x}, {name: generated, value: "'a variable'"}]
-generators:
-- {name: a, uuid: {}, refreshPolicy: OnChange, keepersExpression: "[variables.v, environment.x, context.x, resources.db.spec, sources.s.data.x]"}
-- {name: b, uuid: {}, refreshPolicy: OnChange, keepersExpression: "{'a': 1, 'b': null}"}
-- {name: c, uuid: {}, refreshPolicy: OnChange, keepersExpression: "variables.generated"}
-- {name: d, uuid: {}, refreshPolicy: OnChange, keepersExpression: "[1, 2].map(secret, secret + 1)"}`),
-		},
 		"Resource": {
 			reason: "a manifest with what varies in it, and what comes of it; generation is a name like others elsewhere",
 			input: plantest.Exports(`
@@ -772,42 +385,6 @@ generators:
 - name: other
   resource: {manifest: {apiVersion: example.org/v1, kind: Secret, data: {a: b}}}
 secrets: [{name: s, data: [{key: a, value: generated.user.anything}, {key: b, value: "string([1].map(generation, generation)[0])"}]}]`),
-		},
-		"LargeManifest": {
-			reason: "as it stands in the annotation, without the spaces that an encoder may put between",
-			input:  plantest.Exports("generators: [{name: a, resource: {manifest: " + largest + "}}]"),
-		},
-		"DataOfOtherKinds": {
-			reason: "it is no Secret's, and of a Secret of another group neither",
-			input: plantest.Exports(`
-generators:
-- name: a
-  resource:
-    manifest: {apiVersion: example.org/v1, kind: Secret, data: {a: b}, stringData: {c: d}, binaryData: {e: f}}
-    set: [{fieldPath: data.x, value: "'x'"}, {fieldPath: stringData, value: "{}"}, {fieldPath: binaryData.x, value: "'x'"}]`),
-		},
-		"Flow": {
-			reason: "into Secrets all of it, into others what is listed",
-			input: plantest.Exports(`
-generators: [{name: word, password: {}}, {name: key, sshKey: {}}]
-variables: [{name: v, value: generated.word.password}]
-secrets:
-- name: s
-  metadata: {labelsExpression: "{'a': generated.key.publicKey}", nonSensitive: [generated.key.publicKey]}
-  data:
-  - {key: a, value: variables.v}
-  - {key: b, value: "previous.?word.?former", optional: true}
-  - {key: c, value: "generated[composite.spec.x].y"}
-  - {valueMap: generated.key}
-  dataFrom:
-  - extract: {key: generated.word}
-  - {extract: {key: previous.word}, optional: true}
-  - find: {path: generated.word/}
-  - valueMap: previous.word
-configMaps:
-- name: c
-  data: [{key: a, value: generated.key.publicKey, nonSensitive: [generated.key.publicKey]}, {key: b, value: "previous.?key.?publicKey", nonSensitive: [previous.key.publicKey], optional: true}]
-status: [{fieldPath: a, value: generated.key.publicKey, nonSensitive: [generated.key.publicKey]}]`),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

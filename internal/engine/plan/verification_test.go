@@ -40,10 +40,6 @@ func TestCompileVerification(t *testing.T) {
 			"resource is the composite, which does not change with the generation", password("readyExpression: has(resource.status.ready)"),
 			[]string{at + "readyExpression: does not depend on the pending generation: compare something that was observed with candidate.admin or generation.number"},
 		},
-		"ConstantOfAResource": {
-			"it says nothing about the generation", resource("readyExpression: has(composite.status.ready)"),
-			[]string{at + "readyExpression: does not depend on the pending generation: compare something that was observed with resource, secret, candidate.admin or generation.number"},
-		},
 		"Generated": {
 			"the generation in use is another one", password("readyExpression: secrets.db.password == generated.admin.password"),
 			[]string{at + "readyExpression:1:39: may not use generated.admin.password: only candidate.admin is the generation to verify"},
@@ -64,29 +60,9 @@ func TestCompileVerification(t *testing.T) {
 			"a password has no such output", password("readyExpression: secrets.db.password == candidate.admin.pasword"),
 			[]string{at + `readyExpression:1:39: generator "admin" has no output "pasword": did you mean password?`},
 		},
-		"AbandonsNothing": {
-			"each generation is in use at once", password("abandonAfter: 15m"),
-			[]string{at + "abandonAfter: has no effect without readyExpression, because each generation is in use as soon as it is stored: set readyExpression, or leave it out"},
-		},
-		"AbandonsTooSoon": {
-			"a reconcile takes time", password("readyExpression: generation.number == 1, abandonAfter: 59s"),
-			[]string{at + "abandonAfter: must be from 1m to 876000h (100 years)"},
-		},
-		"WindowOfNothing": {
-			"only time is bound to a window", password("rotationWindow: {schedule: 0 2 * * 6, duration: 1h}"),
-			[]string{at + "rotationWindow: has no effect without refreshPolicy Periodic: set it, or leave the window out"},
-		},
 		"NeverOpens": {
 			"there is no 30 February", password("refreshPolicy: Periodic, refreshInterval: 1h, rotationWindow: {schedule: 0 2 30 2 *, duration: 1h}"),
 			[]string{at + "rotationWindow.schedule: never opens: change the day of the month, or the month"},
-		},
-		"WindowIsNoObject": {
-			"only one diagnostic is about it", password("refreshPolicy: Periodic, refreshInterval: 1h, rotationWindow: 0 2 * * 6"),
-			[]string{at + "rotationWindow: must be an object, but is a string: its fields are schedule, scheduleExpression, duration, timeZone"},
-		},
-		"WindowWithoutSchedule": {
-			"only one diagnostic is about it", password("refreshPolicy: Periodic, refreshInterval: 1h, rotationWindow: {duration: 1h}"),
-			[]string{at + "rotationWindow: must have schedule or scheduleExpression"},
 		},
 		"TimeZone": {
 			"it is misspelt", password("refreshPolicy: Periodic, refreshInterval: 1h, rotationWindow: {schedule: 0 2 * * *, duration: 1h, timeZone: Europe/Berln}"),

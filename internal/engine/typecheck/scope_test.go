@@ -32,24 +32,18 @@ func TestTypesScope(t *testing.T) {
 		input  string
 		want   []string
 	}{
-		"Namespaced":         {"a composite of Crossplane v2 has no connection details", schema.Namespaced, plain, []string{valueAt + "7: " + neverAny + "set from: db"}},
-		"Cluster":            {"neither has a cluster scoped one", schema.Cluster, plain, []string{valueAt + "7: " + neverAny + "set from: db"}},
-		"Legacy":             {"a legacy composite may have them", schema.LegacyCluster, plain, nil},
-		"Unknown":            {"without the definition they may exist", "", plain, nil},
-		"OfResource":         {"from is another resource", schema.Namespaced, value("secret.password"), nil},
-		"KeyOfNone":          {"a key that a resource is known not to have does not suggest it", schema.Namespaced, "{secrets: [{name: out, data: [{key: k, value: secret.token}]}]}", []string{valueAt + "7: " + neverAny + "set from to one of cache, odd"}},
-		"Variable":           {"a variable has no from", schema.Namespaced, "{variables: [{name: p, value: secret.password}], status: []}", []string{"variables[0].value:1:7: " + neverAny + "write secrets.db.password"}},
-		"Extract":            {"all of them", schema.Namespaced, "{secrets: [{name: out, dataFrom: [{extract: {key: composite}}]}]}", []string{"secrets[0].dataFrom[0].extract.key: composites of this kind never have connection details: extract db"}},
-		"Generation":         {"secret of a generation is its own", schema.Namespaced, "{generators: [{name: g, resource: {manifest: {apiVersion: rds.example.org/v1, kind: Instance}, outputs: {a: secret.token}}}]}", nil},
-		"Ignored":            {"they are published only for a legacy composite", schema.Namespaced, details, []string{"secrets[0].connectionDetails: " + plan.DetailsIgnored}},
-		"IgnoredCluster":     {"and not for a cluster scoped one", schema.Cluster, details, []string{"secrets[0].connectionDetails: " + plan.DetailsIgnored}},
-		"Published":          {"but for a legacy one", schema.LegacyCluster, details, nil},
-		"Namespace":          {"an object is in the namespace of the composite", schema.Namespaced, spaces, []string{"generators[0].namespace: is \"b\"" + otherwise, "secrets[0].metadata.namespace: is \"a\"" + otherwise}},
-		"NamespaceOfCluster": {"a cluster scoped composite composes into each namespace", schema.Cluster, spaces, nil},
-		"Kind":               {"a namespaced composite composes only namespaced objects", schema.Namespaced, manifest, []string{"generators[0].resource.manifest.kind: " + cluster, "generators[0].resource.manifest.metadata.namespace: is \"c\"" + otherwise}},
-		"KindOfCluster":      {"a cluster scoped one composes all", schema.Cluster, manifest, nil},
-		"Source":             {"a namespaced composite reads Secrets of its namespace", schema.Namespaced, source, nil},
-		"SourceOfLegacy":     {"the author of a claim must not choose the namespace: write the namespace of the Secret of a Secret", schema.LegacyCluster, source, []string{"sources[0].namespace: " + ofClaim, "sources[1].nameExpression: needs a namespaced composite, to read a Secret: set matchName and namespace"}},
+		"Namespaced":     {"a composite of Crossplane v2 has no connection details", schema.Namespaced, plain, []string{valueAt + "7: " + neverAny + "set from: db"}},
+		"Legacy":         {"a legacy composite may have them", schema.LegacyCluster, plain, nil},
+		"Unknown":        {"without the definition they may exist", "", plain, nil},
+		"OfResource":     {"from is another resource", schema.Namespaced, value("secret.password"), nil},
+		"Variable":       {"a variable has no from", schema.Namespaced, "{variables: [{name: p, value: secret.password}], status: []}", []string{"variables[0].value:1:7: " + neverAny + "write secrets.db.password"}},
+		"Extract":        {"all of them", schema.Namespaced, "{secrets: [{name: out, dataFrom: [{extract: {key: composite}}]}]}", []string{"secrets[0].dataFrom[0].extract.key: composites of this kind never have connection details: extract db"}},
+		"Ignored":        {"they are published only for a legacy composite", schema.Namespaced, details, []string{"secrets[0].connectionDetails: " + plan.DetailsIgnored}},
+		"Published":      {"but for a legacy one", schema.LegacyCluster, details, nil},
+		"Namespace":      {"an object is in the namespace of the composite", schema.Namespaced, spaces, []string{"generators[0].namespace: is \"b\"" + otherwise, "secrets[0].metadata.namespace: is \"a\"" + otherwise}},
+		"Kind":           {"a namespaced composite composes only namespaced objects", schema.Namespaced, manifest, []string{"generators[0].resource.manifest.kind: " + cluster, "generators[0].resource.manifest.metadata.namespace: is \"c\"" + otherwise}},
+		"Source":         {"a namespaced composite reads Secrets of its namespace", schema.Namespaced, source, nil},
+		"SourceOfLegacy": {"the author of a claim must not choose the namespace: write the namespace of the Secret of a Secret", schema.LegacyCluster, source, []string{"sources[0].namespace: " + ofClaim, "sources[1].nameExpression: needs a namespaced composite, to read a Secret: set matchName and namespace"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := known(t)
