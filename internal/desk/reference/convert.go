@@ -96,7 +96,7 @@ func rules(s *definition.Schema) (out []schema) {
 		if !some && !exclusive {
 			continue
 		}
-		var alternatives []schema
+		alternatives := make([]schema, 0, len(fields))
 		for i, f := range fields {
 			f = strings.Trim(f, "_")
 			alternatives = append(alternatives, schema{"required": []string{f}, "errorMessage": r.Message})

@@ -169,8 +169,6 @@ func sequence(n int, format string) []string {
 	return out
 }
 
-// noKey is said of an entry that is neither a key nor a prefix.
-const noKey = "must be a key, such as team, or a prefix that ends with /, such as example.org/; wildcards are not supported"
 
 func TestCompileFromComposite(t *testing.T) {
 	for name, c := range map[string]struct {

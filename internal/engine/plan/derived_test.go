@@ -70,8 +70,6 @@ generators:
 	}
 }
 
-const sameNumber = "returns the same name for each generation: use generation.number or generation.id in it"
-
 // A resource generator writes fields of objects that are not Secrets. Their names are requested before anything is read.
 func TestCompileManifest(t *testing.T) {
 	resource := func(set string, more ...string) string {

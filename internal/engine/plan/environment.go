@@ -32,7 +32,7 @@ func (c *compiler) environment(p *Plan, in *v1beta1.Environment) {
 	}
 	lookup, wrong := environment.Compile(EnvironmentPath(), in)
 	p.Lookup, c.diagnostics = lookup, append(c.diagnostics, wrong...)
-	list, before := EnvironmentPath().Child("set"), []environment.Path{}
+	list, before := EnvironmentPath().Child("set"), make([]environment.Path, 0, len(in.Set))
 	for i, s := range in.Set {
 		at := list.Index(i)
 		out := EnvironmentField{Path: at.String(), Optional: s.Optional, At: c.settable(list, before, s.FieldPath)}

@@ -341,8 +341,6 @@ configMaps: [{name: b, metadata: {nameExpression: previous.key.publicKey}, data:
 }
 
 func TestCompileGeneratorsThatAreRight(t *testing.T) {
-	largest := `{"apiVersion":"example.org/v1","kind":"User","spec":{"a":"","b":"","c":[1,2,3,4,5,6,7,8]}}`
-	largest = strings.Replace(largest, `"a":"`, `"a":"`+strings.Repeat("x", limits.ManifestBytes-len(largest)), 1)
 	for name, c := range map[string]struct {
 		reason string
 		input  string

@@ -47,7 +47,7 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 	c.own = r.Object()
 	defer func() { c.own = Kind{} }()
 	c.refuseManifest(at.Child("manifest"), g.Manifest.Raw, r.Base)
-	list, before := at.Child("set"), []environment.Path{}
+	list, before := at.Child("set"), make([]environment.Path, 0, len(g.Set))
 	for i, s := range g.Set {
 		at := list.Index(i)
 		f := manifestField{Path: at.String(), At: c.settable(list, before, s.FieldPath)}

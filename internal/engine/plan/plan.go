@@ -99,7 +99,7 @@ func CompilePartly(ctx context.Context, env *expression.Environment, input *stru
 	c := newCompiler(ctx, env, in)
 	c.input = input
 	c.texts = texts
-	p := c.plan(in)
+	p := c.plan(in) //nolint:contextcheck // the compiler holds the context
 	if err := ctx.Err(); err != nil {
 		c.report("input", "was not compiled: %s", err.Error())
 	}

@@ -14,17 +14,16 @@ const fieldsListed = 12
 // hint returns how to write a value of another type, as the end of a message.
 func hint(n node) string {
 	kind := wire.OfValue(n.value).Kind()
-	scalar := kind == wire.Number || kind == wire.Bool
 	switch s := n.schema; {
 	case kind == wire.Null:
 		return ": " + insteadOfNull(n)
-	case s.Expression && scalar:
-		return ": it is an expression, in which text has its own quotes: write for example \"'some text'\""
 	case s.Expression && kind == wire.Object:
 		return insteadOfMap(n)
-	case s.Expression:
+	case s.Expression && kind == wire.Array:
 		return `: YAML reads [ ] and dashes as a list: write one expression in quotes, as in "[a, b].join(',')"`
-	case s.Type == "string" && scalar:
+	case s.Expression:
+		return ": it is an expression, in which text has its own quotes: write for example \"'some text'\""
+	case s.Type == "string" && kind != wire.Array && kind != wire.Object:
 		return ": put it in quotes"
 	case s.Type == "string":
 		return ": write one text"
@@ -46,9 +45,9 @@ func insteadOfNull(n node) string {
 	switch s := n.schema; {
 	case s.Expression:
 		return "write an expression, and no # before it, because # begins a comment in YAML"
-	case n.item && s.Type == "object":
+	case n.item && s.Type == object:
 		return "write its fields after the dash, or leave the dash out"
-	case s.Type == "object":
+	case s.Type == object:
 		return "write {} for an object without fields, or leave it out"
 	case s.Type == "array":
 		write = "add an item"
@@ -79,9 +78,9 @@ func insteadOfMap(n node) string {
 func insteadOfList(n node) string {
 	item, name := n.schema.Items, nameOr(n.value, "")
 	switch {
-	case item.Type != "object" && name != "":
+	case item.Type != object && name != "":
 		return ": write it as [" + name + "]"
-	case item.Type != "object":
+	case item.Type != object:
 		return ": write [ ] around its items"
 	}
 	for _, known := range item.Names {

@@ -91,16 +91,21 @@ func (d *decoder) walk(n node) {
 			below.value = n.fields()[k]
 			d.walk(below)
 		}
-	case n.schema.Type == "object" && !n.schema.PreserveUnknown && n.schema.GoType != "ObjectMeta":
+	case n.schema.Type == object:
 		d.object(n)
 	case n.schema.Items != nil:
 		for i, v := range n.value.GetListValue().GetValues() {
 			d.walk(node{above: &n, at: n.at.Index(i), name: n.name, item: true, schema: n.schema.Items, value: v})
 		}
-	case n.schema.Type == "integer":
-		if f := n.value.GetNumberValue(); f < 0 || f > maxWhole || f != math.Trunc(f) {
-			d.refuse(n.at, "must be a whole number, 0 or more")
-		}
+	default:
+		d.scalar(n)
+	}
+}
+
+func (d *decoder) scalar(n node) {
+	switch f := n.value.GetNumberValue(); {
+	case n.schema.Type == "integer" && (f < 0 || f > maxWhole || f != math.Trunc(f)):
+		d.refuse(n.at, "must be a whole number, 0 or more")
 	case n.schema.GoType == "Duration":
 		if _, err := time.ParseDuration(n.value.GetStringValue()); err != nil {
 			d.refuse(n.at, "must be a duration, for example 60s or 1h30m; a day is 24h")
@@ -110,12 +115,15 @@ func (d *decoder) walk(n node) {
 	}
 }
 
+// object is the type of an object in a schema.
+const object = "object"
+
 // maxWhole is the largest number that a Struct always holds exactly.
 const maxWhole = 1 << 53
 
-// object walks through the known fields of an object, and then refuses the other ones.
+// object walks through the known fields of an object, and then refuses the other ones. Nothing reads metadata.
 func (d *decoder) object(n node) {
-	if d.foreignEntry(n) {
+	if n.schema.PreserveUnknown || n.schema.GoType == "ObjectMeta" || d.foreignEntry(n) {
 		return
 	}
 	found := 0
@@ -138,7 +146,7 @@ func (d *decoder) object(n node) {
 // fits reports whether a value has the type of a schema, which is in words.
 func fits(s *definition.Schema, v *structpb.Value) (want string, ok bool) {
 	switch s.Type {
-	case "object":
+	case object:
 		return "an object", v.GetStructValue() != nil
 	case "array":
 		return "a list", v.GetListValue() != nil
