@@ -2,11 +2,12 @@ package document
 
 import (
 	"encoding/binary"
-	"regexp"
 	"sort"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 const byteOrderMark = "\ufeff"
@@ -18,7 +19,7 @@ type file struct {
 }
 
 // lineBreak matches the line breaks that editors and the parsers of YAML know.
-var lineBreak = regexp.MustCompile(`\r\n|\n|\r`)
+var lineBreak = lazy.MustCompile(`\r\n|\n|\r`)
 
 func newFile(text string) *file {
 	f := &file{text: strings.TrimLeft(Text(text), byteOrderMark), lines: []int{0}}
@@ -74,10 +75,10 @@ func (p part) text() string { return p.file.text[p.start:p.end] }
 var (
 	// marker matches a line that begins with --- or ..., which is never part of a value, because the lines of a
 	// block scalar are indented.
-	marker = regexp.MustCompile(`(?m)^(?:---(?:[ \t\r]|$)|\.\.\.(?:[ \t\r].*)?$\n?` + byteOrderMark + `*)`)
+	marker = lazy.MustCompile(`(?m)^(?:---(?:[ \t\r]|$)|\.\.\.(?:[ \t\r].*)?$\n?` + byteOrderMark + `*)`)
 
 	// noContent matches comments and directives. Directives are above the --- of their document.
-	noContent = regexp.MustCompile(`^(?:\s+|[#%].*)*$`)
+	noContent = lazy.MustCompile(`^(?:\s+|[#%].*)*$`)
 )
 
 // parts returns the parts of the file. A part begins at each ---, and after each line of dots.
@@ -99,10 +100,10 @@ func (f *file) parts() []part {
 
 var (
 	// prelude matches blanks, comments, ---, directives, anchors and tags, which can be before a value.
-	prelude = regexp.MustCompile(`^(?:\s+|#.*|%.*|---\s|---$|[&!][^\s,\[\]{}]*)*`)
+	prelude = lazy.MustCompile(`^(?:\s+|#.*|%.*|---\s|---$|[&!][^\s,\[\]{}]*)*`)
 
 	// blockStart matches a document whose value is a block that begins in the first column.
-	blockStart = regexp.MustCompile(`(?m)\A(?:\s|#.*$|---\s)*^(?:- |[\w.]+:\s)`)
+	blockStart = lazy.MustCompile(`(?m)\A(?:\s|#.*$|---\s)*^(?:- |[\w.]+:\s)`)
 )
 
 // content returns the start of a value, at i or later.

@@ -2,10 +2,11 @@ package document
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // indentation returns the mistake of a line in the wrong column, with the columns that are possible there. They are
@@ -74,7 +75,7 @@ func (p part) notALine(at int, before *tree) *Diagnostic {
 }
 
 // hasComment matches a text whose last line has a comment.
-var hasComment = regexp.MustCompile(`(?:^|\s)#[^\r\n]*$`)
+var hasComment = lazy.MustCompile(`(?:^|\s)#[^\r\n]*$`)
 
 // lastOf returns a value, its last child, the last child of that, and so on.
 func lastOf(n *yaml.Node) []*yaml.Node {

@@ -3,12 +3,13 @@ package document
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // diagnose returns why a document cannot be read. The parser of values knows at most the line of a mistake, so
@@ -36,7 +37,7 @@ func (p part) diagnose(err error) *Diagnostic {
 }
 
 // parserLine matches the line in a message of the parser of values; the rest of a message may quote the file.
-var parserLine = regexp.MustCompile(`^(?:error converting YAML to JSON: )?yaml: line (\d+): `)
+var parserLine = lazy.MustCompile(`^(?:error converting YAML to JSON: )?yaml: line (\d+): `)
 
 // unknown returns a diagnostic for a mistake that only the parser of values finds. That parser often names the line
 // above.
@@ -168,4 +169,4 @@ func (t *tree) misusedKey(child, value *yaml.Node) (at int, why string) {
 	return at, "a list or a mapping cannot be a key: put it in quotes if it is text"
 }
 
-var isName = regexp.MustCompile(`^[-\w]*$`)
+var isName = lazy.MustCompile(`^[-\w]*$`)

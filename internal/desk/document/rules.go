@@ -2,12 +2,13 @@ package document
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // What to write instead of a mistake.
@@ -90,12 +91,12 @@ var rules = []rule{
 }
 
 // A pattern is the compiled rule.
-type pattern struct{ says, here, above *regexp.Regexp }
+type pattern struct{ says, here, above lazy.Pattern }
 
 // patterns are compiled when the first file cannot be read.
 var patterns = sync.OnceValue(func() (out []pattern) {
 	for _, r := range rules {
-		out = append(out, pattern{regexp.MustCompile(r.says), regexp.MustCompile(r.here), regexp.MustCompile(r.above)})
+		out = append(out, pattern{lazy.MustCompile(r.says), lazy.MustCompile(r.here), lazy.MustCompile(r.above)})
 	}
 	return out
 })
@@ -163,7 +164,7 @@ func (p part) lineOf(at int) (begin, end int) {
 }
 
 // indents matches a character that looks like a space but is none, where it indents a line or follows a colon.
-var indents = regexp.MustCompile(`(?m)(?:^[ -]*|^[ -]*[\w.]+:)([\x{a0}\x{ad}\x{1680}\x{2000}-\x{200f}\x{202a}-\x{202f}\x{205f}-\x{2064}\x{3000}\x{feff}])`)
+var indents = lazy.MustCompile(`(?m)(?:^[ -]*|^[ -]*[\w.]+:)([\x{a0}\x{ad}\x{1680}\x{2000}-\x{200f}\x{202a}-\x{202f}\x{205f}-\x{2064}\x{3000}\x{feff}])`)
 
 func (p part) oddSpace(at int) *Diagnostic {
 	_, end := p.lineOf(at)
@@ -177,7 +178,7 @@ func (p part) oddSpace(at int) *Diagnostic {
 
 // unclosed matches a line with a quote or a bracket that is not closed, and the start of a next line that begins a key
 // or an item.
-var unclosed = regexp.MustCompile(`(?m)^([ -]*)(?:[\w./-]+: +)?("(?:[^"\\\n]|\\.)*|'(?:[^'\n]|'')*|[\[{][^\[\]{}\n]*[^\[\]{}\n,])\n( *)(?:- |[\w./-]+:\s)`)
+var unclosed = lazy.MustCompile(`(?m)^([ -]*)(?:[\w./-]+: +)?("(?:[^"\\\n]|\\.)*|'(?:[^'\n]|'')*|[\[{][^\[\]{}\n]*[^\[\]{}\n,])\n( *)(?:- |[\w./-]+:\s)`)
 
 // open returns the first quote or bracket that is not closed before the next key or item. The parser reads on to any
 // later quote.
@@ -216,7 +217,7 @@ func (p part) bracket(at, opened int) *Diagnostic {
 }
 
 // blockLine matches a line that begins with a key without quotes, or with an item.
-var blockLine = regexp.MustCompile(`^ *(?:- |[\w./-]+:(?:\s|$))`)
+var blockLine = lazy.MustCompile(`^ *(?:- |[\w./-]+:(?:\s|$))`)
 
 // keyOrItem matches a line that begins with a key or an item.
-var keyOrItem = regexp.MustCompile(`^( *)(?:(- )|["'\w./-]+:(?:\s|$))`)
+var keyOrItem = lazy.MustCompile(`^( *)(?:(- )|["'\w./-]+:(?:\s|$))`)

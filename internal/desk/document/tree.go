@@ -3,13 +3,14 @@ package document
 import (
 	"fmt"
 	"iter"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 	k8syaml "sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // A tree is the syntax tree of a document.
@@ -97,7 +98,7 @@ func merged(value *yaml.Node) []*yaml.Node {
 }
 
 // otherInYAML11 matches a text that YAML 1.1 reads as a boolean, and YAML 1.2 as a text.
-var otherInYAML11 = regexp.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
+var otherInYAML11 = lazy.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
 
 // keyName returns a key in the form of the document's value: yes is "true", 0x10 is "16".
 func keyName(key *yaml.Node) string {

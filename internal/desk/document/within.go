@@ -1,11 +1,12 @@
 package document
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // Within returns the position in the file of a line and a column of the string at the path. Both count
@@ -86,9 +87,9 @@ func placesOf(text, source string, start int, style yaml.Style) []int {
 }
 
 var (
-	header             = regexp.MustCompile(`^.*\n?`) // the line that begins a block scalar
-	otherBlanks        = regexp.MustCompile(`^[ \t\r\n]*`)
-	doubleQuotedBlanks = regexp.MustCompile(`^(?:[ \t\r\n]|\\[ \tnt\r\n])*`)
+	header             = lazy.MustCompile(`^.*\n?`) // the line that begins a block scalar
+	otherBlanks        = lazy.MustCompile(`^[ \t\r\n]*`)
+	doubleQuotedBlanks = lazy.MustCompile(`^(?:[ \t\r\n]|\\[ \tnt\r\n])*`)
 )
 
 // blankPlace returns the place of a blank with which the rest of a text begins. Spaces are directly before the next

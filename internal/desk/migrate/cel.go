@@ -3,11 +3,11 @@ package migrate
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
 	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // celStep returns a step into an object or a list, in CEL. An optional one has a question mark.
@@ -49,7 +49,7 @@ func parsePath(path string) (fieldpath.Segments, error) {
 }
 
 // percent matches a format that only inserts strings. Such formats are the same in CEL and Go.
-var percent = regexp.MustCompile(`^([^%]|%s|%%)*$`)
+var percent = lazy.MustCompile(`^([^%]|%s|%%)*$`)
 
 // formatted returns the CEL of a format of Go with these values.
 func formatted(text string, values []string) (string, error) {

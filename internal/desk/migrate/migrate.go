@@ -10,13 +10,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
@@ -25,7 +25,7 @@ const decide = "DECIDE: "
 
 const nothing = "nothing to migrate: neither a Composition with connectionDetails or with a Secret in a template, nor an ExternalSecret, nor a resource of Azure Service Operator with operatorSpec"
 
-var decisions = regexp.MustCompile(`(?m)^[ #]*# ` + decide)
+var decisions = lazy.MustCompile(`(?m)^[ #]*# ` + decide)
 
 // A Document is an object of a file.
 type Document struct {

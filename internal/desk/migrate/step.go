@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
@@ -63,7 +63,7 @@ func (s *step) nameApart(before map[string]bool) {
 	before[s.name] = true
 }
 
-var notInName = regexp.MustCompile(`[^a-z0-9]+`)
+var notInName = lazy.MustCompile(`[^a-z0-9]+`)
 
 // exportName returns a name for an export that is unique in the pipeline.
 func (s *step) exportName(text string) string {
@@ -196,7 +196,7 @@ func (n *node) settleType() {
 	}
 }
 
-var place = regexp.MustCompile(`^(sources|generators|secrets|configMaps)\[(\d+)\](?:\.(data|dataFrom)\[(\d+)\]|\.metadata\.(\w+)|\.(type))?\.?(.*)$`)
+var place = lazy.MustCompile(`^(sources|generators|secrets|configMaps)\[(\d+)\](?:\.(data|dataFrom)\[(\d+)\]|\.metadata\.(\w+)|\.(type))?\.?(.*)$`)
 
 // at returns the node at a path of the compiled input, or its nearest parent that can be a comment,
 // and the rest of the path.

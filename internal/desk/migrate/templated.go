@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/gotemplate"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
@@ -62,7 +62,7 @@ func (s *step) goTemplates(name string, input decode.Value, t templated) {
 	}
 }
 
-var composesSecret = regexp.MustCompile(`(?m)^\s*["']?kind["']?:\s*["']?(?:Secret|` + connectionKind + `)\b`)
+var composesSecret = lazy.MustCompile(`(?m)^\s*["']?kind["']?:\s*["']?(?:Secret|` + connectionKind + `)\b`)
 
 // byHandOnly adds a comment with a part of the template that is not translated.
 func (t templated) byHandOnly(why, text string) {

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // A node is a part of YAML to print: a scalar, a mapping or a list, with the comments above it. YAML
@@ -246,10 +246,10 @@ func inlineScalar(s string) string {
 }
 
 // plain matches texts that need no quotes: they begin with a letter, and contain nothing with a meaning in YAML.
-var plain = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./()'"\\\[\]?+,$*%{}|<>=@-]*( [A-Za-z0-9_./()'"\\\[\]?+,$*%{}|<>=@-]+)*$`)
+var plain = lazy.MustCompile(`^[A-Za-z][A-Za-z0-9_./()'"\\\[\]?+,$*%{}|<>=@-]*( [A-Za-z0-9_./()'"\\\[\]?+,$*%{}|<>=@-]+)*$`)
 
 // words are words that have another value in some version of YAML.
-var words = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null|nan|inf)$`)
+var words = lazy.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null|nan|inf)$`)
 
 func quote(s string) string {
 	switch {

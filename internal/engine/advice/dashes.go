@@ -1,7 +1,6 @@
 package advice
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
@@ -28,12 +28,12 @@ type chain struct {
 
 // Steps of a chain. A name may contain dashes here. A qualified name also contains dots, and one slash.
 var (
-	plainStep     = regexp.MustCompile(`^(\.\??)([A-Za-z_]\w*(?:-\w+)*|[0-9]\w*(?:-\w+)+)`)
-	qualifiedStep = regexp.MustCompile(`^(\.\??)(\w+(?:[-.]\w+)*/\w+(?:[-.]\w+)*)`)
-	indexStep     = regexp.MustCompile(`^\[\??(?:'[^'\n]*'|"[^"\n]*"|[0-9]+)\]`)
-	dashedRoot    = regexp.MustCompile(`^[A-Za-z_]\w*(?:-\w+)+`)
-	wordAtEnd     = regexp.MustCompile(`-\w+$`)
-	numberAtEnd   = regexp.MustCompile(`-[0-9]+$`)
+	plainStep     = lazy.MustCompile(`^(\.\??)([A-Za-z_]\w*(?:-\w+)*|[0-9]\w*(?:-\w+)+)`)
+	qualifiedStep = lazy.MustCompile(`^(\.\??)(\w+(?:[-.]\w+)*/\w+(?:[-.]\w+)*)`)
+	indexStep     = lazy.MustCompile(`^\[\??(?:'[^'\n]*'|"[^"\n]*"|[0-9]+)\]`)
+	dashedRoot    = lazy.MustCompile(`^[A-Za-z_]\w*(?:-\w+)+`)
+	wordAtEnd     = lazy.MustCompile(`-\w+$`)
+	numberAtEnd   = lazy.MustCompile(`-[0-9]+$`)
 )
 
 // named are the variables whose fields have names that people choose, such as the names of composed

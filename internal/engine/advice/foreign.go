@@ -2,10 +2,10 @@ package advice
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // This file contains what people write who know other languages and tools, with what to write here.
@@ -117,7 +117,7 @@ var foreignPaths = patterns([][2]string{ //nolint:gochecknoglobals // a table
 })
 
 // wholePath matches a text that is a path, as it is written in other tools.
-var wholePath = regexp.MustCompile(`^\s*[$@]?\.?([A-Za-z_]\w*(?:\.\??\w[\w-]*|\[[^\[\]]*\])*)\s*$`)
+var wholePath = lazy.MustCompile(`^\s*[$@]?\.?([A-Za-z_]\w*(?:\.\??\w[\w-]*|\[[^\[\]]*\])*)\s*$`)
 
 // translated returns a path of another tool as it is written here, or an empty text.
 func translated(path string) string {
@@ -145,7 +145,7 @@ func isStep(path string, at int) bool {
 }
 
 // wrapped matches a text that is wrapped as a whole by another template language.
-var wrapped = regexp.MustCompile(`(?s)^\s*(?:\$?\{\{-?(.*?)-?\}\}|\$\{([^{}]*)\}|\$\(([^()]*)\)|` +
+var wrapped = lazy.MustCompile(`(?s)^\s*(?:\$?\{\{-?(.*?)-?\}\}|\$\{([^{}]*)\}|\$\(([^()]*)\)|` +
 	`\{(\.[^{}]*)\}|(\$\..*))\s*$`)
 
 // content returns what to write instead of a whole text of another template language. It returns an example
@@ -167,21 +167,21 @@ func content(text, example string) string {
 }
 
 // ofWorkflow is a secret of GitHub Actions.
-var ofWorkflow = regexp.MustCompile(`^secrets\.\w+$`)
+var ofWorkflow = lazy.MustCompile(`^secrets\.\w+$`)
 
 // ofResource is a path of a resource in kro.
-var ofResource = regexp.MustCompile(`^[A-Za-z]\w*\.(?:spec|status|metadata)(?:\.\w+)+$`)
+var ofResource = lazy.MustCompile(`^[A-Za-z]\w*\.(?:spec|status|metadata)(?:\.\w+)+$`)
 
 // The syntax of template languages.
 var (
 	// insertion is a value that a template language inserts into a text.
-	insertion = regexp.MustCompile(`\$?\{\{-?(.*?)-?\}\}|\$\{([^{}]*)\}|\$\(([^()]*)\)|\{([^{}]*)\}`)
+	insertion = lazy.MustCompile(`\$?\{\{-?(.*?)-?\}\}|\$\{([^{}]*)\}|\$\(([^()]*)\)|\{([^{}]*)\}`)
 
 	// filtered is a path with the filters of Go templates that are not needed here. A group is a default.
-	filtered = regexp.MustCompile(`^(.*?)(?:\|\s*default\s+["']([^"'\\|]*)["']\s*)?(?:\|\s*(?:b64dec|s?quote|toString)\s*)*$`)
+	filtered = lazy.MustCompile(`^(.*?)(?:\|\s*default\s+["']([^"'\\|]*)["']\s*)?(?:\|\s*(?:b64dec|s?quote|toString)\s*)*$`)
 
 	// plainText is text between insertions that is certainly no part of an expression.
-	plainText = regexp.MustCompile("^(?:[^`'\"()+?<>!&|\\\\\n=]|=[^=]|=$)*$")
+	plainText = lazy.MustCompile("^(?:[^`'\"()+?<>!&|\\\\\n=]|=[^=]|=$)*$")
 )
 
 // insertedValue returns an expression for what a template language inserts into a text, or an empty text.
@@ -291,7 +291,7 @@ func (c *script) foreign(n, wrong int) (message string, at int) {
 }
 
 // isSpread matches a map that is spread, after a bracket, a comma or a space.
-var isSpread = regexp.MustCompile(`^.?\{?(?:\.\.\.|\*\*)`)
+var isSpread = lazy.MustCompile(`^.?\{?(?:\.\.\.|\*\*)`)
 
 // foreignOperator returns a message about a token and the next one, which follows without a space.
 func (c *script) foreignOperator(i int) string {
@@ -317,7 +317,7 @@ func (c *script) foreignOperator(i int) string {
 }
 
 // elements matches the selection of all elements of a list in other languages, and the field that follows.
-var elements = regexp.MustCompile(`^(?:\.[*#]|\[\*?\])\.([A-Za-z_]\w*)`)
+var elements = lazy.MustCompile(`^(?:\.[*#]|\[\*?\])\.([A-Za-z_]\w*)`)
 
 // ofThisList writes the list before an offset, and the field after it, into the example of a message.
 func (c *script) ofThisList(message string, at int) string {

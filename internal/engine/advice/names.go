@@ -3,7 +3,6 @@ package advice
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
@@ -111,7 +111,7 @@ func (m *explainer) noItem(whole ast.Expr, variable string) string {
 }
 
 // mapOfTwoNames matches a map whose first two arguments are names.
-var mapOfTwoNames = regexp.MustCompile(`\.map(\()\s*[A-Za-z_]\w*\s*,\s*([A-Za-z_]\w*)\s*,`)
+var mapOfTwoNames = lazy.MustCompile(`\.map(\()\s*[A-Za-z_]\w*\s*,\s*([A-Za-z_]\w*)\s*,`)
 
 // mapOfTwo returns the offsets of a map whose second argument is the name, or nil.
 func (c *script) mapOfTwo(name string) []int {

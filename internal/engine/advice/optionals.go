@@ -3,7 +3,6 @@ package advice
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // optionalMethods are the methods that only an optional has. The macros optMap and optFlatMap call the
@@ -107,9 +107,9 @@ func isPlainVariable(e ast.NavigableExpr) bool {
 
 // Parts of the text of a path, up to a method.
 var (
-	pathAtEnd = regexp.MustCompile(`(?:[A-Za-z_]\w*)?(?:\.\??[A-Za-z_]\w*|\[[^\[\]]*\])*$`)
-	stepAtEnd = regexp.MustCompile(`(?:\.([A-Za-z_]\w*)|\[([^\[\]]*)\])$`)
-	wordFirst = regexp.MustCompile(`^\w*`)
+	pathAtEnd = lazy.MustCompile(`(?:[A-Za-z_]\w*)?(?:\.\??[A-Za-z_]\w*|\[[^\[\]]*\])*$`)
+	stepAtEnd = lazy.MustCompile(`(?:\.([A-Za-z_]\w*)|\[([^\[\]]*)\])$`)
+	wordFirst = lazy.MustCompile(`^\w*`)
 )
 
 // pathBefore returns the path at the end of a text, or an empty text if it is too long for a message. It does
@@ -168,7 +168,7 @@ func (c *script) bracket(at int) string {
 }
 
 // paths are all paths in a text.
-var paths = regexp.MustCompile(`[A-Za-z_]\w*(?:\.\??[A-Za-z_]\w*|\[[^\[\]]*\])*(?:\.\??[A-Za-z_]\w*\(?|\[[^\[\]]*\])`)
+var paths = lazy.MustCompile(`[A-Za-z_]\w*(?:\.\??[A-Za-z_]\w*|\[[^\[\]]*\])*(?:\.\??[A-Za-z_]\w*\(?|\[[^\[\]]*\])`)
 
 // pathAt returns the text of the path at an offset, without the method at its end.
 func (c *script) pathAt(at int) string {

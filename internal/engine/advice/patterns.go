@@ -1,10 +1,10 @@
 package advice
 
-import "regexp"
+import "github.com/crossplane-contrib/function-export/internal/engine/lazy"
 
 // A pattern is what people write, or what CEL says, and the message about it. $1 in the message is the first group.
 type pattern struct {
-	*regexp.Regexp
+	lazy.Pattern
 
 	message string
 }
@@ -12,7 +12,7 @@ type pattern struct {
 // patterns compiles a table of patterns and messages.
 func patterns(table [][2]string) (out []pattern) {
 	for _, row := range table {
-		out = append(out, pattern{regexp.MustCompile(row[0]), row[1]})
+		out = append(out, pattern{lazy.MustCompile(row[0]), row[1]})
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
@@ -140,7 +141,7 @@ func (c *script) position(at int) (line, column int) {
 	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
 }
 
-var lastWord = regexp.MustCompile(`\w*$`)
+var lastWord = lazy.MustCompile(`\w*$`)
 
 // nameBefore returns the offset of the function name before the bracket at an offset.
 func (c *script) nameBefore(at int) int {
@@ -197,7 +198,7 @@ func (c *script) fieldOfHas(at int) string {
 }
 
 // escape matches a backslash with the character that it escapes.
-var escape = regexp.MustCompile(`(?s)\\.`)
+var escape = lazy.MustCompile(`(?s)\\.`)
 
 // badEscape returns the first invalid escape in a text.
 func badEscape(text string) string {

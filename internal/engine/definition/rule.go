@@ -2,7 +2,6 @@ package definition
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // A Rule is a validation rule of the definition in CEL, with the message for a value that does not satisfy it.
@@ -30,10 +30,10 @@ type Rule struct {
 // The texts of the rules about the presence of fields. They have messages of their own, and counting the fields is
 // faster than to compile CEL.
 var (
-	reads   = regexp.MustCompile(`\bself\.(\w+)(?:[^(\w]|$)`)
-	one     = regexp.MustCompile(`^\[has.*\]\.exists_one\(x, x\)$`)
-	atMost  = regexp.MustCompile(`^\[has.*\]\.filter\(x, x\)\.size\(\) <= 1$`)
-	atLeast = regexp.MustCompile(`^has\(self\.\w+\)( \|\| has\(self\.\w+\))+$`)
+	reads   = lazy.MustCompile(`\bself\.(\w+)(?:[^(\w]|$)`)
+	one     = lazy.MustCompile(`^\[has.*\]\.exists_one\(x, x\)$`)
+	atMost  = lazy.MustCompile(`^\[has.*\]\.filter\(x, x\)\.size\(\) <= 1$`)
+	atLeast = lazy.MustCompile(`^has\(self\.\w+\)( \|\| has\(self\.\w+\))+$`)
 )
 
 // environment in which rules are compiled. Kubernetes has more functions. A rule that uses one of them does not compile

@@ -2,9 +2,9 @@ package evaluate
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
@@ -37,7 +37,7 @@ func describe(apiVersion, kind, namespace, name string) string {
 }
 
 // plainWord matches names that a shell passes on unchanged, and that are not flags.
-var plainWord = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*$`)
+var plainWord = lazy.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*$`)
 
 // runnable returns a command that can be pasted into a shell, or nothing if a name has other characters.
 func runnable(format string, names ...string) string {

@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"regexp"
 	"strings"
 
 	"cel.dev/cel-go/cel"
@@ -10,6 +9,7 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
@@ -64,7 +64,7 @@ func validatePattern(args []ast.Expr, iss *cel.Issues) {
 const formatCall = "format"
 
 // clause is a clause of a format.
-var clause = regexp.MustCompile(`%(\.[0-9]+)?[a-zA-Z]`)
+var clause = lazy.MustCompile(`%(\.[0-9]+)?[a-zA-Z]`)
 
 // validateFormat refuses a literal double for %d. Whole numbers in data are ints, so such a literal is a
 // mistake.

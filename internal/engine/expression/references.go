@@ -2,7 +2,6 @@ package expression
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // A Reference is one use of a variable by an expression: the path below the variable that it reads, as
@@ -400,7 +400,7 @@ func PathText(variable string, keys ...string) string {
 }
 
 // firstStep is the first step of a path below a variable.
-var firstStep = regexp.MustCompile(`^(?:\.([A-Za-z_]\w*)|\['((?:[^'\\]|\\.)*)'\])`)
+var firstStep = lazy.MustCompile(`^(?:\.([A-Za-z_]\w*)|\['((?:[^'\\]|\\.)*)'\])`)
 
 // CutStep returns the first key of a path below a variable, as [PathText] writes it, and the path below this key. It is
 // false if the path does not begin with a key.

@@ -2,15 +2,15 @@ package kubernetes
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // A format validates a text, and returns what is wrong with it.
@@ -100,23 +100,18 @@ func openAPI(is func(string) bool, wrong string) func(string) []string {
 	}
 }
 
-// Patterns are compiled when they are first used.
 var (
-	uuidForm   = lazily(`(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$`)
-	base64Form = lazily(`^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$`)
-	timeOfDay  = lazily(`^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$`)
+	uuidForm   = lazy.MustCompile(`(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$`)
+	base64Form = lazy.MustCompile(`^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$`)
+	timeOfDay  = lazy.MustCompile(`^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$`)
 )
 
-func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
-
 func isUUID(s string) bool {
-	return uuidForm().MatchString(s)
+	return uuidForm.MatchString(s)
 }
 
 func isBase64(s string) bool {
-	return base64Form().MatchString(s)
+	return base64Form.MatchString(s)
 }
 
 func isDate(s string) bool {
@@ -130,7 +125,7 @@ func isDateTime(s string) bool {
 	if len(parts) < 2 || !isDate(parts[0]) {
 		return false
 	}
-	m := timeOfDay().FindStringSubmatch(parts[1])
+	m := timeOfDay.FindStringSubmatch(parts[1])
 	return m != nil && m[1] <= "23" && m[2] <= "59" && m[3] <= "59"
 }
 

@@ -169,7 +169,6 @@ func sequence(n int, format string) []string {
 	return out
 }
 
-
 func TestCompileFromComposite(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason, input string

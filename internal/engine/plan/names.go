@@ -1,14 +1,14 @@
 package plan
 
 import (
-	"regexp"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // expressionOfName matches a name that is written as an expression, such as secrets.db, resources['db']
 // or 'db'. A dot and a bracket can be part of a name, but no resource has such a name by intention.
-var expressionOfName = regexp.MustCompile(
+var expressionOfName = lazy.MustCompile(
 	`^(?:(?:secrets|resources|sources)(?:\.([A-Za-z_][-\w]*)|\[["']([^"'\]]+)["']\])(?:[./\[].*)?|["']([-.\w]+)["'])$`)
 
 // meant returns the name in a text that is written as an expression, and otherwise the text.

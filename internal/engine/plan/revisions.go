@@ -1,18 +1,18 @@
 package plan
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
 // Fields whose expressions may use revisions. In data, a revision of the same or a later export could change itself
 // forever: each change of data is a new revision.
 var (
-	mayCount  = regexp.MustCompile(`^status\[|\.metadata\.(labels|annotations)Expression$|\.readyExpression$`)
-	countData = regexp.MustCompile(`^(secrets|configMaps)\[[0-9]+\]\.data\[[0-9]+\]\.(value|valueMap)$`)
+	mayCount  = lazy.MustCompile(`^status\[|\.metadata\.(labels|annotations)Expression$|\.readyExpression$`)
+	countData = lazy.MustCompile(`^(secrets|configMaps)\[[0-9]+\]\.data\[[0-9]+\]\.(value|valueMap)$`)
 )
 
 // checkRevisions refuses revisions of an export that does not exist, and revisions in a field where they could change

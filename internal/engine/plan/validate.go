@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,11 +14,12 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/environment"
 	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 )
 
 // identifier of CEL.
-var identifier = regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
+var identifier = lazy.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
 
 // refuse adds a diagnostic of a field.
 func (c *compiler) refuse(at *field.Path, format string, args ...any) {

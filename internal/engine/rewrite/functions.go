@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -15,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // A callError is the reason why a function of a template fails. It contains no argument.
@@ -229,7 +229,7 @@ func printf(format string, args ...any) (string, error) {
 }
 
 // verb matches a verb of printf, or a text that looks like one.
-var verb = regexp.MustCompile(`(?s)%.?`)
+var verb = lazy.MustCompile(`(?s)%.?`)
 
 var errPrintf = callError{"printf must have one argument for each verb, " +
 	"and knows %s for a text, %d for a whole number and %v for both, without flags", true}

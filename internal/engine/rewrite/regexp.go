@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
@@ -185,7 +186,7 @@ func checkReferences(path, target string, re *regexp.Regexp) diagnostic.List {
 }
 
 // reference is a dollar, or a reference to the group $name or ${name}.
-var reference = regexp.MustCompile(`\$\$|\$([\p{L}\p{Nd}_]+)|\$\{([\p{L}\p{Nd}_]+)\}`)
+var reference = lazy.MustCompile(`\$\$|\$([\p{L}\p{Nd}_]+)|\$\{([\p{L}\p{Nd}_]+)\}`)
 
 func hasGroup(re *regexp.Regexp, name string) bool {
 	if strings.Trim(name, "0123456789") != "" || len(name) > 1 && name[0] == '0' {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 const (
@@ -158,7 +158,7 @@ func dependsOnData(err error) bool {
 
 // errorText matches the text of an error. Its groups are the line, the column in bytes from 0, which only
 // run-time errors have, and the message.
-var errorText = regexp.MustCompile(`(?s)^template: ` + templateName + `:(\d+)(?::(\d+): executing .*?>)?: (.*)$`)
+var errorText = lazy.MustCompile(`(?s)^template: ` + templateName + `:(\d+)(?::(\d+): executing .*?>)?: (.*)$`)
 
 // diagnostic returns the diagnostic for an error of a template that has read no data.
 func (c *compiled) diagnostic(path string, err error, prefix string) *diagnostic.Diagnostic {

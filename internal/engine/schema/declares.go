@@ -1,17 +1,18 @@
 package schema
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 var (
 	// escapedWord matches a letter, a digit or a dash that is escaped by its number, or that continues a line.
-	escapedWord = regexp.MustCompile(
+	escapedWord = lazy.MustCompile(
 		`\\(?:(?:x|u00|U000000)(?:2[dD]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA])|[\r\n]\s*[-0-9A-Za-z])`)
 
 	// anchor matches the target of an alias.
-	anchor = regexp.MustCompile(`&[^\s&]`)
+	anchor = lazy.MustCompile(`&[^\s&]`)
 
 	// hiding matches other ways to hide a word: other encodings, tags that decode, and line breaks that only
 	// YAML knows.

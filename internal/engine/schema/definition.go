@@ -4,7 +4,6 @@ import (
 	"cmp"
 	_ "embed" // of schemas
 	"fmt"
-	"regexp"
 	"sync"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -12,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // A definition has the fields that a CustomResourceDefinition and a CompositeResourceDefinition share.
@@ -28,7 +28,7 @@ type version struct {
 }
 
 // kindName is the form of a kind that the API server accepts.
-var kindName = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$`)
+var kindName = lazy.MustCompile(`^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$`)
 
 // define reads a definition. Its spec reports to first.
 func define(object map[string]any, first *decode.First) definition {

@@ -12,12 +12,12 @@ import (
 	"hash"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/credential"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
@@ -71,7 +71,7 @@ func SourceCode(data credential.Outputs, source credential.Source) string {
 func Equal(a, b string) bool { return hmac.Equal([]byte(a), []byte(b)) }
 
 // code is what keyed returns.
-var code = regexp.MustCompile(`[0-9a-f]{64}`)
+var code = lazy.MustCompile(`[0-9a-f]{64}`)
 
 // HideCodes returns the value of an annotation. If this function keeps state in the annotation, each code is masked.
 // With a code, an attacker can test guesses of a value that has few possibilities.

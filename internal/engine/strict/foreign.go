@@ -3,7 +3,6 @@ package strict
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/definition"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
@@ -22,7 +22,7 @@ func (f foreignField) filled(v *structpb.Value, from string) string {
 }
 
 // placeholder is a part of a text that is replaced.
-var placeholder = regexp.MustCompile(`<[=.:A-Za-z0-9]*>`)
+var placeholder = lazy.MustCompile(`<[=.:A-Za-z0-9]*>`)
 
 // A filler replaces parts of a text. See foreignField.
 type filler struct {
@@ -230,7 +230,7 @@ func at(v *structpb.Value, path string) *structpb.Value {
 }
 
 // nameForm is what a message repeats from a value: a name. Other text may be data.
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9_](?:[-._/A-Za-z0-9]{0,61}[A-Za-z0-9_])?$`)
+var nameForm = lazy.MustCompile(`^[A-Za-z0-9_](?:[-._/A-Za-z0-9]{0,61}[A-Za-z0-9_])?$`)
 
 // nameOr returns a value if it is a name.
 func nameOr(v *structpb.Value, otherwise string) string {
@@ -251,7 +251,7 @@ func firstName(v *structpb.Value) string {
 }
 
 // expressionForm is a path below a variable.
-var expressionForm = regexp.MustCompile(`^(?:` + strings.Join([]string{
+var expressionForm = lazy.MustCompile(`^(?:` + strings.Join([]string{
 	expression.Composite, expression.Resource, expression.Self, expression.Secret, expression.Resources, expression.Secrets,
 	expression.Sources, expression.Env, expression.Variables, expression.Generated, expression.Candidate,
 	expression.Previous,

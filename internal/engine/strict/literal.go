@@ -1,7 +1,6 @@
 package strict
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // A literal field is used as it is. A text in it that is probably an expression is refused, because it would become for
@@ -17,7 +17,7 @@ import (
 // DNS name.
 
 // twoSteps matches the beginning of an expression: a variable and its second step.
-var twoSteps = regexp.MustCompile(`^\s*(` + strings.Join([]string{
+var twoSteps = lazy.MustCompile(`^\s*(` + strings.Join([]string{
 	expression.Composite, expression.Resource, expression.Self, expression.Secret, expression.Resources,
 	expression.Secrets, expression.Sources, expression.Env, expression.Context, expression.Variables,
 	expression.Generated, expression.Candidate, expression.Previous, expression.Revisions, expression.Item,
@@ -28,7 +28,7 @@ var inEachObject = []string{"metadata", "spec", "status"} //nolint:gochecknoglob
 
 // namesInputs matches the paths of literal fields whose text may begin like an expression: names of inputs, field
 // paths, and patterns.
-var namesInputs = regexp.MustCompile(
+var namesInputs = lazy.MustCompile(
 	`\.(?:from|extract\.\w+|find\..*|rewrite\[.*|nonSensitive\[\d+\]|allow\..*)$|[fF]ieldPath$`)
 
 // declaredSteps returns the names that an input declares, after the variables that have them.

@@ -2,10 +2,10 @@ package strict
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // Placeholders of other tools in texts. Here, a text is used as it is. Some texts are scripts or
@@ -13,25 +13,25 @@ import (
 // name, and the second one what a message does not repeat.
 var placeholders = []struct { //nolint:gochecknoglobals // a table
 	begin string // which is searched for first, because it is faster
-	form  *regexp.Regexp
+	form  lazy.Pattern
 	tool  string
 }{
-	{"${", regexp.MustCompile(`\$\{ *([A-Za-z_][-.\w]{0,62})() *\}`), "a shell, Terraform or kro"},
-	{"{{", regexp.MustCompile(`\{\{-? *([.$A-Za-z_][-.\w]{0,62})( [^{}\n]{0,200})?-?\}\}`), "a Go template"},
-	{"$(", regexp.MustCompile(`\$\(([A-Za-z_][.\w]{0,62})()\)`), "a shell or Kustomize"},
-	{"%(", regexp.MustCompile(`%\(([A-Za-z_]\w{0,62})()\)[sdr]`), "Python"},
-	{"<no value>", regexp.MustCompile(`<(no value)()>`), "a Go template"},
+	{"${", lazy.MustCompile(`\$\{ *([A-Za-z_][-.\w]{0,62})() *\}`), "a shell, Terraform or kro"},
+	{"{{", lazy.MustCompile(`\{\{-? *([.$A-Za-z_][-.\w]{0,62})( [^{}\n]{0,200})?-?\}\}`), "a Go template"},
+	{"$(", lazy.MustCompile(`\$\(([A-Za-z_][.\w]{0,62})()\)`), "a shell or Kustomize"},
+	{"%(", lazy.MustCompile(`%\(([A-Za-z_]\w{0,62})()\)[sdr]`), "Python"},
+	{"<no value>", lazy.MustCompile(`<(no value)()>`), "a Go template"},
 }
 
 // elsewhere are paths of other tools in the names of placeholders, and the same paths here.
 var elsewhere = []struct { //nolint:gochecknoglobals // a table
-	form *regexp.Regexp
+	form lazy.Pattern
 	here string
 }{
-	{regexp.MustCompile(`^[.$]+`), ""},
-	{regexp.MustCompile(`^observed\.composite\.resource\.`), "composite."},
-	{regexp.MustCompile(`^observed\.resources\.(\w+)\.resource\.`), "resources.$1."},
-	{regexp.MustCompile(`^schema\.(spec|metadata)\.`), "composite.$1."},
+	{lazy.MustCompile(`^[.$]+`), ""},
+	{lazy.MustCompile(`^observed\.composite\.resource\.`), "composite."},
+	{lazy.MustCompile(`^observed\.resources\.(\w+)\.resource\.`), "resources.$1."},
+	{lazy.MustCompile(`^schema\.(spec|metadata)\.`), "composite.$1."},
 }
 
 // A Placeholder is a part of a text, with the warning about it.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/inspect"
 	"github.com/crossplane-contrib/function-export/internal/engine/advice"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // Command is the command `fn explain`: it prints what the Exports inputs in files read and compose,
@@ -165,4 +165,4 @@ func objectName(parts []string) string {
 	return strings.Join(out, "-")
 }
 
-var notInNames = regexp.MustCompile(`[^a-z0-9.]+`)
+var notInNames = lazy.MustCompile(`[^a-z0-9.]+`)

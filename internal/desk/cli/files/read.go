@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
@@ -91,7 +91,7 @@ func Read(name string, stdin io.Reader, wanted func(text string) bool) File {
 }
 
 // descriptor matches the paths of open files of the process, such as the output of a command in <(command).
-var descriptor = regexp.MustCompile(`^(/dev/stdin|/dev/fd/[0-9]+|/proc/self/fd/[0-9]+)$`)
+var descriptor = lazy.MustCompile(`^(/dev/stdin|/dev/fd/[0-9]+|/proc/self/fd/[0-9]+)$`)
 
 // ReadFile reads a regular file or an open file of the process, up to a limit. Devices and pipes may never end, and a
 // pull request can add a link to one.

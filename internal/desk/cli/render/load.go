@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
@@ -285,4 +285,4 @@ func contextKey(key, named, unnamed string) string {
 }
 
 // secondValue is a comma between two values of --context-values.
-var secondValue = regexp.MustCompile(`[}\]] *, *[A-Za-z][-.\w]*(?:/[-.\w]+)?=`)
+var secondValue = lazy.MustCompile(`[}\]] *, *[A-Za-z][-.\w]*(?:/[-.\w]+)?=`)

@@ -3,7 +3,6 @@ package render
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // The reason of the condition about an invalid input, and the start of its message.
@@ -45,7 +45,7 @@ func (r *run) diagnose(ctx context.Context, step string, rsp *fnv1.RunFunctionRe
 }
 
 // placed is a reason with its place in the input, as the function writes it.
-var placed = regexp.MustCompile(`^((\w+)[^:\s]*?)(?::(\d+))?(?::(\d+))?: (.+)$`)
+var placed = lazy.MustCompile(`^((\w+)[^:\s]*?)(?::(\d+))?(?::(\d+))?: (.+)$`)
 
 // diagnosticsIn returns the diagnostics of a message, or nil if a reason is about no field of the input.
 func diagnosticsIn(message string, input map[string]any) diagnostic.List {

@@ -3,9 +3,10 @@ package terminal
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime/debug"
 	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // Version is set when a release is built: see internal/release.
@@ -42,4 +43,4 @@ func Name() string {
 func Named(help string) string { return example.ReplaceAllString(help, "${1}"+Name()+" ") }
 
 // example is the program in an example: at the beginning of an indented line, after a pipe, or in a substitution.
-var example = regexp.MustCompile(`(?m)(^ +|\| |<\(|   )fn `)
+var example = lazy.MustCompile(`(?m)(^ +|\| |<\(|   )fn `)

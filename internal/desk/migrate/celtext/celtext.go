@@ -3,11 +3,11 @@ package celtext
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/strict"
 )
 
@@ -51,7 +51,7 @@ func Quoted(mark rune, s string) string {
 // NeedsEscape reports whether a character must not be written as it is.
 func NeedsEscape(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
 
-var identifier = regexp.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
+var identifier = lazy.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
 
 // Step returns a step into an object, by a string, or into a list, by an int. An optional one has a
 // question mark.

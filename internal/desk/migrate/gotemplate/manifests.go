@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"text/template/parse"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // Manifests are the YAML documents of a template, with a marker for each of its actions.
@@ -38,7 +39,7 @@ const (
 	markerEnd   = "\ue001"
 )
 
-var marker = regexp.MustCompile(markerStart + `(\d+)` + markerEnd)
+var marker = lazy.MustCompile(markerStart + `(\d+)` + markerEnd)
 
 // ResourceName is the annotation with the composition resource name.
 const ResourceName = "gotemplating.fn.crossplane.io/composition-resource-name"
@@ -65,9 +66,9 @@ func Parse(text, left, right string, data Data) (*Manifests, error) {
 }
 
 // plainValue matches an action that is a whole value, with its condition.
-var plainValue = regexp.MustCompile(`(?m):[ \t]+` + markerStart + `(\d+)` + markerEnd + `(?:` + markerStart + `\d+` + markerEnd + `)?[ \t]*$`)
+var plainValue = lazy.MustCompile(`(?m):[ \t]+` + markerStart + `(\d+)` + markerEnd + `(?:` + markerStart + `\d+` + markerEnd + `)?[ \t]*$`)
 
-var separator = regexp.MustCompile(`\n---[^\n]*`)
+var separator = lazy.MustCompile(`\n---[^\n]*`)
 
 // Object decodes a document. Its texts still have markers.
 func (m *Manifests) Object(document string) (map[string]any, error) {
@@ -104,7 +105,7 @@ func (m *Manifests) Expr(text string) (Expr, error) {
 	return Join(append(out, Literal(text[last:]))...), nil
 }
 
-var trailing = regexp.MustCompile(markerStart + `(\d+)` + markerEnd + `$`)
+var trailing = lazy.MustCompile(markerStart + `(\d+)` + markerEnd + `$`)
 
 // Optional returns the value of a key without a condition that only waits for composed resources, and
 // whether there is such a condition.
@@ -231,9 +232,9 @@ func resourceName(p *parse.PipeNode) (string, bool) {
 
 // nothing matches a branch that has no data, header a branch that has more than keys of data.
 var (
-	nothing = regexp.MustCompile(`^\s*(?:data:\s*(?:\{\s*\})?)?\s*$`)
-	header  = regexp.MustCompile(`(?m)^\s*(?:apiVersion|kind|data|stringData|metadata):`)
-	keyLine = regexp.MustCompile(`(?m)^(\s*['"]?([A-Za-z0-9._-]+)['"]?:[ \t]*\S.*)$`)
+	nothing = lazy.MustCompile(`^\s*(?:data:\s*(?:\{\s*\})?)?\s*$`)
+	header  = lazy.MustCompile(`(?m)^\s*(?:apiVersion|kind|data|stringData|metadata):`)
+	keyLine = lazy.MustCompile(`(?m)^(\s*['"]?([A-Za-z0-9._-]+)['"]?:[ \t]*\S.*)$`)
 )
 
 // branches returns the only branch that has data, in which the dot may have another value.
