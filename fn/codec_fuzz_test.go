@@ -12,10 +12,8 @@ import (
 	"testing"
 	"testing/cryptotest"
 
-	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -23,7 +21,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/function"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
-	"github.com/crossplane-contrib/function-export/internal/engine/server"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
@@ -185,23 +182,19 @@ func (s *codecScript) value(from *structpb.Struct) *structpb.Value {
 	return structpb.NewStructValue(proto.CloneOf(from))
 }
 
-// runLazily answers bytes as the server does. The codec gets one or two buffers of gRPC, and returns them
-// before the function runs.
+// runLazily answers bytes as the server does, and overwrites them before the answer is read.
 func runLazily(ctx context.Context, f *function.Function, sent []byte) (*fnv1.RunFunctionResponse, error) {
-	buffer, req := bytes.Clone(sent), &wire.Request{}
-	buffers := mem.BufferSlice{mem.SliceBuffer(buffer)}
-	if half := len(buffer) / 2; len(buffer)%2 == 1 {
-		buffers = mem.BufferSlice{mem.SliceBuffer(buffer[:half]), mem.SliceBuffer(buffer[half:])}
-	}
-	err := server.NewCodec(logging.NewNopLogger()).Unmarshal(buffers, req)
-	functiontest.Spoil(buffer)
+	own := bytes.Clone(sent)
+	req, err := wire.Decode(own)
 	if err != nil {
 		return nil, err
 	}
-	out, err := server.NewCodec(logging.NewNopLogger()).Marshal(f.Run(ctx, req))
+	parts, err := f.Run(ctx, req).Marshal()
 	if err != nil {
 		return nil, err
 	}
+	answer := bytes.Join(parts, nil)
+	functiontest.Spoil(own)
 	rsp := &fnv1.RunFunctionResponse{}
-	return rsp, proto.Unmarshal(out.Materialize(), rsp)
+	return rsp, proto.Unmarshal(answer, rsp)
 }

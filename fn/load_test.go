@@ -32,7 +32,7 @@ func BenchmarkLoad(b *testing.B) {
 		for _, clients := range []int{1, 8} {
 			b.Run(fmt.Sprintf("%s/clients=%d", r.name, clients), func(b *testing.B) {
 				empty, export := programs[0].start(b), programs[1].start(b)
-				measure(b, []*benchProcess{empty, export}, turn{r.request, clients, 100, 300 * time.Millisecond})
+				measure(b, []*benchProcess{empty, export}, turn{r.request, clients, 20, 300 * time.Millisecond})
 				key := []string{r.name, strconv.Itoa(clients)}
 				costs = append(costs, append(key, ratioRow(b, empty, export)...))
 				times = append(times, append(key, timesRow(empty, export)...))
@@ -140,15 +140,8 @@ func (p benchProgram) start(b *testing.B) *benchProcess {
 		b.Fatal(err)
 	}
 	b.Cleanup(s.stop)
-	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
-		conn, err := net.Dial("tcp", address)
-		if err == nil {
-			_ = conn.Close()
-			break
-		}
-		if time.Since(begin) > time.Minute {
-			b.Fatalf("the %s function does not serve: %v", p.name, err)
-		}
+	for _, served := range []string{address, metrics} {
+		waitFor(b, served)
 	}
 	var err error
 	s.conn, err = grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -158,6 +151,18 @@ func (p benchProgram) start(b *testing.B) *benchProcess {
 	}
 	b.Cleanup(func() { _ = s.conn.Close() })
 	return s
+}
+
+// waitFor waits until a server listens at an address.
+func waitFor(b *testing.B, address string) {
+	b.Helper()
+	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(time.Millisecond) {
+		if conn, err := net.Dial("tcp", address); err == nil { //nolint:noctx // a benchmark
+			_ = conn.Close()
+			return
+		}
+	}
+	b.Fatalf("nothing listens at %s", address)
 }
 
 func (s *benchProcess) stop() {

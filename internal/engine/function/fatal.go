@@ -34,17 +34,18 @@ func (size tooLarge) Error() string {
 // fatal ends the call with an error. A fatal result stops the whole pipeline: Crossplane applies nothing of any step,
 // and calls again only after a back-off. These are all the errors that have one. Whatever else is missing, broken or
 // read in two versions holds only what depends on it.
-func (f *Function) fatal(rsp *fnv1.RunFunctionResponse, req *wire.Request, err error) *fnv1.RunFunctionResponse {
+func (f *Function) fatal(meta *fnv1.ResponseMeta, req *wire.Request, err error) *fnv1.RunFunctionResponse {
 	var stale *outcome.Stale
 	var claim *composite.ClaimError
 	var large tooLarge
 	var wrong *diagnostic.Diagnostic
-	rsp.Meta.Ttl = durationpb.New(plan.PollTTL)
+	meta.Ttl = durationpb.New(plan.PollTTL)
+	rsp := &fnv1.RunFunctionResponse{Meta: meta}
 	switch {
 	case errors.As(err, &stale):
 		// What this call desires replaces the list of the composite's objects. Another list than the real one would lose
 		// the object that the composite does not list yet.
-		rsp.Meta.Ttl = nil // Crossplane must not repeat this answer from a cache
+		meta.Ttl = nil // Crossplane must not repeat this answer from a cache
 		return f.end(rsp, reconcile.Waiting.String(), metrics.OutcomeWaiting, stale.Message, "")
 	case errors.As(err, &claim):
 		// This step reads and writes in the namespace of the claim, and the composite names the claim of another composite.

@@ -43,7 +43,7 @@ func TestFatal(t *testing.T) {
 			func() {
 				defer func() { _ = recover() }()
 				f := &Function{Log: logging.NewNopLogger()}
-				rsp := f.fatal(&fnv1.RunFunctionResponse{Meta: &fnv1.ResponseMeta{}}, &wire.Request{}, tc.err)
+				rsp := f.fatal(&fnv1.ResponseMeta{}, &wire.Request{}, tc.err)
 				got = fmt.Sprintf("%s: %s", rsp.GetConditions()[0].GetReason(), rsp.GetResults()[0].GetMessage())
 			}()
 			if !strings.HasPrefix(got, tc.want) {

@@ -65,36 +65,34 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 // Run answers one call. If its context is done, the returned response must not be sent. The request is
 // not changed, because parts of it are also in the response.
 func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
-	rsp := &fnv1.RunFunctionResponse{
-		Meta: &fnv1.ResponseMeta{Tag: req.Meta.GetTag()},
-	}
+	meta := &fnv1.ResponseMeta{Tag: req.Meta.GetTag()}
 	p, diagnostics, hit := f.Plans.Get(req.Input) //nolint:contextcheck // a compiled input is shared with other requests
 	f.Metrics.PlanCache(hit)
 	if len(diagnostics) > 0 {
-		return req.Respond(f.fatal(rsp, req, diagnostics.Error()))
+		return req.Respond(f.fatal(meta, req, diagnostics.Error()))
 	}
 	seen := observe(req, p)
 	seen.Now, seen.Random = f.Now().UTC(), f.Entropy()
 	result, err := reconcile.Run(ctx, p, seen)
 	switch {
 	case ctx.Err() != nil: // the caller went away
-		return req.Respond(rsp)
+		return req.Respond(&fnv1.RunFunctionResponse{Meta: meta})
 	case err != nil:
-		return req.Respond(f.fatal(rsp, req, err))
+		return req.Respond(f.fatal(meta, req, err))
 	}
 	if result.Unchecked && repeats(req, result, p.ID()) {
 		result.SkipCheck()
 	}
-	rsp.Meta.Ttl = ttl(p.Freshness.After(watches(req, p, seen, result)), result, seen.Now)
-	out := respond(req, rsp.GetMeta(), result, p)
+	meta.Ttl = ttl(p.Freshness.After(watches(req, p, seen, result)), result, seen.Now)
+	out := respond(req, meta, result, p)
 	for size := out.Size(); size > limits.ResponseBytes; size = out.Size() { // measured once: it may be large
 		if !result.Keep(size - limits.ResponseBytes) {
-			return new(wire.Request).Respond(f.fatal(rsp, req, tooLarge(size))) // without the content of the request
+			return new(wire.Request).Respond(f.fatal(meta, req, tooLarge(size))) // without the content of the request
 		}
-		out = respond(req, rsp.GetMeta(), result, p)
+		out = respond(req, meta, result, p)
 	}
 	f.count(result)
-	f.Log.Debug("Ran function", "tag", rsp.GetMeta().GetTag(), "reason", worst(result).String())
+	f.Log.Debug("Ran function", "tag", meta.GetTag(), "reason", worst(result).String())
 	return out
 }
 

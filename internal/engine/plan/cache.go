@@ -158,12 +158,11 @@ func AppendValue(b []byte, v wire.Value) []byte {
 	case wire.Object:
 		return AppendStruct(b, v.Struct())
 	case wire.Array:
-		l := v.List()
-		b = binary.AppendUvarint(append(b, 'l'), uint64(l.Len())) //nolint:gosec // a length
-		for _, e := range l.All() {
+		b = append(b, 'l')
+		for _, e := range v.List().All() {
 			b = AppendValue(b, e)
 		}
-		return b
+		return append(b, 'e') // no value begins with it
 	}
 	return append(b, '0')
 }

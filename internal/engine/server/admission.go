@@ -11,12 +11,9 @@ import (
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protoreflect"
-
-	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 const (
@@ -67,7 +64,6 @@ type admission struct {
 	work       *share // on large requests
 	smallWork  *share
 	maxMessage int
-	codec      encoding.CodecV2
 }
 
 // A share is a part of the memory, which requests get in the order in which they arrive.
@@ -79,15 +75,15 @@ type share struct {
 
 func newShare(bytes int64) *share { return &share{semaphore.NewWeighted(bytes), bytes} }
 
-// newAdmission returns an admission for messages that a codec reads. A quarter of the memory is for
+// newAdmission returns an admission for messages of a maximum size. A quarter of the memory is for
 // large requests in transit, three eighths for work on them, and an eighth for work on small
 // requests. The rest is for the process itself and for garbage.
-func newAdmission(limit int64, maxMessage int, codec encoding.CodecV2) *admission {
+func newAdmission(limit int64, maxMessage int) *admission {
 	const least = 32 << 20
 	limit = max(limit, least)
 	return &admission{
 		limit: limit, transit: newShare(limit / 4), work: newShare(limit / 8 * 3), smallWork: newShare(limit / 8),
-		maxMessage: maxMessage, codec: codec,
+		maxMessage: maxMessage,
 	}
 }
 
@@ -97,29 +93,30 @@ func (a *admission) options() []grpc.ServerOption {
 		grpc.MaxConcurrentStreams(maxStreams),
 		grpc.StaticStreamWindowSize(windowBytes),
 		grpc.StaticConnWindowSize(connectionWindowBytes),
-		grpc.ForceServerCodecV2(a.codec),
+		grpc.ForceServerCodecV2(newCodec()),
 		// A goroutine of its own for each stream would grow its stack anew for each request.
 		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0) * streamWorkers)), //nolint:gosec // a small number
 	}
 }
 
-// register registers the FunctionRunnerService of v1 or v1beta1, whose messages are the same on the wire. The interceptor
-// also counts the requests that could not be received.
+// register registers the FunctionRunnerService of v1 or v1beta1, whose messages are the same on the wire. Requests that
+// could not be received are also counted.
 func (a *admission) register(
-	s *grpc.Server, file protoreflect.FileDescriptor, count grpc.UnaryServerInterceptor, run func(method string) grpc.UnaryHandler,
+	s *grpc.Server, file protoreflect.FileDescriptor,
+	count grpc.UnaryServerInterceptor, run func(method string) grpc.UnaryHandler,
 ) {
 	service := file.Services().Get(0)
 	method := service.Methods().Get(0)
 	info := &grpc.UnaryServerInfo{FullMethod: "/" + string(service.FullName()) + "/" + string(method.Name())}
 	answer := run(info.FullMethod)
 	handle := func(_ any, stream grpc.ServerStream) error {
-		in, req := incoming{admission: a, stream: stream}, &wire.Request{}
+		in := incoming{admission: a, stream: stream}
 		defer func() { in.arrived.release(); in.worked.release() }()
-		answer, err := answer, in.receive(req)
+		sent, err := in.receive()
 		if err != nil {
-			answer = func(context.Context, any) (any, error) { return nil, err }
+			return refuse(stream.Context(), info, count, err)
 		}
-		rsp, err := count(stream.Context(), req, info, answer)
+		rsp, err := count(stream.Context(), sent, info, answer)
 		if err != nil {
 			return err
 		}
@@ -131,6 +128,12 @@ func (a *admission) register(
 		Streams:     []grpc.StreamDesc{{StreamName: string(method.Name()), Handler: handle}},
 		Metadata:    file.Path(),
 	}, nil)
+}
+
+// refuse counts a request that was not received.
+func refuse(ctx context.Context, info *grpc.UnaryServerInfo, count grpc.UnaryServerInterceptor, err error) error {
+	_, err = count(ctx, nil, info, func(context.Context, any) (any, error) { return nil, err })
+	return err
 }
 
 // A reservation is a number of bytes of a share.
@@ -160,8 +163,9 @@ func (a *admission) reserve(ctx context.Context, of *share, bytes int64) (reserv
 	if ctx.Err() != nil {
 		return reservation{}, status.FromContextError(ctx.Err()).Err()
 	}
-	return reservation{}, status.Errorf(codes.ResourceExhausted, "too many requests at once for a memory limit of %d MiB: "+
-		"raise the memory limit and GOMEMLIMIT of the function, or its replicas", a.limit>>20)
+	return reservation{}, status.Errorf(codes.ResourceExhausted,
+		"too many requests at once for a memory limit of %d MiB: "+
+			"raise the memory limit and GOMEMLIMIT of the function, or its replicas", a.limit>>20)
 }
 
 // patience returns how long a caller waits to be admitted.
@@ -190,34 +194,31 @@ type transportStream interface {
 	RecvCompress() string
 }
 
-// receive receives a request, once it is admitted.
-func (in *incoming) receive(req *wire.Request) error {
+// receive receives the bytes of a request, once it is admitted. They are a copy, because gRPC uses its buffers again.
+func (in *incoming) receive() ([]byte, error) {
 	stream, ok := grpc.ServerTransportStreamFromContext(in.stream.Context()).(transportStream)
 	if !ok {
-		return status.Error(codes.Internal, "cannot receive from a stream of this gRPC")
+		return nil, status.Error(codes.Internal, "cannot receive from a stream of this gRPC")
 	}
 	var header [5]byte // whether it is compressed, and its length
 	if err := stream.ReadMessageHeader(header[:]); err != nil {
-		return unreceived(err)
+		return nil, unreceived(err)
 	}
 	length := int64(binary.BigEndian.Uint32(header[1:]))
 	switch {
 	case header[0] != 0: // the server has no compressor, so Crossplane compresses nothing
 		const text = "grpc: Decompressor is not installed for grpc-encoding %q"
-		return status.Errorf(codes.Unimplemented, text, stream.RecvCompress())
+		return nil, status.Errorf(codes.Unimplemented, text, stream.RecvCompress())
 	case length > int64(in.maxMessage):
 		const text = "grpc: received message larger than max (%d vs. %d)"
-		return status.Errorf(codes.ResourceExhausted, text, length, in.maxMessage)
+		return nil, status.Errorf(codes.ResourceExhausted, text, length, in.maxMessage)
 	}
 	data, err := in.read(stream, length)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer data.Free()
-	if err := in.codec.Unmarshal(data, req); err != nil {
-		return status.Errorf(codes.Internal, "grpc: error unmarshalling request: %v", err)
-	}
-	return nil
+	return data.Materialize(), nil
 }
 
 // read reads a message of so many bytes, and reserves memory for it. A small message has arrived, or arrives within its

@@ -3,21 +3,18 @@ package server
 import (
 	"testing"
 
-	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/encoding"
 	grpcproto "google.golang.org/grpc/encoding/proto"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // The codec is protobuf's for all that is no request and no response of ours.
 func TestCodecLeavesOthersToProtobuf(t *testing.T) {
-	codec, whole := NewCodec(logging.NewNopLogger()), encoding.GetCodecV2(grpcproto.Name)
+	codec, whole := newCodec(), encoding.GetCodecV2(grpcproto.Name)
 	if codec.Name() != whole.Name() {
 		t.Errorf("want the name %q, got %q", whole.Name(), codec.Name())
 	}
@@ -42,20 +39,5 @@ func TestCodecLeavesOthersToProtobuf(t *testing.T) {
 		if err := codec.Unmarshal(sent, v); err == nil || err.Error() != wantErr.Error() {
 			t.Errorf("%s: want error %v, got %v", name, wantErr, err)
 		}
-	}
-}
-
-// A panic in the codec, which no interceptor sees, is an error without what it holds.
-func TestCodecRecovers(t *testing.T) {
-	logged := &functiontest.Log{}
-	codec := NewCodec(logged)
-	if err := codec.Unmarshal(mem.BufferSlice{nil}, &wire.Request{}); err != errPanicked { //nolint:errorlint // just this one
-		t.Errorf("Unmarshal: want %q, got %v", errPanicked, err)
-	}
-	if _, err := codec.Marshal(&wire.Response{}); err != errPanicked { //nolint:errorlint // just this one
-		t.Errorf("Marshal: want %q, got %v", errPanicked, err)
-	}
-	if got := len(logged.Lines); got != 2 {
-		t.Errorf("want a line in the log for each, got %d", got)
 	}
 }

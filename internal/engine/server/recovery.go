@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 
@@ -17,27 +16,35 @@ import (
 // maxFrames of a stack are logged. They show where a deep CEL evaluation started.
 const maxFrames = 64
 
-// run returns the handler of a method. It converts a panic in a request into an Internal error with a fixed text, so
-// that one input cannot end the function for all others. The value of a panic can contain any part of the request,
-// including a secret, so only its type is logged. It cannot recover goroutines that the function started.
+// run returns the handler of a method, from the bytes of a request to its response, which is encoded. It converts a
+// panic in a request into an Internal error with a fixed text, so that one input cannot end the function for all
+// others. The value of a panic can contain any part of the request, including a secret, so only its type is logged. It
+// cannot recover goroutines that the function started.
 func (s *Server) run(method string) grpc.UnaryHandler {
-	return func(ctx context.Context, req any) (rsp any, err error) {
+	return func(ctx context.Context, sent any) (out any, err error) {
 		defer func() {
 			if value := recover(); value != nil {
 				logPanic(s.Log, method, value)
-				rsp, err = nil, status.Error(codes.Internal, errPanicked.Error())
+				out, err = nil, errPanicked
 			}
 		}()
-		rsp = s.Function.Run(ctx, req.(*wire.Request)) //nolint:forcetypeassert // as it was received
+		req := &wire.Request{}
+		if err := req.Unmarshal(sent.([]byte)); err != nil { //nolint:forcetypeassert // as it was received
+			return nil, status.Errorf(codes.Internal, "grpc: error unmarshalling request: %v", err)
+		}
+		rsp := s.Function.Run(ctx, req)
 		if err := ctx.Err(); err != nil {
 			return nil, status.FromContextError(err).Err()
+		}
+		if _, err := rsp.Marshal(); err != nil {
+			return nil, err
 		}
 		return rsp, nil
 	}
 }
 
 // errPanicked is the error for the caller after a panic.
-var errPanicked = errors.New("the function panicked; its log has the stack")
+var errPanicked = status.Error(codes.Internal, "the function panicked; its log has the stack")
 
 func logPanic(log logging.Logger, method string, value any) {
 	log.Info("Recovered from a panic", "method", method, "type", fmt.Sprintf("%T", value), "stack", panicStack())

@@ -125,7 +125,7 @@ func within(limit time.Duration, fn func()) bool {
 func (s *Server) GRPC(checks *health.Server) *grpc.Server {
 	calls := grpcprometheus.NewServerMetrics()
 	s.Registry.MustRegister(calls)
-	admit := newAdmission(s.MemoryLimit, s.MaxRecvMessageSize, NewCodec(s.Log))
+	admit := newAdmission(s.MemoryLimit, s.MaxRecvMessageSize)
 	count := calls.UnaryServerInterceptor()
 	runner := grpc.NewServer(append(admit.options(),
 		grpc.Creds(s.Credentials),

@@ -12,12 +12,12 @@ import (
 
 // Checks read each byte of a request once, and allocate nothing. Each reports whether the bytes between two positions
 // are a message in the form that Go's protobuf writes: a field has a tag of one byte, and occurs once unless it is
-// repeated; an entry of a map has its key and then its value; a Value has at most one kind. Protobuf decodes and encodes
-// all other messages. The request itself, a State and a Resource may have fields that are not read, for example
+// repeated; an entry of a map has its key and then its value; a Value has at most one kind. Protobuf decodes and
+// encodes all other messages. The request itself, a State and a Resource may have fields that are not read, for example
 // credentials, or those of a newer Crossplane. No other message may have them.
 
-// plainDepth is the maximum depth of values in requests that protobuf does not decode first, and refuses if they are too
-// deep. Kubernetes objects are much less deep.
+// plainDepth is the maximum depth of values in requests that protobuf does not decode first. Only protobuf knows which
+// ones are too deep. Kubernetes objects are much less deep.
 const plainDepth = 128
 
 // body returns the bounds of the body of the field at i, if the field has the tag and ends before end.
@@ -208,7 +208,8 @@ func isSchema(b []byte, i, end, depth int) bool {
 	return ok && to == end && isStruct(b, from, to, depth)
 }
 
-// isRequest checks a request with values of at most that depth. It also decodes the meta, which is small, or nil without a meta.
+// isRequest checks a request with values of at most that depth. It also decodes the meta, which is small, or nil
+// without a meta.
 func isRequest(b []byte, depth int) (meta *fnv1.RequestMeta, ok bool) {
 	seen := 0
 	var others *fnv1.RunFunctionRequest

@@ -20,9 +20,9 @@ func encode(m proto.Message) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(m)
 }
 
-// An encoder writes a response. Protobuf's own encoder finds the entries of each map by reflection, which costs most of the
-// work on a small response. An encoder writes from the end to the beginning, because the length of a message comes before
-// the message. It only counts the bytes of what is too large for a response.
+// An encoder writes a response. Protobuf's own encoder finds the entries of each map by reflection, which costs most of
+// the work on a small response. An encoder writes from the end to the beginning, because the length of a message comes
+// before the message. It only counts the bytes of what is too large for a response.
 type encoder struct {
 	parts   [][]byte // the complete ones, the last one first
 	b       []byte

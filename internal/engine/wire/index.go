@@ -26,7 +26,7 @@ type indexes struct {
 	texts   map[*byte]string
 }
 
-// pageBytes is the size of a page: a part of a request that is copied as a whole, because the most texts of a request are
+// pageBytes is the size of a page: a part of a request that is copied as a whole, because most texts of a request are
 // short, and the memory for a copy of its own costs more than the copy.
 const pageBytes = 4 << 10
 

@@ -30,8 +30,8 @@ const (
 	tagSchema = 1<<3 | 2 // of Schema
 )
 
-// A Request is a RunFunctionRequest that is only read. It is for one goroutine, and must not be copied. Only texts and messages decoded by
-// protobuf may be kept longer.
+// A Request is a RunFunctionRequest that is only read. It is for one goroutine, and must not be copied. Only texts and
+// messages decoded by protobuf may be kept longer.
 type Request struct {
 	Meta              *fnv1.RequestMeta
 	Observed, Desired State

@@ -82,8 +82,8 @@ func (r *Response) marshal() {
 	}
 }
 
-// replacesResource reports whether a field of the desired state of the request is replaced or omitted. The composite has
-// no name.
+// replacesResource reports whether a field of the desired state of the request is replaced or omitted. The composite
+// has no name.
 func (r *Response) replacesResource(tag byte, name []byte) bool {
 	switch tag {
 	case tagComposite:
@@ -100,9 +100,11 @@ func (r *Response) replacesField(_ byte, name []byte) bool {
 	return ok
 }
 
-// section writes the parts of the request that are not replaced, and the header of a field that began with the additions,
-// when so many bytes were written.
-func (e *encoder) section(tag byte, before int, came []byte, unchanged bool, isReplaced func(tag byte, name []byte) bool) {
+// section writes the parts of the request that are not replaced, and the header of a field that began with the
+// additions, when so many bytes were written.
+func (e *encoder) section(
+	tag byte, before int, came []byte, unchanged bool, isReplaced func(tag byte, name []byte) bool,
+) {
 	var few [4][]byte
 	parts, begin := few[:0], 0 // of the carried part, up to the current field
 	for b := came; len(b) > 0 && !unchanged; {

@@ -1,11 +1,11 @@
 // Package wire reads a RunFunctionRequest in place, and builds a response with parts of it.
 //
-// A request is bytes. [Struct], [Value] and [List] read only the requested parts of them, and also what protobuf decoded
-// or this function made. The response repeats the bytes of desired and context, with additions.
+// A request is bytes. [Struct], [Value] and [List] read only the requested parts of them, and also messages of
+// protobuf. The response repeats the bytes of desired and context, with additions.
 //
-// All bytes are checked once, before any lazy read. If they do not have the form that Crossplane writes, protobuf decodes
-// and encodes them, or refuses them with its own error. So the readers handle only one form, and no reader returns an
-// error.
+// All bytes are checked once, before any lazy read. If they do not have the form that Crossplane writes, protobuf
+// decodes and encodes them, or refuses them with its own error. So the readers handle only one form, and no reader
+// returns an error.
 //
 // The package does not know the meaning of a request. Texts are copied when they are read, so a text that is kept
 // does not keep the request in memory. Connection details share the memory of the request.
