@@ -22,28 +22,25 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
-// BenchmarkLoad compares the function with one that does nothing, over gRPC on loopback, and prints the tables of
+// BenchmarkLoad compares the function with one that does nothing, over gRPC on loopback, and prints the table of
 // internal/README.md. One iteration is a round in which each server has its turn. Because the other load of the machine
 // varies, each figure is the median of all rounds, and each ratio is the median of the ratios of all rounds.
 func BenchmarkLoad(b *testing.B) {
 	programs := benchPrograms(b)
-	var costs, times [][]string
+	var rows [][]string
 	for _, r := range benchRequests(b) {
 		for _, clients := range []int{1, 8} {
 			b.Run(fmt.Sprintf("%s/clients=%d", r.name, clients), func(b *testing.B) {
 				empty, export := programs[0].start(b), programs[1].start(b)
 				measure(b, []*benchProcess{empty, export}, turn{r.request, clients, 20, 300 * time.Millisecond})
 				key := []string{r.name, strconv.Itoa(clients)}
-				costs = append(costs, append(key, ratioRow(b, empty, export)...))
-				times = append(times, append(key, timesRow(empty, export)...))
+				rows = append(rows, append(key, ratioRow(b, empty, export)...))
 			})
 		}
 	}
 	printRow("Request", "Clients", "CPU, empty", "CPU", "ratio", "Allocations, empty", "Allocations",
 		"Peak memory, empty", "Peak memory", "ratio")
-	printTable(costs)
-	printRow("Request", "Clients", "p50, empty", "p50", "p99, empty", "p99")
-	printTable(times)
+	printTable(rows)
 }
 
 // ratioRow returns the CPU, the allocations and the memory of both servers, and reports the ratio of the CPU.
@@ -62,13 +59,6 @@ func ratioRow(b *testing.B, empty, export *benchProcess) []string {
 		micros(empty.median(cpu)), micros(export.median(cpu)), fmt.Sprintf("%.2f", median(ratios)),
 		fmt.Sprintf("%.0f", empty.median(allocs)), fmt.Sprintf("%.0f", export.median(allocs)),
 		fmt.Sprintf("%.0f MiB", peaks[0]), fmt.Sprintf("%.0f MiB", peaks[1]), fmt.Sprintf("%.2f", peaks[1]/peaks[0]),
-	}
-}
-
-func timesRow(empty, export *benchProcess) []string {
-	p50, p99 := func(f figures) float64 { return f.p50 }, func(f figures) float64 { return f.p99 }
-	return []string{
-		micros(empty.median(p50)), micros(export.median(p50)), micros(empty.median(p99)), micros(export.median(p99)),
 	}
 }
 
@@ -102,8 +92,8 @@ type turn struct {
 	time     time.Duration
 }
 
-// figures of one turn, in microseconds.
-type figures struct{ cpu, p50, p99, allocs float64 }
+// figures of one request: the CPU in microseconds, and the allocations.
+type figures struct{ cpu, allocs float64 }
 
 // measure measures each server once in each round. Each round begins with another server.
 func measure(b *testing.B, servers []*benchProcess, t turn) {
@@ -157,7 +147,7 @@ func (p benchProgram) start(b *testing.B) *benchProcess {
 func waitFor(b *testing.B, address string) {
 	b.Helper()
 	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(time.Millisecond) {
-		if conn, err := net.Dial("tcp", address); err == nil { //nolint:noctx // a benchmark
+		if conn, err := net.Dial("tcp", address); err == nil {
 			_ = conn.Close()
 			return
 		}
@@ -188,20 +178,17 @@ func (s *benchProcess) take(b *testing.B, t turn) figures {
 		done atomic.Int64
 		wait sync.WaitGroup
 	)
-	each := make([][]float64, t.clients)
 	earlier := s.mallocs(b)
 	before := s.mallocs(b)
 	cpu, begin := s.cpu(b), time.Now()
-	for i := range t.clients {
+	for range t.clients {
 		wait.Go(func() {
 			for done.Load() < t.requests || time.Since(begin) < t.time {
-				start := time.Now()
 				var rsp []byte
 				if err := s.conn.Invoke(b.Context(), fnv1.FunctionRunnerService_RunFunction_FullMethodName, &t.request, &rsp); err != nil {
 					b.Error(err)
 					return
 				}
-				each[i] = append(each[i], float64(time.Since(start).Nanoseconds())/1e3)
 				done.Add(1)
 			}
 		})
@@ -212,8 +199,8 @@ func (s *benchProcess) take(b *testing.B, t turn) figures {
 	if b.Failed() {
 		b.FailNow()
 	}
-	all, n := slices.Sorted(slices.Values(slices.Concat(each...))), float64(done.Load())
-	return figures{cpu / n, quantile(all, 50), quantile(all, 99), allocs / n}
+	n := float64(done.Load())
+	return figures{cpu / n, allocs / n}
 }
 
 // mallocs returns the number of allocations of the process, as its metrics count them.
@@ -281,35 +268,5 @@ func (s *benchProcess) median(of func(figures) float64) float64 {
 	return median(all)
 }
 
-func median(all []float64) float64 { return quantile(slices.Sorted(slices.Values(all)), 50) }
-
-// quantile returns the smallest value that the given percentage of the values does not exceed.
-func quantile(sorted []float64, percent int) float64 {
-	return sorted[(len(sorted)*percent+99)/100-1]
-}
-
-func TestQuantile(t *testing.T) {
-	var hundred []float64
-	for i := range 100 {
-		hundred = append(hundred, float64(i+1))
-	}
-	cases := map[string]struct {
-		reason  string
-		sorted  []float64
-		percent int
-		want    float64
-	}{
-		"One":     {"all there is", []float64{7}, 99, 7},
-		"Odd":     {"the middle", []float64{1, 2, 9}, 50, 2},
-		"Even":    {"the lower of the two in the middle", []float64{1, 2, 3, 9}, 50, 2},
-		"99":      {"one in a hundred is above", hundred, 99, 99},
-		"99OfFew": {"none can be above", hundred[:60], 99, 60},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := quantile(tc.sorted, tc.percent); got != tc.want {
-				t.Errorf("%s: want %v, got %v", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
+// median returns the middle value, or the lower one of two.
+func median(all []float64) float64 { return slices.Sorted(slices.Values(all))[(len(all)-1)/2] }
