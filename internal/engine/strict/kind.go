@@ -17,12 +17,8 @@ func hint(n node) string {
 	switch s := n.schema; {
 	case kind == wire.Null:
 		return ": " + insteadOfNull(n)
-	case s.Expression && kind == wire.Object:
-		return insteadOfMap(n)
-	case s.Expression && kind == wire.Array:
-		return `: YAML reads [ ] and dashes as a list: write one expression in quotes, as in "[a, b].join(',')"`
 	case s.Expression:
-		return ": it is an expression, in which text has its own quotes: write for example \"'some text'\""
+		return asExpression(n, kind)
 	case s.Type == "string" && kind != wire.Array && kind != wire.Object:
 		return ": put it in quotes"
 	case s.Type == "string":
@@ -37,6 +33,17 @@ func hint(n node) string {
 		return insteadOfList(n)
 	}
 	return insteadOfObject(n, kind)
+}
+
+// asExpression returns how to write an expression that YAML reads as another value.
+func asExpression(n node, kind wire.Kind) string {
+	switch kind { //nolint:exhaustive // all others are alike
+	case wire.Object:
+		return insteadOfMap(n)
+	case wire.Array:
+		return `: YAML reads [ ] and dashes as a list: write one expression in quotes, as in "[a, b].join(',')"`
+	}
+	return ": it is an expression, in which text has its own quotes: write for example \"'some text'\""
 }
 
 // insteadOfNull returns what to write for a value that is null.
