@@ -36,7 +36,7 @@ type encoder struct {
 func (e *encoder) room(n int) []byte {
 	e.size += n
 	if e.own += n; e.own > limits.ResponseBytes {
-		e.b, e.parts, e.at, e.end = nil, nil, 0, 0
+		e.b, e.parts, e.at, e.end = nil, e.parts[:0], 0, 0
 		return nil
 	}
 	if e.at < n {

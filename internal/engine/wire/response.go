@@ -27,7 +27,8 @@ type Response struct {
 	Drop []string
 
 	request *Request
-	parts   [][]byte // nil until it is encoded
+	parts   [][]byte  // nil until it is encoded
+	few     [1][]byte // their memory, because most responses have one part
 	size    int
 	err     error
 }
@@ -52,7 +53,7 @@ func (r *Response) Marshal() ([][]byte, error) {
 }
 
 func (r *Response) marshal() {
-	e := &encoder{}
+	e := &encoder{parts: r.few[:0]}
 	if context := r.Own.GetContext(); context != nil || r.request.context != nil {
 		e.object(context)
 		e.section(tagResponseContext, 0, r.request.context, context == nil, r.replacesField)
