@@ -81,7 +81,7 @@ type Generator struct {
 	Window       *rotation.Window       // in which periodic rotations start; may be nil
 
 	Labels     map[string]string // of its generations
-	Parameters []Parameter       // in the order of their names; see With
+	Parameters []Parameter       // in the order of the input; see With
 
 	input *structpb.Struct
 

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,10 +26,11 @@ const expressionSuffix = "Expression"
 
 // parameterNames returns the paths, below a generator, of the literal fields that have an expression in their place.
 func parameterNames(s *definition.Schema, in *structpb.Struct) (out [][]string) {
-	for _, name := range slices.Sorted(maps.Keys(in.GetFields())) {
+	for _, name := range s.Names {
 		literal, isExpression := strings.CutSuffix(name, expressionSuffix)
 		below := s.Properties[name]
 		switch {
+		case in.GetFields()[name] == nil:
 		case isExpression && s.Properties[literal] != nil:
 			out = append(out, []string{literal})
 		case below != nil && below.Properties != nil:

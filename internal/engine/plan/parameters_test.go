@@ -18,8 +18,8 @@ generators:
 - {name: c, sshKey: {commentExpression: secret.user}, labelsExpression: "{'a': secrets.db.host}"}`, []string{
 				"generators[0].password.prefixExpression:1:11: uses secrets.db.host, " + plantest.Flow + ": leave it out",
 				"generators[1].certificate.subject.commonNameExpression:1:12: uses generated.a.password, " + plantest.Flow + ": leave it out",
-				"generators[2].labelsExpression:1:17: uses secrets.db.host, " + plantest.Flow + ": leave it out",
 				"generators[2].sshKey.commentExpression:1:7: uses secret.user, " + plantest.Flow + ": leave it out",
+				"generators[2].labelsExpression:1:17: uses secrets.db.host, " + plantest.Flow + ": leave it out",
 			},
 		},
 		"Both": {

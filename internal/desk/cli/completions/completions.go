@@ -1,6 +1,9 @@
 // Package completions implements the command fn completions: it prints a script with which a shell completes
 // command lines of the program. The script asks the program itself for the completions, so that it stays correct
 // when the program is updated.
+//
+// This is not github.com/jotaen/kong-completion, which shows no descriptions and completes no --flag=value, and which
+// needs five modules.
 package completions
 
 import (
