@@ -42,7 +42,11 @@ func TestCautions(t *testing.T) {
 		"BothCAs":        {"they know both", ca + `secrets: [{name: ca, data: [{key: ca.crt, value: "generated.ca['tls.crt'] + previous.?ca[?'tls.crt'].orValue('')"}]}]`, nil},
 		"ChangingName":   {"a name cannot change", `secrets: [{name: a, metadata: {nameExpression: "'a-' + composite.metadata.resourceVersion"}, data: [{key: k, value: "'v'"}]}]`, []string{"secrets[0].metadata.nameExpression:1:26: reads metadata.resourceVersion, which changes again and again, and each time the export is held, because a name cannot change: use something that stays, such as metadata.uid"}},
 		"ChangingKeeper": {"each reconcile would rotate", "generators: [{name: a, uuid: {}, refreshPolicy: OnChange, keepersExpression: resources.db.status.conditions}]", []string{"generators[0].keepersExpression:1:20: reads status.conditions, which changes again and again, and each time the credential is rotated: use something that stays, such as metadata.uid"}},
-		"OtherField":     {"a field of a resource that has such a name", "generators: [{name: a, uuid: {}, refreshPolicy: OnChange, keepersExpression: resources.db.spec.generation}]", nil},
+		"Manifest": {
+			"a user of that name is useless", "generators: [{name: token, gracePeriod: 24h, resource: {manifest: {apiVersion: example.org/v1, kind: Token, spec: {users: [composite.spec.user], note: see composite.spec}}}}]",
+			[]string{"generators[0].resource.manifest.spec.users[0]: is literal: write the expression into set beside the manifest, as {fieldPath: spec.users[0], value: ...}"},
+		},
+		"OtherField": {"a field of a resource that has such a name", "generators: [{name: a, uuid: {}, refreshPolicy: OnChange, keepersExpression: resources.db.spec.generation}]", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, wrong := plantest.Compile(t, plantest.Exports(tc.input))

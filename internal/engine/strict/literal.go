@@ -1,10 +1,12 @@
 package strict
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
@@ -75,6 +77,25 @@ func (d *decoder) literal(n node) {
 	}
 	w := &diagnostic.Diagnostic{Path: path, Rule: diagnostic.Input, Warning: true, Message: message + instead}
 	d.texts = append(d.texts, Placeholder{found, w})
+}
+
+// manifest warns about texts in a manifest that are probably expressions. They are no mistake: the manifest is of another
+// program.
+func (d *decoder) manifest(root string, path *field.Path, v *structpb.Value) {
+	for i, item := range v.GetListValue().GetValues() {
+		d.manifest(root, path.Index(i), item)
+	}
+	fields := v.GetStructValue().GetFields()
+	for _, k := range slices.Sorted(maps.Keys(fields)) {
+		d.manifest(root, path.Child(k), fields[k])
+	}
+	if text := v.GetStringValue(); d.beginsExpression(text) && len(d.texts) < MostPlaceholders {
+		at := path.String()
+		d.texts = append(d.texts, Placeholder{text, &diagnostic.Diagnostic{
+			Path: at, Rule: diagnostic.Input, Warning: true,
+			Message: "is literal: write the expression into set beside the manifest, as {fieldPath: " + strings.TrimPrefix(at, root) + ", value: ...}",
+		}})
+	}
 }
 
 // expressionFor returns the field whose expression returns the value of a literal field, or an empty text.

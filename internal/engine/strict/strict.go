@@ -123,6 +123,9 @@ const maxWhole = 1 << 53
 
 // object walks through the known fields of an object, and then refuses the other ones. Nothing reads metadata.
 func (d *decoder) object(n node) {
+	if n.schema.PreserveUnknown && d.declared != nil {
+		d.manifest(n.at.String()+".", n.at, n.value)
+	}
 	if n.schema.PreserveUnknown || n.schema.GoType == "ObjectMeta" || d.foreignEntry(n) {
 		return
 	}
