@@ -176,3 +176,48 @@ secrets: [{name: tls, dataFrom: [{extract: {key: generated.server}}]}]`)
 		t.Errorf("want the reason, got %s", got)
 	}
 }
+
+// A grace period that becomes unknown or invalid in the middle of a rotation is the one that was known.
+func TestParameterLostInRotation(t *testing.T) {
+	for _, grace := range []string{"", "grace: -1h", "grace: null", "grace: 24"} {
+		for reconciles := range 4 {
+			c := functiontest.NewControlPlane(t, `
+generators:
+- {name: admin, refreshPolicy: OnChange, keepersExpression: composite.spec.version, gracePeriodExpression: composite.spec.grace, password: {}}
+secrets: [{name: s, data: [{key: k, value: generated.admin.password}]}]`)
+			spec(t, c, `{version: 1, grace: 24h}`)
+			reconcileFor(c, 4)
+			spec(t, c, `{version: 2, grace: 24h}`)
+			reconcileFor(c, reconciles)
+			spec(t, c, `{version: 2, `+grace+`}`)
+			reconcileFor(c, 20)
+			if !strings.Contains(c.Names(), "shop-admin-1") {
+				t.Errorf("%q after %d reconciles: the former generation is deleted at once: %s", grace, reconciles, c.Names())
+			}
+		}
+	}
+}
+
+// The generator of a resource keeps its manifest and its expressions.
+func TestParametersOfResource(t *testing.T) {
+	c := functiontest.NewControlPlane(t, `
+generators:
+- name: token
+  gracePeriodExpression: composite.spec.grace
+  resource:
+    manifest: {apiVersion: example.org/v1, kind: Token, metadata: {namespace: team-a}, spec: {forProvider: {audience: x}}}
+    set: [{fieldPath: spec.forProvider.user, value: composite.metadata.name}]
+secrets: [{name: s, data: [{key: k, value: generated.token.token}]}]`)
+	spec(t, c, `{grace: 24h}`)
+	reconcileFor(c, 3)
+	for key, o := range c.Stored {
+		if strings.Contains(key, "|Token|") {
+			provider := o.GetFields()["spec"].GetStructValue().GetFields()["forProvider"].GetStructValue().GetFields()
+			if provider["audience"].GetStringValue() != "x" || provider["user"].GetStringValue() != "shop" {
+				t.Errorf("want the manifest and what set writes, got %v", o)
+			}
+			return
+		}
+	}
+	t.Errorf("want a Token, got %s: %s", c.Names(), c.Condition())
+}

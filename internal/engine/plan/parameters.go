@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -80,7 +81,7 @@ func (c *compiler) parameters(m *Generator) {
 // With returns the generator with the values of its parameters, in their order. They are valid as if they were literals,
 // or there are diagnostics.
 func (m *Generator) With(values []*structpb.Value) (*Generator, diagnostic.List) {
-	in := proto.Clone(m.input).(*structpb.Struct) //nolint:forcetypeassert // a clone
+	in := proto.Clone(m.withoutManifest()).(*structpb.Struct) //nolint:forcetypeassert // a clone
 	for i, p := range m.Parameters {
 		set(in, p.literal, values[i])
 	}
@@ -89,9 +90,23 @@ func (m *Generator) With(values []*structpb.Value) (*Generator, diagnostic.List)
 		return nil, diagnostics
 	}
 	if !slices.ContainsFunc(m.Parameters, func(p Parameter) bool { return p.literal[0] == m.Kind }) {
-		out.Makes, out.Keys = m.Makes, m.Keys // with its own expressions
+		out.Makes, out.Keys, out.Namespace = m.Makes, m.Keys, m.Namespace // with its own expressions
 	}
 	return out, nil
+}
+
+// withoutManifest returns the generator in the input with only the kind of its manifest, which has no parameters and can
+// be large.
+func (m *Generator) withoutManifest() *structpb.Struct {
+	section := m.input.GetFields()[KindResource].GetStructValue().GetFields()
+	if section == nil {
+		return m.input
+	}
+	manifest := section["manifest"].GetStructValue().GetFields()
+	kind := &structpb.Struct{Fields: map[string]*structpb.Value{"apiVersion": manifest["apiVersion"], "kind": manifest["kind"]}}
+	fields := maps.Clone(m.input.GetFields())
+	fields[KindResource] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"manifest": structpb.NewStructValue(kind)}})
+	return &structpb.Struct{Fields: fields}
 }
 
 // set replaces an expression by its value.

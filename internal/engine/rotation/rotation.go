@@ -334,8 +334,11 @@ func (s *situation) step(g *Generation) State {
 			next.Failures = min(next.Failures+1, limits.Retries)
 		}
 	}
-	if s.Input != Removed && (!next.Stage.ends() || next.Since.IsZero()) {
-		next.Grace = s.Grace // until its grace period starts
+	if s.Input != Removed && (!next.Stage.ends() || next.Since.IsZero()) { // until its grace period starts
+		kept := next.Grace
+		if next.Grace = s.Grace; s.Input == Unknown {
+			next.Grace = max(s.Grace, kept) // the grace period may not be known either
+		}
 	}
 	switch { // stop the time, or start it
 	case next.Stage == Current, next.Stage.ends() && g.held, next.Stage == Pending && !s.offered(g):

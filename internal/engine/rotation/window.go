@@ -3,6 +3,7 @@ package rotation
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata" // the image has no time zones
@@ -36,6 +37,10 @@ func ParseSchedule(schedule string, open time.Duration) (*Window, error) {
 	s, err := format.Parse(schedule)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", errSchedule, strings.ReplaceAll(err.Error(), "\n", " "))
+	}
+	// A list without items, as in ", * * * *", is no error for the parser. The search for its next time takes long.
+	if f, ok := s.(*cron.SpecSchedule); ok && slices.Contains([]uint64{f.Minute, f.Hour, f.Dom, f.Month, f.Dow}, 0) {
+		return nil, errSchedule
 	}
 	leapYear := time.Date(2028, 1, 1, 0, 0, 0, 0, time.UTC)
 	if s.Next(leapYear).IsZero() {

@@ -123,7 +123,7 @@ func FuzzWindowIsOpenAtItsNextTime(f *testing.F) {
 }
 
 func TestParseScheduleRefuses(t *testing.T) {
-	for _, schedule := range []string{"", "0 2 * *", "0 2 * * 6 2026", "@hourly", "@every 1h", "TZ=Europe/Berlin 0 2 * * *", "TZ=", "0 25 * * *", "0 0 30 2 *"} {
+	for _, schedule := range []string{", * * * *", "* * ,, * *", "", "0 2 * *", "0 2 * * 6 2026", "@hourly", "@every 1h", "TZ=Europe/Berlin 0 2 * * *", "TZ=", "0 25 * * *", "0 0 30 2 *"} {
 		if _, err := rotation.ParseSchedule(schedule, time.Hour); err == nil {
 			t.Errorf("%q is a schedule", schedule)
 		}
