@@ -99,7 +99,7 @@ func TestAuthorSchemaAgreesWithFunction(t *testing.T) {
 		"LongKey":      {keyed(strings.Repeat("k", 253)), nobody},
 		"TooLongKey":   {keyed(strings.Repeat("k", 254)), both},
 		"KeyOfDynamic": {export(`key: "a b", value: "'x'"`), both},
-		"EmptyKey":     {`secretExpressions: [{name: a, key: "", value: "{'k': 'x'}"}]`, both},
+		"EmptyKey":     {`secretExpressions: [{name: a, key: "", value: "{'k': 'x'}"}]`, schemas},
 
 		"NoValue":             {`secretExpressions: [{name: a, key: k}]`, both},
 		"EmptyValue":          {`secretExpressions: [{name: a, key: k, value: ""}]`, both},
@@ -109,7 +109,7 @@ func TestAuthorSchemaAgreesWithFunction(t *testing.T) {
 		"EmptyValueMap":       {export(`valueMap: ""`), both},
 		"BothValuesOfKey":     {export(`key: k, value: "'x'", valueMap: "{'k': 'x'}"`), both},
 		"BothValues":          {export(`value: "'x'", valueMap: "{'k': 'x'}"`), both},
-		"EmptyValueBesideMap": {export(`value: "", valueMap: "{'k': 'x'}"`), both},
+		"EmptyValueBesideMap": {export(`value: "", valueMap: "{'k': 'x'}"`), schemas},
 		"OneKeyTwice":         {`secretExpressions: [{name: a, key: k, value: "'x'"}, {name: a, key: k, value: "'x'"}]`, both},
 		"OneDynamicKeyTwice":  {`dynamicSecrets: [{name: a, key: k, value: "'x'"}, {name: b, key: k, value: "'x'"}, {name: a, key: k, value: "'y'"}]`, both},
 

@@ -40,7 +40,7 @@ func TestSchemaAgreesWithFunction(t *testing.T) {
 		"NoName":                {input: `secrets: [{` + data + `}]`, refused: true},
 		"NoData":                {input: `secrets: [{name: a}]`, refused: true},
 		"EmptyData":             {input: `secrets: [{name: a, data: []}]`, refused: true},
-		"EmptyDataBeside":       {input: `secrets: [{name: a, data: [], dataFrom: [{extract: {key: db}}]}]`, refused: true},
+		"EmptyDataBeside":       {input: `secrets: [{name: a, data: [], dataFrom: [{extract: {key: db}}]}]`},
 		"EmptyDataFrom":         {input: `secrets: [{name: a, dataFrom: [], ` + data + `}]`, refused: true},
 		"DataFromOnly":          {input: `secrets: [{name: a, dataFrom: [{extract: {key: db}}]}]`},
 		"NameOverBoth":          {input: "secrets: [{name: a, " + data + "}]\nconfigMaps: [{name: a, " + data + "}]", refused: true},

@@ -186,6 +186,9 @@ func (c *compiler) declareGenerators(list []v1beta1.Generator) {
 func (m *Generator) compile(c *compiler, g v1beta1.Generator) {
 	switch {
 	case g.Password != nil:
+		for i, key := range g.Password.SecretKeys {
+			c.refuseErr(m.Path.Child(kindPassword, "secretKeys").Index(i), object.ValidateKey(key))
+		}
 		k, wrong := credential.CompilePassword(m.Path.Child(kindPassword), g.Password)
 		m.computed(c, wrong, kindPassword, Computed{Kind: k}, g.Password)
 	case g.UUID != nil:

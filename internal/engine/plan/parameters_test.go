@@ -44,6 +44,13 @@ generators:
 				"generators[0].certificate.emailAddresses[0]: is not an email address: write for example db@example.org",
 			},
 		},
+		"SecretKeys": {
+			"the names of outputs are keys of a Secret", `generators: [{name: a, password: {secretKeys: [a b, ""]}}]`,
+			[]string{
+				"generators[0].password.secretKeys[0]: cannot use key \"a b\": use letters, digits, '-', '_' and '.' only",
+				"generators[0].password.secretKeys[1]: cannot use an empty key: give it a name",
+			},
+		},
 		"Labels": {
 			"a resource has labels in its manifest", `generators: [{name: a, labels: {b: c}, resource: {manifest: {apiVersion: example.org/v1, kind: A}}}]`,
 			[]string{"generators[0].labels: has no effect on a resource: set metadata.labels in its manifest"},
