@@ -43,7 +43,6 @@ var notRun = map[string]string{
 	"crossplane": "internal/e2e runs it",
 	"kubectl":    "internal/e2e/live runs it, on a real control plane",
 	"openssl":    "internal/e2e/peers runs it, on the Secret of the example",
-	"base64":     "with openssl",
 	"cosign":     "it needs the signatures of a release",
 	"curl":       "it needs a function that serves, or a release",
 	"sha256sum":  "it needs the files of a release",

@@ -6,6 +6,9 @@ import (
 	"encoding/pem"
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
 // followedNames is a certificate with the name of the composite's Service, and the names that the composite has.
@@ -34,15 +37,31 @@ func followsNames(ctx context.Context, s scenario) error {
 		func() error { return s.certified(ctx, "a.example.org") },
 		func() error { return s.unchangedBy(ctx, 5) },
 		hosts("{name: a_b}"),
-		func() error { return s.says(ctx, s.app(), "Held", "dnsNamesExpression: item 1 of its value") },
+		func() error { return s.stillReady(ctx, "Held", "dnsNamesExpression: item 1 of its value") },
 		func() error { return s.certified(ctx, "a.example.org") },
 		func() error { return s.applyApp(ctx) },
-		func() error { return s.says(ctx, s.app(), "Waiting", "composite.spec.users") },
+		func() error { return s.stillReady(ctx, "Waiting", "composite.spec.users") },
 		func() error { return s.certified(ctx, "a.example.org") },
 		hosts("{name: b.example.org}"),
 		func() error { return s.certified(ctx, "b.example.org") },
 		func() error { return s.says(ctx, s.app(), "Available") },
 	)
+}
+
+// stillReady waits until ExportsReady has a reason and a text. The composite stays ready, because its certificate is in
+// use.
+func (s scenario) stillReady(ctx context.Context, reason, text string) error {
+	return eventually(ctx, soon, reason, func() error {
+		o, err := s.Get(ctx, s.app())
+		if err != nil {
+			return err
+		}
+		exports, ready := live.ConditionOf(o, "ExportsReady"), live.ConditionOf(o, "Ready")
+		if exports.Reason != reason || !strings.Contains(exports.Message, text) || ready.Status != "True" {
+			return fmt.Errorf("ExportsReady is %+v, Ready is %+v", exports, ready)
+		}
+		return nil
+	})
 }
 
 // certified waits until the certificate is for the Service and another name.
