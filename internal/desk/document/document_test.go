@@ -40,7 +40,7 @@ func TestParse(t *testing.T) {
 		"Merge":             {text: "a: &a {b: c}\nd:\n  <<: *a\n", want: []doc{{map[string]any{"a": map[string]any{"b": "c"}, "d": map[string]any{"b": "c"}}, Position{1, 1}}}},
 		"Anchor":            {text: "--- &a !!map # x\na: b\n", want: []doc{{ab, Position{2, 1}}}},
 		"ManyStars":         {text: "a: &x b\nc: [*x, *x, *x, *x, *x, *x, *x, *x]\n", want: []doc{{map[string]any{"a": "b", "c": []any{"b", "b", "b", "b", "b", "b", "b", "b"}}, Position{1, 1}}}},
-		"SpacesAndComments": {reason: "nothing stands behind the value", text: "{a: b}\n\n # c\n", want: []doc{{ab, Position{1, 1}}}},
+		"SpacesAndComments": {reason: "only space and a comment follow the value", text: "{a: b}\n\n # c\n", want: []doc{{ab, Position{1, 1}}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -55,10 +55,12 @@ var dnsName = func() *regexp.Regexp {
 	return regexp.MustCompile(`^(\*\.)?` + label + `(\.` + label + `)*$`)
 }()
 
+const oneLine = "has a line break or a control character: leave it out"
+
 var (
 	errNoIssuer    = errors.New("cannot sign without a CA")
-	errSameSubject = errors.New("cannot sign with a CA that has the same subject, because the certificate would seem to sign itself: " +
-		"set another commonName")
+	errSameSubject = errors.New("cannot sign with a CA that has the same subject, because the certificate would seem to " +
+		"sign itself: set another commonName")
 )
 
 // A Certificate generates certificates and their keys. It is immutable, and safe for concurrent use.
@@ -83,20 +85,28 @@ func CompileCertificate(at *field.Path, in *v1beta1.CertificateGenerator) (*Cert
 			EmailAddresses: slices.Clone(in.EmailAddresses)},
 		ca: in.CA, newKey: keys[in.KeyType], keyFormat: in.KeyFormat,
 	}
-	c.subject(in.Subject)
 	c.usages(in)
-	if errs := slices.Concat(c.names(at, in), c.times(at, in)); len(errs) > 0 {
+	if errs := slices.Concat(c.subject(at.Child("subject"), in.Subject), c.names(at, in), c.times(at, in)); len(errs) > 0 {
 		return nil, errs
 	}
 	return c, nil
 }
 
-func (c *Certificate) subject(in *v1beta1.CertificateSubject) {
+func (c *Certificate) subject(at *field.Path, in *v1beta1.CertificateSubject) (errs field.ErrorList) {
 	if in == nil {
-		return
+		return nil
+	}
+	if strings.ContainsFunc(in.CommonName, unicode.IsControl) {
+		errs = append(errs, invalid(at.Child("commonName"), oneLine))
+	}
+	for i, text := range in.Organizations {
+		if strings.ContainsFunc(text, unicode.IsControl) {
+			errs = append(errs, invalid(at.Child("organizations").Index(i), oneLine))
+		}
 	}
 	name := pkix.Name{CommonName: in.CommonName, Organization: in.Organizations}
 	c.template.RawSubject, _ = asn1.Marshal(name.ToRDNSequence()) // it never fails for a text in UTF-8
+	return errs
 }
 
 // usages are restricted: a CA signs certificates that are not CAs. Other certificates are for servers and clients.
@@ -132,6 +142,10 @@ func (c *Certificate) names(at *field.Path, in *v1beta1.CertificateGenerator) (e
 		}
 		c.template.IPAddresses = append(c.template.IPAddresses, a.AsSlice())
 	}
+	return append(errs, c.otherNames(at, in)...)
+}
+
+func (c *Certificate) otherNames(at *field.Path, in *v1beta1.CertificateGenerator) (errs field.ErrorList) {
 	for i, text := range in.URIs {
 		u, err := url.Parse(text)
 		if err != nil || !u.IsAbs() || !isASCII(text) {
@@ -142,7 +156,8 @@ func (c *Certificate) names(at *field.Path, in *v1beta1.CertificateGenerator) (e
 	}
 	for i, text := range in.EmailAddresses {
 		if a, err := mail.ParseAddress(text); err != nil || a.Address != text || !isASCII(text) {
-			errs = append(errs, invalid(at.Child("emailAddresses").Index(i), "is not an email address: write for example db@example.org"))
+			errs = append(errs, invalid(at.Child("emailAddresses").Index(i),
+				"is not an email address: write for example db@example.org"))
 		}
 	}
 	return errs

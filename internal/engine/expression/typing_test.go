@@ -97,7 +97,7 @@ func TestTypingFinds(t *testing.T) {
 		"Two":              {"two faults are two", "composite.nmae + composite.spec.sice", []string{"here:1:10: @app has no nmae", "here:1:32: @spec has no sice"}},
 		"SumMap":           {"nor has what holds objects", "composite.specs + composite.specs", []string{"here:1:17: + does not accept map(string, map(string, dyn)) and map(string, map(string, dyn)): write a.merge(b), which uses the value in b if both maps have a key"}},
 		"SumListText":      {"a list and a string are joined", "composite.names + composite.name", []string{"here:1:17: + does not accept list(string) and string: write .join(',') after the list, or [ ] around the string"}},
-		"ConditionUnknown": {"what is behind a fault is no other", "composite.nmae ? 'a' : 'b'", []string{"here:1:10: @app has no nmae"}},
+		"ConditionUnknown": {"a mistake after a mistake is not reported", "composite.nmae ? 'a' : 'b'", []string{"here:1:10: @app has no nmae"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, got := checkTypes(t, c.text, expression.WantAny)

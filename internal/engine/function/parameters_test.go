@@ -89,7 +89,11 @@ secrets: [{name: tls, dataFrom: [{extract: {key: generated.server}}]}]`, policy,
 					"generators[0].certificate.dnsNamesExpression: item 2 of its value: is not a DNS name",
 				},
 				"Short": {`{hosts: [], ips: [10.0.0.1], duration: 3s}`, "Held", "generators[0].certificate.durationExpression: its value: must be from 1h"},
-				"Type":  {`{hosts: [], ips: [10], duration: 2160h}`, "Held", "generators[0].certificate.ipAddressesExpression: item 0 of its value: must be a string"},
+				"Break": {
+					`{hosts: ["composite.spec"], ips: ["a\nb"], duration: 2160h}`, "Held",
+					"generators[0].certificate.ipAddressesExpression: item 0 of its value: is not an IP address",
+				},
+				"Type": {`{hosts: [], ips: [10], duration: 2160h}`, "Held", "generators[0].certificate.ipAddressesExpression: item 0 of its value: must be a string"},
 			} {
 				spec(t, c, tc.spec)
 				reconcileFor(c, 3)

@@ -27,7 +27,8 @@ func (c *compiler) cautionRotations(p *Plan) {
 		m := &p.Generators[i]
 		c.cautionUnset(p, m)
 		if m.AbandonAfter > 0 && m.Interval > 0 && m.AbandonAfter >= m.Interval {
-			c.caution(m.Path.Child("abandonAfter"), "is %s, but the next rotation is due after %s: set it to less than refreshInterval",
+			c.caution(m.Path.Child("abandonAfter"), "is %s, but the next rotation is due after %s: set it to less than "+
+				"refreshInterval",
 				credential.DurationText(m.AbandonAfter), credential.DurationText(m.Interval))
 		}
 		if m.Kind == KindResource && rotates(m) && m.Grace < noticed && !m.isParameter("gracePeriod") {
@@ -54,7 +55,8 @@ func (c *compiler) cautionUnset(p *Plan, m *Generator) {
 	}
 	sets := func(name string) bool { list, _, _ := SplitItem(name); return list == m.Name }
 	if !slices.ContainsFunc(p.Exports, func(e Export) bool { return slices.ContainsFunc(e.Candidates, sets) }) {
-		c.caution(m.Path.Child("readyExpression"), "waits for ever, because no export uses %s: use it in the export that sets the credential",
+		c.caution(m.Path.Child("readyExpression"), "waits for ever, because no export uses %s: use it in the export "+
+			"that sets the credential",
 			m.Spelled(expression.Candidate))
 	}
 }
@@ -88,7 +90,9 @@ func (c *compiler) lacksFormer(x *expression.Expression, ca string) bool {
 }
 
 // changing are the fields of an object that change with each write of it, or without one.
-var changing = [][]string{{"metadata", "resourceVersion"}, {"metadata", "generation"}, {"metadata", "managedFields"}, {"status", "conditions"}}
+var changing = [][]string{
+	{"metadata", "resourceVersion"}, {"metadata", "generation"}, {"metadata", "managedFields"}, {"status", "conditions"},
+}
 
 // cautionChanging warns about an expression whose value does not stay. The argument then is the effect of each change.
 func (c *compiler) cautionChanging(x *expression.Expression, then string) {

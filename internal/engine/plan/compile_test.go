@@ -226,7 +226,7 @@ secrets: [{name: a, data: [{key: k, value: "variables.v + sources.ca.data.x"}, {
 			},
 		},
 		"SourceInName": {
-			reason: "a name has to be known before a source is read, also through a variable, and by a Secret that is not secret",
+			reason: "a name must be known before a source is read, also through a variable, and by a Secret that is not secret",
 			input: plantest.Exports(`
 sources:
 - {name: s, apiVersion: v1, kind: ConfigMap, nameExpression: sources.t.data.x}

@@ -87,7 +87,7 @@ func TestCompileManifests(t *testing.T) {
 			},
 		},
 		"Types": {
-			reason: "what is not of its type was left out, and so looked at by nobody",
+			reason: "a value of another type is reported, and nothing below it",
 			input: `
 generators:
 - {name: a, resource: {manifest: {apiVersion: v1, kind: [a], metadata: x}}}

@@ -103,9 +103,12 @@ func (m *Generator) withoutManifest() *structpb.Struct {
 		return m.input
 	}
 	manifest := section["manifest"].GetStructValue().GetFields()
-	kind := &structpb.Struct{Fields: map[string]*structpb.Value{"apiVersion": manifest["apiVersion"], "kind": manifest["kind"]}}
+	object := func(fields map[string]*structpb.Value) *structpb.Value {
+		return structpb.NewStructValue(&structpb.Struct{Fields: fields})
+	}
+	kind := object(map[string]*structpb.Value{"apiVersion": manifest["apiVersion"], "kind": manifest["kind"]})
 	fields := maps.Clone(m.input.GetFields())
-	fields[KindResource] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"manifest": structpb.NewStructValue(kind)}})
+	fields[KindResource] = object(map[string]*structpb.Value{"manifest": kind})
 	return &structpb.Struct{Fields: fields}
 }
 
@@ -125,10 +128,11 @@ func set(in *structpb.Struct, literal []string, v *structpb.Value) {
 func (m *Generator) literal(in *structpb.Struct) (*Generator, diagnostic.List) {
 	list := structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewStructValue(in)}})
 	all := &structpb.Struct{Fields: map[string]*structpb.Value{
-		"apiVersion": structpb.NewStringValue(v1beta1.APIVersion), "kind": structpb.NewStringValue(v1beta1.Kind), "generators": list,
+		"apiVersion": structpb.NewStringValue(v1beta1.APIVersion), "kind": structpb.NewStringValue(v1beta1.Kind),
+		"generators": list,
 	}}
 	out := *m
-	decoded, _, diagnostics := strict.Decode(all)
+	decoded, diagnostics := strict.DecodeValues(all)
 	if len(diagnostics) == 0 {
 		diagnostics = definition.Check(all)
 	}
@@ -190,6 +194,11 @@ func withoutDependent(g v1beta1.Generator) v1beta1.Generator {
 		one := *p
 		one.Digits, one.Symbols = nil, nil
 		g.Password = &one
+	}
+	if w := g.RotationWindow; w != nil && w.ScheduleExpression != "" {
+		one := *w
+		one.Schedule = "* * * * *" // so that the other fields are checked
+		g.RotationWindow = &one
 	}
 	if k := g.Certificate; k != nil {
 		one := *k

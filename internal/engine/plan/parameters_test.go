@@ -51,6 +51,17 @@ generators:
 				"generators[0].password.secretKeys[1]: cannot use an empty key: give it a name",
 			},
 		},
+		"TimeZone": {
+			"it is wrong with each schedule", `generators: [{name: a, uuid: {}, refreshPolicy: Periodic, refreshInterval: 1h, rotationWindow: {scheduleExpression: composite.spec.s, duration: 1h, timeZone: Nowhere/X}}]`,
+			[]string{`generators[0].rotationWindow.timeZone: is not in the IANA time zone database: write for example "Europe/Berlin"`},
+		},
+		"Subject": {
+			"a subject is one line", `generators: [{name: a, refreshPolicy: OnChange, certificate: {subject: {commonName: "a\nb", organizations: ["c\0d"]}}}]`,
+			[]string{
+				"generators[0].certificate.subject.commonName: has a line break or a control character: leave it out",
+				"generators[0].certificate.subject.organizations[0]: has a line break or a control character: leave it out",
+			},
+		},
 		"Labels": {
 			"a resource has labels in its manifest", `generators: [{name: a, labels: {b: c}, resource: {manifest: {apiVersion: example.org/v1, kind: A}}}]`,
 			[]string{"generators[0].labels: has no effect on a resource: set metadata.labels in its manifest"},

@@ -93,7 +93,8 @@ func (d *decoder) manifest(root string, path *field.Path, v *structpb.Value) {
 		at := path.String()
 		d.texts = append(d.texts, Placeholder{text, &diagnostic.Diagnostic{
 			Path: at, Rule: diagnostic.Input, Warning: true,
-			Message: "is literal: write the expression into set beside the manifest, as {fieldPath: " + strings.TrimPrefix(at, root) + ", value: ...}",
+			Message: "is literal: write the expression into set beside the manifest, as {fieldPath: " +
+				strings.TrimPrefix(at, root) + ", value: ...}",
 		}})
 	}
 }

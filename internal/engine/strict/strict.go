@@ -27,7 +27,16 @@ import (
 // Decode an input. It returns either the input, with its literal texts that look like placeholders of another tool, or
 // diagnostics in the order of the input.
 func Decode(in *structpb.Struct) (*v1beta1.Exports, []Placeholder, diagnostic.List) {
-	d := &decoder{declared: declaredSteps(in)}
+	return (&decoder{declared: declaredSteps(in)}).decode(in)
+}
+
+// DecodeValues is like Decode for an input whose texts are values of expressions, and may look like expressions.
+func DecodeValues(in *structpb.Struct) (*v1beta1.Exports, diagnostic.List) {
+	out, _, diagnostics := (&decoder{}).decode(in)
+	return out, diagnostics
+}
+
+func (d *decoder) decode(in *structpb.Struct) (*v1beta1.Exports, []Placeholder, diagnostic.List) {
 	if in == nil {
 		d.refuse(nil, "must be set: add an input of kind Exports to the pipeline step")
 		return nil, nil, d.diagnostics

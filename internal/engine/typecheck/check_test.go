@@ -78,7 +78,7 @@ func TestTypesKnown(t *testing.T) {
 			want:   []string{valueAt + "11: no step of the pipeline composes a resource named dv: did you mean db?"},
 		},
 		"KeysAfter": {
-			reason: "what is behind a fault is looked at as well",
+			reason: "the parts after a mistake are also checked",
 			input:  value("secrets.dv.x + secrets.db.pasword"),
 			want: []string{
 				valueAt + "11: no step of the pipeline composes a resource named dv: did you mean db?",
