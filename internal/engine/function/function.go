@@ -107,7 +107,6 @@ func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
 			Context:     context,
 		},
 		Found:         req.RequiredResources,
-		Later:         len(revisionsElsewhere(req.Context, p)) > 0,
 		Possible:      possibleBefore(req.Context, id),
 		Schemas:       schemas(req),
 		HasSchemas:    hasSchemas(req),

@@ -32,7 +32,6 @@ type exporter struct {
 	composite   composite.Composite
 	credentials generations.Credentials
 	now         time.Time
-	later       bool // an earlier step also has exports
 }
 
 // run makes the objects of all exports. Two exports of the same object are in conflict.
@@ -199,9 +198,6 @@ func (x exporter) make(e plan.Export, at placement) (o *object.Object, left []st
 	o = &object.Object{
 		Kind: e.Kind, Namespace: at.Namespace, Name: at.Name, Labels: labels, Annotations: annotations,
 		State: x.stateOf(e, at, left, data), Type: typeOf(e, at), Immutable: e.Immutable, Data: data,
-	}
-	if x.later && !e.Author {
-		o.State[annotationStep] = stepLater
 	}
 	return o, left, evaluate.Reasons{Failed: refuse(e, at, o)}
 }

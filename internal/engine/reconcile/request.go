@@ -30,7 +30,6 @@ type Request struct {
 	HasSchemas bool // Crossplane can read schemas
 
 	Elsewhere map[string]bool // the generators of other steps
-	Later     bool            // an earlier step also has exports
 	Possible  map[string]bool // the resources that other steps desire only because they may take them over
 
 	Host

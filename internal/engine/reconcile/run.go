@@ -72,7 +72,6 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		observed: observed, resources: details.sees.Resources, identified: details.generations,
 	}
 	placed := places.run(exports)
-	renamed := renames{xr, p.Generators, desired, isExport, in.Later}.run(split.Resources, placed)
 	counted, next := revisions{sourced, items.Exports, placed}.run()
 	set := environmentWriter{next, p.Set, merged}.run()
 	rotating := generations.Request{
@@ -87,7 +86,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	}
 	exporting := exporter{
 		reader: collect.Reader{Session: generated.Session, Desired: desired}, composite: xr,
-		credentials: generated.Credentials, now: in.Now, later: in.Later,
+		credentials: generated.Credentials, now: in.Now,
 	}
 	made := exporting.run(placed, generated.Writers)
 	status, lacking := statusWriter{generated.Session, in.DesiredStatus, p.Status}.run()
@@ -101,7 +100,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Rotation: generated.Rotation,
 	}
 	out.merge(claim, unused(p.Exports, xr.Object), typeReport{strict}.reply(), details.Reply, merged.Reply,
-		outcome.Reply{Requirements: sources}, items.Reply, exports.Reply, placed.Reply, renamed, set.Reply,
+		outcome.Reply{Requirements: sources}, items.Reply, exports.Reply, placed.Reply, set.Reply,
 		generated.Reply, authors.Reply)
 	if answers.Changed() {
 		out.Due = in.Now
