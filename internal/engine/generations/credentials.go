@@ -59,7 +59,7 @@ type credentialReader struct {
 const acceptAnnotation = object.StatePrefix + "accept-generation"
 
 // read reads the credentials. The argument before has what the request requires already.
-func (in *Request) read(exports []Export, taken map[string]bool, before []lookup.Requirement) *credentialReader {
+func (in *Request) read(exports []*Export, taken map[string]bool, before []lookup.Requirement) *credentialReader {
 	r := &credentialReader{
 		in: in, found: Credentials{}, shown: map[lifecycle.Place]bool{}, required: map[string]bool{}, lists: in.Owner.Refs(),
 		accepted: map[string]bool{},
@@ -143,7 +143,7 @@ func (r *credentialReader) of(name string) *credentialState {
 }
 
 // readExports reads what exports recorded: those of the input, and those that left it and still exist.
-func (r *credentialReader) readExports(exports []Export) {
+func (r *credentialReader) readExports(exports []*Export) {
 	read := map[string]bool{}
 	for _, e := range exports {
 		if e.Observed.Exists() {
@@ -172,7 +172,7 @@ func (r *credentialReader) readExports(exports []Export) {
 
 // readExport reads the record of an export of the input. Until the composite lists its object, anyone may have created
 // it, so it only keeps generations.
-func (r *credentialReader) readExport(e Export) {
+func (r *credentialReader) readExport(e *Export) {
 	rec, lost := seal.ReadRecord(e.Observed)
 	exists := seal.HasRecord(e.Observed)
 	names := slices.Concat(e.Generators, e.Candidates)

@@ -64,14 +64,14 @@ func (v *exportView) alias(k *generation) {
 
 // RecordOf returns the record that an export stores together with data of the generations in use.
 func (all Credentials) RecordOf(
-	e plan.Export, composed string, data credential.Outputs, now time.Time,
+	e *Export, data credential.Outputs, now time.Time,
 ) (out map[string]seal.GeneratorRecord) {
 	for _, name := range slices.Concat(e.Generators, e.Candidates) {
 		c, ok := all[name]
 		if _, written := out[name]; written || !ok {
 			continue
 		}
-		before := c.view(composed)
+		before := c.view(e.Composed)
 		before.Uses, before.Sets = slices.Contains(e.Generators, name), slices.Contains(e.Candidates, name)
 		next := before.Record
 		if c.step != nil {
@@ -107,7 +107,7 @@ func (c *credentialState) stored(next rotation.Record, data credential.Outputs) 
 
 // Again writes new copies of the states of generations into the record of an export that keeps its data. A record that
 // is lost stays as it is: it is not known whose values the export has.
-func (all Credentials) Again(at Export, kept *structpb.Struct, now time.Time) *structpb.Struct {
+func (all Credentials) Again(at *Export, kept *structpb.Struct, now time.Time) *structpb.Struct {
 	if len(all) == 0 || at.Unlisted || !object.IsSecret(at.Observed) {
 		return kept
 	}

@@ -34,7 +34,7 @@ func (g *rotator) waits(c *credentialState, unready map[string]evaluate.Reasons,
 func (g *rotator) reportStep(c *credentialState, why evaluate.Reasons) {
 	o := g.outcome(c, why)
 	o.Ready = c.step.Current != ""
-	isExported := slices.ContainsFunc(g.exports, func(e Export) bool { return slices.Contains(e.Generators, c.name) })
+	isExported := slices.ContainsFunc(g.exports, func(e *Export) bool { return slices.Contains(e.Generators, c.name) })
 	if (o.State == outcome.Created || o.State == outcome.Waiting) && !o.Ready && isExported {
 		return // the exports that wait for it say why
 	}
@@ -155,7 +155,7 @@ func lostState(k *generation, next rotation.Generation) outcome.Outcome {
 }
 
 // lostRecord says that another client changed the record of an export, and what follows.
-func lostRecord(e Export) outcome.Outcome {
+func lostRecord(e *Export) outcome.Outcome {
 	return outcome.Outcome{Warn: true, Message: fmt.Sprintf(
 		"%s (%s): another client changed the data that the export writes, or the annotation %s, so it is unknown which "+
 			"generations its values belong to. Until the annotation is written again, no generation in use or before it is "+

@@ -73,21 +73,21 @@ type Request struct {
 // An Export is an export of a request, and its object.
 type Export struct {
 	plan.Export
-	lifecycle.Place
 
-	Composed string      // the composition resource name of the object
-	Observed wire.Struct // the object, if it exists
-	Unlisted bool        // the composite does not list it
-	Unread   string      // the lookup of its place, if it was not read
+	Place    lifecycle.Place // where the object is, or must be
+	Composed string          // the composition resource name under which it is desired
+	Observed wire.Struct     // the object, if it exists
+	Unlisted bool            // the composite does not list it
+	Unread   string          // the lookup of its place, if it was not read
 }
 
 // Run performs the next step of each generator. Expressions see the outputs of the generations in use. They do not see
 // the generations that are created here, because those are not stored yet. The composition resource names in taken
 // belong to exports, and required has what the request requires already.
 func (in *Request) Run(
-	exports []Export, writers lifecycle.Writers, taken map[string]bool, required []lookup.Requirement,
+	exports []*Export, writers lifecycle.Writers, taken map[string]bool, required []lookup.Requirement,
 ) (Result, error) {
-	unlisted := slices.ContainsFunc(exports, func(e Export) bool { return e.Unlisted })
+	unlisted := slices.ContainsFunc(exports, func(e *Export) bool { return e.Unlisted })
 	if len(in.Declared)+len(in.Identified)+len(in.Recorded) == 0 && !unlisted {
 		return Result{Writers: writers, Session: in.Session}, nil
 	}

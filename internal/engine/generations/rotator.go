@@ -30,7 +30,7 @@ type outputs struct {
 // A rotator performs the next step of each generator.
 type rotator struct {
 	in      *Request
-	exports []Export
+	exports []*Export
 	found   Credentials
 	unread  []string // lookups that each step needs
 	spent   spending

@@ -24,7 +24,7 @@ func FreeName(own string, taken func(name string) bool) string {
 // slot without an object takes over the one at its place, if no slot has the object's name, or if the slot with this
 // name takes another one or gets a new one. So an object whose annotation was edited is found at its place, and slots
 // can swap their objects.
-func Match(slots []Slot, shown []Object) []*Object {
+func Match(slots []*Slot, shown []Object) []*Object {
 	out := make([]*Object, len(slots))
 	if len(shown) == 0 {
 		return out
@@ -33,8 +33,7 @@ func Match(slots []Slot, shown []Object) []*Object {
 		byName: map[string]*Slot{}, at: map[Place]*Object{}, own: map[*Slot]*Object{}, lacks: map[*Slot]bool{},
 		wants: map[Place][]*Slot{},
 	}
-	for i := range slots {
-		s := &slots[i]
+	for _, s := range slots {
 		m.byName[s.Name] = s
 		if s.Want == Yes && s.Place.Name != "" {
 			m.wants[s.Place] = append(m.wants[s.Place], s)
@@ -50,8 +49,8 @@ func Match(slots []Slot, shown []Object) []*Object {
 		}
 	}
 	m.findLacking(slots)
-	for i := range slots {
-		out[i] = m.match(&slots[i])
+	for i, s := range slots {
+		out[i] = m.match(s)
 	}
 	return out
 }
@@ -92,16 +91,14 @@ func rank(s *Slot, o *Object) int {
 
 // findLacking finds the slots that have no object, or whose object is at the place of another one of these slots, which
 // takes it. In a circle, each slot takes the object at its place.
-func (m *matcher) findLacking(slots []Slot) {
-	for i := range slots {
-		s := &slots[i]
+func (m *matcher) findLacking(slots []*Slot) {
+	for _, s := range slots {
 		o := m.own[s]
 		m.lacks[s] = o == nil || o.Owner == Own && o.Place != s.Place && s.Want == Yes && s.Place.Name != ""
 	}
 	for changed := true; changed; {
 		changed = false
-		for i := range slots {
-			s := &slots[i]
+		for _, s := range slots {
 			if o := m.own[s]; o != nil && m.lacks[s] && !slices.ContainsFunc(m.wants[o.Place], m.isLacking) {
 				m.lacks[s], changed = false, true
 			}

@@ -48,10 +48,10 @@ func TestMatch(t *testing.T) {
 		"ForeignMoved":    {"nor does it move", "a:2 b:1", "a:1!", "a=a:1!"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var slots []Slot
+			var slots []*Slot
 			for _, text := range strings.Fields(tc.slots) {
 				name, place, _ := strings.Cut(text, ":")
-				s := Slot{Name: name, Want: Yes, Place: Place{"Secret", "team", strings.Trim(place, "?")}}
+				s := &Slot{Name: name, Want: Yes, Place: Place{"Secret", "team", strings.Trim(place, "?")}}
 				if strings.HasSuffix(place, "?") && place != "?" {
 					s.Want = Unsure
 				}

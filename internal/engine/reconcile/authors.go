@@ -70,7 +70,7 @@ func (x *authorPhase) run(before objects, composed []generations.Composed) autho
 			out.Require(*at.lookUp)
 		}
 	}
-	out.objects = x.add(out.objects, exports, placed)
+	out.objects = x.add(out.objects, placed)
 	return out
 }
 
@@ -101,17 +101,17 @@ func (x *authorPhase) findMentions(composes mention.Resources) map[lifecycle.Pla
 }
 
 // add makes the objects. Existing ones use the quota until they are made again: then, what is desired uses it.
-func (x *authorPhase) add(to objects, exports []plan.Export, placed []placement) objects {
+func (x *authorPhase) add(to objects, placed []*placement) objects {
 	exists := make([]int, len(placed))
 	for i, at := range placed {
 		if at.slot.Shown != nil {
-			exists[i] = sizeOf(at.observed)
+			exists[i] = sizeOf(at.Observed)
 		}
 		x.exporter.reader.Quota.Bytes -= exists[i]
 	}
-	for i, e := range exports {
+	for i, at := range placed {
 		x.exporter.reader.Quota.Bytes += exists[i]
-		o := x.export(e, placed[i])
+		o := x.export(at)
 		if o.Author = true; o.Desired != nil { // it is kept
 			x.exporter.reader.Quota.Bytes -= exists[i]
 		}
@@ -159,42 +159,42 @@ func sizeOf(o wire.Struct) int {
 }
 
 // export makes one object, unless the Composition composes or refers to an object of that name.
-func (x *authorPhase) export(e plan.Export, at placement) Object {
-	if why, yields := x.claim(e, at); why != "" {
+func (x *authorPhase) export(at *placement) Object {
+	if why, yields := x.claim(at); why != "" {
 		at.slot.Claimed, at.slot.Yields = []string{why}, yields
-		at.conflict = fmt.Sprintf("%s: choose another name in %s", why, e.NamePath())
+		at.conflict = fmt.Sprintf("%s: choose another name in %s", why, at.NamePath())
 	}
-	if !at.observed.Exists() && at.conflict == "" {
+	if !at.Observed.Exists() && at.conflict == "" {
 		x.created++
 	}
-	out := Object{Name: e.Name, Kind: e.Kind, Outcome: Outcome{State: Held}}
+	out := Object{Name: at.Name, Kind: at.Kind, Outcome: Outcome{State: Held}}
 	switch {
 	case at.slot.Want == lifecycle.Unsure:
-		out = keep(e, at)
-		_, name := plan.AuthorsKind(e.Name)
+		out = keep(at)
+		_, name := plan.AuthorsKind(at.Name)
 		out.State, out.Message = Held, fmt.Sprintf(
-			"%s %q is kept unchanged, because it is unknown whether it is still requested", e.Kind, name)
-	case len(x.authored.Unclear) > 0 && !at.observed.Exists() && len(x.observed)+x.created > limits.AuthorEntries:
+			"%s %q is kept unchanged, because it is unknown whether it is still requested", at.Kind, name)
+	case len(x.authored.Unclear) > 0 && !at.Observed.Exists() && len(x.observed)+x.created > limits.AuthorEntries:
 		// Otherwise the number of objects could grow without limit.
 		out.Message = fmt.Sprintf("%s is not created: there are %d objects, and it is unknown which of them are still "+
-			"requested", e, len(x.observed))
+			"requested", at, len(x.observed))
 	default:
-		out = x.exporter.export(e, at)
+		out = x.exporter.export(at)
 	}
 	return out
 }
 
 // claim returns which part of the Composition uses the name of an author's object. The object yields if the Composition
 // composes it itself, or certainly refers to it, so that the Composition can have it.
-func (x *authorPhase) claim(e plan.Export, at placement) (why string, yields bool) {
+func (x *authorPhase) claim(at *placement) (why string, yields bool) {
 	if at.slot.Want == lifecycle.Unsure {
 		return "", false
 	}
-	if _, earlier := x.exporter.reader.Desired[e.Name]; earlier {
+	if _, earlier := x.exporter.reader.Desired[at.Name]; earlier {
 		return "an earlier step of the pipeline also composes it", true
 	}
 	if len(x.writers[at.Place]) > 0 {
-		return fmt.Sprintf("the Composition itself composes %s %s", e.Kind, at), true
+		return fmt.Sprintf("the Composition itself composes %s %s", at.Kind, at.Place), true
 	}
 	m := x.mentions[at.Place]
 	return m.Where, m.Sure && m.Desired
@@ -203,13 +203,13 @@ func (x *authorPhase) claim(e plan.Export, at placement) (why string, yields boo
 // ofAnother returns why the object of an author's entry may be that of a later step, or nothing. Any client can change
 // the composition resource name of an object, but only who knows its data can seal a record. An object whose data stay
 // as they are can be the author's: its record was removed. One without a UID is in a file.
-func ofAnother(e plan.Export, at placement, o *object.Object) string {
-	if !e.Author || o == nil || !at.observed.Exists() || plan.UIDOf(at.observed) == "" || !changesOwn(e, at, o.Data) {
+func ofAnother(at *placement, o *object.Object) string {
+	if !at.Author || o == nil || !at.Observed.Exists() || plan.UIDOf(at.Observed) == "" || !changesOwn(at, o.Data) {
 		return ""
 	}
-	if rec, _ := seal.ReadRecord(at.observed); rec.Export == e.Name {
+	if rec, _ := seal.ReadRecord(at.Observed); rec.Export == at.Name {
 		return ""
 	}
 	return fmt.Sprintf("%s %s is not proven to be the object of this entry, and has other data: delete it, or, if "+
-		"another step composes it, correct its annotation crossplane.io/composition-resource-name", e.Kind, at)
+		"another step composes it, correct its annotation crossplane.io/composition-resource-name", at.Kind, at.Place)
 }

@@ -39,18 +39,17 @@ func (x exporter) run(placed placements, writers lifecycle.Writers) objects {
 	session := x.reader.Session
 	out := objects(placed.possible) // they are in the response in any case
 	warned := map[*field.Path]int{} // the items of an export must not flood the events
-	for i, e := range placed.exports {
-		x.reader.Session = session.ForItem(e.Item)
-		at := placed.at[i]
+	for _, at := range placed.exports {
+		x.reader.Session = session.ForItem(at.Item)
 		if at.conflict == "" && len(writers[at.Place]) > 1 {
 			who := writers.At(at.Place)
 			at.slot.Claimed = []string{who}
-			at.conflict = fmt.Sprintf("%s compose the same %s %s: give each a name of its own", who, e.Kind, at)
+			at.conflict = fmt.Sprintf("%s compose the same %s %s: give each a name of its own", who, at.Kind, at.Place)
 		}
-		o := x.export(e, at)
+		o := x.export(at)
 		if o.Warn {
-			warned[e.Path]++
-			o.Warn = warned[e.Path] <= limits.MessageItems
+			warned[at.Path]++
+			o.Warn = warned[at.Path] <= limits.MessageItems
 		}
 		out = out.add(o)
 	}
@@ -59,19 +58,19 @@ func (x exporter) run(placed placements, writers lifecycle.Writers) objects {
 
 // export makes the object of an export. If only its place is not the one that the input wants, the
 // composite can still be ready.
-func (x exporter) export(e plan.Export, at placement) Object {
-	out := x.decide(e, at)
+func (x exporter) export(at *placement) Object {
+	out := x.decide(at)
 	if out.Desired != nil { // it is kept
-		out.Desired = x.credentials.Again(at.export(e), out.Desired, x.now)
+		out.Desired = x.credentials.Again(&at.Export, out.Desired, x.now)
 	}
 	if at.stays == "" {
 		return out
 	}
-	stays := fmt.Sprintf("keeps the name %s, because %s", at, at.stays)
+	stays := fmt.Sprintf("keeps the name %s, because %s", at.Place, at.stays)
 	if out.Message != "" {
 		stays = out.Message + "; it " + stays
 	} else {
-		stays = fmt.Sprintf("%s %s", e, stays)
+		stays = fmt.Sprintf("%s %s", at, stays)
 	}
 	if out.Message = stays; out.State == Available {
 		out.Outcome = Outcome{State: Held, Message: stays, Warn: true, Ready: true}
@@ -80,35 +79,35 @@ func (x exporter) export(e plan.Export, at placement) Object {
 }
 
 // decide evaluates an export, unless the slot's object is not written in any case.
-func (x exporter) decide(e plan.Export, at placement) Object {
+func (x exporter) decide(at *placement) Object {
 	why := at.unknown
-	if len(e.Faults) > 0 {
-		why = evaluate.Reasons{Failed: e.Faults}
+	if len(at.Faults) > 0 {
+		why = evaluate.Reasons{Failed: at.Faults}
 	}
 	var o *object.Object
 	var left []string
 	if at.slot.Data = dataOf(why); at.slot.Decide().Writes() {
-		o, left, why = x.make(e, at)
+		o, left, why = x.make(at)
 		at.slot.Data = dataOf(why)
 	}
-	if conflict := ofAnother(e, at, o); conflict != "" {
-		at.slot.Claimed, at.conflict, at.see = []string{conflict}, conflict, evaluate.See(at.observed)
-		at.unlisted = at.slot.Shown == nil
+	if conflict := ofAnother(at, o); conflict != "" {
+		at.slot.Claimed, at.conflict, at.see = []string{conflict}, conflict, evaluate.See(at.Observed)
+		at.Unlisted = at.slot.Shown == nil
 	}
 	switch verdict := at.slot.Decide(); {
 	case verdict.Writes():
-		return x.write(e, at, o, left)
+		return x.write(at, o, left)
 	case verdict == lifecycle.Conflict, verdict == lifecycle.Release:
-		out := keep(e, at)
-		message := fmt.Sprintf("%s: %s", e, at.conflict)
+		out := keep(at)
+		message := fmt.Sprintf("%s: %s", at, at.conflict)
 		out.Outcome = Outcome{State: Conflict, Message: message, See: at.see, Warn: true, Wrong: true}
 		return out
 	case at.slot.Want == lifecycle.Unsure: // one message for all items of the list
-		out := keep(e, at)
+		out := keep(at)
 		out.State = Held
 		return out
 	}
-	return hold(e, at, why)
+	return hold(at, why)
 }
 
 // dataOf says whether all data is known.
@@ -123,47 +122,46 @@ func dataOf(r evaluate.Reasons) lifecycle.Data {
 }
 
 // write desires an object.
-func (x exporter) write(e plan.Export, at placement, o *object.Object, left []string) Object {
+func (x exporter) write(at *placement, o *object.Object, left []string) Object {
 	out := Object{
-		Outcome: taken(e, at, left), Name: at.resource, Kind: e.Kind, footprint: footprint{bytes: o.Bytes(), build: o.Struct},
+		Outcome: taken(at, left), Name: at.Composed, Kind: at.Kind, footprint: footprint{bytes: o.Bytes(), made: o, at: at},
 	}
-	if !at.observed.Exists() {
-		out.Outcome, _ = outcome.Creating(x.composite.Object, x.now, fmt.Sprintf("%s (%s)", e, at))
+	if !at.Observed.Exists() {
+		out.Outcome, _ = outcome.Creating(x.composite.Object, x.now, fmt.Sprintf("%s (%s)", at, at.Place))
 	}
-	if e.Secret.ConnectionDetails {
+	if at.Secret.ConnectionDetails {
 		out.ConnectionDetails = published(o.Data, func(key string) bool { return slices.Contains(left, key) })
 		out.footprint.bytes += o.Bytes()
 	}
-	out.footprint.keep = func(why string) Object { return hold(e, at, evaluate.Reasons{Failed: []string{why}}) }
 	return out
 }
 
 // keep desires the object unchanged, if it is the slot's own, and publishes the same connection details: the function's
 // own keys, without keys that others have added. An object that the composite does not list is not kept: any client can
 // have created it.
-func keep(e plan.Export, at placement) Object {
-	out := Object{Name: at.resource, Kind: e.Kind}
-	if verdict := at.slot.Decide(); at.unlisted || verdict != lifecycle.Keep && verdict != lifecycle.Conflict {
+func keep(at *placement) Object {
+	out := Object{Name: at.Composed, Kind: at.Kind}
+	if verdict := at.slot.Decide(); at.Unlisted || verdict != lifecycle.Keep && verdict != lifecycle.Conflict {
 		return out
 	}
-	out.Desired = object.Held(at.observed)
+	out.Desired = object.Held(at.Observed)
 	held := wire.Of(out.Desired)
-	if _, kind, _, _ := object.Identity(held); e.Secret.ConnectionDetails && kind == string(e.Kind) {
+	if _, kind, _, _ := object.Identity(held); at.Secret.ConnectionDetails && kind == string(at.Kind) {
 		data, _ := object.DataOf(held) // an API server returns no invalid object
-		out.ConnectionDetails = published(data, isLeft(e, at))
+		out.ConnectionDetails = published(data, isLeft(at))
 	}
 	return out
 }
 
 // hold keeps an existing object exactly as it is, and says why.
-func hold(e plan.Export, at placement, why evaluate.Reasons) Object {
+func hold(at *placement, why evaluate.Reasons) Object {
 	at.slot.Data = dataOf(why)
-	out := keep(e, at)
-	what := e.String()
-	if at.Name != "" && len(at.unknown.Failed) == 0 && !e.Author { // the composite author has named the object
-		what += " (" + at.String() + ")"
+	out := keep(at)
+	what := at.String()
+	if at.Place.Name != "" && len(at.unknown.Failed) == 0 && !at.Author { // the composite author has named the object
+		what += " (" + at.Place.String() + ")"
 	}
-	out.Outcome = outcome.Of(why, what, "is not created", at.observed.Exists())
+	out.Outcome = outcome.Of(why, what, "is not created", at.Observed.Exists())
 	return out
 }
 
@@ -176,36 +174,36 @@ func published(data map[string]sensitive.Bytes, isLeft func(key string) bool) ma
 }
 
 // make makes the object, unless there is a reason not to. left are the keys that only an object that is taken over has.
-func (x exporter) make(e plan.Export, at placement) (o *object.Object, left []string, why evaluate.Reasons) {
-	c := x.reader.Collect(e)
-	data, m := c.Data(), e.Metadata
+func (x exporter) make(at *placement) (o *object.Object, left []string, why evaluate.Reasons) {
+	c := x.reader.Collect(at.Export.Export)
+	data, m := c.Data(), at.Metadata
 	why = evaluate.Reasons{Waiting: c.Waiting(), Failed: c.Failed(), See: c.See()}
 	if data != nil {
-		data, left = withLeftover(x.reader.Session.Budget, e, at, data, &why)
+		data, left = withLeftover(x.reader.Session.Budget, at, data, &why)
 	}
 	cost := budget.Copied(2*len(data), c.Bytes()) // to check and to encode
 	if err := x.reader.Session.Budget.Spend(cost); data != nil && err != nil {
-		why.Failed = append(why.Failed, e.Path.String()+": was stopped: "+err.Error()+": export fewer keys")
+		why.Failed = append(why.Failed, at.Path.String()+": was stopped: "+err.Error()+": export fewer keys")
 	}
-	labels := x.texts(e, m.Labels, m.LabelsExpression, m.LabelValues, &why)
-	annotations := x.texts(e, m.Annotations, m.AnnotationsExpression, m.AnnotationValues, &why)
+	labels := x.texts(at.From, m.Labels, m.LabelsExpression, m.LabelValues, &why)
+	annotations := x.texts(at.From, m.Annotations, m.AnnotationsExpression, m.AnnotationValues, &why)
 	if !x.reader.Quota.Exceeded() && !x.reader.Quota.Spend(0, object.TextBytes(labels)+object.TextBytes(annotations)) {
-		why.Failed = append(why.Failed, e.Path.String()+": is too large: "+collect.TooMuch)
+		why.Failed = append(why.Failed, at.Path.String()+": is too large: "+collect.TooMuch)
 	}
 	if !why.Empty() {
 		return nil, nil, why
 	}
 	o = &object.Object{
-		Kind: e.Kind, Namespace: at.Namespace, Name: at.Name, Labels: labels, Annotations: annotations,
-		State: x.stateOf(e, at, left, data), Type: typeOf(e, at), Immutable: e.Immutable, Data: data,
+		Kind: at.Kind, Namespace: at.Place.Namespace, Name: at.Place.Name, Labels: labels, Annotations: annotations,
+		State: x.stateOf(at, left, data), Type: typeOf(at), Immutable: at.Immutable, Data: data,
 	}
-	return o, left, evaluate.Reasons{Failed: refuse(e, at, o)}
+	return o, left, evaluate.Reasons{Failed: refuse(at, o)}
 }
 
 // texts returns the labels, or annotations, of an export: the literal ones, those that one expression
 // computes, and those that have an expression each. A key must not be both literal and computed.
 func (x exporter) texts(
-	e plan.Export, spelled map[string]string, computes *expression.Expression, each map[string]*expression.Expression,
+	from string, spelled map[string]string, computes *expression.Expression, each map[string]*expression.Expression,
 	why *evaluate.Reasons,
 ) map[string]string {
 	if computes == nil && len(each) == 0 {
@@ -215,7 +213,7 @@ func (x exporter) texts(
 	maps.Copy(out, spelled)
 	if computes != nil {
 		path := computes.Source().Path
-		computed, _, err := evaluate.Value(x.reader.Session, computes, x.reader.Session.Scope(e.From), computes.Labels)
+		computed, _, err := evaluate.Value(x.reader.Session, computes, x.reader.Session.Scope(from), computes.Labels)
 		why.Add(path, err)
 		for _, k := range plan.SortedKeys(computed) {
 			if _, ok := spelled[k]; ok {
@@ -226,7 +224,7 @@ func (x exporter) texts(
 		}
 	}
 	for _, k := range plan.SortedKeys(each) {
-		text, ok, err := evaluate.Value(x.reader.Session, each[k], x.reader.Session.Scope(e.From), each[k].Name)
+		text, ok, err := evaluate.Value(x.reader.Session, each[k], x.reader.Session.Scope(from), each[k].Name)
 		why.Add(each[k].Source().Path, err)
 		if ok {
 			out[k] = text
@@ -238,12 +236,12 @@ func (x exporter) texts(
 // stateOf returns the annotations with the revision of an object, and with its record: the generations that its
 // values come from, and what it has because it was taken over.
 func (x exporter) stateOf(
-	e plan.Export, at placement, left []string, data map[string]sensitive.Bytes,
+	at *placement, left []string, data map[string]sensitive.Bytes,
 ) map[string]string {
-	out := map[string]string{object.AnnotationRevision: strconv.FormatInt(nextRevision(e, at, data), 10)}
-	rec := seal.Record{Generators: x.credentials.RecordOf(e, at.resource, data, x.now)}
-	if at.before.is || e.Author {
-		rec.Export, rec.Kept = e.Name, left
+	out := map[string]string{object.AnnotationRevision: strconv.FormatInt(nextRevision(at, data), 10)}
+	rec := seal.Record{Generators: x.credentials.RecordOf(&at.Export, data, x.now)}
+	if at.before.is || at.Author {
+		rec.Export, rec.Kept = at.Name, left
 	}
 	if len(rec.Generators) > 0 || rec.Export != "" {
 		out[rotation.AnnotationRecord] = rec.Text(data)
@@ -252,31 +250,31 @@ func (x exporter) stateOf(
 }
 
 // refuse returns the errors that the API server would return.
-func refuse(e plan.Export, at placement, o *object.Object) []string {
+func refuse(at *placement, o *object.Object) []string {
 	var failed []string
 	for _, err := range o.Validate() {
-		failed = append(failed, e.Path.String()+": "+err.Error())
+		failed = append(failed, at.Path.String()+": "+err.Error())
 	}
-	if !at.observed.Exists() {
+	if !at.Observed.Exists() {
 		return failed
 	}
-	if have := object.TypeOf(at.observed); have != o.Type { // both are empty for a ConfigMap
+	if have := object.TypeOf(at.Observed); have != o.Type { // both are empty for a ConfigMap
 		failed = append(failed, fmt.Sprintf("%s: is %q, but the Secret was created as %q, which is fixed: %s",
-			e.At("type"), o.Type, have, anew(e, at)))
+			at.At("type"), o.Type, have, anew(at)))
 	}
 	switch {
-	case !object.IsImmutable(at.observed):
-	case object.Changed(at.observed, o):
+	case !object.IsImmutable(at.Observed):
+	case object.Changed(at.Observed, o):
 		failed = append(failed, fmt.Sprintf("%s: its data changed, but the %s is immutable: %s",
-			e.At("immutable"), e.Kind, anew(e, at)))
+			at.At("immutable"), at.Kind, anew(at)))
 	case o.Immutable == nil || !*o.Immutable:
 		failed = append(failed, fmt.Sprintf("%s: is not true, but the %s was created as immutable, which is fixed: %s",
-			e.At("immutable"), e.Kind, anew(e, at)))
+			at.At("immutable"), at.Kind, anew(at)))
 	}
 	return failed
 }
 
 // anew says how an object can get what is fixed on creation.
-func anew(e plan.Export, at placement) string {
-	return fmt.Sprintf("delete %s %s so that it is created again", e.Kind, at)
+func anew(at *placement) string {
+	return fmt.Sprintf("delete %s %s so that it is created again", at.Kind, at.Place)
 }

@@ -1,12 +1,11 @@
 package reconcile
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
@@ -16,24 +15,24 @@ type objects []Object
 // add adds an object. Objects that do not fit into any response are kept as they were observed immediately,
 // so that their data is not in memory together.
 func (list objects) add(o Object) objects {
-	if o.footprint.build == nil {
+	if o.footprint.made == nil {
 		o.footprint.bytes = o.bytes()
 	}
 	list = append(list, o)
 	total := 0
-	for _, o := range list {
-		total += o.footprint.bytes
+	for i := range list {
+		total += list[i].footprint.bytes
 	}
 	list.keep(total - limits.ResponseBytes)
-	if last := &list[len(list)-1]; last.footprint.build != nil {
-		last.Desired = last.footprint.build()
-		last.footprint.build = nil // with the data
+	if last := &list[len(list)-1]; last.footprint.made != nil {
+		last.Desired = last.footprint.made.Struct()
+		last.footprint.made = nil // with the data
 	}
 	return list
 }
 
 // bytes of the object and its connection details in a response.
-func (o Object) bytes() int {
+func (o *Object) bytes() int {
 	n := proto.Size(o.Desired)
 	for k, v := range o.ConnectionDetails {
 		n += len(k) + v.Len()
@@ -41,44 +40,43 @@ func (o Object) bytes() int {
 	return n
 }
 
-func (list objects) keep(excess int) bool {
-	if excess <= 0 {
-		return false
-	}
-	var changed []int // the last ones first
-	for i := len(list) - 1; i >= 0; i-- {
-		if f := &list[i].footprint; f.keep != nil {
-			if f.saved == 0 {
-				f.saved = f.bytes - f.keep("").bytes()
-			}
-			changed = append(changed, i)
+// keep keeps objects as they were observed, until the response has so many bytes fewer. It reports whether it kept one.
+func (list objects) keep(excess int) (kept bool) {
+	for excess > 0 {
+		o := list.largest()
+		if o == nil {
+			break
 		}
-	}
-	slices.SortStableFunc(changed, func(i, j int) int {
-		a, b := &list[i], &list[j]
-		switch {
-		case a.Author && !b.Author:
-			return -1
-		case b.Author && !a.Author:
-			return 1
-		}
-		return cmp.Compare(b.footprint.saved, a.footprint.saved)
-	})
-	kept := false
-	for _, i := range changed {
-		o := &list[i]
-		if excess > 0 && o.footprint.saved > 0 {
-			excess -= o.footprint.saved
-			kept, *o = true, o.asObserved()
-		}
+		excess -= o.footprint.saved
+		kept, *o = true, o.asObserved(fmt.Sprintf("with its %d bytes the response is larger than the %d that Crossplane "+
+			"accepts: export fewer keys, or export it in another composite", o.footprint.bytes, limits.ResponseBytes))
 	}
 	return kept
 }
 
-// asObserved returns the object as it was observed, and says why.
-func (o Object) asObserved() Object {
-	out := o.footprint.keep(fmt.Sprintf("with its %d bytes the response is larger than the %d that Crossplane accepts: "+
-		"export fewer keys, or export it in another composite", o.footprint.bytes, limits.ResponseBytes))
+// largest returns the object that saves the most bytes if it is kept, first among those of the composite author, or nil
+// if no object saves any. Of several, it is the last one.
+func (list objects) largest() (out *Object) {
+	for i := range list {
+		o := &list[i]
+		if o.footprint.at == nil {
+			continue
+		}
+		if o.footprint.saved == 0 {
+			observed := o.asObserved("")
+			o.footprint.saved = o.footprint.bytes - observed.footprint.bytes
+		}
+		isFirst := out == nil || o.Author && !out.Author || o.Author == out.Author && o.footprint.saved >= out.footprint.saved
+		if isFirst && o.footprint.saved > 0 {
+			out = o
+		}
+	}
+	return out
+}
+
+// asObserved returns the object as it was observed, with the reason.
+func (o *Object) asObserved(why string) Object {
+	out := hold(o.footprint.at, evaluate.Reasons{Failed: []string{why}})
 	out.Author = o.Author
 	out.footprint.bytes = out.bytes()
 	return out

@@ -65,10 +65,10 @@ func (r *Result) SkipCheck() { r.Schemas, r.Unread, r.Unchecked = nil, false, fa
 
 // A footprint is the number of bytes that an object adds to the response, and how it can add fewer.
 type footprint struct {
-	bytes int                     // approximate, of the object and its connection details
-	build func() *structpb.Struct // the desired object, once it is known to fit
-	keep  func(why string) Object // returns the observed object, or none; nil if it cannot add fewer bytes
-	saved int                     // by keep
+	bytes int            // approximate, of the object and its connection details
+	made  *object.Object // the desired object, until it is known to fit
+	at    *placement     // from which the object can be kept as it was observed; nil if that saves nothing
+	saved int            // by that
 }
 
 // An Object is the object of an export.

@@ -30,9 +30,9 @@ func revisionOf(observed wire.Struct) int64 {
 }
 
 // nextRevision returns the revision of an object with this data.
-func nextRevision(e plan.Export, at placement, data map[string]sensitive.Bytes) int64 {
-	n := revisionOf(at.observed)
-	if n > 0 && !changesOwn(e, at, data) {
+func nextRevision(at *placement, data map[string]sensitive.Bytes) int64 {
+	n := revisionOf(at.Observed)
+	if n > 0 && !changesOwn(at, data) {
 		return n
 	}
 	return n + 1
@@ -41,8 +41,8 @@ func nextRevision(e plan.Export, at placement, data map[string]sensitive.Bytes) 
 // changesOwn reports whether the export's own keys differ from those of the observed object. Keys that others have
 // added, or that only an object has that is taken over, do not count. A removed key counts if Crossplane applied it,
 // because otherwise it stays in the object.
-func changesOwn(e plan.Export, at placement, data map[string]sensitive.Bytes) bool {
-	observed, err := object.DataOf(at.observed)
+func changesOwn(at *placement, data map[string]sensitive.Bytes) bool {
+	observed, err := object.DataOf(at.Observed)
 	if err != nil {
 		return true
 	}
@@ -52,7 +52,7 @@ func changesOwn(e plan.Export, at placement, data map[string]sensitive.Bytes) bo
 			return true
 		}
 	}
-	applied, isLeft := object.Applied(at.observed), isLeft(e, at)
+	applied, isLeft := object.Applied(at.Observed), isLeft(at)
 	for key := range observed {
 		if _, stays := data[key]; !stays && applied(key) && !isLeft(key) {
 			return true
@@ -79,22 +79,21 @@ func (x revisions) run() (counted map[string]observation.Revision, next *evaluat
 			out[e.Name] = observation.Revision{}
 		}
 	}
-	for i, e := range x.placed.exports {
-		n := x.placed.at[i].revision(e)
-		if list, key, ok := plan.SplitItem(e.Name); ok && e.Item != nil {
-			out[list].Items[key] = n
+	for _, at := range x.placed.exports {
+		if list, key, ok := plan.SplitItem(at.Name); ok && at.Item != nil {
+			out[list].Items[key] = at.revision()
 		} else {
-			out[e.Name] = observation.Revision{Number: n}
+			out[at.Name] = observation.Revision{Number: at.revision()}
 		}
 	}
 	return out, x.session.Next(nil, func(o *observation.Observation) { o.Revisions = out })
 }
 
 // revision returns the revision of the observed object, if it is one of the export.
-func (at *placement) revision(e plan.Export) int64 {
-	apiVersion, kind, _, _ := object.Identity(at.observed)
-	if at.unlisted || apiVersion != "v1" || kind != string(e.Kind) {
+func (at *placement) revision() int64 {
+	apiVersion, kind, _, _ := object.Identity(at.Observed)
+	if at.Unlisted || apiVersion != "v1" || kind != string(at.Kind) {
 		return 0
 	}
-	return revisionOf(at.observed)
+	return revisionOf(at.Observed)
 }

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/generations"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
@@ -20,8 +21,8 @@ func TestRevisionLaw(t *testing.T) {
 	for _, kind := range []object.Kind{object.Secret, object.ConfigMap} {
 		for seed := range uint64(50) {
 			random := rand.New(rand.NewPCG(seed, 0))
-			e, stored, want := plan.Export{Kind: kind, Name: "db"}, map[string]string{}, int64(0)
-			var at placement
+			stored, want := map[string]string{}, int64(0)
+			at := &placement{Export: generations.Export{Export: plan.Export{Kind: kind, Name: "db"}}}
 			for step := range 30 {
 				data, changed := map[string]sensitive.Bytes{}, step == 0
 				for _, key := range []string{"a", "b", "c"} {
@@ -38,11 +39,11 @@ func TestRevisionLaw(t *testing.T) {
 				if changed {
 					want++
 				}
-				got := nextRevision(e, at, data)
+				got := nextRevision(at, data)
 				if got != want {
 					t.Fatalf("%s, seed %d, step %d: revision %d, want %d", kind, seed, step, got, want)
 				}
-				at.observed = storedByServer(kind, got, data)
+				at.Observed = storedByServer(kind, got, data)
 			}
 		}
 	}

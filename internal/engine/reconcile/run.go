@@ -79,7 +79,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Identified: details.generations, Recorded: split.Recorded, Elsewhere: in.Elsewhere,
 		Now: in.Now, Random: in.Random, Size: in.Size, ID: p.ID(),
 	}
-	generated, err := rotating.Run(placed.seen(answers), placed.writers, placed.names(),
+	generated, err := rotating.Run(placed.objects(), placed.writers, placed.names(),
 		slices.Concat(details.Requirements, merged.Requirements, sources, placed.Requirements))
 	if err != nil {
 		return nil, err

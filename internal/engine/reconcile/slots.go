@@ -19,15 +19,12 @@ import (
 
 // This file fills the slot of each export with what one request shows. The package lifecycle decides what follows.
 
-// A placement is an export's slot and its object.
+// A placement is an export with its object and its slot.
 type placement struct {
-	lifecycle.Place // where the object is, or must be
+	generations.Export
 
 	slot     lifecycle.Slot
-	resource string              // the composition resource name under which the object is desired
-	observed wire.Struct         // the object, if it exists
-	unlisted bool                // the composite does not list it
-	before   takenOver           // what it was before the export took it over
+	before   takenOver           // what the object was before the export took it over
 	lookUp   *lookup.Requirement // of the place, while Crossplane shows no object
 	unknown  evaluate.Reasons    // why there is neither an object nor a place
 	conflict string              // why the object is another one
@@ -39,29 +36,17 @@ type placement struct {
 type placements struct {
 	outcome.Reply
 
-	exports  []plan.Export
-	at       []placement // of each export
+	exports  []*placement
 	writers  lifecycle.Writers
 	drop     []string // resources of the composite author in an earlier step that an export replaces
 	possible []Object // that exports may take over later
 }
 
-// export returns what generations need of an export and its object.
-func (at *placement) export(e plan.Export) generations.Export {
-	return generations.Export{
-		Export: e, Place: at.Place, Composed: at.resource, Observed: at.observed, Unlisted: at.unlisted,
-	}
-}
-
-// seen returns what generations need of all exports.
-func (p *placements) seen(answers *lookup.Answers) []generations.Export {
-	out := make([]generations.Export, 0, len(p.at))
-	for i, e := range p.exports {
-		one := p.at[i].export(e)
-		if l := p.at[i].lookUp; l != nil && !answers.To(*l).Read {
-			one.Unread = l.String()
-		}
-		out = append(out, one)
+// objects returns the exports with their objects.
+func (p *placements) objects() []*generations.Export {
+	out := make([]*generations.Export, 0, len(p.exports))
+	for _, at := range p.exports {
+		out = append(out, &at.Export)
 	}
 	return out
 }
@@ -69,8 +54,8 @@ func (p *placements) seen(answers *lookup.Answers) []generations.Export {
 // names are the composition resource names that these objects need.
 func (p *placements) names() map[string]bool {
 	out := map[string]bool{}
-	for _, at := range p.at {
-		out[at.resource] = true
+	for _, at := range p.exports {
+		out[at.Composed] = true
 	}
 	for _, o := range p.possible {
 		out[o.Name] = true
@@ -94,12 +79,12 @@ type placer struct {
 
 // run places all exports of the input.
 func (b *placer) run(exports concreteExports) placements {
-	out := placements{exports: exports.list}
+	var out placements
 	shown := b.shown(exports.list)
-	out.at = b.place(exports.list, exports.unsure, shown)
-	for i := range out.at {
-		if l := out.at[i].lookUp; l != nil {
-			out.Require(*l)
+	out.exports = b.place(exports.list, exports.unsure, shown)
+	for _, at := range out.exports {
+		if at.lookUp != nil {
+			out.Require(*at.lookUp)
 		}
 	}
 	b.keepPossible(&out, exports, shown)
@@ -140,26 +125,25 @@ func (b *placer) shown(exports []plan.Export) []lifecycle.Object {
 }
 
 // place finds the object of each export. Those that unsure names may not be wanted.
-func (b *placer) place(exports []plan.Export, unsure map[string]bool, shown []lifecycle.Object) []placement {
-	out, slots := make([]placement, len(exports)), make([]lifecycle.Slot, len(exports))
+func (b *placer) place(exports []plan.Export, unsure map[string]bool, shown []lifecycle.Object) []*placement {
+	out, slots := make([]*placement, len(exports)), make([]*lifecycle.Slot, len(exports))
 	for i, e := range exports {
-		at := &out[i]
-		if at.Kind = string(e.Kind); !unsure[e.Name] {
+		at := &placement{Export: generations.Export{Export: e, Place: lifecycle.Place{Kind: string(e.Kind)}}}
+		out[i], slots[i] = at, &at.slot
+		if at.slot.Name, at.slot.Want = e.Name, lifecycle.Unsure; !unsure[e.Name] {
+			at.slot.Want = lifecycle.Yes
 			at.Place, at.unknown = b.intended(b.session.ForItem(e.Item), e)
 		}
-		at.slot = lifecycle.Slot{Name: e.Name, Want: lifecycle.Yes, Place: at.Place}
-		if unsure[e.Name] {
-			at.slot.Want = lifecycle.Unsure
-		}
-		slots[i] = at.slot
+		at.slot.Place = at.Place
 	}
 	for i, o := range lifecycle.Match(slots, shown) {
-		if o != nil && !b.isHidden(&out[i], exports[i], o) {
-			b.have(&out[i], exports[i], o)
+		at := out[i]
+		if o != nil && !b.isHidden(at, o) {
+			b.have(at, o)
 		} else {
-			b.find(&out[i], exports[i])
+			b.find(at)
 		}
-		out[i].resource = out[i].slot.As(b.isTaken)
+		at.Composed = at.slot.As(b.isTaken)
 	}
 	return out
 }
@@ -173,20 +157,20 @@ func (b *placer) isTaken(name string) bool {
 
 // have sets the object that Crossplane shows. A composed resource keeps its name and namespace, because Crossplane
 // fixes both on creation.
-func (b *placer) have(at *placement, e plan.Export, o *lifecycle.Object) {
+func (b *placer) have(at *placement, o *lifecycle.Object) {
 	wants, unknown := at.Place, at.unknown
-	at.slot.Shown, at.observed, at.unknown = o, b.object(o.Name), evaluate.Reasons{}
-	at.Place = lifecycle.Place{Kind: string(e.Kind), Namespace: o.Namespace, Name: o.Place.Name}
-	at.before = readTakenOver(at.observed, o.Name, e)
+	at.slot.Shown, at.Observed, at.unknown = o, b.object(o.Name), evaluate.Reasons{}
+	at.Place = lifecycle.Place{Kind: string(at.Kind), Namespace: o.Namespace, Name: o.Place.Name}
+	at.before = at.takenOverAs(o.Name)
 	switch {
 	case o.Owner != lifecycle.Own:
 		at.conflict = fmt.Sprintf("the composite lists %s %s, which it does not control and has not composed: delete it, or "+
-			"remove it from the list", e.Kind, at)
-		at.see, at.observed = evaluate.See(at.observed), wire.Struct{}
-	case o.Kind != string(e.Kind):
-		_, kind, _, _ := object.Identity(at.observed)
+			"remove it from the list", at.Kind, at.Place)
+		at.see, at.Observed = evaluate.See(at.Observed), wire.Struct{}
+	case o.Kind != string(at.Kind):
+		_, kind, _, _ := object.Identity(at.Observed)
 		at.conflict = fmt.Sprintf("the composed resource with that name has the kind %s: give the %s another name in %s",
-			kind, e.Kind, e.At("name"))
+			kind, at.Kind, at.At("name"))
 	case !unknown.Empty():
 		at.stays = "its name is unknown: " + unknown.Sentence()
 	case at.slot.Moved():
@@ -196,25 +180,30 @@ func (b *placer) have(at *placement, e plan.Export, o *lifecycle.Object) {
 
 // isHidden reports whether Crossplane shows an object with the name of an export at another place, and the composite
 // lists one with the same name at the export's place: it may be of another step, because any client can edit its name.
-func (b *placer) isHidden(at *placement, e plan.Export, o *lifecycle.Object) bool {
-	if o.Name != e.Name || at.slot.Want != lifecycle.Yes || !at.unknown.Empty() || o.Place == at.slot.Place ||
+func (b *placer) isHidden(at *placement, o *lifecycle.Object) bool {
+	if o.Name != at.Name || at.slot.Want != lifecycle.Yes || !at.unknown.Empty() || o.Place == at.slot.Place ||
 		!b.composite.Lists(at.Place) {
 		return false
 	}
 	a := b.lookUp(at)
 	return !a.Read || slices.ContainsFunc(a.Objects, func(own wire.Struct) bool {
-		return object.CompositionResourceName(own) == e.Name && b.composite.Controls(own)
+		return object.CompositionResourceName(own) == at.Name && b.composite.Controls(own)
 	})
 }
 
 // lookUp requires the object at the place of an export.
 func (b *placer) lookUp(at *placement) *lookup.Answer {
-	at.lookUp = &lookup.Requirement{APIVersion: "v1", Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}
-	return b.answers.To(*at.lookUp)
+	p := at.Place
+	at.lookUp = &lookup.Requirement{APIVersion: "v1", Kind: p.Kind, Namespace: p.Namespace, Name: p.Name}
+	a := b.answers.To(*at.lookUp)
+	if !a.Read {
+		at.Unread = at.lookUp.String()
+	}
+	return a
 }
 
 // find looks the place of an export up, because Crossplane shows no object of it.
-func (b *placer) find(at *placement, e plan.Export) {
+func (b *placer) find(at *placement) {
 	if !at.unknown.Empty() || at.slot.Want != lifecycle.Yes {
 		return
 	}
@@ -223,14 +212,14 @@ func (b *placer) find(at *placement, e plan.Export) {
 		at.unknown = evaluate.WaitingFor("the lookup of %s", at.lookUp)
 	}
 	if len(a.Objects) > 0 {
-		b.found(at, e, a.Objects[0])
+		b.found(at, a.Objects[0])
 	}
 }
 
 // found checks an object at the place of an export that Crossplane does not show there. It may be the export's own: the
 // composite is read from a cache, which may lack a new object, and of several objects with the same annotation
 // Crossplane shows one.
-func (b *placer) found(at *placement, e plan.Export, o wire.Struct) {
+func (b *placer) found(at *placement, o wire.Struct) {
 	composed := object.CompositionResourceName(o)
 	found := &lifecycle.Object{Place: at.Place, Name: composed}
 	at.slot.Found.At, at.see = found, evaluate.See(o)
@@ -240,30 +229,30 @@ func (b *placer) found(at *placement, e plan.Export, o wire.Struct) {
 	isHidden := isShown && !isHere // Crossplane shows another object with its name
 	switch {
 	case b.composite.NotComposed(o) != "":
-		at.conflict = fmt.Sprintf("%s %s %s%s", e.Kind, at, b.composite.NotComposed(o), toRename(e))
-	case earlier && !e.Author && !isHidden: // another name would move the application's object
+		at.conflict = fmt.Sprintf("%s %s %s%s", at.Kind, at.Place, b.composite.NotComposed(o), toRename(&at.Export.Export))
+	case earlier && !at.Author && !isHidden: // another name would move the application's object
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q, and an earlier step still composes it: "+
-			"remove it there", e.Kind, at, composed)
-	case plan.IsAuthors(composed) && !e.Author && !isHidden:
-		at.unknown = evaluate.WaitingFor("%s %s, which a composite author requests, to be deleted", e.Kind, at)
+			"remove it there", at.Kind, at.Place, composed)
+	case plan.IsAuthors(composed) && !at.Author && !isHidden:
+		at.unknown = evaluate.WaitingFor("%s %s, which a composite author requests, to be deleted", at.Kind, at.Place)
 		at.slot.Place.Name = ""
-	case isHere, b.isGeneration(o), e.Author && !plan.IsAuthors(composed) && !isHidden:
+	case isHere, b.isGeneration(o), at.Author && !plan.IsAuthors(composed) && !isHidden:
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q of this composite: %s",
-			e.Kind, at, composed, toRename(e))
+			at.Kind, at.Place, composed, toRename(&at.Export.Export))
 	default:
-		at.observed, at.unlisted = o, !b.composite.Lists(at.Place)
-		at.before = readTakenOver(o, composed, e)
+		at.Observed, at.Unlisted = o, !b.composite.Lists(at.Place)
+		at.before = at.takenOverAs(composed)
 	}
 	if at.conflict != "" {
 		found.Owner = lifecycle.Foreign
 	}
-	if at.unlisted {
+	if at.Unlisted {
 		found.Listing = lifecycle.Unlisted
 	}
 }
 
 // toRename says how to give the object of an export another name.
-func toRename(e plan.Export) string {
+func toRename(e *plan.Export) string {
 	if x := e.Metadata.NameExpr; x != nil {
 		return "make " + x.Source().Path + " return another name"
 	}

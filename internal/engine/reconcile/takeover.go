@@ -30,15 +30,15 @@ type takenOver struct {
 	kept []string // then, the keys that only the object has
 }
 
-// readTakenOver reads it from the object of an export and its composition resource name. The object of an export is its
-// own, although its annotation was edited, if it has a record of generations, or the name of a generation.
-func readTakenOver(o wire.Struct, composed string, e plan.Export) takenOver {
+// takenOverAs reads it from an export's object, which has a composition resource name. The object is the export's own,
+// although its annotation was edited, if it has a record of generations, or the name of a generation.
+func (at *placement) takenOverAs(composed string) takenOver {
 	out := takenOver{name: composed}
-	if composed != e.Name && !strings.HasPrefix(composed, plan.GenerationPrefix) {
-		rec, _ := seal.ReadRecord(o)
+	if composed != at.Name && !strings.HasPrefix(composed, plan.GenerationPrefix) {
+		rec, _ := seal.ReadRecord(at.Observed)
 		out.is = len(rec.Generators) == 0
 	}
-	if rec, ok := readTakeOver(o); ok && rec.Export == e.Name {
+	if rec, ok := readTakeOver(at.Observed); ok && rec.Export == at.Name {
 		out.is, out.done, out.kept = true, true, rec.Kept
 	}
 	return out
@@ -66,12 +66,12 @@ func tookOver(o wire.Struct) string {
 
 // isLeft returns whether only an object has a key that an export takes over: the export does not name it in its data.
 // Once the export has taken the object over, the object says which keys these are. All others are the export's own.
-func isLeft(e plan.Export, at placement) func(key string) bool {
+func isLeft(at *placement) func(key string) bool {
 	if !at.before.is {
 		return func(string) bool { return false }
 	}
 	named := map[string]bool{}
-	for _, d := range e.Data {
+	for _, d := range at.Data {
 		named[d.Key] = true
 		if d.Key == "" {
 			spelled, _ := d.Value.Spelled()
@@ -85,22 +85,22 @@ func isLeft(e plan.Export, at placement) func(key string) bool {
 
 // leftover returns the data of an object that an export takes over, without the keys that the export writes or prunes.
 // A key that was applied as stringData has no owner, so that Crossplane cannot remove it: it is desired once more.
-func leftover(e plan.Export, at placement) (map[string]sensitive.Bytes, error) {
+func leftover(at *placement) (map[string]sensitive.Bytes, error) {
 	if !at.before.is {
 		return nil, nil
 	}
-	out, err := object.DataOf(wire.Of(object.Held(at.observed)))
-	left, text := isLeft(e, at), object.AppliedAsText(at.observed)
-	maps.DeleteFunc(out, func(key string, _ sensitive.Bytes) bool { return (e.Prune || !left(key)) && !text(key) })
+	out, err := object.DataOf(wire.Of(object.Held(at.Observed)))
+	left, text := isLeft(at), object.AppliedAsText(at.Observed)
+	maps.DeleteFunc(out, func(key string, _ sensitive.Bytes) bool { return (at.Prune || !left(key)) && !text(key) })
 	return out, err
 }
 
 // withLeftover returns the data of an object that an export takes over: that of the export, and the keys that only
 // the object has. left are the names of these keys.
 func withLeftover(
-	budgeted *budget.Budget, e plan.Export, at placement, data map[string]sensitive.Bytes, why *evaluate.Reasons,
+	budgeted *budget.Budget, at *placement, data map[string]sensitive.Bytes, why *evaluate.Reasons,
 ) (merged map[string]sensitive.Bytes, left []string) {
-	more, err := leftover(e, at)
+	more, err := leftover(at)
 	size := 0
 	for key, value := range more {
 		if _, writes := data[key]; writes {
@@ -112,42 +112,42 @@ func withLeftover(
 		err = budgeted.Spend(budget.Copied(2*len(more), size))
 	}
 	if err != nil {
-		why.Failed = append(why.Failed, fmt.Sprintf("%s: cannot keep the keys of %s %s: %s", e.Path, e.Kind, at, err.Error()))
+		why.Failed = append(why.Failed, fmt.Sprintf("%s: cannot keep the keys of %s %s: %s", at.Path, at.Kind, at.Place, err.Error()))
 	}
 	if err != nil || len(more) == 0 {
 		return data, nil
 	}
 	merged = maps.Clone(data)
 	maps.Copy(merged, more)
-	if e.Prune { // they are removed when they have an owner
+	if at.Prune { // they are removed when they have an owner
 		return merged, nil
 	}
 	return merged, plan.SortedKeys(more)
 }
 
 // typeOf returns the type of an export's Secret. One that is taken over keeps its type, because a type cannot change.
-func typeOf(e plan.Export, at placement) string {
+func typeOf(at *placement) string {
 	if at.before.is {
-		return object.TypeOf(at.observed)
+		return object.TypeOf(at.Observed)
 	}
-	return e.Secret.ObjectType
+	return at.Secret.ObjectType
 }
 
 // taken warns of what stays of an object that an export takes over.
-func taken(e plan.Export, at placement, left []string) Outcome {
+func taken(at *placement, left []string) Outcome {
 	var stays []string
 	if len(left) > 0 {
 		stays = append(stays, fmt.Sprintf("keeps keys that the export does not write (%s): write them in %s, or set %s: "+
-			"true to remove them", plan.Shorten(quotedAll(left), ", "), e.At("data"), e.At("prune")))
+			"true to remove them", plan.Shorten(quotedAll(left), ", "), at.At("data"), at.At("prune")))
 	}
-	if typ := typeOf(e, at); typ != e.Secret.ObjectType && e.Secret.ObjectType != plan.DefaultType {
-		stays = append(stays, fmt.Sprintf("keeps the type %q, which cannot change: set %s to it", typ, e.At("type")))
+	if typ := typeOf(at); typ != at.Secret.ObjectType && at.Secret.ObjectType != plan.DefaultType {
+		stays = append(stays, fmt.Sprintf("keeps the type %q, which cannot change: set %s to it", typ, at.At("type")))
 	}
 	if len(stays) == 0 {
 		return Outcome{}
 	}
 	return Outcome{Warn: true, Message: fmt.Sprintf("%s (%s) took over the composed resource %q, and %s",
-		e, at, at.before.name, strings.Join(stays, "; it "))}
+		at, at.Place, at.before.name, strings.Join(stays, "; it "))}
 }
 
 func quotedAll(names []string) []string {
@@ -158,24 +158,33 @@ func quotedAll(names []string) []string {
 	return out
 }
 
-// keepPossible keeps the objects that exports may take over: those at the place of an export whose own object must be
-// deleted before, and all of a kind while the name of an export is unknown.
+// keepPossible keeps the objects that exports may take over: those at the place of an export that has another object,
+// and all of a kind while the name of an export is unknown.
 func (b *placer) keepPossible(out *placements, exports concreteExports, shown []lifecycle.Object) {
+	unknown, wanted := exports.unknown, map[lifecycle.Place]bool(nil)
+	for _, at := range out.exports {
+		switch {
+		case at.slot.Want != lifecycle.Yes:
+		case at.slot.Place.Name == "" && at.lookUp == nil:
+			unknown = plan.With(unknown, at.Kind, append(unknown[at.Kind], at.Path.String()))
+		case at.slot.Moved():
+			wanted = plan.With(wanted, at.slot.Place, true)
+		}
+	}
+	if len(unknown)+len(wanted) == 0 {
+		return
+	}
 	taken, kept := out.names(), map[object.Kind][]string{}
-	wants, unknown := out.wants(exports.unknown)
 	for i := range shown {
 		o := &shown[i]
-		kind, by := mention.KindOf(o.Kind), wants[o.Place]
-		slot := lifecycle.Slot{Name: o.Name, Place: o.Place, Shown: o}
-		if !taken[o.Name] && kind != "" && (by != nil || len(unknown[kind]) > 0) {
+		slot, kind := lifecycle.Slot{Name: o.Name, Place: o.Place, Shown: o}, mention.KindOf(o.Kind)
+		if !taken[o.Name] && (wanted[o.Place] || len(unknown[kind]) > 0) {
 			slot.Want = lifecycle.Unsure
 		}
-		switch {
-		case slot.Decide() != lifecycle.Keep:
+		if slot.Decide() != lifecycle.Keep {
 			continue
-		case by != nil:
-			by.untilDeleted(o.Name)
-		default:
+		}
+		if !wanted[o.Place] { // otherwise the export says that it has another object
 			kept[kind] = append(kept[kind], fmt.Sprintf("composed resource %q", o.Name))
 		}
 		desired := object.Held(b.object(o.Name))
@@ -191,32 +200,4 @@ func (b *placer) keepPossible(out *placements, exports concreteExports, shown []
 				plan.Shorten(unknown[kind], ", "), kind, plan.Shorten(kept[kind], ", "))})
 		}
 	}
-}
-
-// untilDeleted says that a composed resource is kept at the place in the input.
-func (at *placement) untilDeleted(composed string) {
-	kept := fmt.Sprintf("; until then, the composed resource %q is kept unchanged there", composed)
-	if at.conflict != "" {
-		at.conflict += kept
-	} else {
-		at.stays += kept
-	}
-}
-
-// wants returns the exports that want the place of another object, by this place. To unknown, it adds the paths of
-// exports whose place is unknown.
-func (p *placements) wants(
-	unknown map[object.Kind][]string,
-) (out map[lifecycle.Place]*placement, all map[object.Kind][]string) {
-	all = unknown
-	for i, e := range p.exports {
-		switch at := &p.at[i]; {
-		case at.slot.Want != lifecycle.Yes:
-		case at.slot.Place.Name == "" && at.lookUp == nil:
-			all = plan.With(all, e.Kind, append(all[e.Kind], e.Path.String()))
-		case at.slot.Moved() && out[at.slot.Place] == nil:
-			out = plan.With(out, at.slot.Place, at)
-		}
-	}
-	return out, all
 }

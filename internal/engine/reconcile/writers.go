@@ -18,7 +18,7 @@ func (name earlierStep) String() string {
 // findWriters finds the earlier steps and the exports of this step that compose an object. drop are the resources of
 // the composite author in earlier steps that exports replace.
 func (b *placer) findWriters(placed placements) (out lifecycle.Writers, drop []string) {
-	out = make(lifecycle.Writers, len(placed.at))
+	out = make(lifecycle.Writers, len(placed.exports))
 	authors := map[lifecycle.Place]string{}
 	for _, name := range plan.SortedKeys(b.desired) {
 		o := b.desired[name]
@@ -31,9 +31,9 @@ func (b *placer) findWriters(placed placements) (out lifecycle.Writers, drop []s
 			out.Add(t, earlierStep(name))
 		}
 	}
-	for i, e := range placed.exports {
-		if t := placed.at[i].Place; t.Name != "" {
-			out.Add(t, e.ItemPath())
+	for _, at := range placed.exports {
+		if t := at.Place; t.Name != "" {
+			out.Add(t, at.ItemPath())
 			if name, ok := authors[t]; ok {
 				drop = append(drop, name)
 			}
