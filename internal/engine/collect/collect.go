@@ -95,7 +95,7 @@ func (c *Collection) Value(e Entry, v sensitive.Bytes, ok bool, err error) {
 	case v.Len() == 0:
 		c.wait(e, "a value that is not empty (to leave the key out, return optional.none() and set optional: true)")
 	default:
-		c.add(writer{entry: &e}, e.Key, v)
+		c.add(writer{path: e.Path, literal: true}, e.Key, v)
 	}
 }
 
@@ -114,7 +114,7 @@ func (c *Collection) Map(e Entry, keys []Key, ok bool, err error) {
 
 func (c *Collection) keys(e Entry, keys []Key) {
 	for _, k := range keys {
-		w := writer{&e, k.From}
+		w := writer{path: e.Path, from: k.From}
 		switch {
 		case c.ended:
 			return
@@ -132,17 +132,19 @@ func (c *Collection) keys(e Entry, keys []Key) {
 	}
 }
 
-// A writer is the entry that wrote a key, and the name of the key if the entry computes it.
+// A writer is the path of the entry that wrote a key. The key is literal, or its entry computed it, perhaps from a form
+// that messages may show.
 type writer struct {
-	entry *Entry
-	from  fmt.Stringer
+	path    string
+	literal bool
+	from    fmt.Stringer
 }
 
 func (w writer) String() string {
 	if w.from != nil {
-		return w.entry.Path + " (key " + w.from.String() + ")"
+		return w.path + " (key " + w.from.String() + ")"
 	}
-	return w.entry.Path
+	return w.path
 }
 
 // conflict returns the message about two writers of a key. The message names the key if the input or
@@ -150,18 +152,18 @@ func (w writer) String() string {
 func conflict(key string, first, second writer) string {
 	name, quoted := "the same key", strconv.Quote(key)
 	for _, w := range []writer{first, second} {
-		if w.entry.Key != "" || w.from != nil && strings.HasPrefix(w.from.String(), quoted) {
+		if w.literal || w.from != nil && strings.HasPrefix(w.from.String(), quoted) {
 			name = "key " + quoted
 		}
 	}
 	place := func(w writer) string {
 		if w.from != nil && w.from.String() == quoted {
-			return w.entry.Path
+			return w.path
 		}
 		return w.String()
 	}
 	text := fmt.Sprintf("%s is written by %s and %s: keep one of them", name, place(first), place(second))
-	if strings.Contains(first.entry.Path, ".dataFrom[") {
+	if strings.Contains(first.path, ".dataFrom[") {
 		text += ", or set conflictPolicy: LastWins"
 	}
 	return text
@@ -175,7 +177,7 @@ func (c *Collection) add(w writer, key string, v sensitive.Bytes) {
 	c.left += c.data[key].Len() - v.Len()
 	if c.left < 0 {
 		c.failing(fmt.Sprintf("%s: cannot hold more than %d bytes (1 MiB) of data in one object: "+
-			"export fewer keys or shorter values", w.entry.Path, object.MaxDataBytes))
+			"export fewer keys or shorter values", w.path, object.MaxDataBytes))
 		c.ended = true
 		return
 	}

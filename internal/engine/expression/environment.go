@@ -99,6 +99,10 @@ func HasOutputs(variable string) bool {
 // NewEnvironment makes the environment. Without an adviser, messages only say what is wrong. An error is a defect of the
 // program.
 func NewEnvironment(a Adviser) (*Environment, error) {
+	base, err := newEnvironment(a)
+	if err != nil {
+		return nil, err
+	}
 	stringMap := cel.MapType(cel.StringType, cel.StringType)
 	secretMaps := cel.MapType(cel.StringType, stringMap)
 	dynMap := cel.MapType(cel.StringType, cel.DynType)
@@ -112,18 +116,18 @@ func NewEnvironment(a Adviser) (*Environment, error) {
 		cel.Variable(Secrets, secretMaps),
 		cel.Variable(Env, dynMap),
 	}
-	e, err := withGenerators(a, secretMaps, dynMap, authors)
+	e, err := base.withGenerators(secretMaps, dynMap, authors)
 	if err != nil {
 		return nil, err
 	}
-	if e.authors, err = newEnvironment(a, authors...); err != nil {
+	if e.authors, err = base.with(authors...); err != nil {
 		return nil, err
 	}
-	if e.keys, err = newEnvironment(a, cel.Variable(Key, cel.StringType)); err != nil {
+	if e.keys, err = base.with(cel.Variable(Key, cel.StringType)); err != nil {
 		return nil, err
 	}
 	e.lists = sync.OnceValue(func() *Environment { // few inputs need it
-		out, err := withGenerators(a, dynMap, dynMap, authors)
+		out, err := base.withGenerators(dynMap, dynMap, authors)
 		if err != nil { // it differs only in a type
 			return e
 		}
@@ -134,7 +138,7 @@ func NewEnvironment(a Adviser) (*Environment, error) {
 }
 
 // withGenerators returns an environment with all variables. The outputs of generators have the type outputs.
-func withGenerators(a Adviser, outputs, dynMap *cel.Type, authors []cel.EnvOption) (*Environment, error) {
+func (e *Environment) withGenerators(outputs, dynMap *cel.Type, authors []cel.EnvOption) (*Environment, error) {
 	all := append(slices.Clip(authors),
 		cel.Variable(Sources, dynMap),
 		cel.Variable(Context, dynMap),
@@ -147,19 +151,30 @@ func withGenerators(a Adviser, outputs, dynMap *cel.Type, authors []cel.EnvOptio
 		cel.Variable(Index, cel.IntType),
 		cel.Variable(Key, cel.StringType),
 	)
-	e, err := newEnvironment(a, all...)
+	out, err := e.with(all...)
 	if err != nil {
 		return nil, err
 	}
 	all = append(slices.Clip(all), cel.Variable(Generation, dynMap))
-	if e.generations, err = newEnvironment(a, all...); err != nil {
+	if out.generations, err = e.with(all...); err != nil {
 		return nil, err
 	}
-	e.generations.items, e.items = true, true
-	return e, nil
+	out.generations.items, out.items = true, true
+	return out, nil
 }
 
-func newEnvironment(a Adviser, variables ...cel.EnvOption) (*Environment, error) {
+// with returns the environment with variables. Both share all functions, which take most of the memory and of the time
+// in which an environment is made.
+func (e *Environment) with(variables ...cel.EnvOption) (*Environment, error) {
+	env, err := e.env.Extend(variables...)
+	if err != nil {
+		return nil, fmt.Errorf("cannot extend CEL environment: %w", err)
+	}
+	return &Environment{env: env, guards: e.guards, adviser: e.adviser}, nil
+}
+
+// newEnvironment returns an environment without variables.
+func newEnvironment(a Adviser) (*Environment, error) {
 	// The versions are fixed: a new version of a library can change what an expression means.
 	options := []cel.EnvOption{
 		cel.OptionalTypes(cel.OptionalTypesVersion(4)), // from which on optMap does not copy its operand
@@ -178,7 +193,7 @@ func newEnvironment(a Adviser, variables ...cel.EnvOption) (*Environment, error)
 		ext.TwoVarComprehensions(ext.TwoVarComprehensionsVersion(0)),
 		ext.Regex(ext.RegexVersion(0)),
 	}
-	env, err := cel.NewEnv(slices.Concat(options, functions.Library(), kubernetes.Library(), variables)...)
+	env, err := cel.NewEnv(slices.Concat(options, functions.Library(), kubernetes.Library())...)
 	if err != nil {
 		return nil, fmt.Errorf("cannot create CEL environment: %w", err)
 	}

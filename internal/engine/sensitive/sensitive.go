@@ -25,49 +25,37 @@ var errBinary = errors.New("cannot encode a sensitive value: use Reveal")
 
 // Bytes is an immutable secret value. The zero value is empty.
 //
-// Its content is in a closure, because fmt prints unexported fields inside of other unexported fields by
-// reflection. It can only print the address of a function. Because of the function, Bytes also cannot be
-// compared with ==. Use [Bytes.Equal].
+// Its content is held by an unsafe.Pointer, because fmt prints unexported fields inside of other unexported fields by
+// reflection. It can only print the address. An array of functions makes it impossible to compare Bytes with ==. Use
+// [Bytes.Equal].
 type Bytes struct {
-	reveal func() []byte
+	_     [0]func()
+	first unsafe.Pointer
+	size  int
 }
 
 // New returns a value with a copy of b. The caller may change b afterwards.
-func New(b []byte) Bytes {
-	if len(b) == 0 {
-		return Bytes{}
-	}
-	return Own(bytes.Clone(b))
-}
+func New(b []byte) Bytes { return Own(bytes.Clone(b)) }
 
 // Own is like [New], but does not copy b. The caller must not change b afterwards.
 func Own(b []byte) Bytes {
 	if len(b) == 0 {
 		return Bytes{}
 	}
-	return Bytes{reveal: func() []byte { return b }}
+	return Bytes{first: unsafe.Pointer(unsafe.SliceData(b)), size: len(b)} //nolint:gosec // only Reveal reads it
 }
 
 // FromString is like [New] for a string. It does not copy the string, because strings do not change.
 func FromString(s string) Bytes {
-	if s == "" {
-		return Bytes{}
-	}
-	own := unsafe.Slice(unsafe.StringData(s), len(s)) //nolint:gosec // as immutable as Bytes is
-	return Bytes{reveal: func() []byte { return own }}
+	return Own(unsafe.Slice(unsafe.StringData(s), len(s))) //nolint:gosec // as immutable as Bytes is
 }
 
 // Reveal returns the value itself, not a copy. The caller must not modify it. An empty value is nil.
 // To find all code that sees a secret, search for this name.
-func (b Bytes) Reveal() []byte {
-	if b.reveal == nil {
-		return nil
-	}
-	return b.reveal()
-}
+func (b Bytes) Reveal() []byte { return unsafe.Slice((*byte)(b.first), b.size) }
 
 // Len is the length of the value in bytes.
-func (b Bytes) Len() int { return len(b.Reveal()) }
+func (b Bytes) Len() int { return b.size }
 
 // Equal compares two values in a time that depends only on their lengths. cmp.Equal and cmp.Diff also
 // use it. reflect.DeepEqual reports that two values differ, unless both are empty.
