@@ -3,6 +3,7 @@ package server
 import (
 	"math"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -40,9 +41,11 @@ func cgroupLimit() int64 {
 // allows.
 const gcPercent = 200
 
-// TuneMemory sets gcPercent, unless GOGC is set. Unless GOMEMLIMIT is set, it limits Go's memory to
+// TuneMemory sets gcPercent, unless GOGC is set. It also turns off Go's memory profile, which takes 1.5 MiB, and which
+// nothing reads. Unless GOMEMLIMIT is set, it limits Go's memory to
 // a fifth below the limit of the cgroup, because Go does not count the pages of the program.
 func TuneMemory() {
+	runtime.MemProfileRate = 0
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
