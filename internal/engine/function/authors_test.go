@@ -7,15 +7,9 @@ import (
 	"unicode"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/credential"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
-	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
-	"github.com/crossplane-contrib/function-export/internal/engine/seal"
-	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
 // An author's mistakes are one warning, however many there are, to the composite and
@@ -47,22 +41,6 @@ func TestAuthorsAreToldOfMistakes(t *testing.T) {
 	}
 	if want := "and 4 more messages for the composite author"; !strings.Contains(c.GetMessage(), want+"; see: kubectl describe ") || strings.Count(c.GetMessage(), "wrong-") != limits.MessageItems {
 		t.Errorf("want %d of an author's messages and %q, got %q", limits.MessageItems, want, c.GetMessage())
-	}
-}
-
-// If an export has the name of an author's object of an earlier step, that object is no longer
-// desired. All other objects of that step stay.
-func TestAuthorsOfAnEarlierStepGiveWay(t *testing.T) {
-	const earlier = `
-desired:
-  resources:
-    fromComposite/Secret/orders-connection: {resource: {apiVersion: v1, kind: Secret, metadata: {name: orders-connection}}}
-    fromComposite/Secret/other: {resource: {apiVersion: v1, kind: Secret, metadata: {name: other}}}
-`
-	rsp := functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, functiontest.ObservedDatabase+earlier+functiontest.SecretInput+"    - {key: k, value: secret.username}"), nil)
-	got := rsp.GetDesired().GetResources()
-	if got["fromComposite/Secret/orders-connection"] != nil || got["fromComposite/Secret/other"] == nil || got["connection"] == nil {
-		t.Errorf("want the export and the other Secret, got %v", got)
 	}
 }
 
@@ -184,149 +162,6 @@ func TestAuthorsMayTakeOtherNames(t *testing.T) {
 				t.Errorf("want both objects, got %v", rsp.GetConditions())
 			}
 		})
-	}
-}
-
-// An author who had the name first gives way to what is composed now and refers to it,
-// as to an object that is composed. Where it is not sure that it is a reference, or it is
-// only observed, the object is kept as it is.
-func TestAuthorsGiveWayToReferences(t *testing.T) {
-	const secret = `
-    fromComposite/Secret/team-creds: {resource: {apiVersion: v1, kind: Secret, metadata: {name: team-creds, namespace: team-a}, type: Opaque, data: {k: b2xk}}}`
-	observed := strings.Replace(authorAsks("team-creds"), "  resources:", "  resources:"+secret, 1)
-	reference := "{apiVersion: x/v1, kind: X, spec: {valuesFrom: [{kind: Secret, name: team-creds}]}}"
-	for name, c := range map[string]struct {
-		state string
-		kept  bool
-	}{
-		"Reference": {observed + composes(reference), false},
-		"Text":      {observed + composes(`{spec: {values: "existingSecret: team-creds"}}`), true},
-		"Observed":  {strings.Replace(observed, "  resources:", "  resources:\n    other: {resource: "+reference+"}", 1), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rsp := functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, c.state+authorsInput), nil)
-			got := rsp.GetDesired().GetResources()["fromComposite/Secret/team-creds"]
-			if kept := got != nil; kept != c.kept || strings.Contains(got.String(), "ZXZpbA==") {
-				t.Errorf("want kept to be %v, got %v", c.kept, got)
-			}
-			if r := rsp.GetConditions()[0].GetReason(); r != "Conflict" {
-				t.Errorf("want a conflict, got %s", r)
-			}
-		})
-	}
-}
-
-// A Secret that a later step composes is not desired over because somebody changed its composition resource name.
-// Crossplane shows it under the changed name, or not at all if another resource has that name.
-func TestAuthorsOfAChangedName(t *testing.T) {
-	const (
-		own     = "fromComposite/Secret/team-creds"
-		another = "fromComposite/Secret/free-name"
-		theirs  = "data: {k: dGhlaXJz, password: dGhlaXJz}"
-		same    = "data: {k: ZXZpbA==}" // as the entry
-		said    = `the composed resource "%s" refers to that name in metadata.name`
-		differs = "is not proven to be the object of this entry, and has other data"
-	)
-	for name, c := range map[string]struct {
-		reason   string
-		composed string // the composition resource name of the object
-		data     string
-		record   string
-		hidden   bool // Crossplane does not show it
-		unlisted bool // and the composite does not list it
-		conflict string
-		desired  string // the data that is desired under the name of the entry that has the object; nothing if it is empty
-	}{
-		"Unchanged":           {"the Composition has the name", "creds", theirs, "", false, false, fmt.Sprintf(said, "creds"), ""},
-		"AnyName":             {"Crossplane shows it under that name", "any", theirs, "", false, false, fmt.Sprintf(said, "any"), ""},
-		"Generation":          {"it is kept as a generation that may be in use", "generated/login/7", theirs, "", false, false, "the Composition itself composes Secret team-a/team-creds", "k:dGhlaXJz password:dGhlaXJz"},
-		"HiddenByAResource":   {"the lookup shows it", "db", theirs, "", true, false, differs, ""},
-		"HiddenByAGeneration": {"no entry has the name of a generation", "generated/login/1", theirs, "", true, false, `is the composed resource "generated/login/1" of this composite`, ""},
-		"Removed":             {"the lookup shows it", "", theirs, "", true, false, "has no composition resource name", ""},
-		"NameOfTheEntry":      {"it stays as it is: Crossplane would delete it", own, theirs, "", false, false, differs, "k:dGhlaXJz password:dGhlaXJz"},
-		"ForgedRecord":        {"nobody can seal a record without the data", own, theirs, `{"export":"` + own + `","seal":"00"}`, false, false, differs, "k:dGhlaXJz password:dGhlaXJz"},
-		"RecordOfAnother":     {"a sealed record names its entry", own, theirs, seal.Add(rotation.AnnotationRecord, credential.Outputs{"k": sensitive.FromString("theirs"), "password": sensitive.FromString("theirs")}, `{"export":"`+another+`"}`), false, false, differs, "k:dGhlaXJz password:dGhlaXJz"},
-		"Unlisted":            {"an author can remove it from the list", own, theirs, "", true, true, differs, ""},
-		"NameOfAnotherEntry":  {"it is not written into under another name either", another, theirs, "", false, false, differs, "k:dGhlaXJz password:dGhlaXJz"},
-		"RemovedRecord":       {"nothing is lost, and the record is put back", own, same, "", false, false, "", "k:ZXZpbA=="},
-	} {
-		t.Run(name, func(t *testing.T) {
-			object := fmt.Sprintf(`{apiVersion: v1, kind: Secret, type: Opaque, metadata: {name: team-creds, namespace: team-a, uid: "9", resourceVersion: "5", ownerReferences: [{controller: true, uid: "1"}], annotations: {%s: %q, %s: %q}}, %s}`,
-				functiontest.ResourceNameAnnotation, c.composed, functiontest.Prefix+"export-state", c.record, c.data)
-			state := strings.Replace(authorAsks("team-creds"), "configMapExpressions: [{name: team-creds, key: k, value: \"'evil'\"}, {name: free-name", "configMapExpressions: [{name: free-name", 1)
-			if !c.unlisted {
-				state = strings.Replace(state, "spec: {", "spec: {crossplane: {resourceRefs: [{apiVersion: v1, kind: Secret, name: team-creds}]}, ", 1)
-			}
-			if !c.hidden {
-				state = strings.Replace(state, "  resources:\n", fmt.Sprintf("  resources:\n    %s: {resource: %s}\n", c.composed, object), 1)
-			}
-			rsp := functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, state+authorsInput), map[string]string{"team-a/team-creds": object})
-
-			got := map[string]string{}
-			for composed, r := range rsp.GetDesired().GetResources() {
-				o := r.GetResource().AsMap()
-				if metadata := o["metadata"].(map[string]any); metadata["name"] == "team-creds" {
-					got[composed] = strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(o["data"]), "map["), "]")
-				}
-			}
-			want := map[string]string{}
-			if c.desired != "" {
-				want[c.composed] = c.desired
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
-			}
-			condition := rsp.GetConditions()[0]
-			if conflicts := condition.GetReason() == "Conflict"; conflicts != (c.conflict != "") || !strings.Contains(condition.GetMessage(), c.conflict) {
-				t.Errorf("%s: want a conflict that says %q, got %v", c.reason, c.conflict, condition)
-			}
-		})
-	}
-}
-
-// A Secret with its record stays the author's when its data must change. Without the record it is the author's as long as
-// its data is that of the entry.
-func TestAuthorsRecord(t *testing.T) {
-	const secret, record = "v1|Secret|team-a|team-creds", functiontest.Prefix + "export-state"
-	ask := func(c *functiontest.ControlPlane, value string) {
-		c.XR.Fields["spec"] = structpb.NewStructValue(functiontest.Parse(t, "exports: {secretExpressions: [{name: team-creds, value: \""+value+"\"}]}"))
-	}
-	const conflict = `Conflict Secret "team-creds": Secret team-a/team-creds is not proven to be the object of this entry, and has other data: ` +
-		`delete it, or, if another step composes it, correct its annotation crossplane.io/composition-resource-name; ` +
-		`see: kubectl describe secret team-creds --namespace team-a`
-	c := functiontest.NewControlPlane(t, "fromComposite: {fieldPath: spec.exports}")
-	for _, step := range []struct {
-		reason    string
-		do        func()
-		value     string
-		condition string
-	}{
-		{"it is created", func() { ask(c, "{'k': 'a'}") }, "a", "Available"},
-		{"the record fits", func() { ask(c, "{'k': 'b'}") }, "b", "Available"},
-		{"the record is put back", func() { c.AnnotateSecret("team-creds", map[string]string{record: ""}) }, "b", "Available"},
-		{"it fits again", func() { ask(c, "{'k': 'c'}") }, "c", "Available"},
-		{"a changed record is put back", func() { c.AnnotateSecret("team-creds", map[string]string{record: "{}"}) }, "c", "Available"},
-		{"keys of others are not in it", func() {
-			c.Edit(secret, func(o *structpb.Struct) { functiontest.Set(o, "eA==", "data", "other") })
-			ask(c, "{'k': 'd'}")
-		}, "d", "Available"},
-		{"the record is gone, and the data differ", func() {
-			c.AnnotateSecret("team-creds", map[string]string{record: ""})
-			ask(c, "{'k': 'e'}")
-		}, "d", conflict},
-		{"it is created again", func() { delete(c.Stored, secret) }, "e", "Available"},
-		{"the record does not fit data of others", func() {
-			c.Edit(secret, func(o *structpb.Struct) { functiontest.Set(o, "eA==", "data", "k") })
-		}, "x", conflict},
-	} {
-		step.do()
-		c.Settle()
-		if diff := cmp.Diff([]string{step.value, step.condition}, []string{c.Value("team-creds", "k"), c.Condition()}); diff != "" {
-			t.Errorf("%s: -want, +got:\n%s", step.reason, diff)
-		}
-		if step.condition == "Available" && len(functiontest.Meta(c.Stored[secret], "annotations", record)) < 64 {
-			t.Errorf("%s: want a sealed record", step.reason)
-		}
 	}
 }
 

@@ -2,13 +2,10 @@ package function_test
 
 import (
 	"net"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
@@ -149,103 +146,6 @@ func TestForgedGenerations(t *testing.T) {
 	}
 }
 
-// Crossplane deletes what it observes with a composition resource name that is not desired.
-func TestGenerationWithTheNameOfAnExport(t *testing.T) {
-	const first = "v1|Secret|team-a|shop-admin-1"
-	cases := map[string]struct{ reason, name string }{
-		"Waits":  {"the export has no object yet, which gets another name", "cache"},
-		"Exists": {"the object of the export is found by its place", "connection"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			waits := "\n- {name: cache, data: [{key: host, value: composite.spec.cache}]}"
-			c := overGRPC(functiontest.NewControlPlane(t, adminOnce+waits))
-			c.Settle()
-			uids := func() string {
-				return functiontest.Meta(c.Stored[first], "uid") + " " + functiontest.Meta(c.Stored["v1|Secret|team-a|shop-connection"], "uid")
-			}
-			was := uids()
-			functiontest.Set(c.Stored[first], tc.name, "metadata", "annotations", functiontest.ResourceNameAnnotation)
-			for range 3 {
-				c.ReconcileHostile()
-			}
-			functiontest.Set(c.XR, "cache.example.org", "spec", "cache")
-			for range 3 {
-				c.ReconcileHostile()
-			}
-			c.Wants(tc.reason, "shop-admin-1 shop-cache shop-connection", "Available")
-			if diff := cmp.Diff(was, uids()); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-// Later steps leave a resource out that refers to the generation in use while there is none,
-// and Crossplane deletes that resource. So there is always one after the first one, also when it was deleted.
-func TestLatestStays(t *testing.T) {
-	latest := func(c *functiontest.ControlPlane, generator string) string {
-		state, _ := c.State()[generator].(map[string]any)
-		latest, _ := state["latest"].(map[string]any)
-		name, _ := latest["name"].(string)
-		return name
-	}
-	for name, tc := range map[string]struct {
-		input, generator string
-		do               func(c *functiontest.ControlPlane)
-		want             []string
-	}{
-		"Deleted":               {adminOnce, "admin", func(c *functiontest.ControlPlane) { delete(c.Stored, "v1|Secret|team-a|shop-admin-1") }, []string{"shop-admin-1", "shop-admin-2"}},
-		"DeletedWithoutExports": {"generators: [{name: admin, password: {}}]", "admin", func(c *functiontest.ControlPlane) { delete(c.Stored, "v1|Secret|team-a|shop-admin-1") }, []string{"shop-admin-1"}},
-		"Rotated":               {adminOnce, "admin", func(c *functiontest.ControlPlane) { c.Annotate(rotateKey, "admin=1") }, []string{"shop-admin-1", "shop-admin-2"}},
-		"Edited": {"generators: [{name: admin, password: {}}]", "admin", func(c *functiontest.ControlPlane) {
-			functiontest.Set(c.Stored["v1|Secret|team-a|shop-admin-1"], "{}", "metadata", "annotations", functiontest.Prefix+"generator-state")
-		}, []string{"shop-admin-1", "shop-admin-2"}},
-		"Renamed": {adminOnce, "root", func(c *functiontest.ControlPlane) {
-			c.SetInput(strings.ReplaceAll(adminOnce, "admin", "root"))
-		}, []string{"", "shop-root-1"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := overGRPC(functiontest.NewControlPlane(t, tc.input))
-			c.Settle()
-			functiontest.List(c.XR, c.Listed)
-			tc.do(c)
-			var got []string
-			for range 6 {
-				c.Reconcile()
-				c.Now = c.Now.Add(time.Second)
-				if n := latest(c, tc.generator); len(got) == 0 || got[len(got)-1] != n {
-					got = append(got, n)
-				}
-			}
-			if strings.Join(got, " ") != strings.Join(tc.want, " ") {
-				t.Errorf("latest was %q, not %q; %s", got, tc.want, c.Condition())
-			}
-		})
-	}
-}
-
-// An annotation of a resource does not change what is desired of it.
-func TestEditedManifest(t *testing.T) {
-	c := overGRPC(functiontest.NewControlPlane(t, accessKey("", "")))
-	c.Settle()
-	c.Ready("shop-key-1", map[string]string{"a": "b"})
-	c.Settle()
-	key := "iam.example.org/v1|AccessKey|team-a|shop-key-1"
-	state := functiontest.Meta(c.Stored[key], "annotations", functiontest.Prefix+"generator-state")
-	for _, input := range []string{accessKey("", ""), accessKey("", "{fieldPath: spec.role, value: composite.spec.role}")} { // as it was, and changed
-		edited := strings.NewReplacer(`"metadata":{`, `"metadata":{"finalizers":["x"],"annotations":{"crossplane.io/external-name":"theirs"},`, `"spec":{`, `"spec":{"userRef":{"name":"root"},`).Replace(state)
-		functiontest.Set(c.Stored[key], edited, "metadata", "annotations", functiontest.Prefix+"generator-state")
-		c.SetInput(input)
-		c.Response = c.Call()
-		o := c.Response.GetDesired().GetResources()["generated/key/1"].GetResource()
-		delete(o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields(), functiontest.Prefix+"generator-state")
-		if text := o.String(); o == nil || strings.Contains(text, "finalizers") || strings.Contains(text, "theirs") || strings.Contains(text, "root") {
-			t.Errorf("desired is %s", text)
-		}
-	}
-}
-
 // A code is keyed with a secret value: it is in Secrets only, also when the next generation is
 // of another kind.
 func TestCodesAreInSecretsOnly(t *testing.T) {
@@ -258,32 +158,6 @@ func TestCodesAreInSecretsOnly(t *testing.T) {
 	if made.GetFields()["kind"].GetStringValue() != "ConfigMap" || state == "" || strings.Contains(state, "follows") {
 		t.Errorf("it has %s; %s", made, c.Condition())
 	}
-}
-
-// An export is kept with the value of a former generation. If it has lost its record, and the generation its state, it
-// is unknown whether the export has that value, so the generation stays.
-func TestForgedRecordAndState(t *testing.T) {
-	const first, connection = "v1|Secret|team-a|shop-admin-1", "v1|Secret|team-a|shop-connection"
-	c := overGRPC(functiontest.NewControlPlane(t, adminOnce+`
-- {name: other, data: [{key: password, value: generated.admin.password}]}`))
-	c.Settle()
-	c.SetInput(adminOnce + `  - {key: host, value: composite.spec.host}
-- {name: other, data: [{key: password, value: generated.admin.password}]}`)
-	c.Annotate(rotateKey, "admin=1")
-	c.Settle()
-	functiontest.Set(c.Stored[connection], "{}", "metadata", "annotations", functiontest.Prefix+"export-state")
-	functiontest.Set(c.Stored[first], "{}", "metadata", "annotations", functiontest.Prefix+"generator-state")
-	for range 3 {
-		c.ReconcileHostile()
-	}
-	if !strings.Contains(c.Names(), "shop-admin-1") {
-		t.Errorf("the generation is deleted while an export may have its value: %s", c.Names())
-	}
-	functiontest.Set(c.XR, "db", "spec", "host")
-	for range 5 {
-		c.ReconcileHostile()
-	}
-	c.Wants("no longer exported", "shop-admin-2 shop-connection shop-other", "Available")
 }
 
 // An export can have the same data as a generation, so that the seal of the generation's state also fits there. The
@@ -307,104 +181,5 @@ func TestStateOfAGenerationOnAnExport(t *testing.T) {
 				t.Errorf("%s: it is another object, or has another value", reason)
 			}
 		})
-	}
-}
-
-// If two generations have the same composition resource name, Crossplane observes only one of them. An observed object
-// keeps its name, so the other one must be desired with another composition resource name.
-func TestGenerationsWithOneName(t *testing.T) {
-	for _, name := range []string{"cache", "generated/other/1", "generated/admin/7", "generated/token/1"} {
-		t.Run(name, func(t *testing.T) {
-			c := overGRPC(functiontest.NewControlPlane(t, `
-generators: [{name: admin, password: {}}, {name: token, uuid: {}}]
-secrets: [{name: connection, data: [{key: password, value: generated.admin.password}, {key: id, value: generated.token.uuid}]}]`))
-			c.Settle()
-			listed := slices.Clone(c.Listed)
-			for _, key := range []string{"v1|Secret|team-a|shop-admin-1", "v1|Secret|team-a|shop-token-1"} {
-				functiontest.Set(c.Stored[key], name, "metadata", "annotations", functiontest.ResourceNameAnnotation)
-			}
-			for range 4 {
-				c.ReconcileHostile()
-			}
-			c.Wants("both stay", "shop-admin-1 shop-connection shop-token-1", "Available")
-			if diff := cmp.Diff(listed, c.Listed); diff != "" {
-				t.Errorf("the composite lists other objects: -want, +got:\n%s", diff)
-			}
-		})
-	}
-}
-
-// One edit of its annotations does not let Crossplane delete a generation in use.
-func TestGenerationWithAnotherName(t *testing.T) {
-	const first = "v1|Secret|team-a|shop-admin-1"
-	for name, reason := range map[string]string{
-		"cache":                  "that of a composed resource",
-		"fromComposite/Secret/x": "that of an object of a composite author",
-		"generated/other/1":      "that of a generation",
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := overGRPC(functiontest.NewControlPlane(t, adminOnce))
-			c.Settle()
-			want, uid := c.Names(), functiontest.Meta(c.Stored[first], "uid")
-			functiontest.Set(c.Stored[first], name, "metadata", "annotations", functiontest.ResourceNameAnnotation)
-			for range 4 {
-				c.ReconcileHostile()
-			}
-			c.Wants(reason, want, "Available")
-			if functiontest.Meta(c.Stored[first], "uid") != uid {
-				t.Error("it was deleted and created again")
-			}
-		})
-	}
-}
-
-// Any client that can update Secrets can give an export the composition resource name of a generation. Crossplane deletes
-// a resource whose name is not desired, so the export keeps that name. If there is a generation of that name, the control
-// plane shows the last one of the two: connection, but not a.
-func TestExportWithTheNameOfAGeneration(t *testing.T) {
-	const connection, a, first = "v1|Secret|team-a|shop-connection", "v1|Secret|team-a|shop-a", "v1|Secret|team-a|shop-admin-1"
-	const input = adminOnce + `
-- {name: a, metadata: {nameExpression: "'shop-' + 'a'"}, data: [{key: region, value: "'eu'"}]}`
-	for _, key := range []string{connection, a} {
-		for _, name := range []string{"generated/admin/7", "generated/admin/1", "generated/admin/2", "generated/other/1"} {
-			t.Run(key+"/"+name, func(t *testing.T) {
-				c := overGRPC(functiontest.NewControlPlane(t, input))
-				c.Settle()
-				want := func(when, number string) {
-					t.Helper()
-					c.Wants(when, "shop-a shop-admin-"+number+" shop-connection", "Available")
-				}
-				want("at first", "1")
-				uids := map[string]string{connection: "", a: "", first: ""}
-				for key := range uids {
-					uids[key] = functiontest.Meta(c.Stored[key], "uid")
-				}
-				data := func() string { return c.Stored[connection].GetFields()["data"].String() }
-				before := data()
-				functiontest.Set(c.Stored[key], name, "metadata", "annotations", functiontest.ResourceNameAnnotation)
-				for range 6 {
-					c.ReconcileHostile()
-					for key, uid := range uids {
-						if got := functiontest.Meta(c.Stored[key], "uid"); got != uid {
-							t.Fatalf("%s was deleted", key)
-						}
-					}
-					if data() != before {
-						t.Fatal("the data of the export changed")
-					}
-				}
-				want("after the edit", "1")
-				// The generator of that name exists now.
-				c.SetInput(strings.Replace(input, "generators: [", "generators: [{name: other, uuid: {}}, ", 1))
-				c.Annotate(rotateKey, "admin=1")
-				for range 12 {
-					c.ReconcileHostile()
-				}
-				if uid := functiontest.Meta(c.Stored[key], "uid"); uid != uids[key] {
-					t.Errorf("%s was deleted", key)
-				}
-				c.Wants("after a rotation", "shop-a shop-admin-2 shop-connection shop-other-1", "Available")
-			})
-		}
 	}
 }

@@ -1,6 +1,7 @@
 package function_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,7 +9,6 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
@@ -71,81 +71,6 @@ func TestFreshnessByCrossplane(t *testing.T) {
 				t.Errorf("%s\nwant %d calls of the last reconcile, got %d", tc.reason, tc.calls, calls)
 			}
 		})
-	}
-}
-
-// An object that was not required in the last reconcile is watched only after the next one. Until then, a change of it
-// may be lost.
-func TestFreshnessOfLaterRequirements(t *testing.T) {
-	c := withLogin(t, fromSource)
-	c.Settle()
-	c.SetInput(strings.Replace(fromSource, "[{name: a,", "[{name: b, data: [{key: p, value: secrets.login.password}]}, {name: a,", 1))
-	for i, want := range []struct {
-		calls int
-		ttl   time.Duration
-	}{{2, plan.PollTTL}, {1, plan.WatchTTL}, {1, plan.WatchTTL}} {
-		before := c.Calls
-		if c.Reconcile(); c.TTL() != want.ttl || c.Calls-before != want.calls {
-			t.Errorf("reconcile %d after the input requires more: want %+v, got %d calls and TTL %s", i+1, want, c.Calls-before, c.TTL())
-		}
-	}
-}
-
-// The Secret of a resource that an earlier step composes is required before the resource exists, so that Crossplane
-// watches it from the start.
-func TestConnectionSecretOfADesiredResource(t *testing.T) {
-	const key = "export.fn.crossplane.io/v1/Secret/%s/name=conn"
-	for name, tc := range map[string]struct {
-		reason    string
-		composite string
-		desired   string
-		input     string
-		want      string // the namespace of the required Secret; empty for none
-	}{
-		"Used":      {"Crossplane composes it in the composite's namespace.", "name: x, namespace: team", "{}", `secrets: [{name: a, from: db, data: [{key: p, value: secret.p}]}]`, "team"},
-		"Find":      {"A find reaches it.", "name: x, namespace: team", "{labels: {a: b}}", `secrets: [{name: a, dataFrom: [{find: {path: db/, tags: {a: b}}}]}]`, "team"},
-		"FindOther": {"A find does not reach it.", "name: x, namespace: team", "{labels: {a: c}}", `secrets: [{name: a, dataFrom: [{find: {path: db/, tags: {a: b}}}]}]`, ""},
-		"Unused":    {"No expression uses it.", "name: x, namespace: team", "{}", `secrets: [{name: a, from: db, data: [{key: p, value: resource.p}]}]`, ""},
-		"Elsewhere": {"Crossplane composes it in the composite's namespace, whatever the step says.", "name: x, namespace: team", "{namespace: other}", `secrets: [{name: a, from: db, data: [{key: p, value: secret.p}]}]`, "team"},
-		"Cluster":   {"A cluster scoped composite composes it where the step says.", "name: x", "{namespace: other}", `secrets: [{name: a, metadata: {namespace: team}, from: db, data: [{key: p, value: secret.p}]}]`, "other"},
-		"ByRef":     {"The reference of a cluster scoped resource says where its Secret is.", "name: x", "{}", `secrets: [{name: a, metadata: {namespace: team}, from: db, data: [{key: p, value: secret.p}]}]`, "refs"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			req := functiontest.Request(t, `
-observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {`+tc.composite+`, uid: u}, spec: {crossplane: {}}}}}
-desired: {resources: {db: {resource: {apiVersion: example.org/v1, kind: DB, metadata: `+tc.desired+`, spec: {writeConnectionSecretToRef: {name: conn, namespace: refs}}}}}}
-input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, `+tc.input+"}")
-			rsp, err := functiontest.New(t).RunFunction(t.Context(), proto.CloneOf(req))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := ""
-			for name, s := range rsp.GetRequirements().GetResources() {
-				if s.GetMatchName() == "conn" {
-					if got = s.GetNamespace(); name != strings.Replace(key, "%s", got, 1) {
-						t.Errorf("want the key of the observed resource, got %s", name)
-					}
-				}
-			}
-			if got != tc.want {
-				t.Errorf("%s\nwant Secret conn in namespace %q, got %q", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
-
-// Crossplane also sends objects that the Composition itself requires. They do not show whether it watches them.
-func TestFreshnessOfDeclaredObjects(t *testing.T) {
-	const input = "\ninput: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, status: [{fieldPath: a, value: 'sources.zones[0].metadata.name'}]}"
-	req := functiontest.Request(t, `
-observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: x, namespace: team, uid: u}, spec: {crossplane: {}}}}}
-required_resources: {zones: {items: [{resource: {apiVersion: example.org/v1, kind: Zone, metadata: {name: z}}}]}}`+input)
-	rsp, err := functiontest.New(t).RunFunction(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := rsp.GetMeta().GetTtl().AsDuration(); got != plan.PollTTL {
-		t.Errorf("want TTL %s, got %s", plan.PollTTL, got)
 	}
 }
 
@@ -279,3 +204,31 @@ required_resources:
 		})
 	}
 }
+
+// victim is a composite whose Instance writes its connection details to Secret victim-conn. Crossplane reads the
+// details from there, even if another client created the Secret. Each of them has the given value.
+func victim(value string) string {
+	return strings.ReplaceAll(victimManifest, "DETAILS", base64.StdEncoding.EncodeToString([]byte(value)))
+}
+
+const victimManifest = `
+observed:
+  composite:
+    resource: {apiVersion: example.org/v1, kind: App, metadata: {name: victim, namespace: team, uid: u-victim}, spec: {operatorSpec: {secretExpressions: [{name: theirs, key: p, value: secret.password}]}}}
+  resources:
+    db:
+      resource:
+        apiVersion: example.org/v1
+        kind: Instance
+        metadata: {name: victim-db, namespace: team, uid: u-db}
+        spec: {writeConnectionSecretToRef: {name: victim-conn}}
+      connectionDetails: {username: DETAILS, password: DETAILS}
+`
+
+// connectionSecretOf is Secret victim-conn of an owner, with one value for both keys.
+func connectionSecretOf(owner, value string) string {
+	v := base64.StdEncoding.EncodeToString([]byte(value))
+	return `{apiVersion: v1, kind: Secret, metadata: {name: victim-conn, namespace: team, ownerReferences: [` + owner + `]}, data: {username: ` + v + `, password: ` + v + `}}`
+}
+
+const ownedByDB = `{apiVersion: example.org/v1, kind: Instance, name: victim-db, uid: u-db, controller: true}`

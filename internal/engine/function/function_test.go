@@ -77,30 +77,6 @@ connection:
 				results:   []string{`SEVERITY_FATAL invalid input: secrets[0].data[0].value:1:1: there is no variable secrt: did you mean secret?`},
 			},
 		},
-		"Placeholder": {
-			reason: "A placeholder of another tool is used as it is, and one warning says so on each call.",
-			request: functiontest.ObservedDatabase + functiontest.SecretInput +
-				"    - {key: url, value: \"'https://${host}'\"}\n    - {key: raw, value: \"r'${host}'\"}\n    - {key: host, value: \"'<no value>'\"}\n",
-			want: want{
-				condition: "STATUS_CONDITION_FALSE Waiting Secret \"connection\" (team-a/orders-connection) is created in this reconcile",
-				notReady:  true,
-				results: []string{"SEVERITY_WARNING check the input: " +
-					"secrets[0].data[0].value:1:1: ${host} looks like a placeholder of a shell, Terraform or kro, but is used as it is: " +
-					"write for example '...' + composite.spec.field + '...', or r'...' around a text that is meant as it is; " +
-					"secrets[0].data[2].value:1:1: <no value> looks like a placeholder of a Go template, but is used as it is: " +
-					"write for example '...' + composite.spec.field + '...', or r'...' around a text that is meant as it is"},
-				desired: `
-connection:
-  ready: READY_FALSE
-  resource:
-    apiVersion: v1
-    kind: Secret
-    type: Opaque
-    metadata: {name: orders-connection, namespace: team-a, annotations: {export.fn.crossplane.io/revision: "1"}}
-    data: {url: aHR0cHM6Ly8ke2hvc3R9, raw: JHtob3N0fQ==, host: PG5vIHZhbHVlPg==}
-`,
-			},
-		},
 		"Failed": {
 			reason:  "A failure warns, and says where.",
 			request: functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: port, value: resource.status.port}",
@@ -108,60 +84,6 @@ connection:
 				condition: `STATUS_CONDITION_FALSE Held Secret "connection" (team-a/orders-connection) is not created: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`,
 				results:   []string{`SEVERITY_WARNING Secret "connection" (team-a/orders-connection) is not created: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`},
 				notReady:  true,
-			},
-		},
-		"CompositeWithoutDetails": {
-			reason:  "Without from, secret is the composite's, and a composite with a namespace never has connection details.",
-			request: functiontest.ObservedDatabase + strings.Replace(functiontest.SecretInput, "    from: db\n", "", 1) + "    - {key: username, value: secret.username}",
-			want: want{
-				condition: `STATUS_CONDITION_FALSE Waiting Secret "connection" (team-a/orders-connection) is not created: key "username" waits for secret.username (the composite never has connection details: set from: db)`,
-				notReady:  true,
-			},
-		},
-		"DetailsIgnored": {
-			reason: "Connection details that Crossplane ignores are a warning, and the Secret is exported.",
-			request: functiontest.ObservedDatabase +
-				strings.Replace(functiontest.SecretInput, "from: db", "connectionDetails: true", 1) + "    - {key: username, value: \"'app'\"}",
-			want: want{
-				condition: `STATUS_CONDITION_FALSE Waiting secrets[0].connectionDetails: has no effect: Crossplane publishes connection details only of legacy composites: leave it out, and read the exported Secret itself; Secret "connection" (team-a/orders-connection) is created in this reconcile`,
-				notReady:  true,
-				results:   []string{`SEVERITY_WARNING secrets[0].connectionDetails: has no effect: Crossplane publishes connection details only of legacy composites: leave it out, and read the exported Secret itself`},
-				desired: `
-connection:
-  ready: READY_FALSE
-  resource:
-    apiVersion: v1
-    kind: Secret
-    type: Opaque
-    metadata: {name: orders-connection, namespace: team-a, annotations: {export.fn.crossplane.io/revision: "1"}}
-    data: {username: YXBw}
-`,
-			},
-		},
-		"NameAsExpression": {
-			reason:  "The name of an input is no expression.",
-			request: functiontest.ObservedDatabase + strings.Replace(functiontest.SecretInput, "from: db", "from: resources['db']", 1) + "    - {key: username, value: secret.username}",
-			want: want{
-				condition: `STATUS_CONDITION_FALSE InvalidInput invalid input: secrets[0].from: must be a name, not an expression: write db`,
-				results:   []string{`SEVERITY_FATAL invalid input: secrets[0].from: must be a name, not an expression: write db`},
-			},
-		},
-		"NumberAsText": {
-			reason:  "A whole number is an int, however the schema declares it.",
-			request: functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: port, value: \"string(resource.status.port) + '%d'.format([resource.status.port])\"}",
-			want: want{
-				condition: "STATUS_CONDITION_FALSE Waiting Secret \"connection\" (team-a/orders-connection) is created in this reconcile",
-				notReady:  true,
-				desired: `
-connection:
-  ready: READY_FALSE
-  resource:
-    apiVersion: v1
-    kind: Secret
-    type: Opaque
-    metadata: {name: orders-connection, namespace: team-a, annotations: {export.fn.crossplane.io/revision: "1"}}
-    data: {port: NTQzMjU0MzI=}
-`,
 			},
 		},
 		"EarlierStep": {

@@ -106,70 +106,6 @@ func TestGenerateForItems(t *testing.T) {
 	c.Wants("and the list is good again", "shop-user-alice shop-users-alice-2", "Available")
 }
 
-// A generator that was in the input without a list, and its generations, are not those of an item.
-func TestGenerateForItemsInsteadOfOne(t *testing.T) {
-	c := functiontest.NewControlPlane(t, "generators: [{name: users, password: {}, gracePeriod: 1h}]\nsecrets: [{name: user, data: [{key: password, value: generated.users.password}]}]")
-	c.Settle()
-	c.Wants("one", "shop-user shop-users-1", "Available")
-	c.SetInput(itemPasswords)
-	setUsers(c, "1")
-	c.Settle()
-	c.Wants("items", "shop-user-1 shop-users-1 shop-users-1-1", "Available")
-	c.Wait(time.Hour)
-	c.Settle()
-	c.Wants("after the grace period", "shop-user-1 shop-users-1-1", "Available")
-	c.SetInput("generators: [{name: users, password: {}, gracePeriod: 1h}]\nsecrets: [{name: user, data: [{key: password, value: generated.users.password}]}]")
-	c.Settle()
-	c.Wait(time.Hour)
-	c.Settle()
-	c.Wants("one again", "shop-user shop-users-1", "Available")
-}
-
-// A composed resource for each item creates its credential.
-func TestGenerateByResourcesForItems(t *testing.T) {
-	c := functiontest.NewControlPlane(t, `
-generators:
-- name: keys
-  forEachExpression: composite.spec.users
-  keyExpression: item.name
-  resource:
-    manifest: {apiVersion: iam.example.org/v1, kind: AccessKey}
-    set:
-    - {fieldPath: spec.user, value: item.name + '-' + key}
-    - {fieldPath: spec.writeConnectionSecretToRef.name, value: "'key-' + generation.id"}
-    outputs: {id: "item.name + '/' + resource.status.atProvider.id"}
-secrets:
-- name: key
-  forEachExpression: composite.spec.users
-  keyExpression: item.name
-  data: [{valueMap: "generated.keys[key]"}]`)
-	setUsers(c, "bob", "alice")
-	c.Settle()
-	c.Provide("shop-keys-alice-1", "a1", "True")
-	c.Settle()
-	c.Wants("one is ready", "shop-key-alice shop-keys-alice-1 shop-keys-bob-1", `Waiting Secret "key/bob" (team-a/shop-key-bob) is not created: secrets[0].data[0].valueMap waits for generated.keys.bob (its generation 1 is not ready: it waits for its condition Ready); see: kubectl describe accesskey.iam.example.org shop-keys-bob-1 --namespace team-a`)
-	c.Provide("shop-keys-bob-1", "b1", "True")
-	c.Settle()
-	c.Wants("both are", "shop-key-alice shop-key-bob shop-keys-alice-1 shop-keys-bob-1", "Available")
-	if got := c.Value("shop-key-alice", "id") + " " + c.Value("shop-key-bob", "secret"); got != "alice/a1 secret-of-b1" {
-		t.Errorf("the exports have %q", got)
-	}
-	user := func(name string) string {
-		return c.Object("AccessKey", name).GetFields()["spec"].GetStructValue().GetFields()["user"].GetStringValue()
-	}
-	if got := user("shop-keys-alice-1"); got != "alice-alice" {
-		t.Errorf("the manifest has the user %q", got)
-	}
-	setUsers(c)
-	c.Settle()
-	if user("shop-keys-alice-1") != "alice-alice" || user("shop-keys-bob-1") != "bob-bob" {
-		t.Error("the manifests change while the list is missing")
-	}
-	setUsers(c, "bob")
-	c.Settle()
-	c.Wants("alice left", "shop-key-bob shop-keys-bob-1", "Available")
-}
-
 // A new item is not the item that left: a later step must not refer to the credential of another user.
 func TestGenerateForAnotherItem(t *testing.T) {
 	c := functiontest.NewControlPlane(t, itemPasswords)
@@ -184,19 +120,4 @@ func TestGenerateForAnotherItem(t *testing.T) {
 	c.Annotate(rotateKey, "users=1")
 	c.Settle()
 	c.Wants("both are rotated by the name of the list", "shop-user-bob shop-users-alice-1 shop-users-bob-1 shop-users-bob-2", "Available")
-}
-
-// Two steps cannot have the generators of the same items.
-func TestGenerateForItemsInTwoSteps(t *testing.T) {
-	c := functiontest.NewControlPlane(t, itemPasswords)
-	setUsers(c, "alice")
-	c.Settle()
-	c.Later = []string{"generators: [{name: users, forEachExpression: composite.spec.users, keyExpression: item.name, uuid: {}}]"}
-	c.Reconcile()
-	if diff := cmp.Diff(`invalid input: generators[0].name: an earlier step of the pipeline also has a generator "users": rename one of them`, c.Fatal()); diff != "" {
-		t.Errorf("the second step: -want, +got:\n%s", diff)
-	}
-	c.Later = []string{"generators: [{name: ids, forEachExpression: composite.spec.users, keyExpression: item.name, uuid: {}}]\nsecrets: [{name: id, forEachExpression: composite.spec.users, keyExpression: item.name, data: [{key: id, value: \"generated.ids[key].uuid\"}]}]"}
-	c.Settle()
-	c.Wants("another name", "shop-id-alice shop-ids-alice-1 shop-user-alice shop-users-alice-1", "Available")
 }

@@ -1,13 +1,9 @@
 package function_test
 
 import (
-	"maps"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -101,69 +97,6 @@ func TestStateForOthers(t *testing.T) {
 	}
 }
 
-func TestWhatMakesAnotherGeneration(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		policy string
-		do     func(c *functiontest.ControlPlane)
-		want   string
-	}{
-
-		"CreatedOnceRotatesByHand": {
-			reason: "the annotation counts for each policy",
-			do:     func(c *functiontest.ControlPlane) { c.Annotate(rotateKey, "admin=1") },
-			want:   "shop-admin-2 shop-connection",
-		},
-
-		"OnChangeFollowsTheSpec": {
-			reason: "the generator is another one",
-			policy: "refreshPolicy: OnChange",
-			do: func(c *functiontest.ControlPlane) {
-				c.SetInput("generators: [{name: admin, refreshPolicy: OnChange, password: {length: 40}}]" + functiontest.ConnectionOfAdmin)
-			},
-			want: "shop-admin-2 shop-connection",
-		},
-		"OnChangeIgnoresTheRest": {
-			reason: "how long the former one stays changes no password",
-			policy: "refreshPolicy: OnChange",
-			do: func(c *functiontest.ControlPlane) {
-				c.SetInput("generators: [{name: admin, refreshPolicy: OnChange, gracePeriod: 1h, password: {length: 32}}]" + functiontest.ConnectionOfAdmin)
-			},
-			want: "shop-admin-1 shop-connection",
-		},
-		"Keepers": {
-			reason: "a value of the composite rotates",
-			policy: "refreshPolicy: OnChange, keepersExpression: composite.spec.passwordVersion",
-			do: func(c *functiontest.ControlPlane) {
-				c.XR.Fields["spec"].GetStructValue().Fields["passwordVersion"] = structpb.NewNumberValue(2)
-			},
-			want: "shop-admin-2 shop-connection",
-		},
-
-		"AnotherKind": {
-			reason: "a generator of another kind follows it, whatever the policy",
-			do: func(c *functiontest.ControlPlane) {
-				c.SetInput("generators: [{name: admin, uuid: {}}]" + strings.Replace(functiontest.ConnectionOfAdmin, ".admin.password", ".admin.uuid", 1))
-			},
-			want: "shop-admin-2 shop-connection",
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			policy := ""
-			if tc.policy != "" {
-				policy = ", " + tc.policy
-			}
-			c := functiontest.NewControlPlane(t, "generators: [{name: admin, password: {length: 32}"+policy+"}]"+functiontest.ConnectionOfAdmin)
-			c.Settle()
-			tc.do(c)
-			c.Settle()
-			c.Settle() // a grace period of nothing is over with the next one
-			c.Wants(tc.reason, tc.want, "Available")
-		})
-	}
-}
-
 const rotateKey = "export.fn.crossplane.io/rotate"
 
 func TestGeneratorLeavesTheInput(t *testing.T) {
@@ -239,104 +172,6 @@ func TestStaleComposite(t *testing.T) {
 	}
 }
 
-// A composite that is restored without its list no longer knows its objects. Its exports stay, and
-// its owner decides which generation to continue with.
-func TestAListThatIsLost(t *testing.T) {
-	c := functiontest.NewControlPlane(t, functiontest.RotatedPassword+functiontest.ConnectionOfAdmin)
-	c.Settle()
-	c.Wait(time.Hour)
-	was := c.Value("shop-connection", "password")
-	c.Listed = nil
-	c.Settle()
-	if !strings.HasPrefix(c.Condition(), "Conflict ") || !strings.Contains(c.Condition(), "set the annotation export.fn.crossplane.io/accept-generation") {
-		t.Errorf("the condition is %s", c.Condition())
-	}
-	if got := c.Value("shop-connection", "password"); got != was || c.Names() != "shop-admin-1 shop-connection" {
-		t.Errorf("what is exported changes: %s", c.Names())
-	}
-	c.Annotate(functiontest.Prefix+"accept-generation", functiontest.Meta(c.Object("Secret", "shop-admin-1"), "uid"))
-	c.Reconcile() // lists it
-	c.Settle()
-	c.Wants("it goes on", "shop-admin-1 shop-connection", "Available")
-	if c.Value("shop-connection", "password") != was {
-		t.Error("it has another value")
-	}
-}
-
-func TestGenerationsByHand(t *testing.T) {
-	key := "v1|Secret|team-a|shop-admin-"
-	cases := map[string]struct {
-		reason    string
-		do        func(c *functiontest.ControlPlane)
-		names     string
-		condition string
-		changes   bool // the value
-	}{
-		"TheOneInUseIsDeleted": {
-			reason:    "its value is gone, and another one is made, under another name",
-			do:        func(c *functiontest.ControlPlane) { delete(c.Stored, key+"1") },
-			names:     "shop-admin-2 shop-connection",
-			condition: "Available",
-			changes:   true,
-		},
-		"LosesItsAnnotations": {
-			reason: "its UID was recorded, and it stays in use; it is as old as its object",
-			do: func(c *functiontest.ControlPlane) {
-				maps.DeleteFunc(c.AnnotationsOf("Secret", "shop-admin-1"), func(k string, _ *structpb.Value) bool {
-					return strings.HasPrefix(k, functiontest.Prefix)
-				})
-			},
-			names:     "shop-admin-1 shop-connection",
-			condition: "Available",
-		},
-		"LosesItsLabels": {
-			reason: "it is found among the composed resources",
-			do: func(c *functiontest.ControlPlane) {
-				delete(c.Stored[key+"1"].GetFields()["metadata"].GetStructValue().GetFields(), "labels")
-			},
-			names:     "shop-admin-1 shop-connection",
-			condition: "Available",
-		},
-		"TheNextNameIsTaken": {
-			reason: "what belongs to another owner is not touched",
-			do: func(c *functiontest.ControlPlane) {
-				c.Stored[key+"2"] = functiontest.Parse(c.T, "{apiVersion: v1, kind: Secret, metadata: {name: shop-admin-2, namespace: team-a}, data: {a: Yg==}}")
-				c.Wait(functiontest.Interval)
-			},
-			names: "shop-admin-1 shop-admin-2 shop-connection",
-			condition: `Held generator "admin" creates no generation: generators[0].name: Secret team-a/shop-admin-2 exists and is not one of its generations: ` +
-				"delete it, or give the generator another name; generation 1 stays in use",
-		},
-
-		"TheOneInUseIsRestored": {
-			reason: "the code in the record of the export proves that it has the same value",
-			do: func(c *functiontest.ControlPlane) {
-				o := proto.Clone(c.Stored[key+"1"]).(*structpb.Struct)
-				functiontest.Set(o, "restored", "metadata", "uid")
-				c.Stored[key+"1"] = o
-			},
-			names:     "shop-admin-1 shop-connection",
-			condition: "Available",
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			c := functiontest.NewControlPlane(t, functiontest.RotatedPassword+functiontest.ConnectionOfAdmin)
-			c.Settle()
-			was := c.Value("shop-connection", "password")
-			tc.do(c)
-			c.Settle()
-			c.Settle()
-			if diff := cmp.Diff([]string{tc.names, tc.condition}, []string{c.Names(), c.Condition()}); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
-			}
-			if changes := c.Value("shop-connection", "password") != was; changes != tc.changes {
-				t.Errorf("the value changes: %t", changes)
-			}
-		})
-	}
-}
-
 func TestResourceThatMakesACredential(t *testing.T) {
 	c := functiontest.NewControlPlane(t, functiontest.TokenOfResource)
 	c.Reconcile()
@@ -378,72 +213,6 @@ func TestResourceThatMakesACredential(t *testing.T) {
 	c.Wants("grace is over", "shop-aws shop-token-2", "Available")
 }
 
-func TestCertificateFollowsItsCA(t *testing.T) {
-	c := functiontest.NewControlPlane(t, `
-generators:
-- {name: tls, refreshPolicy: OnChange, certificate: {ca: ca, dnsNames: [db.example.org], duration: 2160h, renewBefore: 720h}}
-- {name: ca, refreshPolicy: OnChange, certificate: {isCA: true, subject: {commonName: root}, duration: 87600h}}
-secrets:
-- name: server
-  type: kubernetes.io/tls
-  dataFrom: [{extract: {key: generated.tls}}]
-`)
-	c.Reconcile()
-	c.Wants("the CA is first", "shop-ca-1", `Waiting Secret "server" (team-a/shop-server) is not created: secrets[0].dataFrom[0] waits for generated.tls (the next generation of generated.ca); generator "ca": its generation 1 is created in this reconcile`)
-	c.Settle()
-	c.Wants("made", "shop-ca-1 shop-server shop-tls-1", "Available")
-	c.Wait(1440*time.Hour - time.Minute)
-	c.Settle()
-	c.Wants("not yet renewed", "shop-ca-1 shop-server shop-tls-1", "Available")
-	c.Wait(time.Minute)
-	c.Settle()
-	c.Settle()
-	c.Wants("renewed", "shop-ca-1 shop-server shop-tls-2", "Available")
-	c.Annotate(rotateKey, "ca=1")
-	c.Settle()
-	c.Settle()
-	c.Wants("with its CA", "shop-ca-2 shop-server shop-tls-3", "Available")
-	if c.Value("shop-server", "ca.crt") != c.Value("shop-ca-2", "tls.crt") {
-		t.Error("it is not signed by the CA in use")
-	}
-}
-
-// A pipeline can have several steps with this function.
-func TestGeneratorsOfSeveralSteps(t *testing.T) {
-	const uuid = `
-generators: [{name: id, uuid: {}, gracePeriod: 1h}]
-secrets: [{name: ids, data: [{key: id, value: generated.id.uuid}]}]
-`
-	const none = `secrets: [{name: other, data: [{key: a, value: "'b'"}]}]`
-	c := functiontest.NewControlPlane(t, none)
-	c.Later = []string{functiontest.RotatedPassword + functiontest.ConnectionOfAdmin, uuid, strings.ReplaceAll(none, "other", "last")}
-	c.Settle()
-	c.Wants("all of them", "shop-admin-1 shop-connection shop-id-1 shop-ids shop-last shop-other", "Available")
-	was := c.Value("shop-connection", "password")
-	c.Wait(time.Hour)
-	c.Settle()
-	c.Settle()
-	c.Wants("no step drops what another one has", "shop-admin-1 shop-connection shop-id-1 shop-ids shop-last shop-other", "Available")
-	if f := functiontest.FlaggedOf(c.Object("Secret", "shop-id-1")); f != "" {
-		t.Error("a step flags what another one has")
-	}
-	if c.TTL() != plan.WatchTTL {
-		t.Errorf("TTL is %s", c.TTL())
-	}
-	c.Later = c.Later[1:]
-	c.SetInput(functiontest.RotatedPassword + functiontest.ConnectionOfAdmin)
-	c.Settle()
-	c.Wants("moved to another step", "shop-admin-1 shop-connection shop-id-1 shop-ids shop-last", "Available")
-	if c.Value("shop-connection", "password") != was {
-		t.Error("it has another value")
-	}
-	c.Later = []string{strings.ReplaceAll(functiontest.RotatedPassword, "24h", "1h"), none}
-	c.Reconcile()
-	if text := c.Fatal(); text != `invalid input: generators[0].name: an earlier step of the pipeline also has a generator "admin": rename one of them` {
-		t.Errorf("a generator that two steps have: %q", text)
-	}
-}
-
 func TestSlowGenerationsTakeTurns(t *testing.T) {
 	c := functiontest.NewControlPlane(t, `
 generators:
@@ -460,50 +229,4 @@ configMaps:
 	c.Wants("one after the other", "shop-a-1", `Waiting Secret "keys" (team-a/shop-keys) is not created: key "a" waits for generated.a (its generation 1 is created in this reconcile); key "b" waits for generated.b (its turn, because one reconcile creates only some generations, and only one with an RSA key, a hash or a keystore); ConfigMap "keys-public" (team-a/shop-keys-public) is not created: key "a" waits for generated.a (its generation 1 is created in this reconcile)`)
 	c.Settle()
 	c.Wants("both", "shop-a-1 shop-b-1 shop-keys shop-keys-public", "Available")
-}
-
-func TestFindAndExtractWhatIsGenerated(t *testing.T) {
-	c := functiontest.NewControlPlane(t, `
-generators:
-- {name: admin, password: {secretKeys: [user, root]}}
-secrets:
-- name: all
-  dataFrom:
-  - find: {path: generated.admin/, name: {regexp: root}}
-    rewrite: [{regexp: {source: '.*/', target: found-}}]
-  - {extract: {key: previous.admin}, optional: true}
-- name: none
-  dataFrom:
-  - {find: {name: {regexp: root}}, optional: true}
-  - {valueMap: "{'a': 'b'}"}
-`)
-	c.Settle()
-	c.Wants("made", "shop-admin-1 shop-all shop-none", "Available")
-	if got := slices.Sorted(maps.Keys(c.Object("Secret", "shop-all").GetFields()["data"].GetStructValue().GetFields())); !slices.Equal(got, []string{"found-root"}) {
-		t.Errorf("found %v", got)
-	}
-	if got := slices.Sorted(maps.Keys(c.Object("Secret", "shop-none").GetFields()["data"].GetStructValue().GetFields())); !slices.Equal(got, []string{"a"}) {
-		t.Errorf("a find that does not ask for what is generated finds %v", got)
-	}
-	if len(functiontest.RecordOf(c.Object("Secret", "shop-all"))) == 0 {
-		t.Error("what is exported does not say which generation it is of")
-	}
-}
-
-// The author of a composite cannot keep a generation from being made.
-func TestAuthorsGiveWay(t *testing.T) {
-	c := functiontest.NewControlPlane(t, functiontest.RotatedPassword+functiontest.ConnectionOfAdmin+`
-fromComposite: {fieldPath: spec.exports, allow: {}}
-`)
-	c.Settle()
-	c.XR.Fields["spec"].GetStructValue().Fields["exports"] = structpb.NewStructValue(functiontest.Parse(t, `{secretExpressions: [{name: shop-admin-2, key: a, value: "'b'"}]}`))
-	c.Settle()
-	c.Wants("the author's", "shop-admin-1 shop-admin-2 shop-connection", "Available")
-	c.Wait(functiontest.Interval)
-	c.Settle()
-	c.Wait(functiontest.Grace)
-	c.Settle()
-	if c.Names() != "shop-admin-2 shop-connection" || c.Value("shop-admin-2", "password") != c.Value("shop-connection", "password") {
-		t.Errorf("got %s: %s", c.Names(), c.Condition())
-	}
 }

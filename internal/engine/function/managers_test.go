@@ -6,15 +6,9 @@ import (
 	"testing"
 	"time"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/credential"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
-	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
-	"github.com/crossplane-contrib/function-export/internal/engine/seal"
-	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
 // Other field managers add annotations to our objects, edit ours, remove them, and write earlier ones back. Server-side apply
@@ -25,114 +19,10 @@ const (
 	recordKey = functiontest.Prefix + "export-state"
 )
 
-// added are annotations that are never read from our objects.
-func added() map[string]string {
-	out := map[string]string{}
-	for _, name := range []string{
-		"x", "rotate", "flagged-for-gc-time", "keepers-hash", "spec-hash", "generated-at", "generator", "generation", "generated", "export",
-		"kept-keys", "accept-generation",
-	} {
-		out[functiontest.Prefix+name] = "y"
-	}
-	return out
-}
-
 // annotated returns an input with a password. Its export has the value of a key of the composite.
 func annotated(fields string) string {
 	return fmt.Sprintf("generators: [{name: admin, gracePeriod: 1h, password: {length: 20}, %s}]\n", fields) + functiontest.ConnectionOfAdmin +
 		"  - {key: role, value: composite.spec.role}\n"
-}
-
-func TestAddedAnnotations(t *testing.T) {
-	once, onChange := annotated("refreshPolicy: CreatedOnce"), annotated("refreshPolicy: OnChange, keepersExpression: composite.spec.passwordVersion")
-	both := []string{"shop-admin-1", "shop-connection"}
-	for name, tc := range map[string]struct {
-		reason string
-		input  string
-		on     []string
-		change func(c *functiontest.ControlPlane)
-		used   string // the generation that is in use then
-	}{
-		"CreatedOnce": {
-			reason: "a requested rotation happens", input: once, on: both[:1],
-			change: func(c *functiontest.ControlPlane) { c.Annotate(rotateKey, "admin=1") }, used: "shop-admin-2",
-		},
-		"OnChangeSpec": {
-			reason: "another specification makes another generation", input: onChange, on: both[:1],
-			change: func(c *functiontest.ControlPlane) {
-				c.SetInput(strings.Replace(onChange, "length: 20", "length: 21", 1))
-			},
-			used: "shop-admin-2",
-		},
-		"OnChangeKeepers": {
-			reason: "other keepers make another generation", input: onChange, on: both[:1],
-			change: func(c *functiontest.ControlPlane) { functiontest.Set(c.XR, "other", "spec", "passwordVersion") }, used: "shop-admin-2",
-		},
-		"PeriodicEarly": {
-			reason: "it is not replaced before its time", input: annotated("refreshPolicy: Periodic, refreshInterval: 720h"), on: both[:1],
-			change: func(c *functiontest.ControlPlane) { c.Wait(700 * time.Hour) }, used: "shop-admin-1",
-		},
-		"Periodic": {
-			reason: "it is replaced at its time", input: annotated("refreshPolicy: Periodic, refreshInterval: 720h"), on: both[:1],
-			change: func(c *functiontest.ControlPlane) { c.Wait(720 * time.Hour) }, used: "shop-admin-2",
-		},
-		"Export": {
-			reason: "the record of the export is read", input: once, on: both[1:],
-			change: func(c *functiontest.ControlPlane) { c.Annotate(rotateKey, "admin=1") }, used: "shop-admin-2",
-		},
-		"Both": {
-			reason: "nothing is held", input: once, on: both,
-			change: func(c *functiontest.ControlPlane) {
-				c.Annotate(rotateKey, "admin=1")
-				functiontest.Set(c.XR, "writer", "spec", "role")
-			},
-			used: "shop-admin-2",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := functiontest.NewControlPlane(t, tc.input)
-			c.Settle()
-			for _, secret := range tc.on {
-				c.AnnotateSecret(secret, added())
-			}
-			c.Settle()
-			tc.change(c)
-			c.Settle()
-			c.Wait(2 * time.Hour)
-			c.Settle()
-			want := tc.used + " shop-connection"
-			if got := c.Names(); got != want {
-				t.Errorf("%s: after the grace period, there are %s, want %s", tc.reason, got, want)
-			}
-			if c.Value("shop-connection", "password") != c.Value(tc.used, "password") {
-				t.Errorf("%s: the export does not have the value", tc.reason)
-			}
-			if got := c.Value("shop-connection", "role"); got != c.XR.GetFields()["spec"].GetStructValue().GetFields()["role"].GetStringValue() {
-				t.Errorf("%s: the export has the role %s", tc.reason, got)
-			}
-			if c.Object("Secret", tc.on[0]) != nil && functiontest.Meta(c.Object("Secret", tc.on[0]), "annotations", functiontest.Prefix+"x") != "y" {
-				t.Errorf("%s: the added annotation is gone", tc.reason)
-			}
-		})
-	}
-}
-
-func TestAddedAnnotationsOfPendingGeneration(t *testing.T) {
-	for _, on := range [][]string{{"shop-admin-2"}, {"shop-setter"}, {"shop-admin-1", "shop-admin-2", "shop-app", "shop-setter"}} {
-		t.Run(strings.Join(on, " "), func(t *testing.T) {
-			d := newDatabase(t, verifiedPassword)
-			d.accept()
-			d.Annotate(rotateKey, "admin=1")
-			d.Settle()
-			for _, secret := range on {
-				d.AnnotateSecret(secret, added())
-			}
-			d.Settle()
-			d.Wait(20 * time.Minute)
-			d.Settle()
-			d.wants("abandoned", "shop-admin-1 shop-admin-2 shop-app shop-setter", "shop-admin-1", "shop-admin-1", "Held")
-		})
-	}
 }
 
 // lose are the ways in which the state of an object is lost.
@@ -203,45 +93,6 @@ func TestChangedStateIsPutBack(t *testing.T) {
 	}
 }
 
-// A request that is made while a state is lost is fulfilled, and only once.
-func TestRequestWhileStateIsLost(t *testing.T) {
-	const generation, export = "shop-admin-1", "shop-connection"
-	onChange := annotated("refreshPolicy: OnChange, keepersExpression: composite.spec.passwordVersion")
-	requests := map[string]func(c *functiontest.ControlPlane){
-		"Rotation": func(c *functiontest.ControlPlane) { c.Annotate(rotateKey, "admin=2") },
-		"Spec": func(c *functiontest.ControlPlane) {
-			c.SetInput(strings.Replace(onChange, "length: 20", "length: 21", 1))
-		},
-		"Keepers": func(c *functiontest.ControlPlane) { functiontest.Set(c.XR, "other", "spec", "passwordVersion") },
-	}
-	for name, change := range lose {
-		for request, do := range requests {
-			for _, on := range []string{"generation", "export", "both"} {
-				t.Run(name+"/"+request+"/"+on, func(t *testing.T) {
-					c := functiontest.NewControlPlane(t, onChange)
-					c.Annotate(rotateKey, "admin=1")
-					c.Settle()
-					was := c.Value(export, "password")
-					if on != "export" {
-						change(c, generation, stateKey)
-					}
-					if on != "generation" {
-						change(c, export, recordKey)
-					}
-					do(c)
-					c.Settle()
-					if c.Value(export, "password") == was {
-						t.Errorf("nothing rotates: %s", c.Condition())
-					}
-					c.Wait(2 * time.Hour)
-					c.Settle()
-					c.Wants("rotated", "shop-admin-2 "+export, "Available")
-				})
-			}
-		}
-	}
-}
-
 // Each earlier state of a generation has a valid seal. If it is written back, a former generation is kept for its grace
 // period, and the one in use stays in use.
 func TestReplayedState(t *testing.T) {
@@ -273,82 +124,6 @@ func TestReplayedState(t *testing.T) {
 			}
 			c.Settle()
 			c.Wants("after the grace period", "shop-admin-2 shop-connection", "Available")
-		})
-	}
-}
-
-// A request for a rotation on a Secret has no effect, and the composite says where it belongs.
-func TestRotateAnnotationOnSecrets(t *testing.T) {
-	for _, secret := range []string{"shop-admin-1", "shop-connection"} {
-		c := functiontest.NewControlPlane(t, adminOnce)
-		c.Settle()
-		c.AnnotateSecret(secret, map[string]string{rotateKey: "admin=1"})
-		c.Settle()
-		c.Wants("warned", "shop-admin-1 shop-connection", "Available Secret team-a/"+secret+
-			" has the annotation export.fn.crossplane.io/rotate, which has no effect there: set it on XDatabase shop")
-	}
-}
-
-// No annotation leads an export to an object of a later step.
-func TestForgedTakeOver(t *testing.T) {
-	const later = "secrets: [{name: later, data: [{key: a, value: \"'b'\"}]}]"
-	for name, mark := range map[string]map[string]string{
-		"Mark":   {functiontest.Prefix + "export": "connection"},
-		"Record": {recordKey: `{"export":"connection","seal":"` + strings.Repeat("0", 64) + `"}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := functiontest.NewControlPlane(t, "configMaps: []")
-			c.Later = []string{later}
-			c.Settle()
-			c.AnnotateSecret("shop-later", mark)
-			c.SetInput(`secrets: [{name: connection, data: [{key: c, value: "'d'"}]}]`)
-			c.Settle()
-			c.Wants("created", "shop-connection shop-later", "Available")
-			if c.Value("shop-later", "a") != "b" || c.Value("shop-later", "c") != "" {
-				t.Error("the object of the later step changed")
-			}
-		})
-	}
-}
-
-// The data of a ConfigMap is no key: any client can compute the seal of its record.
-func TestForgedTakeOverOfConfigMap(t *testing.T) {
-	c := functiontest.NewControlPlane(t, "secrets: []")
-	c.Later = []string{`configMaps: [{name: later, data: [{key: a, value: "'b'"}]}]`}
-	c.Settle()
-	record := seal.Add(rotation.AnnotationRecord, credential.Outputs{"a": sensitive.FromString("b")}, `{"export":"connection"}`)
-	c.Edit("v1|ConfigMap|team-a|shop-later", func(o *structpb.Struct) {
-		functiontest.Set(o, record, "metadata", "annotations", recordKey)
-	})
-	c.SetInput(`configMaps: [{name: connection, data: [{key: c, value: "'d'"}]}]`)
-	c.Settle()
-	c.Wants("created", "shop-connection shop-later", "Available")
-	if got := c.Object("ConfigMap", "shop-later").GetFields()["data"].GetStructValue().AsMap(); got["a"] != "b" || len(got) != 1 {
-		t.Errorf("the object of the later step changed: %v", got)
-	}
-}
-
-// An export whose object gets the composition resource name of another object gets its own name again, and its value stays.
-func TestCopiedName(t *testing.T) {
-	for _, copied := range []string{"other", "later", "earlier", "generated/admin/1", "unknown"} {
-		t.Run(copied, func(t *testing.T) {
-			c := functiontest.NewControlPlane(t, annotated("refreshPolicy: CreatedOnce")+"- {name: other, data: [{key: password, value: generated.admin.password}]}\n")
-			c.Later = []string{`secrets: [{name: later, data: [{key: a, value: "'b'"}]}]`}
-			c.Earlier = &fnv1.State{Resources: map[string]*fnv1.Resource{"earlier": {Resource: functiontest.Parse(t,
-				"{apiVersion: v1, kind: Secret, metadata: {name: shop-earlier, namespace: team-a}, data: {a: Yg==}}")}}}
-			c.Settle()
-			c.AnnotateSecret("shop-connection", map[string]string{functiontest.ResourceNameAnnotation: copied})
-			c.Annotate(rotateKey, "admin=1")
-			c.Settle()
-			c.Wait(2 * time.Hour)
-			c.Settle()
-			c.Wants("rotated", "shop-admin-2 shop-connection shop-earlier shop-later shop-other", "Available")
-			if c.Value("shop-later", "a") != "b" || c.Value("shop-earlier", "a") != "b" {
-				t.Error("the object of another step changed")
-			}
-			if c.Value("shop-connection", "password") != c.Value("shop-admin-2", "password") {
-				t.Error("the export does not have the value in use")
-			}
 		})
 	}
 }
@@ -390,70 +165,5 @@ func TestCopiedNameInTwoSteps(t *testing.T) {
 				t.Errorf("%s: -before, +after:\n%s", tc.reason, diff)
 			}
 		})
-	}
-}
-
-// The state of a resource has no seal. Whatever another client writes into it, a requested rotation ends.
-func TestEditedStateOfResource(t *testing.T) {
-	const first = "iam.example.org/v1|AccessKey|team-a|shop-key-1"
-	for name, text := range map[string]string{
-		"Failures":  `"stage":"current","failures":400000000`,
-		"Pending":   `"stage":"pending","since":"2026-11-21T12:00:00Z"`,
-		"Retired":   `"stage":"retired","since":"2026-11-21T12:00:00Z"`,
-		"Previous":  `"stage":"previous","since":"2026-11-21T12:00:00Z"`,
-		"Abandoned": `"stage":"abandoned","since":"2026-11-21T12:00:00Z","failures":6`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := functiontest.NewControlPlane(t, accessKey("gracePeriod: 1h", ""))
-			c.Settle()
-			c.Ready("shop-key-1", map[string]string{"key": "shop-key-1"})
-			c.Settle()
-			c.Edit(first, func(o *structpb.Struct) {
-				state := functiontest.Meta(o, "annotations", stateKey)
-				functiontest.Set(o, strings.Replace(state, `"stage":"current"`, text, 1), "metadata", "annotations", stateKey)
-			})
-			c.Settle()
-			for token := range 2 {
-				was := c.Value("shop-aws", "key")
-				c.Annotate(rotateKey, fmt.Sprintf("key=%d", token))
-				for range 6 {
-					c.Reconcile()
-					for _, key := range strings.Fields(c.Names())[1:] {
-						c.Ready(key, map[string]string{"key": key})
-					}
-				}
-				if n := len(strings.Fields(c.Names())); c.Value("shop-aws", "key") == was || n != 3 {
-					t.Errorf("rotation %d: there are %s, and %s stays in use: %s", token, c.Names(), was, c.Condition())
-				}
-				c.Wait(2 * time.Hour)
-				c.Settle()
-			}
-		})
-	}
-}
-
-// An export that keeps its data writes new copies of the states of generations: an earlier state of a generation that
-// somebody writes back later counts for nothing.
-func TestKeptExportWritesItsRecord(t *testing.T) {
-	c := functiontest.NewControlPlane(t, `
-generators: [{name: admin, gracePeriod: 1h, password: {}}]
-secrets:
-- {name: cache, data: [{key: host, value: composite.spec.cache}, {key: admin, value: generated.admin.password}]}
-`+strings.TrimPrefix(functiontest.ConnectionOfAdmin, "\nsecrets:\n"))
-	functiontest.Set(c.XR, "cache.example.org", "spec", "cache")
-	c.Settle()
-	delete(c.XR.GetFields()["spec"].GetStructValue().GetFields(), "cache") // it is kept from now on
-	c.Annotate(rotateKey, "admin=1")
-	c.Settle()
-	stages := map[string]string{}
-	for _, k := range functiontest.RecordOf(c.Object("Secret", "shop-cache"))["admin"].GetStructValue().GetFields()["known"].GetListValue().GetValues() {
-		f := k.GetStructValue().GetFields()
-		stages[fmt.Sprint(f["generation"].GetNumberValue())] = f["state"].GetStructValue().GetFields()["stage"].GetStringValue()
-	}
-	if diff := cmp.Diff(map[string]string{"1": "current", "2": "current"}, stages); diff != "" {
-		t.Errorf("the record of the kept export: -want, +got:\n%s", diff)
-	}
-	if c.Value("shop-cache", "admin") != c.Value("shop-admin-1", "password") {
-		t.Error("the kept export does not have its value")
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -145,76 +144,6 @@ func TestRollOut(t *testing.T) {
 	r.carries("after another writer deleted the Secret", "1", "2", "3", "4", "0", "1")
 }
 
-// TestRollOutWithAnOldCache tests reconciles that observe the Secret as it was before its last change.
-func TestRollOutWithAnOldCache(t *testing.T) {
-	r := newRollOut(t, rolledOut)
-	r.source("password=a")
-	r.settle()
-	before := r.Stored[connectionKey]
-	r.source("password=b")
-	r.reconcile()
-	after := r.Stored[connectionKey]
-	for range 3 {
-		r.Stored[connectionKey] = before
-		r.reconcile()
-		if diff := cmp.Diff(after, r.Stored[connectionKey], protocmp.Transform()); diff != "" {
-			t.Fatalf("the same change again: -first, +again:\n%s", diff)
-		}
-	}
-	r.carries("before the change is observed", "1")
-	r.Stored[connectionKey] = before
-	r.source("password=c") // a second change
-	r.settle()
-	r.carries("after both changes", "1", "2")
-	if got := r.Value("shop-connection", "password"); got != "c" {
-		t.Errorf("want the last value, got %s", got)
-	}
-}
-
-// TestRollOutWithAnotherNumber tests annotations that another writer has set.
-func TestRollOutWithAnotherNumber(t *testing.T) {
-	cases := map[string]struct {
-		reason, set string
-		want        []string
-	}{
-		"Backwards": {"a change is visible", "1", []string{"3", "1", "2"}},
-		"Forwards":  {"a change is visible", "41", []string{"3", "41", "42"}},
-		"NoNumber":  {"it counts as the first revision", "many", []string{"3", "1", "2"}},
-		"Highest":   {"the highest revision hides no change", "9007199254740991", []string{"3", "9.007199254740991e+15", "1"}},
-		"TooHigh":   {"no double has this number", "9007199254740992", []string{"3", "1", "2"}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			r := newRollOut(t, rolledOut)
-			for _, password := range []string{"a", "b", "c"} {
-				r.source("password=" + password)
-				r.settle()
-			}
-			r.carried = r.carried[2:]
-			functiontest.Set(r.Stored[connectionKey], tc.set, "metadata", "annotations", functiontest.Prefix+"revision")
-			r.settle()
-			r.source("password=d")
-			r.settle()
-			r.carries(tc.reason, tc.want...)
-		})
-	}
-}
-
-// TestRollOutOfASealedExport changes the revision of an export with generated values: its record is not believed until it
-// is written again, and nothing else changes.
-func TestRollOutOfASealedExport(t *testing.T) {
-	c := functiontest.NewControlPlane(t, adminOnce)
-	c.Settle()
-	names, value := c.Names(), c.Value("shop-connection", "password")
-	for _, n := range []string{"7", "x", "0"} {
-		functiontest.Set(c.Stored[connectionKey], n, "metadata", "annotations", functiontest.Prefix+"revision")
-		c.Settle()
-		if got := c.Value("shop-connection", "password"); c.Names() != names || got != value || !strings.HasPrefix(c.Condition(), "Available") {
-			t.Errorf("revision %s: objects %s, condition %s, or another value", n, c.Names(), c.Condition())
-		}
-	}
-}
-
 // TestRollOutOfItems tests the revisions of an export with a list.
 func TestRollOutOfItems(t *testing.T) {
 	const input = `
@@ -262,28 +191,4 @@ func itemsText(v *structpb.Value) string {
 	}
 	slices.Sort(out)
 	return strings.Join(out, " ")
-}
-
-// TestRevisionsOfTwoSteps checks that a later step sees the revisions of an earlier one in the context, and adds its own.
-func TestRevisionsOfTwoSteps(t *testing.T) {
-	c := functiontest.NewControlPlane(t, "secrets: [{name: first, data: [{key: a, value: composite.spec.role}]}]")
-	c.Later = []string{`
-configMaps:
-- {name: second, data: [{key: a, value: "json.encode(context['export.fn.crossplane.io/revisions'])"}]}
-`}
-	c.Settle()
-	c.Settle()
-	want := functiontest.Parse(t, "{first: 1, second: 2}")
-	if diff := cmp.Diff(want, revisionsOf(c.Call()), protocmp.Transform()); diff != "" {
-		t.Errorf("the context: -want, +got:\n%s", diff)
-	}
-	data := c.Stored["v1|ConfigMap|team-a|shop-second"].GetFields()["data"].GetStructValue()
-	if got := data.GetFields()["a"].GetStringValue(); got != `{"first":1}` {
-		t.Errorf("the second step sees %s", got)
-	}
-	was := proto.CloneOf(c.Stored["v1|ConfigMap|team-a|shop-second"])
-	c.Settle()
-	if diff := cmp.Diff(was, c.Stored["v1|ConfigMap|team-a|shop-second"], protocmp.Transform()); diff != "" {
-		t.Errorf("the ConfigMap changes itself: -before, +after:\n%s", diff)
-	}
 }

@@ -2,12 +2,9 @@ package function_test
 
 import (
 	"encoding/base64"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
-
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
@@ -138,116 +135,4 @@ func TestAbandonedRotation(t *testing.T) {
 			t.Error("a message has a password")
 		}
 	}
-}
-
-// Other clients can write the annotations of a generation, but not its seal. They cannot make consumers have a value that
-// the database did not accept, and they cannot take back that it was abandoned.
-func TestForgedStateOfPendingGeneration(t *testing.T) {
-	for name, state := range map[string]string{
-		"Removed":  "",
-		"Current":  `{"generator":"admin","generation":2,"state":{"stage":"current","kind":"password"}}`,
-		"Resource": `{"generator":"admin","generation":2,"state":{"stage":"current","kind":"resource"}}`,
-		"Pending":  `{"generator":"admin","generation":2,"state":{"stage":"pending","kind":"password"}}`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := newDatabase(t, verifiedPassword)
-			const first, second = "shop-admin-1", "shop-admin-2"
-			d.accept()
-			d.Annotate(rotateKey, "admin=1")
-			d.Settle()
-			forge := func() {
-				functiontest.Set(d.Stored["v1|Secret|team-a|"+second], state, "metadata", "annotations", functiontest.Prefix+"generator-state")
-				d.Settle()
-			}
-			forge()
-			d.wants("pending", "shop-admin-1 shop-admin-2 shop-app shop-setter", second, first, `Waiting generator "admin": generation 2 is not ready`)
-			d.Wait(16 * time.Minute)
-			d.Settle()
-			forge()
-			d.wants("abandoned", "shop-admin-1 shop-admin-2 shop-app shop-setter", first, first, `Held generator "admin": `)
-		})
-	}
-}
-
-// A pending generation is not deleted while an export may set its value, also if another client changed the record of
-// that export.
-func TestCandidateWithoutItsRecord(t *testing.T) {
-	d := newDatabase(t, verifiedPassword)
-	d.Annotate(rotateKey, "admin=1")
-	d.Wait(2 * time.Minute)
-	d.Reconcile()
-	functiontest.Set(d.Stored["v1|Secret|team-a|shop-setter"], "", "metadata", "annotations", functiontest.Prefix+"export-state")
-	d.Reconcile()
-	if got, want := d.Names(), "applied shop-admin-1 shop-admin-2 shop-setter"; got != want {
-		t.Errorf("there are %s, want %s", got, want)
-	}
-}
-
-// A generation can also be verified by its number: with a Job for each generation, or with what a provider reports.
-func TestVerifiedByNumber(t *testing.T) {
-	for name, tc := range map[string]struct{ ready, observed string }{
-		"Job": {
-			ready:    "resources[?'verify-' + string(generation.number)].?status.?succeeded.orValue(0) == 1",
-			observed: "{apiVersion: batch/v1, kind: Job, metadata: {name: verify-%d, namespace: team-a, annotations: {crossplane.io/composition-resource-name: verify-%[1]d}}, status: {succeeded: 1}}",
-		},
-		"Provider": {
-			ready:    "resources.db.status.atProvider.passwordVersion == generation.number",
-			observed: "{apiVersion: example.org/v1, kind: Database, metadata: {name: db, namespace: team-a, annotations: {crossplane.io/composition-resource-name: db}}, status: {atProvider: {passwordVersion: %d}}}",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := functiontest.NewControlPlane(t, `
-generators: [{name: admin, password: {length: 20, symbols: 0}, readyExpression: "`+tc.ready+`"}]
-secrets:
-- {name: setter, data: [{key: password, value: candidate.admin.password}]}
-- {name: app, data: [{key: password, value: generated.admin.password}]}
-`)
-			verify := func(number int) { // the object is composed by another step
-				o := functiontest.Parse(t, fmt.Sprintf(tc.observed, number))
-				o.GetFields()["metadata"].GetStructValue().Fields["ownerReferences"] = functiontest.OwnedBy(c.XR)
-				for range 4 {
-					c.Stored[functiontest.KeyOf(o)] = o
-					c.Listed = append(c.Listed, functiontest.KeyOf(o))
-					c.Reconcile()
-				}
-			}
-			c.Settle()
-			c.Wants("the first one is not verified", "shop-admin-1 shop-setter", c.Condition())
-			verify(1)
-			c.Wants("the first one works", "shop-admin-1 shop-app shop-setter", "Available")
-			c.Annotate(rotateKey, "admin=1")
-			for range 3 {
-				verify(1)
-				if c.Value("shop-app", "password") != c.Value("shop-admin-1", "password") {
-					t.Fatal("consumers have another password, and only the first generation is verified")
-				}
-			}
-			second := c.Value("shop-admin-2", "password")
-			verify(2)
-			c.Wants("the second one works", "shop-admin-2 shop-app shop-setter", "Available")
-			if c.Value("shop-app", "password") != second {
-				t.Error("consumers do not have the verified password")
-			}
-		})
-	}
-}
-
-// Time in which Crossplane does not reconcile a paused composite does not count.
-func TestPausedRotation(t *testing.T) {
-	d := newDatabase(t, verifiedPassword)
-	d.accept()
-	d.Annotate(rotateKey, "admin=1")
-	d.Settle()
-	d.Wait(10 * time.Minute)
-	status := functiontest.Parse(t, fmt.Sprintf("{conditions: [{type: Synced, status: 'False', reason: ReconcilePaused, lastTransitionTime: %q}]}", d.Now.Format(time.RFC3339)))
-	d.XR.Fields["status"] = structpb.NewStructValue(status)
-	d.Wait(time.Hour)
-	d.Reconcile()
-	delete(d.XR.GetFields(), "status")
-	d.Wait(4 * time.Minute)
-	d.Settle()
-	d.wants("paused", "shop-admin-1 shop-admin-2 shop-app shop-setter", "shop-admin-2", "shop-admin-1", `Waiting generator "admin": generation 2 is not ready`)
-	d.Wait(2 * time.Minute)
-	d.Settle()
-	d.wants("too late", "shop-admin-1 shop-admin-2 shop-app shop-setter", "shop-admin-1", "shop-admin-1", `Held generator "admin": generation 2 was abandoned`)
 }

@@ -16,7 +16,7 @@ import (
 
 // A ControlPlane is a small Crossplane with an API server: it has one composite, calls the function as
 // Crossplane v2.4 does, and applies the desired objects. It is the only simulator of Crossplane: tests
-// of many reconciles use it, and the simulation adds lag, errors and users. The real Crossplane is in
+// of many reconciles use it. The real Crossplane is in
 // internal/e2e.
 type ControlPlane struct {
 	T  testing.TB
