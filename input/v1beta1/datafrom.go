@@ -28,9 +28,7 @@ type DataFrom struct {
 
 	// Returns keys with their values, a `map(string, string)`. For example, `{'region': environment.region}`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	ValueMap string `json:"valueMap,omitempty"`
+	ValueMap Expression `json:"valueMap,omitempty"`
 
 	// Rules that change the names of the keys. They are applied in order, and each rule sees the result of the
 	// one before it.
@@ -197,7 +195,5 @@ type RewriteTransform struct {
 	// Returns the new key, a string. The old key is `key`, and there are no other variables. For example,
 	// `key.upperAscii()`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	KeyExpression string `json:"keyExpression,omitempty"`
+	KeyExpression Expression `json:"keyExpression,omitempty"`
 }

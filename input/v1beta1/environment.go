@@ -183,9 +183,7 @@ type EnvironmentField struct {
 	// Returns the value of the field, of any type that JSON has. If it waits for an input or returns null, the
 	// field is not in the environment, not even with its earlier value. If it returns `optional.none()`, the
 	// field keeps its earlier value.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	Value string `json:"value"`
+	Value Expression `json:"value"`
 
 	// If true, the field also keeps its earlier value while the expression waits for an input.
 	// +optional

@@ -24,6 +24,12 @@ const (
 	Kind       = "Exports"
 )
 
+// An Expression is CEL.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=4096
+type Expression = string
+
 // Exports declares which values a Composition exports, and to which objects.
 //
 // An Exports is never stored. Crossplane passes it to the function as it is in the Composition, without
@@ -117,7 +123,6 @@ type Exports struct {
 	//
 	// The shortest time of all steps of the pipeline counts.
 	// +optional
-	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) == duration('0s') || (duration(self) >= duration('1s') && duration(self) <= duration('24h'))",message="must be 0s, or from 1s to 24h"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
 
@@ -211,9 +216,7 @@ type Source struct {
 	// Returns the name of the object, a string. It may not use a source or a secret. For example,
 	// `composite.metadata.name + '-ca'`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	NameExpression string `json:"nameExpression,omitempty"`
+	NameExpression Expression `json:"nameExpression,omitempty"`
 
 	// Finds all objects that have these labels, so that the source is a list. For a Secret, exactly one object
 	// must match.
@@ -236,9 +239,7 @@ type Variable struct {
 	Name string `json:"name"`
 
 	// Returns the value of the variable, of any type.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	Value string `json:"value"`
+	Value Expression `json:"value"`
 }
 
 // A SecretExport is a Secret to compose.
@@ -262,18 +263,14 @@ type SecretExport struct {
 	// list is missing, all Secrets of this export are kept. If an item leaves the list, its Secret is deleted. For
 	// example, `composite.spec.users`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	ForEachExpression string `json:"forEachExpression,omitempty"`
+	ForEachExpression Expression `json:"forEachExpression,omitempty"`
 
 	// Returns the key of an item: a string of lower-case letters, digits and '-', at most 63, which no other item
 	// has. It sees `item` and `index`, and may not use a source or a secret. The composition resource name is
 	// `<name>/<key>`, and the default name of the Secret is `<composite name>-<name>-<key>`. An item keeps its Secret
 	// when the order of the list changes, unless the key contains `index`. For example, `item.name`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	KeyExpression string `json:"keyExpression,omitempty"`
+	KeyExpression Expression `json:"keyExpression,omitempty"`
 
 	// The name, namespace, labels and annotations of the Secret. If it is not set, the Secret is named
 	// `<composite name>-<export name>` and is in the composite's own namespace.
@@ -358,18 +355,14 @@ type ConfigMapExport struct {
 	// list is missing, all ConfigMaps of this export are kept. If an item leaves the list, its ConfigMap is deleted. For
 	// example, `composite.spec.users`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	ForEachExpression string `json:"forEachExpression,omitempty"`
+	ForEachExpression Expression `json:"forEachExpression,omitempty"`
 
 	// Returns the key of an item: a string of lower-case letters, digits and '-', at most 63, which no other item
 	// has. It sees `item` and `index`, and may not use a source or a secret. The composition resource name is
 	// `<name>/<key>`, and the default name of the ConfigMap is `<composite name>-<name>-<key>`. An item keeps its ConfigMap
 	// when the order of the list changes, unless the key contains `index`. For example, `item.name`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	KeyExpression string `json:"keyExpression,omitempty"`
+	KeyExpression Expression `json:"keyExpression,omitempty"`
 
 	// The name, namespace, labels and annotations of the ConfigMap. If it is not set, the ConfigMap is named
 	// `<composite name>-<export name>` and is in the composite's own namespace.
@@ -437,9 +430,7 @@ type Metadata struct {
 	// Returns the name of the object, a string. It may not use a source or a secret. For example,
 	// `composite.spec.writeConnectionSecretToRef.name`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	NameExpression string `json:"nameExpression,omitempty"`
+	NameExpression Expression `json:"nameExpression,omitempty"`
 
 	// The namespace of the object. It cannot change after the object is created. If neither it nor
 	// `namespaceExpression` is set, it is the composite's own namespace, or the namespace of its claim if it has
@@ -452,9 +443,7 @@ type Metadata struct {
 	// Returns the namespace of the object, a string. It may not use a source or a secret. For example,
 	// `composite.spec.namespace`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	NamespaceExpression string `json:"namespaceExpression,omitempty"`
+	NamespaceExpression Expression `json:"namespaceExpression,omitempty"`
 
 	// The labels of the object.
 	// +optional
@@ -462,9 +451,7 @@ type Metadata struct {
 
 	// Returns further labels, a `map(string, string)`. For example, `{'team': composite.spec.team}`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	LabelsExpression string `json:"labelsExpression,omitempty"`
+	LabelsExpression Expression `json:"labelsExpression,omitempty"`
 
 	// The annotations of the object.
 	// +optional
@@ -472,9 +459,7 @@ type Metadata struct {
 
 	// Returns further annotations, a `map(string, string)`. For example, `{'example.org/host': variables.host}`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	AnnotationsExpression string `json:"annotationsExpression,omitempty"`
+	AnnotationsExpression Expression `json:"annotationsExpression,omitempty"`
 
 	// The secret keys that `labelsExpression` and `annotationsExpression` may use because they are not secret,
 	// as `<input>.<key>`. For example, `db.endpoint`. If it is not set, they may use no secret key.
@@ -497,16 +482,12 @@ type SecretData struct {
 
 	// Returns the value of the key, a string or bytes. For example, `secret.password`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	Value string `json:"value,omitempty"`
+	Value Expression `json:"value,omitempty"`
 
 	// Returns several keys with their values, a `map(string, string)`. For example,
 	// `{'username': secret.username}`, or `secret` for all connection details.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	ValueMap string `json:"valueMap,omitempty"`
+	ValueMap Expression `json:"valueMap,omitempty"`
 
 	// If true, a key whose value is missing, null or empty is left out. If it is not set, a missing value keeps
 	// the whole object as it is.
@@ -534,9 +515,7 @@ type StatusField struct {
 
 	// Returns the value of the field, of any type that JSON has. It may use no secret key that `nonSensitive`
 	// does not list.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	Value string `json:"value"`
+	Value Expression `json:"value"`
 
 	// If true, the field is left out while its value is missing. If it is not set, the field keeps its observed
 	// value.

@@ -62,18 +62,14 @@ type Generator struct {
 	// this generator are kept. If an item leaves the list, its generations are deleted after `gracePeriod`. For example,
 	// `composite.spec.users`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	ForEachExpression string `json:"forEachExpression,omitempty"`
+	ForEachExpression Expression `json:"forEachExpression,omitempty"`
 
 	// Returns the key of an item: a string of lower-case letters, digits and '-', at most 63, which no other item
 	// has. It sees `item` and `index`, and may not use a source or a secret. An item keeps its credential when the order
 	// of the list changes, unless the key contains `index`. The composition resource names of its generations are
 	// `generated/<name>/<key>/<number>`. For example, `item.name`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	KeyExpression string `json:"keyExpression,omitempty"`
+	KeyExpression Expression `json:"keyExpression,omitempty"`
 
 	// Creates a password. The output is `password`, unless `secretKeys` is set.
 	//
@@ -134,9 +130,7 @@ type Generator struct {
 
 	// Returns `labels`. For example, `{'team': composite.spec.team}`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	LabelsExpression string `json:"labelsExpression,omitempty"`
+	LabelsExpression Expression `json:"labelsExpression,omitempty"`
 
 	// When a new generation is created. `CreatedOnce` creates only the first one. `Periodic` creates a new one
 	// when `refreshInterval` has passed. `OnChange` creates a new one when the generator in the input changes.
@@ -149,35 +143,27 @@ type Generator struct {
 	// With policy `Periodic`, the time between the creation of one generation and the creation of the next. For
 	// example, `720h`.
 	// +optional
-	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h (100 years); to create the value once, leave refreshPolicy and refreshInterval out"
 	RefreshInterval *metav1.Duration `json:"refreshInterval,omitempty"`
 
 	// Returns `refreshInterval`. For example, `composite.spec.rotation.every`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	RefreshIntervalExpression string `json:"refreshIntervalExpression,omitempty"`
+	RefreshIntervalExpression Expression `json:"refreshIntervalExpression,omitempty"`
 
 	// How long a generation is kept after the next one replaces it. If it is not set, it is `0s`. For example,
 	// `24h`.
 	// +optional
-	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('876000h')",message="must be from 0s to 876000h (100 years)"
 	GracePeriod *metav1.Duration `json:"gracePeriod,omitempty"`
 
 	// Returns `gracePeriod`. For example, `composite.spec.rotation.grace`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	GracePeriodExpression string `json:"gracePeriodExpression,omitempty"`
+	GracePeriodExpression Expression `json:"gracePeriodExpression,omitempty"`
 
 	// Returns a value of any type that JSON has. When the value changes, a new generation is created. It may use
 	// no secret. For example, `composite.spec.passwordVersion`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	KeepersExpression string `json:"keepersExpression,omitempty"`
+	KeepersExpression Expression `json:"keepersExpression,omitempty"`
 
 	// Returns whether the pending generation works, a bool. It is evaluated only while a generation is pending. Until it
 	// returns true, `generated.<name>` stays the current generation, and the exports of the first generation wait. The
@@ -187,9 +173,7 @@ type Generator struct {
 	// has all connection details that the current generation has. For example,
 	// `secrets.db.password == candidate.admin.password`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	ReadyExpression string `json:"readyExpression,omitempty"`
+	ReadyExpression Expression `json:"readyExpression,omitempty"`
 
 	// How long a pending generation may take to work. Then it is abandoned: `candidate.<name>` is the current generation
 	// again, so that the export that sets the credential sets the former value. The time starts when all exports that use
@@ -197,15 +181,12 @@ type Generator struct {
 	// further failure after twice the time, up to 24 hours. The first generation is never abandoned. If it is not set,
 	// a pending generation waits without limit. For example, `15m`.
 	// +optional
-	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h (100 years)"
 	AbandonAfter *metav1.Duration `json:"abandonAfter,omitempty"`
 
 	// Returns `abandonAfter`. For example, `composite.spec.rotation.abandonAfter`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	AbandonAfterExpression string `json:"abandonAfterExpression,omitempty"`
+	AbandonAfterExpression Expression `json:"abandonAfterExpression,omitempty"`
 
 	// With policy `Periodic`, when a rotation may start. If the time comes outside of a window, the rotation starts in the
 	// next one. Changes of `keepersExpression`, the rotate annotation, and a certificate that would expire before the
@@ -227,12 +208,9 @@ type RotationWindow struct {
 
 	// Returns `schedule`. For example, `composite.spec.maintenance.schedule`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	ScheduleExpression string `json:"scheduleExpression,omitempty"`
+	ScheduleExpression Expression `json:"scheduleExpression,omitempty"`
 
 	// How long a window stays open. For example, `2h`.
-	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="must be from 1m to 168h (one week)"
 	Duration metav1.Duration `json:"duration"`
 
@@ -256,9 +234,7 @@ type PasswordGenerator struct {
 
 	// Returns `length`, in place of the literal. For example, `composite.spec.passwordLength`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	LengthExpression string `json:"lengthExpression,omitempty"`
+	LengthExpression Expression `json:"lengthExpression,omitempty"`
 
 	// The number of digits in the password. If it is not set, it is a quarter of the length.
 	// +optional
@@ -291,9 +267,7 @@ type PasswordGenerator struct {
 
 	// Returns `prefix`. For example, `composite.spec.team + '-'`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	PrefixExpression string `json:"prefixExpression,omitempty"`
+	PrefixExpression Expression `json:"prefixExpression,omitempty"`
 
 	// A text after the password. It is encoded together with the password.
 	// +optional
@@ -302,9 +276,7 @@ type PasswordGenerator struct {
 
 	// Returns `suffix`. For example, `'-' + composite.spec.team`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	SuffixExpression string `json:"suffixExpression,omitempty"`
+	SuffixExpression Expression `json:"suffixExpression,omitempty"`
 
 	// The encoding of the password. If it is not set, it is `raw`, which is no encoding.
 	// +optional
@@ -353,9 +325,7 @@ type SSHKeyGenerator struct {
 
 	// Returns `comment`. For example, `composite.metadata.name + '@example.org'`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	CommentExpression string `json:"commentExpression,omitempty"`
+	CommentExpression Expression `json:"commentExpression,omitempty"`
 
 	// The format of the private key. `PKCS1` is only for `rsa`. `PKCS1` and `PKCS8` have no comment. If it is not set,
 	// it is `OpenSSH`.
@@ -400,9 +370,7 @@ type CertificateGenerator struct {
 	// Returns `dnsNames`. For example,
 	// `[composite.metadata.name + '.' + composite.metadata.namespace + '.svc']`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	DNSNamesExpression string `json:"dnsNamesExpression,omitempty"`
+	DNSNamesExpression Expression `json:"dnsNamesExpression,omitempty"`
 
 	// The IP addresses of the certificate, for example `10.0.0.1`.
 	// +optional
@@ -412,9 +380,7 @@ type CertificateGenerator struct {
 
 	// Returns `ipAddresses`. For example, `[resources.service.status.clusterIP]`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	IPAddressesExpression string `json:"ipAddressesExpression,omitempty"`
+	IPAddressesExpression Expression `json:"ipAddressesExpression,omitempty"`
 
 	// The URIs of the certificate, for example `spiffe://example.org/db`.
 	// +optional
@@ -424,9 +390,7 @@ type CertificateGenerator struct {
 
 	// Returns `uris`. For example, `['spiffe://example.org/' + composite.metadata.name]`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	URIsExpression string `json:"urisExpression,omitempty"`
+	URIsExpression Expression `json:"urisExpression,omitempty"`
 
 	// The email addresses of the certificate, for example `db@example.org`.
 	// +optional
@@ -436,35 +400,27 @@ type CertificateGenerator struct {
 
 	// Returns `emailAddresses`. For example, `[composite.spec.owner]`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	EmailAddressesExpression string `json:"emailAddressesExpression,omitempty"`
+	EmailAddressesExpression Expression `json:"emailAddressesExpression,omitempty"`
 
 	// How long the certificate is valid. If it is not set, it is `2160h` (90 days), or `87600h` (ten years) for a
 	// CA.
 	// +optional
-	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h') && duration(self) <= duration('876000h')",message="must be from 1h to 876000h"
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
 	// Returns `duration`. For example, `composite.spec.certificate.duration`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	DurationExpression string `json:"durationExpression,omitempty"`
+	DurationExpression Expression `json:"durationExpression,omitempty"`
 
 	// A new generation is created this long before the certificate expires. Only the refresh policies `OnChange`
 	// and `Periodic` create one. If it is not set, it is a third of the duration.
 	// +optional
-	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m') && duration(self) <= duration('876000h')",message="must be from 5m to 876000h"
 	RenewBefore *metav1.Duration `json:"renewBefore,omitempty"`
 
 	// Returns `renewBefore`. For example, `composite.spec.certificate.renewBefore`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	RenewBeforeExpression string `json:"renewBeforeExpression,omitempty"`
+	RenewBeforeExpression Expression `json:"renewBeforeExpression,omitempty"`
 
 	// The type of the key. `ecdsa` has 256 bits, and `rsa` has 3072. If it is not set, it is `ecdsa`.
 	// +optional
@@ -493,9 +449,7 @@ type CertificateSubject struct {
 
 	// Returns `commonName`. For example, `composite.metadata.name`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	CommonNameExpression string `json:"commonNameExpression,omitempty"`
+	CommonNameExpression Expression `json:"commonNameExpression,omitempty"`
 
 	// The organizations of the subject.
 	// +optional
@@ -506,19 +460,15 @@ type CertificateSubject struct {
 
 	// Returns `organizations`. For example, `[composite.metadata.namespace]`.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	OrganizationsExpression string `json:"organizationsExpression,omitempty"`
+	OrganizationsExpression Expression `json:"organizationsExpression,omitempty"`
 }
 
 // A BcryptGenerator hashes a password with bcrypt.
 type BcryptGenerator struct {
 	// Returns the password. It has at most 72 bytes, because bcrypt ignores the rest. For example,
 	// `generated.admin.password`.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:example="generated.admin.password"
-	SecretExpression string `json:"secretExpression"`
+	SecretExpression Expression `json:"secretExpression"`
 
 	// The cost. One more doubles the time of each check of a password. If it is not set, it is 10.
 	// +optional
@@ -532,10 +482,8 @@ type BcryptGenerator struct {
 type HtpasswdGenerator struct {
 	// Returns a map from the names of the users to their passwords. A name contains no ':'. A password has at most 72
 	// bytes, because bcrypt ignores the rest. For example, `{'admin': generated.admin.password}`.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:example="{'admin': generated.admin.password}"
-	SecretExpression string `json:"secretExpression"`
+	SecretExpression Expression `json:"secretExpression"`
 
 	// The cost of bcrypt. One more doubles the time of each request to the server. The higher it is, the fewer users the
 	// file may have: 16 with a cost of 10. If it is not set, it is 10.
@@ -550,10 +498,8 @@ type HtpasswdGenerator struct {
 type PKCS12Generator struct {
 	// Returns a map with `tls.crt`, the certificate and the intermediate CAs that signed it, and `tls.key`, its key, both
 	// in PEM. `truststore` also requires `ca.crt`. Other keys are ignored. For example, `generated.server`.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:example="generated.server"
-	SecretExpression string `json:"secretExpression"`
+	SecretExpression Expression `json:"secretExpression"`
 
 	// If true, `truststore.p12` has the certificates of `ca.crt`, with the same password.
 	// +optional
@@ -571,10 +517,8 @@ type PKCS12Generator struct {
 type JKSGenerator struct {
 	// Returns a map with `tls.crt`, the certificate and the intermediate CAs that signed it, and `tls.key`, its key, both
 	// in PEM. `truststore` also requires `ca.crt`. Other keys are ignored. For example, `generated.server`.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:example="generated.server"
-	SecretExpression string `json:"secretExpression"`
+	SecretExpression Expression `json:"secretExpression"`
 
 	// The name of the key in the keystore. Java reads it in lower case. If it is not set, it is `certificate`.
 	// +optional
@@ -622,7 +566,5 @@ type ManifestField struct {
 	FieldPath string `json:"fieldPath"`
 
 	// Returns the value of the field, of any type that JSON has.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=4096
-	Value string `json:"value"`
+	Value Expression `json:"value"`
 }
