@@ -32,23 +32,37 @@ func (l *local) of(name string) nodeCost {
 	return nodeCost{1, 1}
 }
 
-// A weigher adds up the costs of all nodes. It is fast even if the checker is slow: the type of
-// {{x: x}: {x: x}} contains the type of x four times, and true ? x : x has all paths of x twice.
-type weigher struct{ total int }
+// A Size says how long CEL's checker takes for an expression.
+type Size struct {
+	Nodes        int
+	Loops, Binds int // how deep comprehensions nest, and how deep cel.bind and similar macros
 
-// CheckingCost returns the cost of checking an expression, over all its nodes. Above the limit it is not exact.
-func CheckingCost(e ast.Expr) int {
+	// CheckingCost is the cost of all nodes. Above the limit it is not exact.
+	CheckingCost int
+}
+
+// SizeOf returns the size of a parsed tree. The range of a comprehension counts as part of it, so that a chain of
+// comprehensions also nests.
+func SizeOf(a *ast.AST) Size {
 	w := &weigher{}
-	w.weigh(e, nil)
-	return w.total
+	w.weigh(a.Expr(), nil)
+	w.size.Nodes = ast.NodeCount(a)
+	return w.size
+}
+
+// A weigher measures all nodes. It is fast even if the checker is slow: the type of {{x: x}: {x: x}} contains the type
+// of x four times, and true ? x : x has all paths of x twice.
+type weigher struct {
+	size         Size
+	loops, binds int // above the node
 }
 
 func (w *weigher) weigh(e ast.Expr, scope *local) nodeCost {
-	if w.total > limits.ExpressionCheckingCost {
+	if w.size.CheckingCost > limits.ExpressionCheckingCost {
 		return nodeCost{1, 1}
 	}
 	b := w.node(e, scope)
-	w.total += b.paths + b.parts
+	w.size.CheckingCost += b.paths + b.parts
 	return b
 }
 
@@ -98,6 +112,14 @@ func (w *weigher) call(c ast.CallExpr, scope *local) nodeCost {
 }
 
 func (w *weigher) comprehension(c ast.ComprehensionExpr, scope *local) nodeCost {
+	depth, most := &w.loops, &w.size.Loops
+	if IsBind(c) {
+		depth, most = &w.binds, &w.size.Binds
+	}
+	*depth++
+	defer func() { *depth-- }()
+	*most = max(*most, *depth)
+
 	ranged, init := w.weigh(c.IterRange(), scope), w.weigh(c.AccuInit(), scope)
 	if IsBind(c) {
 		return w.weigh(c.Result(), &local{c.AccuVar(), init, scope})
@@ -110,47 +132,4 @@ func (w *weigher) comprehension(c ast.ComprehensionExpr, scope *local) nodeCost 
 	w.weigh(c.LoopCondition(), inner)
 	step := w.weigh(c.LoopStep(), inner)
 	return w.weigh(c.Result(), &local{c.AccuVar(), nodeCost{1, max(init.parts, step.parts)}, scope})
-}
-
-// A TreeSize counts the parts of an expression that make the checker slow.
-type TreeSize struct{ Nodes, Comprehensions, Empty, Loops, Binds int }
-
-// SizeOf returns the size of a parsed tree: the comprehensions without cel.bind and similar macros,
-// the empty lists and maps without those that a macro creates, and how deeply comprehensions and
-// binds nest. The range of a comprehension counts as part of it, so that a chain also counts.
-func SizeOf(a *ast.AST) TreeSize {
-	n := TreeSize{Nodes: ast.NodeCount(a)}
-	for _, e := range ast.MatchDescendants(ast.NavigateAST(a), ast.AllMatcher()) {
-		if isEmpty(e) {
-			n.Empty++
-		}
-		if e.Kind() != ast.ComprehensionKind {
-			continue
-		}
-		c := e.AsComprehension()
-		if isEmpty(c.AccuInit()) {
-			n.Empty--
-		}
-		if IsBind(c) {
-			n.Empty--
-		} else {
-			n.Comprehensions++
-		}
-		loops, binds := 0, 0
-		for at, ok := e, true; ok; at, ok = at.Parent() {
-			switch {
-			case at.Kind() != ast.ComprehensionKind:
-			case IsBind(at.AsComprehension()):
-				binds++
-			default:
-				loops++
-			}
-		}
-		n.Loops, n.Binds = max(n.Loops, loops), max(n.Binds, binds)
-	}
-	return n
-}
-
-func isEmpty(e ast.Expr) bool {
-	return e.Kind() == ast.ListKind && e.AsList().Size() == 0 || e.Kind() == ast.MapKind && e.AsMap().Size() == 0
 }

@@ -50,33 +50,3 @@ func TestCompileRefusesWhatDoubles(t *testing.T) {
 		})
 	}
 }
-
-func TestCompileCountsComprehensions(t *testing.T) {
-	list := func(n int) string {
-		return "[" + strings.TrimSuffix(strings.Repeat("[1].all(x, x > 0), ", n), ", ") + "]"
-	}
-	if _, faults := env.Compile(expression.Source{Text: list(100), Path: "here"}); len(faults) > 0 {
-		t.Errorf("100: %v", faults)
-	}
-	_, faults := env.Compile(expression.Source{Text: list(101), Path: "here"})
-	if len(faults) != 1 || faults[0].Message != "has 101 comprehensions, over the limit of 100: split it into variables" {
-		t.Errorf("101: %v", faults)
-	}
-}
-
-func TestCompileCountsEmptyLiterals(t *testing.T) {
-	for text, want := range map[string]string{
-		strings.Repeat("[].map(x, x).size() + cel.bind(y, 1, y) + ", 30) + "0": "",
-		"[" + strings.Repeat("[], ", 60) + strings.Repeat("{}, ", 40) + "1]":   "",
-		"[" + strings.Repeat("[], ", 60) + strings.Repeat("{}, ", 41) + "1]":   "has 101 empty lists and maps, over the limit of 100: split it into variables",
-	} {
-		_, faults := env.Compile(expression.Source{Text: text, Path: "here"})
-		got := ""
-		if len(faults) > 0 {
-			got = faults[0].Message
-		}
-		if got != want {
-			t.Errorf("%s: want %q, got %q", text, want, got)
-		}
-	}
-}

@@ -205,11 +205,9 @@ func (e *Environment) checkSize(s Source, a *ast.AST) *Errors {
 		text     string
 	}{
 		{n.Nodes, limits.ExpressionNodes, "has %d nodes, over the limit of %d"},
-		{n.Comprehensions, limits.Comprehensions, "has %d comprehensions, over the limit of %d"},
-		{n.Empty, limits.EmptyLiterals, "has %d empty lists and maps, over the limit of %d"},
 		{n.Loops, limits.ComprehensionNesting, "nests %d comprehensions, over the limit of %d"},
 		{n.Binds, limits.BindNesting, "nests %d cel.bind, over the limit of %d"},
-		{celast.CheckingCost(a.Expr()), limits.ExpressionCheckingCost, "has local variables that expand too much, " +
+		{n.CheckingCost, limits.ExpressionCheckingCost, "has local variables that expand too much, " +
 			"because each use of a variable counts everything in it: %d parts, over the limit of %d"},
 	} {
 		if size.n > size.limit {
