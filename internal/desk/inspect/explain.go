@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
-	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
@@ -40,18 +39,6 @@ type Explanation struct {
 
 	// Rules are the RBAC rules that Crossplane needs.
 	Rules []Rule `json:"rules,omitempty"`
-
-	// Fuel of one request.
-	Fuel RequestCost `json:"fuel"`
-}
-
-// A RequestCost is the fuel that one request may use.
-type RequestCost struct {
-	expression.Cost
-
-	// Path is the expression that may use the most fuel, and Share is that fuel.
-	Path  string `json:"path,omitempty"`
-	Share int64  `json:"share,omitempty"`
 }
 
 // An ExplainedObject is an object that is exported.
@@ -98,9 +85,6 @@ type ExplainedKey struct {
 
 	// Waits are other conditions that must be met.
 	Waits []string `json:"waits,omitempty"`
-
-	// Fuel is nil if there is no expression.
-	Fuel *expression.Cost `json:"fuel,omitempty"`
 }
 
 // Secret reports whether it reads secret data that is not declared nonSensitive.
@@ -177,8 +161,6 @@ func Explain(p *plan.Plan, plural func(plan.Kind) string) *Explanation {
 	x.ask(out)
 	x.freshness(out)
 	out.Rules = rulesOf(out.Asks, p.Generators, plural)
-	out.Fuel = x.cost
-	out.Fuel.Limit = limits.RequestFuel
 	return out
 }
 

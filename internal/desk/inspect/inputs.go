@@ -15,7 +15,6 @@ type explainer struct {
 	plan      *plan.Plan
 	names     []string           // names of the variables so far
 	variables map[string][]Input // the inputs of each variable
-	cost      RequestCost
 
 	roots            map[root]bool            // that expressions read, directly and through variables
 	rootsOfVariables map[string]map[root]bool // by variable
@@ -36,13 +35,7 @@ func (x *explainer) expression(e *expression.Expression, name string) ExplainedK
 
 // variable explains the expression of a variable. Its inputs are only read if another expression uses it.
 func (x *explainer) variable(e *expression.Expression, name string) ExplainedKey {
-	cost := e.Cost()
-	if cost.Max > x.cost.Share {
-		x.cost.Path, x.cost.Share = e.Source().Path, cost.Max
-	}
-	x.cost.Max += cost.Max
-	return ExplainedKey{Path: e.Source().Path, Names: []string{name}, Inputs: x.inputs(e), Own: e.Source().Own,
-		Fuel: &cost}
+	return ExplainedKey{Path: e.Source().Path, Names: []string{name}, Inputs: x.inputs(e), Own: e.Source().Own}
 }
 
 func (x *explainer) optional(k ExplainedKey, optional bool) ExplainedKey {

@@ -87,12 +87,6 @@ func (f textFormat) call(name string, v ref.Val) ref.Val {
 // the expression waits.
 var ErrNull = errors.New("a value is null")
 
-// Growth returns how many bytes one byte of a value can become in a format that a function writes, and 0 for all other
-// functions.
-func Growth(function string) uint64 {
-	return uint64(textFormats[function].growth) //nolint:gosec // it is not negative
-}
-
 func hasNull(v any) bool {
 	switch t := v.(type) {
 	case nil:

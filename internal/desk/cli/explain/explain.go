@@ -41,8 +41,7 @@ which of them it waits for:
 
 Then prints which objects the function requires from Crossplane, by name or by the
 expression of the name; the ClusterRole that permits Crossplane to read them, if its
-default role does not; how a change of each input is noticed, and how soon; and the
-maximum fuel of each expression for data of the usual size.
+default role does not; and how a change of each input is noticed, and how soon.
 
 The command needs no cluster, no composite and no data, and evaluates nothing. The
 resource names in the ClusterRole come from XRDs and CRDs, or are guesses, which are

@@ -46,12 +46,6 @@ func printPlan(w io.Writer, ex explained) {
 	p.asks(ex.Explanation)
 	p.rules(ex.ClusterRole, ex.Explanation)
 	p.freshness(ex.Explanation)
-	p.section("Fuel")
-	if ex.Fuel.Max < countedFuel {
-		p.line(1, "a request takes almost none of the limit of %d", ex.Fuel.Limit)
-		return
-	}
-	p.line(1, "for data of the usual size, a request takes up to %s; the largest part, %d, is for %s", costText(ex.Fuel.Cost), ex.Fuel.Share, ex.Fuel.Path)
 }
 
 // A printer writes lines. An error of a line shows at the end, because everything is written at
@@ -97,7 +91,7 @@ func (p *printer) key(k inspect.ExplainedKey) {
 	if k.Optional {
 		text += ", optional"
 	}
-	p.line(1, "%s%s", text, fuelText(k))
+	p.line(1, "%s", text)
 	p.inputs(k)
 	for _, w := range k.Waits {
 		p.line(2, "waits for %s", w)
@@ -153,24 +147,6 @@ func keyNames(k inspect.ExplainedKey) string {
 		return "no key"
 	}
 	return strings.Join(names, ", ")
-}
-
-// countedFuel is the least fuel that is printed, which is more than a few selections and calls take.
-const countedFuel = 100
-
-// fuelText returns the fuel of a key, if it is at least countedFuel.
-func fuelText(k inspect.ExplainedKey) string {
-	if k.Fuel == nil || k.Fuel.Max < countedFuel {
-		return ""
-	}
-	return ", fuel up to " + costText(*k.Fuel)
-}
-
-func costText(c expression.Cost) string {
-	if c.Max <= c.Limit {
-		return fmt.Sprintf("%d of %d", c.Max, c.Limit)
-	}
-	return fmt.Sprintf("%d, OVER ITS LIMIT of %d", c.Max, c.Limit)
 }
 
 func (p *printer) asks(ex *inspect.Explanation) {
