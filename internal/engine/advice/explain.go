@@ -93,18 +93,8 @@ func (m *explainer) message(err *expression.Error) string {
 			m.withDefault([]ast.Expr{err.Node}, "[]"))
 	case expression.NoOverload:
 		return m.noOverload(err)
-	case expression.NoMatch:
-		return fmt.Sprintf("%s: %s is never '%s': it is one of %s", never(err.Node), err.Name, err.Text, suggest.List(err.Names))
 	}
 	return explainCEL(err.Text)
-}
-
-// never says what a comparison that never has another result is.
-func never(comparison ast.Expr) string {
-	if celast.IsCall(comparison, operators.NotEquals) {
-		return "is always true"
-	}
-	return "can never be true"
 }
 
 // shorten is the advice for an expression that is too large. Only some expressions see variables.

@@ -40,7 +40,7 @@ func (m *explainer) noVariable(err *expression.Error, parent ast.NavigableExpr) 
 	if meant := m.Declared(err.Node.AsIdent()); meant != "" {
 		return fmt.Sprintf("%s: write %s", text, meant)
 	}
-	names := m.Environment.Names(m.Source)
+	names := err.Names
 	if isInput(local) || slices.Contains([]string{expression.Generation, expression.Variables, expression.Item}, local) {
 		return fmt.Sprintf("%s here: %s", text, m.listed())
 	}
@@ -48,7 +48,7 @@ func (m *explainer) noVariable(err *expression.Error, parent ast.NavigableExpr) 
 	if !isText && constants[strings.ToLower(local)] != "" {
 		return fmt.Sprintf("there is no %s: write %s", local, constants[strings.ToLower(local)])
 	}
-	meant := suggest.Nearest(local, names)
+	meant := err.Nearest()
 	if foreign := translated(cmp.Or(m.text.pathAt(at), local)); meant == "" && slices.Contains(names, root(foreign)) {
 		meant = foreign
 	}

@@ -133,6 +133,9 @@ func (e *Environment) refused(s Source, errs []*cel.Error) *Errors {
 			out.Tree = c.tree
 			for _, err := range again {
 				out.All = append(out.All, c.classify(err))
+				if err.Class == NoVariable {
+					err.Names = e.Names(s)
+				}
 			}
 		}
 	}

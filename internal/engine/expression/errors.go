@@ -2,7 +2,6 @@ package expression
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -36,7 +35,7 @@ const (
 	Limit      Class = iota // a limit of the source: Text
 	Syntax                  // CEL's parser refuses the source: Text
 	Checked                 // CEL's checker or a validator refuses a node for another reason: Text
-	NoVariable              // Name does not exist
+	NoVariable              // Name does not exist, only Names
 	NoItem                  // only expressions of an item have Name
 	NoFunction              // the called function does not exist
 	NoField                 // Types[0] has no field Name: Text, if its schema knows more
@@ -44,7 +43,6 @@ const (
 	NoOptional              // an entry with ? whose value has Types[0]
 	NoBool                  // a condition has Types[0]
 	NoRange                 // a comprehension iterates over Types[0]
-	NoMatch                 // the value of Name is never the text Text, only one of Names
 	Result                  // a result, or the part Node of it, has Types[0]
 	Misfit                  // the result has Types[0], but the field Name has Types[1]
 )
@@ -78,7 +76,7 @@ type Errors struct {
 	Declared func(name string) string
 }
 
-// Diagnostics returns the messages of the adviser, or plain ones without advice.
+// Diagnostics returns the messages of the adviser. Without an adviser, it returns one that only says where.
 func (e *Errors) Diagnostics() diagnostic.List {
 	switch a := e.Environment.adviser; {
 	case len(e.All) == 0:
@@ -86,11 +84,7 @@ func (e *Errors) Diagnostics() diagnostic.List {
 	case a != nil:
 		return a.Explain(e)
 	}
-	out := make(diagnostic.List, 0, len(e.All))
-	for _, err := range e.Told() {
-		out = append(out, e.Source.At(err.Line, err.Column, e.plain(err)))
-	}
-	return out
+	return diagnostic.List{e.Source.At(e.All[0].Line, e.All[0].Column, cmp.Or(e.All[0].Text, "is not valid"))}
 }
 
 // Told returns the errors that a person must know. Later errors of the parser follow from the first mistake.
@@ -99,33 +93,6 @@ func (e *Errors) Told() []*Error {
 		return e.All[:1]
 	}
 	return e.All
-}
-
-// plain returns the message without advice.
-func (e *Errors) plain(err *Error) string {
-	names := make([]string, 0, len(err.Types))
-	for _, t := range err.Types {
-		names = append(names, e.Typing.Text(t))
-	}
-	have := strings.Join(names, " and ")
-	switch err.Class {
-	case NoVariable, NoItem:
-		return "there is no variable " + err.Name
-	case NoFunction:
-		return "there is no function " + err.Name
-	case NoField:
-		return cmp.Or(err.Text, fmt.Sprintf("cannot select %s from %s", err.Name, have))
-	case NoOverload:
-		return fmt.Sprintf("%s does not accept %s", CallName(err.Name), have)
-	case NoMatch:
-		return fmt.Sprintf("%s is never '%s'", err.Name, err.Text)
-	case Result:
-		return fmt.Sprintf("must return %s, but returns %s", err.Part.Want, have)
-	case Misfit, NoOptional, NoBool, NoRange:
-		return "has a wrong type: " + have
-	case Limit, Syntax, Checked:
-	}
-	return err.Text
 }
 
 // At returns a diagnostic at a position in the source.

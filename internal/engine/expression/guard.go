@@ -3,7 +3,6 @@ package expression
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"time"
 
 	"cel.dev/cel-go/cel"
@@ -135,9 +134,6 @@ func (p *program) guard(g guards) interpreter.InterpretableDecoratorV2 {
 		if err != nil {
 			return nil, err
 		}
-		if m := compiledMatch(call); m != nil {
-			op = m
-		}
 		if call.Function() == "_+_" {
 			op = flatSum(op)
 		}
@@ -170,28 +166,6 @@ func flatSum(add celfunctions.FunctionOp) celfunctions.FunctionOp {
 			}
 		}
 		return types.NewRefValList(types.DefaultTypeAdapter, elements)
-	}
-}
-
-// compiledMatch returns a call of matches with a literal pattern that is compiled only once, or nil.
-func compiledMatch(call interpreter.InterpretableCall) celfunctions.FunctionOp {
-	if call.Function() != "matches" || len(call.Args()) != 2 {
-		return nil
-	}
-	c, ok := call.Args()[1].(interpreter.InterpretableConst)
-	if !ok || c.Value().Type() != types.StringType {
-		return nil
-	}
-	re, err := regexp.Compile(functions.TextOf(c.Value()))
-	if err != nil {
-		return nil
-	}
-	return func(a ...ref.Val) ref.Val {
-		s, ok := a[0].(types.String)
-		if !ok {
-			return types.MaybeNoSuchOverloadErr(a[0])
-		}
-		return types.Bool(re.MatchString(string(s)))
 	}
 }
 

@@ -9,12 +9,11 @@ import (
 	"cel.dev/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
-	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
 // literalValidator refuses literals that always fail or lose data: a regular expression that does not
-// compile or is too complex, a %d for a double, or a map that contains a key twice.
+// compile or is too complex, a negative index, or a map that contains a key twice.
 type literalValidator struct{}
 
 // Name of the validator for cel-go.
@@ -32,8 +31,6 @@ func (literalValidator) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, 
 		switch operands := celast.Operands(e.AsCall()); e.AsCall().FunctionName() {
 		case "matches", "regex.replace", "regex.extract", "regex.extractAll":
 			validatePattern(operands, iss)
-		case formatCall:
-			validateFormat(operands, iss)
 		case operators.Index:
 			validateIndex(a.GetType(operands[0].ID()), operands[1], iss)
 		}
@@ -58,29 +55,6 @@ func validatePattern(args []ast.Expr, iss *cel.Issues) {
 		refuse("is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	case n > limits.RegexInstructions:
 		refuse("regular expression has %d instructions, over the limit of %d", n, limits.RegexInstructions)
-	}
-}
-
-const formatCall = "format"
-
-// clause is a clause of a format.
-var clause = lazy.MustCompile(`%(\.[0-9]+)?[a-zA-Z]`)
-
-// validateFormat refuses a literal double for %d. Whole numbers in data are ints, so such a literal is a
-// mistake.
-func validateFormat(args []ast.Expr, iss *cel.Issues) {
-	if len(args) != 2 || args[1].Kind() != ast.ListKind {
-		return
-	}
-	format, _ := celast.Text(args[0])
-	clauses := clause.FindAllString(strings.ReplaceAll(format, "%%", ""), -1)
-	for i, v := range args[1].AsList().Elements() {
-		if i == len(clauses) {
-			return
-		}
-		if v.Kind() == ast.LiteralKind && v.AsLiteral().Type() == types.DoubleType && strings.HasSuffix(clauses[i], "d") {
-			iss.ReportErrorAtID(v.ID(), "%%d takes whole numbers, but this is a double: write %%f, or wrap it in int(...)")
-		}
 	}
 }
 

@@ -38,10 +38,6 @@ type Typing struct {
 	// Variables whose type is known. The other variables keep their declared type.
 	Variables map[string]*types.Type
 
-	// Values returns the possible strings of a reference, or nothing if all values are possible. It may
-	// be nil.
-	Values func(Reference) []string
-
 	number  *types.Type // of each Number, during one check
 	numbers *bool       // whether there is one
 }
@@ -75,7 +71,6 @@ func (e *Environment) CheckTypes(x *Expression, t Typing) (*types.Type, diagnost
 		whole, other := e.checkTypes(s, tree, t, types.IntType)
 		result, out.All = t.either(result, whole), inBoth(out.All, other.All)
 	}
-	out.All = append(out.All, x.checkValues(t)...)
 	list := out.Diagnostics()
 	for _, d := range list {
 		d.Rule = diagnostic.Type
@@ -340,31 +335,4 @@ func selectKeys(a *ast.AST) {
 			e.SetKindCase(factory.NewCall(e.ID(), operators.OptSelect, args...))
 		}
 	}))
-}
-
-// checkValues refuses a comparison with a string that a value can never equal.
-func (x *Expression) checkValues(t Typing) (out []*Error) {
-	if t.Values == nil {
-		return nil
-	}
-	for _, n := range ast.MatchDescendants(ast.NavigateAST(x.ast), ast.KindMatcher(ast.CallKind)) {
-		if !celast.IsCall(n, operators.Equals) && !celast.IsCall(n, operators.NotEquals) {
-			continue
-		}
-		args := n.AsCall().Args()
-		for i, a := range args {
-			literal, ok := celast.Text(a)
-			other := celast.AsWritten(args[1-i])
-			r, _ := x.Reading(other)
-			if _, _, selects := celast.Selection(other); !ok || !selects || r == nil || r.tested || celast.HasDyn(other) {
-				continue
-			}
-			if values := t.Values(*r); len(values) > 0 && !slices.Contains(values, literal) {
-				line, column := x.position(a.ID())
-				out = append(out, &Error{Class: NoMatch, Line: line, Column: column, Node: n,
-					Name: x.name(*r), Text: literal, Names: values})
-			}
-		}
-	}
-	return out
 }

@@ -49,19 +49,6 @@ func (n node) items() node { return n.child("items") }
 
 func (n node) names() []string { return slices.Sorted(maps.Keys(n.properties())) }
 
-// Values returns the possible strings of a value with the schema, or nil if it may have other values.
-func Values(s *structpb.Struct) []string {
-	var out []string
-	for _, v := range s.GetFields()["enum"].GetListValue().GetValues() {
-		text, ok := v.GetKind().(*structpb.Value_StringValue)
-		if !ok {
-			return nil
-		}
-		out = append(out, text.StringValue)
-	}
-	return out
-}
-
 // OfKind adds the fields to the schema of a kind that a CustomResourceDefinition does not repeat:
 // apiVersion, kind and metadata. It returns nil for an unknown kind, whose schema is nil.
 func OfKind(s *structpb.Struct) *structpb.Struct {

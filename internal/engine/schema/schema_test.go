@@ -83,23 +83,3 @@ func TestLike(t *testing.T) {
 		}
 	}
 }
-
-func TestValues(t *testing.T) {
-	for name, c := range map[string]struct {
-		reason string
-		schema string
-		want   []string
-	}{
-		"None":    {"No schema has none.", "", nil},
-		"Any":     {"Nor has one without an enumeration.", "{type: string}", nil},
-		"Strings": {"In their order.", "{enum: [b, a]}", []string{"b", "a"}},
-		"Mixed":   {"What may be something else is not one of the strings.", "{enum: [a, 1, b]}", nil},
-		"Null":    {"Null is no string.", "{enum: [a, null]}", nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, Values(parsed(t, c.schema))); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
-			}
-		})
-	}
-}

@@ -195,9 +195,7 @@ func (c *typeCheck) typing(x plan.Compiled) expression.Typing {
 	if c.Environment != nil {
 		variables[expression.Env] = c.types.Of(expression.Env, schema.Like(c.Environment))
 	}
-	return expression.Typing{Objects: c.types, Number: schema.Number, Variables: variables, Values: func(r expression.Reference) []string {
-		return c.values(x, r)
-	}}
+	return expression.Typing{Objects: c.types, Number: schema.Number, Variables: variables}
 }
 
 // itemOf returns the type of the items of a list.
@@ -210,31 +208,6 @@ func (c *typeCheck) itemOf(f *plan.ForEach) *types.Type {
 		return types.DynType
 	}
 	return t.Parameters()[0]
-}
-
-// values returns the strings that a reference can read, if the schema enumerates them.
-func (c *typeCheck) values(x plan.Compiled, r expression.Reference) []string {
-	path := make([]any, 0, len(r.Path))
-	for _, s := range r.Path {
-		path = append(path, s.Key)
-	}
-	kind, from := c.Known.Composite, x.Source().From
-	switch r.Variable {
-	case expression.Composite:
-	case expression.Resource, expression.Self:
-		if x.Source().Own {
-			kind = x.Own
-		} else if from != "" {
-			kind = c.composed[from]
-		}
-	case expression.Resources:
-		kind = c.composed[plan.StepName(r, 0)]
-		path = path[min(1, len(path)):]
-	default:
-		return nil
-	}
-	at, _ := schema.At(c.schema(kind), path...)
-	return schema.Values(at)
 }
 
 func (c *typeCheck) expression(x plan.Compiled) {

@@ -23,7 +23,6 @@ func TestTypesKnown(t *testing.T) {
 			return before(other)
 		}
 	}
-	ofDatabase := func(k *typecheck.Known) { k.Composite = instance }
 	const data = "{type: object, properties: {data: {type: object, additionalProperties: {type: string}}}}"
 	for name, c := range map[string]struct {
 		reason string
@@ -96,34 +95,10 @@ func TestTypesKnown(t *testing.T) {
 		},
 		"Self": {
 			reason: "self is resource by another name",
-			input:  value("self.status.atProvider.hsot + (self.spec.size == 'Large' ? 'a' : 'b')"),
+			input:  value("self.status.atProvider.hsot"),
 			want: []string{
 				valueAt + "23: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did you mean host?",
-				valueAt + "50: can never be true: resources.db.spec.size is never 'Large': it is one of small, large",
 			},
-		},
-		"ValuesOfComposite": {
-			reason: "the values of a field of the composite, by each of its names",
-			known:  ofDatabase,
-			input:  "{secrets: [{name: out, data: [{key: k, value: \"composite.spec.size == 'Large' ? 'a' : 'b'\"}, {key: l, value: \"resource.spec.size == 'Large' ? 'a' : 'b'\"}]}]}",
-			want: []string{
-				valueAt + "24: can never be true: composite.spec.size is never 'Large': it is one of small, large",
-				"secrets[0].data[1].value:1:23: can never be true: composite.spec.size is never 'Large': it is one of small, large",
-			},
-		},
-		"ValuesOfOthers": {
-			reason: "those of another variable are not the composite's",
-			known:  ofDatabase,
-			input:  value("environment.spec.size == 'Large' || context.spec.size == 'Large' ? 'a' : 'b'"),
-		},
-		"ValuesOfGeneration": {
-			reason: "in its outputs resource is the generation",
-			input:  "{generators: [{name: g, resource: {manifest: {apiVersion: rds.example.org/v1, kind: Instance}, outputs: {a: \"resource.spec.size == 'Large' ? 'a' : 'b'\"}}}]}",
-			want:   []string{"generators[0].resource.outputs[a]:1:23: can never be true: resource.spec.size is never 'Large': it is one of small, large"},
-		},
-		"ValuesOfWhole": {
-			reason: "a whole resource, and one that is computed, have none",
-			input:  value("resources.odd == 'x' || resources[composite.metadata.name] == 'x' ? 'a' : 'b'"),
 		},
 		"Property": {
 			reason: "what an extract takes of the environment is looked at where it is named",

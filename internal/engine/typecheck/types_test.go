@@ -1,7 +1,6 @@
 package typecheck_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -176,11 +175,6 @@ func TestTypesFind(t *testing.T) {
 			reason: "an integer is no string",
 			input:  value("resource.spec.port == '5432' ? 'a' : 'b'"),
 			want:   []string{valueAt + "20: can never be true: it compares an int with a string: leave out the quotes, or wrap the int in string(...)"},
-		},
-		"Enum": {
-			reason: "a string that the field never is",
-			input:  value("resource.spec.size == 'Large' ? 'a' : 'b'"),
-			want:   []string{valueAt + "23: can never be true: resources.db.spec.size is never 'Large': it is one of small, large"},
 		},
 		"Condition": {
 			reason: "what is no boolean is no condition",
@@ -368,16 +362,12 @@ func TestTypesHostileSchema(t *testing.T) {
 	for range 2000 {
 		s = map[string]any{"type": "array", "items": s}
 	}
-	values := make([]any, 50000)
-	for i := range values {
-		values[i] = fmt.Sprintf("v%d", i)
-	}
-	s = map[string]any{"type": "object", "properties": map[string]any{"deep": s, "many": map[string]any{"type": "string", "enum": values}}}
+	s = map[string]any{"type": "object", "properties": map[string]any{"deep": s, "many": map[string]any{"type": "string"}}}
 	k := known(t)
 	k.Schema = func(plan.Kind) *structpb.Struct { return plantest.StructOf(t, s).Proto() }
-	got := typed(t, "{secrets: [{name: out, from: db, data: [{key: k, value: json.encode(resource.deep)}, {key: l, value: \"resource.many == 'x' ? 'a' : resource.manny\"}]}]}", k)
-	if len(got) != 2 || len(strings.Join(got, "")) > 1000 {
-		t.Errorf("want two short faults, got %.2000v", got)
+	got := typed(t, "{secrets: [{name: out, from: db, data: [{key: k, value: json.encode(resource.deep)}, {key: l, value: \"resource.manny\"}]}]}", k)
+	if len(got) != 1 || len(strings.Join(got, "")) > 1000 {
+		t.Errorf("want one short fault, got %.2000v", got)
 	}
 }
 
