@@ -14,9 +14,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
-// TestReadmeIsShort checks that the README can be read in three minutes.
+// TestReadmeIsShort checks that the README can be read in two minutes.
 func TestReadmeIsShort(t *testing.T) {
-	const limit = 15 << 10
+	const limit = 9 << 10
 	if size := len(functiontest.README(t)); size > limit {
 		t.Errorf("README.md has %d bytes, want at most %d: move details to the guides", size, limit)
 	}
