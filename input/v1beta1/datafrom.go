@@ -22,55 +22,50 @@ type DataFrom struct {
 	// +optional
 	Extract *Extract `json:"extract,omitempty"`
 
-	// Adds the keys of all secret inputs that match all of its fields. Each key is added as `<input>/<key>`.
+	// Adds the keys of all secret inputs that match, as `<input>/<key>`.
 	// +optional
 	Find *Find `json:"find,omitempty"`
 
-	// Returns keys with their values, a `map(string, string)`. For example, `{'region': environment.region}`.
+	// Returns keys with their values. For example, `{'region': environment.region}`.
 	// +optional
 	ValueMap Expression `json:"valueMap,omitempty"`
 
-	// Rules that change the names of the keys. They are applied in order, and each rule sees the result of the
-	// one before it.
+	// Rules that change the names of the keys, in order.
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	Rewrite []Rewrite `json:"rewrite,omitempty"`
 
-	// Says what happens to characters that a key cannot have, after the last rule. `Default` replaces each one
-	// with `_`; a letter or a digit outside of ASCII is an error. `Unicode` replaces it with its code point: `/`
-	// becomes `_U002f_`. `None` keeps it, and such a key is an error. If it is not set, it is `Default`.
+	// Converts characters that a key cannot have. `Default` writes `_`, and refuses letters and digits outside of
+	// ASCII. `Unicode` writes the code point, such as `_U002f_`. `None` refuses such a key. If it is not set, it is
+	// `Default`.
 	// +optional
 	// +kubebuilder:default=Default
 	// +kubebuilder:validation:Enum=Default;Unicode;None
 	ConversionStrategy string `json:"conversionStrategy,omitempty"`
 
-	// How the values are decoded. `Base64` and `Base64URL` decode each value, and a value with another encoding
-	// is an error. `Auto` tries Base64, then Base64URL, and keeps a value that is neither; it also decodes text
-	// that is Base64 by coincidence, such as `1234`. `None` keeps the values. If it is not set, it is `None`.
+	// How values are decoded. `Base64` and `Base64URL` refuse other values. `Auto` tries both, and keeps the rest. It
+	// also decodes text such as `1234`. If it is not set, it is `None`.
 	// +optional
 	// +kubebuilder:default=None
 	// +kubebuilder:validation:Enum=None;Base64;Base64URL;Auto
 	DecodingStrategy string `json:"decodingStrategy,omitempty"`
 
-	// If true, the entry is left out while its input is missing or has no keys. If it is not set, the whole
-	// object is kept as it is. In both cases, the object is kept while the composed resource is not ready, or has
-	// a `writeConnectionSecretToRef` and no connection details yet.
+	// If true, the entry is left out while its input is missing or has no keys. It still waits for a composed resource
+	// that is not ready or has no connection details yet.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
 
 // Extract adds all keys of one input.
 type Extract struct {
-	// The name of the input: a composed resource for its connection details, a source for its data, `composite`
-	// for the composite's connection details, `environment` for the environment, or `generated.<name>` or
-	// `previous.<name>` for the outputs of a generator.
+	// The input: a composed resource, a source, `composite`, `environment`, `generated.<name>` or `previous.<name>`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Key string `json:"key"`
 
-	// The field path of a JSON object in the input. The members of this object are the keys. For example,
-	// `credentials.admin`. If it is not set, the keys of the input itself are added. `environment` requires it.
+	// The field path of a JSON object in the input, whose members are the keys. For example, `credentials.admin`.
+	// `environment` requires it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
@@ -81,19 +76,18 @@ type Extract struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.path) || has(self.name) || has(self.tags)",message="at least one of path, name and tags must be set"
 type Find struct {
-	// The text with which `<input>/<key>` must begin, for example `cache/`. Outputs of generators match only if
-	// the path begins with `generated.`, for example `generated.admin/`. If it is not set, every path matches.
+	// The text with which `<input>/<key>` must begin, such as `cache/`. For a generator, it must begin with
+	// `generated.`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Path string `json:"path,omitempty"`
 
-	// Matches the part after the path. If it is not set, every name matches.
+	// Matches the part after the path.
 	// +optional
 	Name *FindName `json:"name,omitempty"`
 
-	// Labels that the composed resource, or the object of the source, must have. All of them must match. If it
-	// is not set, labels do not matter.
+	// Labels that the composed resource or the source must have.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	Tags map[string]string `json:"tags,omitempty"`
@@ -101,7 +95,7 @@ type Find struct {
 
 // A FindName matches a name.
 type FindName struct {
-	// A regular expression in RE2 syntax that matches any part of the name, for example `host|port`.
+	// A regular expression in RE2 syntax that matches any part, for example `host|port`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	RegExp string `json:"regexp"`
@@ -128,13 +122,12 @@ type Rewrite struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.target)",fieldPath=".target",message="must be set: an empty string removes each match of source"
 type RewriteRegExp struct {
-	// The regular expression to search for, in RE2 syntax. For example, `^db-(.*)$`.
+	// The regular expression in RE2 syntax. For example, `^db-(.*)$`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Source string `json:"source"`
 
-	// The replacement. `$1` and `${name}` are groups of `source`. An empty string removes the match. For
-	// example, `DB_${1}`.
+	// The replacement, with groups such as `$1` and `${name}`. It may be empty. For example, `DB_${1}`.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Target *string `json:"target,omitempty"`
@@ -146,8 +139,8 @@ type RewriteRegExp struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.strategy) && self.strategy == 'JSON') || has(self.into)",fieldPath=".into",message="must be set with strategy JSON, which writes the merged object there"
 // +kubebuilder:validation:XValidation:rule="(has(self.strategy) && self.strategy == 'JSON') || !has(self.into)",fieldPath=".into",message="must not be set with strategy Extract: leave it out, or set strategy to JSON"
 type RewriteMerge struct {
-	// `Extract` replaces each value, a JSON object, with its members. `JSON` keeps all keys, and adds the key
-	// `into` with a JSON object that has the members of all values. If it is not set, it is `Extract`.
+	// `Extract` replaces each JSON object with its members. `JSON` adds the key `into` with the members of all values.
+	// If it is not set, it is `Extract`.
 	// +optional
 	// +kubebuilder:default=Extract
 	// +kubebuilder:validation:Enum=Extract;JSON
@@ -159,23 +152,22 @@ type RewriteMerge struct {
 	// +kubebuilder:validation:MaxLength=253
 	Into string `json:"into,omitempty"`
 
-	// Keys that are merged after all others, in this order. If it is not set, the keys are merged in
-	// alphabetical order.
+	// Keys that are merged after all others, in this order. Other keys are merged in alphabetical order.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MinLength=1
 	Priority []string `json:"priority,omitempty"`
 
-	// Says what happens if a key that `priority` lists is missing. `Strict` waits for it. `IgnoreNotFound`
-	// continues without it. If it is not set, it is `Strict`.
+	// If a key of `priority` is missing, `Strict` waits for it, and `IgnoreNotFound` continues. If it is not set, it is
+	// `Strict`.
 	// +optional
 	// +kubebuilder:default=Strict
 	// +kubebuilder:validation:Enum=Strict;IgnoreNotFound
 	PriorityPolicy string `json:"priorityPolicy,omitempty"`
 
-	// Says what happens if two values have the same member. `Error` is an error. `Ignore` uses the member that
-	// was merged last. If it is not set, it is `Error`.
+	// If two values have the same member, `Error` is an error, and with `Ignore` the last one wins. If it is not set,
+	// it is `Error`.
 	// +optional
 	// +kubebuilder:default=Error
 	// +kubebuilder:validation:Enum=Error;Ignore
@@ -192,8 +184,7 @@ type RewriteTransform struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Template string `json:"template,omitempty"`
 
-	// Returns the new key, a string. The old key is `key`, and there are no other variables. For example,
-	// `key.upperAscii()`.
+	// Returns the new key. It sees only `key`, the old one. For example, `key.upperAscii()`.
 	// +optional
 	KeyExpression Expression `json:"keyExpression,omitempty"`
 }

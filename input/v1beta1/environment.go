@@ -4,7 +4,7 @@ import "k8s.io/apimachinery/pkg/runtime"
 
 // An Environment finds EnvironmentConfigs, merges them, and writes fields into the result.
 type Environment struct {
-	// Values that the environment has if nothing else sets them. If it is not set, there are none.
+	// Values that nothing else sets.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	DefaultData *runtime.RawExtension `json:"defaultData,omitempty"`
@@ -15,12 +15,11 @@ type Environment struct {
 	// +listType=atomic
 	EnvironmentConfigs []EnvironmentSource `json:"environmentConfigs,omitempty"`
 
-	// The policy for all references in `environmentConfigs`. If it is not set, each reference is required.
+	// The policy for all references.
 	// +optional
 	Policy *EnvironmentPolicy `json:"policy,omitempty"`
 
-	// Writes fields into the merged environment, in this order. Each expression sees the fields that were
-	// written before it.
+	// Writes fields into the merged environment, in this order.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
@@ -36,8 +35,8 @@ const (
 
 // An EnvironmentPolicy says what happens if an EnvironmentConfig that is referenced does not exist.
 type EnvironmentPolicy struct {
-	// `Required` refuses the input if a referenced EnvironmentConfig does not exist. `Optional` continues
-	// without it. If it is not set, it is `Required`.
+	// If an EnvironmentConfig does not exist, `Required` refuses the input, and `Optional` continues. If it is not set,
+	// it is `Required`.
 	// +optional
 	// +kubebuilder:default=Required
 	// +kubebuilder:validation:Enum=Required;Optional
@@ -55,8 +54,7 @@ const (
 // +kubebuilder:validation:XValidation:rule="!(has(self.type) && self.type == 'Selector') || has(self.selector)",fieldPath=".selector",message="must be set for type Selector"
 // +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type == 'Selector') || has(self.ref)",fieldPath=".ref",message="must be set for type Reference: name an EnvironmentConfig, or set type to Selector"
 type EnvironmentSource struct {
-	// How EnvironmentConfigs are found: `Reference` uses `ref`, and `Selector` uses `selector`. The field of the
-	// other type is ignored. If it is not set, it is `Reference`.
+	// `Reference` uses `ref`, and `Selector` uses `selector`. If it is not set, it is `Reference`.
 	// +optional
 	// +kubebuilder:default=Reference
 	// +kubebuilder:validation:Enum=Reference;Selector
@@ -70,8 +68,7 @@ type EnvironmentSource struct {
 	// +optional
 	Selector *EnvironmentSelector `json:"selector,omitempty"`
 
-	// The field of the environment below which the data is merged. If it is not set, the data is merged into the
-	// top of the environment.
+	// The field of the environment below which the data is merged. If it is not set, it is the top.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
@@ -93,36 +90,31 @@ const (
 
 // An EnvironmentSelector finds EnvironmentConfigs by their labels.
 type EnvironmentSelector struct {
-	// `Single` requires exactly one EnvironmentConfig. `Multiple` merges all that match, in the order of
-	// `sortByFieldPath`. If it is not set, it is `Single`.
+	// `Single` requires exactly one EnvironmentConfig. `Multiple` merges all that match. If it is not set, it is
+	// `Single`.
 	// +optional
 	// +kubebuilder:default=Single
 	// +kubebuilder:validation:Enum=Single;Multiple
 	Mode string `json:"mode,omitempty"`
 
-	// In mode `Multiple`, the largest number of EnvironmentConfigs to merge: the first ones in order. If it is
-	// not set, all are merged.
+	// In mode `Multiple`, the largest number to merge: the first ones in order.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxMatch *uint64 `json:"maxMatch,omitempty"`
 
-	// In mode `Multiple`, the smallest number of EnvironmentConfigs that must match. If it is not set, no match
-	// is required.
+	// In mode `Multiple`, the smallest number that must match.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MinMatch *uint64 `json:"minMatch,omitempty"`
 
-	// In mode `Multiple`, the field of the EnvironmentConfigs by which they are sorted. All values must be
-	// strings, or all must be numbers. A missing field counts as an empty string, or as 0. If it is not set, it
-	// is `metadata.name`.
+	// In mode `Multiple`, the field to sort by: all strings, or all numbers. If it is not set, it is `metadata.name`.
 	// +optional
 	// +kubebuilder:default=metadata.name
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	SortByFieldPath string `json:"sortByFieldPath,omitempty"`
 
-	// Labels that an EnvironmentConfig must have. All of them must match. If all are optional and no label has a
-	// value, no EnvironmentConfig is requested.
+	// Labels that must all match. If all are optional and have no value, nothing is requested.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
@@ -141,9 +133,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!(has(self.type) && self.type == 'Value') || has(self.value)",fieldPath=".value",message="must be set for type Value"
 // +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type == 'Value') || has(self.valueFromFieldPath)",fieldPath=".valueFromFieldPath",message="must be set for types FromCompositeFieldPath and FromEnvironmentFieldPath: name a field, or set type to Value"
 type EnvironmentLabelMatcher struct {
-	// Where the value comes from: `Value` uses the field `value`, `FromCompositeFieldPath` a field of the
-	// composite, and `FromEnvironmentFieldPath` a field of the environment that earlier steps left. If it is not
-	// set, it is `FromCompositeFieldPath`.
+	// Where the value comes from: `value`, a field of the composite, or a field of the environment of earlier steps. If
+	// it is not set, it is `FromCompositeFieldPath`.
 	// +optional
 	// +kubebuilder:default=FromCompositeFieldPath
 	// +kubebuilder:validation:Enum=FromCompositeFieldPath;FromEnvironmentFieldPath;Value
@@ -153,21 +144,20 @@ type EnvironmentLabelMatcher struct {
 	// +kubebuilder:validation:MinLength=1
 	Key string `json:"key"`
 
-	// The path of the field that has the value, a string. For example, `spec.stage`. All types except `Value`
-	// require it.
+	// The path of the field with the value, for example `spec.stage`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	ValueFromFieldPath string `json:"valueFromFieldPath,omitempty"`
 
-	// `Required` refuses the input if the field does not exist. `Optional` leaves the label out. If it is not
-	// set, it is `Required`.
+	// If the field does not exist, `Required` refuses the input, and `Optional` leaves the label out. If it is not set,
+	// it is `Required`.
 	// +optional
 	// +kubebuilder:default=Required
 	// +kubebuilder:validation:Enum=Required;Optional
 	FromFieldPathPolicy string `json:"fromFieldPathPolicy,omitempty"`
 
-	// The value of the label. Type `Value` requires it.
+	// The value for type `Value`.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Value *string `json:"value,omitempty"`
@@ -180,17 +170,15 @@ type EnvironmentField struct {
 	// +kubebuilder:validation:MaxLength=512
 	FieldPath string `json:"fieldPath"`
 
-	// Returns the value of the field, of any type that JSON has. If it waits for an input or returns null, the
-	// field is not in the environment, not even with its earlier value. If it returns `optional.none()`, the
-	// field keeps its earlier value.
+	// Returns the value. If it waits or returns null, the field is left out. With `optional.none()`, it keeps its
+	// earlier value.
 	Value Expression `json:"value"`
 
-	// If true, the field also keeps its earlier value while the expression waits for an input.
+	// If true, the field keeps its earlier value while the expression waits.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 
-	// The secret keys that this expression may use because they are not secret, as `<input>.<key>`. For example,
-	// `db.endpoint`. If it is not set, the expression may use no secret key.
+	// Secret keys that are not secret, and may be used here, as `<input>.<key>`. For example, `db.endpoint`.
 	// +optional
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }

@@ -42,34 +42,29 @@ type Exports struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Finds EnvironmentConfigs, merges them into the environment of earlier steps, and writes fields into the
-	// result, for the expressions of this input and for later steps. If it is not set, expressions see the
-	// environment that earlier steps left in the context.
+	// Finds EnvironmentConfigs, merges them into the environment of earlier steps, and writes fields into the result.
 	//
-	// All fields except `set` are the fields of function-environment-configs, so that its `spec` can be used
-	// here without a change. If several EnvironmentConfigs set the same field, the one that is listed last wins.
-	// EnvironmentConfigs win over the environment of earlier steps, and this environment wins over
-	// `defaultData`. Objects are merged. Any other value is replaced.
+	// The fields except `set` are those of function-environment-configs. A later EnvironmentConfig wins over an earlier
+	// one, both win over the environment of earlier steps, and that wins over `defaultData`. Objects are merged; other
+	// values are replaced.
 	// +optional
 	Environment *Environment `json:"environment,omitempty"`
 
-	// Other objects that expressions read. The function requests a source from Crossplane only if an expression
-	// uses it.
+	// Other objects that expressions read. A source is requested only if an expression uses it.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Sources []Source `json:"sources,omitempty"`
 
-	// Named expressions, which other expressions use as `variables.<name>`. A variable may use the variables
-	// that are listed before it. It is evaluated at most once, on first use.
+	// Named expressions, as `variables.<name>`. A variable may use earlier ones. It is evaluated at most once.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Variables []Variable `json:"variables,omitempty"`
 
-	// Credentials to create and keep. Expressions use their outputs as `generated.<name>`.
+	// Credentials to create and keep, as `generated.<name>`.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -83,53 +78,41 @@ type Exports struct {
 	// +kubebuilder:validation:MaxItems=64
 	Secrets []SecretExport `json:"secrets,omitempty"`
 
-	// ConfigMaps to compose. No secret value flows into a ConfigMap.
+	// ConfigMaps to compose. No secret value flows into them.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	ConfigMaps []ConfigMapExport `json:"configMaps,omitempty"`
 
-	// Status fields of the composite to write. Write only fields that the composite's schema has. If the schema
-	// lacks a field, Crossplane fails to write the status.
+	// Status fields of the composite to write. The composite's schema must have them.
 	// +optional
 	// +listType=map
 	// +listMapKey=fieldPath
 	// +kubebuilder:validation:MaxItems=64
 	Status []StatusField `json:"status,omitempty"`
 
-	// Exports that the author of the composite requests in fields of the composite. If it is not set, composite
-	// authors cannot request exports.
+	// Exports that the author of the composite requests in fields of the composite. If it is not set, there are none.
 	//
-	// The requests are in lists below a field of the composite: `secretExpressions` and `configMapExpressions`
-	// as in Azure Service Operator, `dynamicSecrets` and `dynamicConfigMaps` as in its design. Their expressions
-	// see the composite as `composite`, `resource` and `self`, and the inputs that `allow` lists. Their objects
-	// are in the composite's own namespace. A mistake in the composite never makes this input invalid.
+	// The requests are the lists `secretExpressions` and `configMapExpressions`, or `dynamicSecrets` and
+	// `dynamicConfigMaps`. See [author-exports](../example/author-exports/README.md).
 	// +optional
 	FromComposite *FromComposite `json:"fromComposite,omitempty"`
 
-	// How the function notices that an object that it reads has changed. `Watch` relies on Crossplane v2.4 or later,
-	// which watches these objects and calls the function when one of them changes. `Poll` relies on `ttl` alone.
-	// It only changes the default of `ttl`. If it is not set, it is `Watch`.
+	// How changes of other objects are noticed. `Watch` relies on Crossplane v2.4 or later, which watches them. `Poll`
+	// relies on `ttl`. It only changes the default of `ttl`. If it is not set, it is `Watch`.
 	// +optional
 	Freshness Freshness `json:"freshness,omitempty"`
 
-	// The time after which Crossplane calls the function again if nothing changes. If it is `0s`, Crossplane
-	// does not call again until something changes. If it is not set, it is `10m` if Crossplane watches everything
-	// that the input reads. It is `60s` with `freshness: Poll` or `typeChecking: Strict`, if an expression reads
-	// `context` or the `environment` of an earlier step, and if Crossplane does not watch these objects yet, or at all.
-	// It is also `60s` if an expression fails, if Crossplane could not apply an object, and while Crossplane drops
-	// events of the composite.
-	//
-	// The shortest time of all steps of the pipeline counts.
+	// When Crossplane calls again if nothing changes. With `0s`, it waits for a change. If it is not set, it is `10m`,
+	// or `60s` if a change may not be [noticed](../package/README.md#freshness). The shortest time of the pipeline
+	// counts.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) == duration('0s') || (duration(self) >= duration('1s') && duration(self) <= duration('24h'))",message="must be 0s, or from 1s to 24h"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
 
-	// Whether expressions are checked against the schemas of the objects that they read. `Warn` checks only
-	// while an expression waits for a field, and warns if the schema does not have that field. `Strict` checks
-	// in each call, and refuses the input if the check fails. Crossplane before v2.2 provides no schemas: there,
-	// `Strict` only warns that it cannot check. If it is not set, it is `Warn`.
+	// Checks expressions against schemas. `Warn` does so while an expression waits for a field. `Strict` always does,
+	// and refuses the input. Both need Crossplane v2.2. If it is not set, it is `Warn`.
 	// +optional
 	TypeChecking TypeChecking `json:"typeChecking,omitempty"`
 }
@@ -174,11 +157,10 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.matchName), has(self.nameExpression), has(self.matchLabels)].filter(x, x).size() <= 1",message="at most one of matchName, nameExpression and matchLabels may be set"
 // +kubebuilder:validation:XValidation:rule="!(has(self.scope) && self.scope == 'Cluster' && has(self.__namespace__))",fieldPath=".namespace",message="must not be set when scope is Cluster"
-// +kubebuilder:validation:XValidation:rule="!(self.apiVersion == 'v1' && self.kind == 'Secret' && has(self.nameExpression) && has(self.__namespace__))",fieldPath=".namespace",message="must not be set together with the nameExpression of a Secret, because this Secret is always read from the composite's own namespace: use matchName, or leave the namespace out"
+// +kubebuilder:validation:XValidation:rule="!(self.apiVersion == 'v1' && self.kind == 'Secret' && has(self.nameExpression) && has(self.__namespace__))",fieldPath=".namespace",message="must be left out, because a Secret with nameExpression is in the composite's own namespace: to read another one, use matchName"
 // +kubebuilder:validation:XValidation:rule="!(self.apiVersion == 'v1' && self.kind == 'Secret' && has(self.scope) && self.scope == 'Cluster')",fieldPath=".scope",message="must be Namespaced for a Secret"
 type Source struct {
-	// The name of the source in expressions. It is also the name of the object, unless `matchName`,
-	// `nameExpression` or `matchLabels` is set. It must not be `composite` or `environment`.
+	// The name in expressions, and of the object, unless another field names it.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self != 'composite'",message="must not be composite, because extract uses this name for the composite: rename the source"
@@ -200,39 +182,35 @@ type Source struct {
 	// +kubebuilder:default=Namespaced
 	Scope SourceScope `json:"scope,omitempty"`
 
-	// The namespace of the object. If it is not set, it is the composite's own namespace, or the namespace of
-	// its claim if it has one. For a Secret and a cluster scoped composite, it is required, even if the composite
-	// has a claim. Otherwise the composite author could choose the namespace by writing a claim reference.
+	// The namespace of the object. If it is not set, it is the namespace of the composite or its claim. A cluster
+	// scoped composite must set it for a Secret.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	Namespace string `json:"namespace,omitempty"`
 
-	// The name of the object. If it is not set, `nameExpression`, `matchLabels` or the name of the source is
-	// used.
+	// The name of the object, if it differs from `name`.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	MatchName string `json:"matchName,omitempty"`
 
-	// Returns the name of the object, a string. It may not use a source or a secret. For example,
-	// `composite.metadata.name + '-ca'`.
+	// Returns the name of the object. It may not use a source or a secret. For example, `composite.metadata.name +
+	// '-ca'`.
 	// +optional
 	NameExpression Expression `json:"nameExpression,omitempty"`
 
-	// Finds all objects that have these labels, so that the source is a list. For a Secret, exactly one object
-	// must match.
+	// Finds all objects with these labels, as a list. For a Secret, exactly one must match.
 	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	MatchLabels map[string]string `json:"matchLabels,omitempty"`
 
-	// If true, expressions are evaluated even if the object does not exist: `secrets.?ca` is empty then. If it
-	// is not set, every expression that uses the source waits until the object exists.
+	// If true, expressions do not wait for the object: `secrets.?ca` is empty if it does not exist.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
 
 // A Variable is a named expression.
 type Variable struct {
-	// The name of the variable, a CEL identifier. Expressions use it as `variables.<name>`.
+	// The name of the variable, a CEL identifier.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[_a-zA-Z][_a-zA-Z0-9]*$')",message="must consist of letters, digits and '_', and must not begin with a digit: expressions use it as variables.<name>"
@@ -250,87 +228,70 @@ type Variable struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.forEachExpression) && has(self.metadata) && has(self.metadata.name))",fieldPath=".metadata.name",message="must not be set with forEachExpression, because each object needs its own name: leave it out, or write a nameExpression with key in it"
 // +kubebuilder:validation:XValidation:rule="!(has(self.forEachExpression) && has(self.connectionDetails) && self.connectionDetails)",fieldPath=".connectionDetails",message="must not be set with forEachExpression, because the details of one item would replace the details of another: leave it out"
 type SecretExport struct {
-	// The name of the export, which is the composition resource name of the Secret. A Secret that the export
-	// takes over keeps its own one. It must be unique across `secrets` and `configMaps`.
+	// The name of the export: the composition resource name of the Secret.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('fromComposite/')",message="must not begin with fromComposite/, which is reserved for exports of composite authors"
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('generated/')",message="must not begin with generated/, which is reserved for generations"
 	Name string `json:"name"`
 
-	// Returns a list. One Secret is composed for each item, and all other expressions of this export see `item`,
-	// `index`, the position of the item from 0, and `key`. The list may not use a source or a secret. While the
-	// list is missing, all Secrets of this export are kept. If an item leaves the list, its Secret is deleted. For
-	// example, `composite.spec.users`.
+	// Returns a list. One Secret is composed for each item. All other expressions see `item`, `index` and `key`. It may
+	// not use a source or a secret. While the list is missing, nothing changes. For example, `composite.spec.users`.
 	// +optional
 	ForEachExpression Expression `json:"forEachExpression,omitempty"`
 
-	// Returns the key of an item: a string of lower-case letters, digits and '-', at most 63, which no other item
-	// has. It sees `item` and `index`, and may not use a source or a secret. The composition resource name is
-	// `<name>/<key>`, and the default name of the Secret is `<composite name>-<name>-<key>`. An item keeps its Secret
-	// when the order of the list changes, unless the key contains `index`. For example, `item.name`.
+	// Returns the key of an item: lower-case letters, digits and '-', at most 63. It sees `item` and `index`, and no
+	// source or secret. The composition resource name is `<name>/<key>`. For example, `item.name`.
 	// +optional
 	KeyExpression Expression `json:"keyExpression,omitempty"`
 
-	// The name, namespace, labels and annotations of the Secret. If it is not set, the Secret is named
-	// `<composite name>-<export name>` and is in the composite's own namespace.
+	// The name, namespace, labels and annotations of the Secret.
 	// +optional
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// The type of the Secret, for example `kubernetes.io/tls`. It cannot change after the Secret is created. If
-	// it is not set, it is `Opaque`.
+	// The type of the Secret, which cannot change. For example, `kubernetes.io/tls`. If it is not set, it is `Opaque`.
 	// +optional
 	// +kubebuilder:default=Opaque
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/service-account-token'",message="must not be kubernetes.io/service-account-token, because Kubernetes fills such a Secret itself: use another type"
 	Type string `json:"type,omitempty"`
 
-	// If true, the Secret is immutable: if its values change later, it is kept as it was created. If it is not
-	// set, the Secret can change.
+	// If true, the Secret is kept as it was created.
 	// +optional
 	Immutable *bool `json:"immutable,omitempty"`
 
-	// The name of the composed resource that `resource`, `self` and `secret` stand for in the expressions of
-	// this export. If it is not set, they stand for the composite.
+	// The composed resource that `resource`, `self` and `secret` stand for. If it is not set, they stand for the
+	// composite.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	From string `json:"from,omitempty"`
 
-	// The keys of the Secret and their values. If one of them has no value yet, the whole Secret is kept as it
-	// is, or not created.
+	// The keys of the Secret and their values. Without all of them, the Secret is kept, or not created.
 	// +optional
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=atomic
 	Data []SecretData `json:"data,omitempty"`
 
-	// Adds all keys of an input to the Secret, under other names if needed. If an input is missing, the whole
-	// Secret is kept as it is, or not created.
+	// Adds all keys of an input, under other names if needed. Without the input, the Secret is kept, or not created.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	DataFrom []DataFrom `json:"dataFrom,omitempty"`
 
-	// Says what happens if two entries write the same key. With `Error`, this is a conflict: the Secret is kept
-	// as it is, or not created. With `LastWins`, an entry of `data` wins over an entry of `dataFrom`, and a
-	// later entry wins over an earlier one. If it is not set, it is `Error`.
+	// What happens if two entries write the same key. `Error` keeps the Secret. With `LastWins`, `data` wins over
+	// `dataFrom`, and a later entry over an earlier one. If it is not set, it is `Error`.
 	// +optional
 	// +kubebuilder:default=Error
 	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
 
-	// If true, the data is also published as connection details of the composite. Crossplane uses them for
-	// legacy composites only. If it is not set, the data is in the Secret only.
+	// If true, the data is also published as connection details of a legacy composite.
 	// +optional
 	ConnectionDetails bool `json:"connectionDetails,omitempty"`
 
-	// If true, a Secret that the export takes over loses the keys that only it has. If it is not set, the
-	// Secret keeps these keys with their values, and a warning names them. It has no effect on any other
-	// Secret.
-	//
-	// An export takes over a Secret with the name and the namespace of the export's object, if the composite
-	// already composes it under a composition resource name that no export and no earlier step of the pipeline
-	// has. The function cannot see later steps. If a later step composes a resource with the same composition
-	// resource name, Crossplane uses the resource of the later step.
+	// If true, a Secret that the export [takes over](../example/from-connection-details-secret-exists/README.md) loses
+	// the keys that only it has. An export takes over an object that has its name, and that no other export or earlier
+	// step composes.
 	// +optional
 	Prune bool `json:"prune,omitempty"`
 }
@@ -342,75 +303,53 @@ type SecretExport struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.keyExpression) || has(self.forEachExpression)",fieldPath=".forEachExpression",message="must be set with keyExpression: write for example forEachExpression: composite.spec.users"
 // +kubebuilder:validation:XValidation:rule="!(has(self.forEachExpression) && has(self.metadata) && has(self.metadata.name))",fieldPath=".metadata.name",message="must not be set with forEachExpression, because each object needs its own name: leave it out, or write a nameExpression with key in it"
 type ConfigMapExport struct {
-	// The name of the export, which is the composition resource name of the ConfigMap. A ConfigMap that the export
-	// takes over keeps its own one. It must be unique across `secrets` and `configMaps`.
+	// The name of the export: the composition resource name of the ConfigMap.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('fromComposite/')",message="must not begin with fromComposite/, which is reserved for exports of composite authors"
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('generated/')",message="must not begin with generated/, which is reserved for generations"
 	Name string `json:"name"`
 
-	// Returns a list. One ConfigMap is composed for each item, and all other expressions of this export see `item`,
-	// `index`, the position of the item from 0, and `key`. The list may not use a source or a secret. While the
-	// list is missing, all ConfigMaps of this export are kept. If an item leaves the list, its ConfigMap is deleted. For
-	// example, `composite.spec.users`.
+	// Returns a list. One ConfigMap is composed for each item, as for Secrets.
 	// +optional
 	ForEachExpression Expression `json:"forEachExpression,omitempty"`
 
-	// Returns the key of an item: a string of lower-case letters, digits and '-', at most 63, which no other item
-	// has. It sees `item` and `index`, and may not use a source or a secret. The composition resource name is
-	// `<name>/<key>`, and the default name of the ConfigMap is `<composite name>-<name>-<key>`. An item keeps its ConfigMap
-	// when the order of the list changes, unless the key contains `index`. For example, `item.name`.
+	// Returns the key of an item, as for Secrets. For example, `item.name`.
 	// +optional
 	KeyExpression Expression `json:"keyExpression,omitempty"`
 
-	// The name, namespace, labels and annotations of the ConfigMap. If it is not set, the ConfigMap is named
-	// `<composite name>-<export name>` and is in the composite's own namespace.
+	// The name, namespace, labels and annotations of the ConfigMap.
 	// +optional
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// If true, the ConfigMap is immutable: if its values change later, it is kept as it was created. If it is
-	// not set, the ConfigMap can change.
+	// If true, the ConfigMap is kept as it was created.
 	// +optional
 	Immutable *bool `json:"immutable,omitempty"`
 
-	// The name of the composed resource that `resource`, `self` and `secret` stand for in the expressions of
-	// this export. If it is not set, they stand for the composite.
+	// The composed resource that `resource` and `self` stand for. If it is not set, they stand for the composite.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	From string `json:"from,omitempty"`
 
-	// The keys of the ConfigMap and their values. If one of them has no value yet, the whole ConfigMap is kept
-	// as it is, or not created.
+	// The keys of the ConfigMap and their values. Without all of them, it is kept, or not created.
 	// +optional
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=atomic
 	Data []ConfigMapData `json:"data,omitempty"`
 
-	// Adds all keys of an input to the ConfigMap, under other names if needed. The input must not be secret: a
-	// ConfigMap source or the environment, but no connection details and no `find`. If an input is missing, the
-	// whole ConfigMap is kept as it is, or not created.
+	// Adds all keys of a ConfigMap source or the environment.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	DataFrom []DataFrom `json:"dataFrom,omitempty"`
 
-	// Says what happens if two entries write the same key. With `Error`, this is a conflict: the ConfigMap is
-	// kept as it is, or not created. With `LastWins`, an entry of `data` wins over an entry of `dataFrom`, and a
-	// later entry wins over an earlier one. If it is not set, it is `Error`.
+	// What happens if two entries write the same key, as for Secrets. If it is not set, it is `Error`.
 	// +optional
 	// +kubebuilder:default=Error
 	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
 
-	// If true, a ConfigMap that the export takes over loses the keys that only it has. If it is not set, the
-	// ConfigMap keeps these keys with their values, and a warning names them. It has no effect on any other
-	// ConfigMap.
-	//
-	// An export takes over a ConfigMap with the name and the namespace of the export's object, if the composite
-	// already composes it under a composition resource name that no export and no earlier step of the pipeline
-	// has. The function cannot see later steps. If a later step composes a resource with the same composition
-	// resource name, Crossplane uses the resource of the later step.
+	// If true, a ConfigMap that the export takes over loses the keys that only it has.
 	// +optional
 	Prune bool `json:"prune,omitempty"`
 }
@@ -420,28 +359,25 @@ type ConfigMapExport struct {
 // +kubebuilder:validation:XValidation:rule="[has(self.name), has(self.nameExpression)].filter(x, x).size() <= 1",message="at most one of name and nameExpression may be set"
 // +kubebuilder:validation:XValidation:rule="[has(self.__namespace__), has(self.namespaceExpression)].filter(x, x).size() <= 1",message="at most one of namespace and namespaceExpression may be set"
 type Metadata struct {
-	// The name of the object. It cannot change after the object is created. If neither it nor `nameExpression`
-	// is set, the name is `<composite name>-<export name>`.
+	// The name of the object, which cannot change. If it is not set, it is `<composite name>-<export name>`.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	Name string `json:"name,omitempty"`
 
-	// Returns the name of the object, a string. It may not use a source or a secret. For example,
+	// Returns `name`. It may not use a source or a secret. For example,
 	// `composite.spec.writeConnectionSecretToRef.name`.
 	// +optional
 	NameExpression Expression `json:"nameExpression,omitempty"`
 
-	// The namespace of the object. It cannot change after the object is created. If neither it nor
-	// `namespaceExpression` is set, it is the composite's own namespace, or the namespace of its claim if it has
-	// one. A cluster scoped composite without a claim must set one of the two.
+	// The namespace of the object, which cannot change. If it is not set, it is the namespace of the composite or its
+	// claim. A cluster scoped composite without a claim must set it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespace string `json:"namespace,omitempty"`
 
-	// Returns the namespace of the object, a string. It may not use a source or a secret. For example,
-	// `composite.spec.namespace`.
+	// Returns `namespace`. It may not use a source or a secret. For example, `composite.spec.namespace`.
 	// +optional
 	NamespaceExpression Expression `json:"namespaceExpression,omitempty"`
 
@@ -461,8 +397,7 @@ type Metadata struct {
 	// +optional
 	AnnotationsExpression Expression `json:"annotationsExpression,omitempty"`
 
-	// The secret keys that `labelsExpression` and `annotationsExpression` may use because they are not secret,
-	// as `<input>.<key>`. For example, `db.endpoint`. If it is not set, they may use no secret key.
+	// Secret keys that are not secret, and may be used here, as `<input>.<key>`. For example, `db.endpoint`.
 	// +optional
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }
@@ -473,24 +408,23 @@ type Metadata struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.value) || has(self.key)",fieldPath=".key",message="must be set, because value is the value of one key"
 // +kubebuilder:validation:XValidation:rule="!(has(self.valueMap) && has(self.key)) || has(self.value)",fieldPath=".key",message="must not be set together with valueMap, which returns the keys"
 type SecretData struct {
-	// The key in the object, for example `password`. It must be set together with `value`.
+	// The key in the object. It must be set together with `value`.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self != '.' && !self.startsWith('..')",message="must not be '.' or begin with '..'"
 	Key string `json:"key,omitempty"`
 
-	// Returns the value of the key, a string or bytes. For example, `secret.password`.
+	// Returns a string or bytes. For example, `secret.password`.
 	// +optional
 	Value Expression `json:"value,omitempty"`
 
-	// Returns several keys with their values, a `map(string, string)`. For example,
-	// `{'username': secret.username}`, or `secret` for all connection details.
+	// Returns several keys with their values. For example, `{'username': secret.username}`, or `secret` for all
+	// connection details.
 	// +optional
 	ValueMap Expression `json:"valueMap,omitempty"`
 
-	// If true, a key whose value is missing, null or empty is left out. If it is not set, a missing value keeps
-	// the whole object as it is.
+	// If true, a key with a missing, null or empty value is left out. Otherwise the whole object is kept.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
@@ -499,8 +433,7 @@ type SecretData struct {
 type ConfigMapData struct {
 	SecretData `json:",inline"`
 
-	// The secret keys that this expression may use because they are not secret, as `<input>.<key>`. For example,
-	// `db.endpoint`. If it is not set, the expression may use no secret key.
+	// Secret keys that are not secret, and may be used here, as `<input>.<key>`. For example, `db.endpoint`.
 	// +optional
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }
@@ -513,17 +446,14 @@ type StatusField struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^(conditions|crossplane)($|[.])')",message="must not be conditions or crossplane, or a field below them, which Crossplane writes: write a field of your own"
 	FieldPath string `json:"fieldPath"`
 
-	// Returns the value of the field, of any type that JSON has. It may use no secret key that `nonSensitive`
-	// does not list.
+	// Returns the value of the field. For example, `resource.status.address`.
 	Value Expression `json:"value"`
 
-	// If true, the field is left out while its value is missing. If it is not set, the field keeps its observed
-	// value.
+	// If true, the field is left out while its value is missing. Otherwise it keeps its observed value.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 
-	// The secret keys that this expression may use because they are not secret, as `<input>.<key>`. For example,
-	// `db.endpoint`. If it is not set, the expression may use no secret key.
+	// Secret keys that are not secret, and may be used here, as `<input>.<key>`. For example, `db.endpoint`.
 	// +optional
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }

@@ -55,27 +55,21 @@ type Generator struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="must consist of lower-case letters, digits and '-', and begin and end with a letter or a digit: it is part of the names of its generations"
 	Name string `json:"name"`
 
-	// Returns a list. The generator creates and keeps one credential for each item, and all other expressions of
-	// this generator see `item`, `index`, the position of the item from 0, and `key`. `generated.<name>` is a map from
-	// the keys of the items to their outputs: `generated.users['alice'].password`, or `generated.users[key].password` in
-	// an export with a list. The list may not use a source or a secret. While the list is missing, all generations of
-	// this generator are kept. If an item leaves the list, its generations are deleted after `gracePeriod`. For example,
+	// Returns a list. Each item has its credential, `generated.<name>[key]`. All other expressions see `item`, `index`
+	// and `key`. It may not use a source or a secret. While the list is missing, nothing changes. For example,
 	// `composite.spec.users`.
 	// +optional
 	ForEachExpression Expression `json:"forEachExpression,omitempty"`
 
-	// Returns the key of an item: a string of lower-case letters, digits and '-', at most 63, which no other item
-	// has. It sees `item` and `index`, and may not use a source or a secret. An item keeps its credential when the order
-	// of the list changes, unless the key contains `index`. The composition resource names of its generations are
-	// `generated/<name>/<key>/<number>`. For example, `item.name`.
+	// Returns the key of an item: lower-case letters, digits and '-', at most 63. It sees `item` and `index`, and no
+	// source or secret. For example, `item.name`.
 	// +optional
 	KeyExpression Expression `json:"keyExpression,omitempty"`
 
 	// Creates a password. The output is `password`, unless `secretKeys` is set.
 	//
-	// The fields and their defaults are those of the Password generator in External Secrets, plus `prefix` and
-	// `suffix`. The password has exactly the requested numbers of digits and symbols. The rest are letters: at
-	// least one of each case, if there are two or more and `noUpper` is not set.
+	// It has exactly the requested numbers of digits and symbols. The rest are letters, with at least one of each case.
+	// The fields are those of External Secrets, plus `prefix` and `suffix`.
 	// +optional
 	Password *PasswordGenerator `json:"password,omitempty"`
 
@@ -87,28 +81,25 @@ type Generator struct {
 	// +optional
 	SSHKey *SSHKeyGenerator `json:"sshKey,omitempty"`
 
-	// Creates a certificate and its key. The outputs are `tls.crt`, `tls.key` and `ca.crt`. The certificate is
-	// renewed only if `refreshPolicy` is `OnChange` or `Periodic`.
+	// Creates a certificate and its key. The outputs are `tls.crt`, `tls.key` and `ca.crt`.
 	// +optional
 	Certificate *CertificateGenerator `json:"certificate,omitempty"`
 
-	// Hashes a password with bcrypt. The output is `hash`. When the password changes, a new generation is created.
+	// Hashes a password with bcrypt. The output is `hash`.
 	// +optional
 	Bcrypt *BcryptGenerator `json:"bcrypt,omitempty"`
 
-	// Writes a file of users and the bcrypt hashes of their passwords. The output is `auth`, as ingress-nginx reads it.
-	// When a user or a password changes, a new generation is created.
+	// Writes a file of users and bcrypt hashes. The output is `auth`.
 	// +optional
 	Htpasswd *HtpasswdGenerator `json:"htpasswd,omitempty"`
 
-	// Puts a certificate and its key into a PKCS #12 keystore. The outputs are `keystore.p12` and `password`, and
-	// `truststore.p12` if `truststore` is true. When the certificate or the key changes, a new generation is created.
+	// Puts a certificate and its key into a PKCS #12 keystore. The outputs are `keystore.p12`, `password` and, with
+	// `truststore`, `truststore.p12`.
 	// +optional
 	PKCS12 *PKCS12Generator `json:"pkcs12,omitempty"`
 
-	// Puts a certificate and its key into a Java keystore of type JKS. The outputs are `keystore.jks` and `password`,
-	// and `truststore.jks` if `truststore` is true. When the certificate or the key changes, a new generation is
-	// created. Java 8u301 and later also reads PKCS #12, which protects the key better.
+	// Puts a certificate and its key into a JKS keystore. The outputs are `keystore.jks`, `password` and, with
+	// `truststore`, `truststore.jks`. Java 8u301 and later also reads PKCS #12, which protects the key better.
 	// +optional
 	JKS *JKSGenerator `json:"jks,omitempty"`
 
@@ -116,15 +107,14 @@ type Generator struct {
 	// +optional
 	Resource *ResourceGenerator `json:"resource,omitempty"`
 
-	// The namespace of the generations, for a cluster scoped composite. If it is not set, it is the composite's
-	// own namespace, or the namespace of its claim if it has one. For `resource`, set `metadata.namespace` in
-	// the manifest instead.
+	// The namespace of the generations. If it is not set, it is the namespace of the composite or its claim. A
+	// `resource` has it in its manifest.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespace string `json:"namespace,omitempty"`
 
-	// The labels of the generations. For `resource`, set `metadata.labels` in the manifest instead.
+	// The labels of the generations. A `resource` has them in its manifest.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
@@ -132,16 +122,14 @@ type Generator struct {
 	// +optional
 	LabelsExpression Expression `json:"labelsExpression,omitempty"`
 
-	// When a new generation is created. `CreatedOnce` creates only the first one. `Periodic` creates a new one
-	// when `refreshInterval` has passed. `OnChange` creates a new one when the generator in the input changes.
-	// `Periodic` and `OnChange` also create one when the value of `keepersExpression` changes. If it is not set,
-	// it is `CreatedOnce`.
+	// When a new generation is created. `CreatedOnce` creates one only. `Periodic` creates one after `refreshInterval`,
+	// and `OnChange` when the generator changes. Both also do so when `keepersExpression` changes. If it is not set, it
+	// is `CreatedOnce`.
 	// +optional
 	// +kubebuilder:default=CreatedOnce
 	RefreshPolicy RefreshPolicy `json:"refreshPolicy,omitempty"`
 
-	// With policy `Periodic`, the time between the creation of one generation and the creation of the next. For
-	// example, `720h`.
+	// With policy `Periodic`, the time between two generations. For example, `720h`.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h (100 years); to create the value once, leave refreshPolicy and refreshInterval out"
 	RefreshInterval *metav1.Duration `json:"refreshInterval,omitempty"`
@@ -150,8 +138,7 @@ type Generator struct {
 	// +optional
 	RefreshIntervalExpression Expression `json:"refreshIntervalExpression,omitempty"`
 
-	// How long a generation is kept after the next one replaces it. If it is not set, it is `0s`. For example,
-	// `24h`.
+	// How long a generation is kept after the next one replaces it. If it is not set, it is `0s`. For example, `24h`.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('876000h')",message="must be from 0s to 876000h (100 years)"
 	GracePeriod *metav1.Duration `json:"gracePeriod,omitempty"`
@@ -160,26 +147,20 @@ type Generator struct {
 	// +optional
 	GracePeriodExpression Expression `json:"gracePeriodExpression,omitempty"`
 
-	// Returns a value of any type that JSON has. When the value changes, a new generation is created. It may use
-	// no secret. For example, `composite.spec.passwordVersion`.
+	// Returns any value. When it changes, a new generation is created. It may use no secret. For example,
+	// `composite.spec.passwordVersion`.
 	// +optional
 	KeepersExpression Expression `json:"keepersExpression,omitempty"`
 
-	// Returns whether the pending generation works, a bool. It is evaluated only while a generation is pending. Until it
-	// returns true, `generated.<name>` stays the current generation, and the exports of the first generation wait. The
-	// expression also sees `candidate.<name>`, the outputs of the pending generation, `generation.number` and
-	// `generation.id`, and for `resource` also `resource` and `secret` of the pending generation. It may use secrets. If it
-	// is not set, a generation works when it is stored, and one of a `resource` when its condition `Ready` is true and it
-	// has all connection details that the current generation has. For example,
+	// Returns whether the pending generation
+	// [works](../example/rotation/README.md#verify-a-new-value-before-it-is-used). Until then, `generated.<name>` stays
+	// the current one. The default is true for a stored value, and `Ready` for a `resource`. For example,
 	// `secrets.db.password == candidate.admin.password`.
 	// +optional
 	ReadyExpression Expression `json:"readyExpression,omitempty"`
 
-	// How long a pending generation may take to work. Then it is abandoned: `candidate.<name>` is the current generation
-	// again, so that the export that sets the credential sets the former value. The time starts when all exports that use
-	// `candidate.<name>` have the pending generation. The same rotation is tried again after one hour, and after each
-	// further failure after twice the time, up to 24 hours. The first generation is never abandoned. If it is not set,
-	// a pending generation waits without limit. For example, `15m`.
+	// How long a pending generation may take to work, after all its setters have it. Then the former value is set
+	// again, and the rotation starts again 1 to 24 hours later. For example, `15m`.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h (100 years)"
 	AbandonAfter *metav1.Duration `json:"abandonAfter,omitempty"`
@@ -188,9 +169,8 @@ type Generator struct {
 	// +optional
 	AbandonAfterExpression Expression `json:"abandonAfterExpression,omitempty"`
 
-	// With policy `Periodic`, when a rotation may start. If the time comes outside of a window, the rotation starts in the
-	// next one. Changes of `keepersExpression`, the rotate annotation, and a certificate that would expire before the
-	// next window do not wait. If it is not set, a rotation starts at any time.
+	// With policy `Periodic`, when a rotation may start. Other causes of a rotation, and a certificate that would
+	// expire, do not wait for it.
 	// +optional
 	RotationWindow *RotationWindow `json:"rotationWindow,omitempty"`
 }
@@ -199,8 +179,7 @@ type Generator struct {
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.schedule), has(self.scheduleExpression)].exists_one(x, x)",message="exactly one of schedule and scheduleExpression must be set"
 type RotationWindow struct {
-	// When a window opens, in the format of cron: minute, hour, day of the month, month, day of the week. For example,
-	// `0 2 * * 6` is each Saturday at 2:00.
+	// When a window opens, in the format of cron. For example, `0 2 * * 6` is each Saturday at 2:00.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
@@ -214,8 +193,7 @@ type RotationWindow struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="must be from 1m to 168h (one week)"
 	Duration metav1.Duration `json:"duration"`
 
-	// The time zone of the schedule, as in the IANA time zone database. If it is not set, it is `UTC`. For example,
-	// `Europe/Berlin`.
+	// The IANA time zone of the schedule, such as `Europe/Berlin`. If it is not set, it is `UTC`.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	TimeZone string `json:"timeZone,omitempty"`
@@ -236,12 +214,12 @@ type PasswordGenerator struct {
 	// +optional
 	LengthExpression Expression `json:"lengthExpression,omitempty"`
 
-	// The number of digits in the password. If it is not set, it is a quarter of the length.
+	// The number of digits. If it is not set, it is a quarter of the length.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Digits *uint64 `json:"digits,omitempty"`
 
-	// The number of symbols in the password. If it is not set, it is a quarter of the length.
+	// The number of symbols. If it is not set, it is a quarter of the length.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Symbols *uint64 `json:"symbols,omitempty"`
@@ -255,8 +233,7 @@ type PasswordGenerator struct {
 	// +optional
 	NoUpper bool `json:"noUpper,omitempty"`
 
-	// If true, a character may occur more than once. If it is not set, each character occurs at most once.
-	// Symbols may repeat if there are fewer `symbolCharacters` than `symbols`.
+	// If true, a character may occur more than once. Symbols may always repeat if there are too few.
 	// +optional
 	AllowRepeat *bool `json:"allowRepeat,omitempty"`
 
@@ -284,8 +261,7 @@ type PasswordGenerator struct {
 	// +kubebuilder:validation:Enum=raw;base64;base64url;base32;hex
 	Encoding string `json:"encoding,omitempty"`
 
-	// The names of the outputs. Each output is a separate password. If it is not set, the only output is
-	// `password`.
+	// The names of the outputs, each a separate password. If it is not set, it is `password`.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
@@ -311,8 +287,7 @@ type SSHKeyGenerator struct {
 	// +kubebuilder:validation:Enum=ed25519;rsa;ecdsa
 	Type string `json:"type,omitempty"`
 
-	// The size of the key: 2048, 3072 or 4096 for `rsa`, and 256, 384 or 521 for `ecdsa`. If it is not set, it
-	// is 3072 for `rsa` and 256 for `ecdsa`.
+	// The size of the key. If it is not set, it is 3072 for `rsa`, and 256 for `ecdsa`.
 	// +optional
 	// +kubebuilder:validation:Enum=256;384;521;2048;3072;4096
 	Bits *uint64 `json:"bits,omitempty"`
@@ -327,8 +302,8 @@ type SSHKeyGenerator struct {
 	// +optional
 	CommentExpression Expression `json:"commentExpression,omitempty"`
 
-	// The format of the private key. `PKCS1` is only for `rsa`. `PKCS1` and `PKCS8` have no comment. If it is not set,
-	// it is `OpenSSH`.
+	// The format of the private key. `PKCS1` is only for `rsa`. Only `OpenSSH` has a comment. If it is not set, it is
+	// `OpenSSH`.
 	// +optional
 	// +kubebuilder:default=OpenSSH
 	// +kubebuilder:validation:Enum=OpenSSH;PKCS1;PKCS8
@@ -348,20 +323,20 @@ type SSHKeyGenerator struct {
 // +kubebuilder:validation:XValidation:rule="[has(self.duration), has(self.durationExpression)].filter(x, x).size() <= 1",message="at most one of duration and durationExpression may be set"
 // +kubebuilder:validation:XValidation:rule="[has(self.renewBefore), has(self.renewBeforeExpression)].filter(x, x).size() <= 1",message="at most one of renewBefore and renewBeforeExpression may be set"
 type CertificateGenerator struct {
-	// If true, the certificate is a CA, which can sign the certificates of other generators.
+	// If true, it is a CA, which can sign certificates of other generators.
 	// +optional
 	IsCA bool `json:"isCA,omitempty"`
 
-	// The name of the generator whose CA signs this certificate. If it is not set, the certificate is self-signed.
+	// The generator whose CA signs this certificate. If it is not set, it is self-signed.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	CA string `json:"ca,omitempty"`
 
-	// The subject of the certificate. A self-signed certificate requires it.
+	// The subject. A self-signed certificate requires it.
 	// +optional
 	Subject *CertificateSubject `json:"subject,omitempty"`
 
-	// The DNS names of the certificate, for example `db.example.org`.
+	// The DNS names, for example `db.example.org`.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=253
@@ -372,7 +347,7 @@ type CertificateGenerator struct {
 	// +optional
 	DNSNamesExpression Expression `json:"dnsNamesExpression,omitempty"`
 
-	// The IP addresses of the certificate, for example `10.0.0.1`.
+	// The IP addresses, for example `10.0.0.1`.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=45
@@ -382,7 +357,7 @@ type CertificateGenerator struct {
 	// +optional
 	IPAddressesExpression Expression `json:"ipAddressesExpression,omitempty"`
 
-	// The URIs of the certificate, for example `spiffe://example.org/db`.
+	// The URIs, for example `spiffe://example.org/db`.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=2048
@@ -392,7 +367,7 @@ type CertificateGenerator struct {
 	// +optional
 	URIsExpression Expression `json:"urisExpression,omitempty"`
 
-	// The email addresses of the certificate, for example `db@example.org`.
+	// The email addresses, for example `db@example.org`.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=320
@@ -402,8 +377,7 @@ type CertificateGenerator struct {
 	// +optional
 	EmailAddressesExpression Expression `json:"emailAddressesExpression,omitempty"`
 
-	// How long the certificate is valid. If it is not set, it is `2160h` (90 days), or `87600h` (ten years) for a
-	// CA.
+	// How long it is valid. If it is not set, it is `2160h` (90 days), or `87600h` for a CA.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h') && duration(self) <= duration('876000h')",message="must be from 1h to 876000h"
 	Duration *metav1.Duration `json:"duration,omitempty"`
@@ -412,8 +386,8 @@ type CertificateGenerator struct {
 	// +optional
 	DurationExpression Expression `json:"durationExpression,omitempty"`
 
-	// A new generation is created this long before the certificate expires. Only the refresh policies `OnChange`
-	// and `Periodic` create one. If it is not set, it is a third of the duration.
+	// How long before its end a new generation is created, with `OnChange` or `Periodic`. If it is not set, it is a
+	// third of the duration.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m') && duration(self) <= duration('876000h')",message="must be from 5m to 876000h"
 	RenewBefore *metav1.Duration `json:"renewBefore,omitempty"`
@@ -465,12 +439,11 @@ type CertificateSubject struct {
 
 // A BcryptGenerator hashes a password with bcrypt.
 type BcryptGenerator struct {
-	// Returns the password. It has at most 72 bytes, because bcrypt ignores the rest. For example,
-	// `generated.admin.password`.
+	// Returns the password, of at most 72 bytes. For example, `generated.admin.password`.
 	// +kubebuilder:example="generated.admin.password"
 	SecretExpression Expression `json:"secretExpression"`
 
-	// The cost. One more doubles the time of each check of a password. If it is not set, it is 10.
+	// The cost. One more doubles the time of each check. If it is not set, it is 10.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=4
@@ -480,13 +453,13 @@ type BcryptGenerator struct {
 
 // An HtpasswdGenerator writes a file of users and the bcrypt hashes of their passwords.
 type HtpasswdGenerator struct {
-	// Returns a map from the names of the users to their passwords. A name contains no ':'. A password has at most 72
-	// bytes, because bcrypt ignores the rest. For example, `{'admin': generated.admin.password}`.
+	// Returns a map from user names to passwords of at most 72 bytes. For example, `{'admin':
+	// generated.admin.password}`.
 	// +kubebuilder:example="{'admin': generated.admin.password}"
 	SecretExpression Expression `json:"secretExpression"`
 
-	// The cost of bcrypt. One more doubles the time of each request to the server. The higher it is, the fewer users the
-	// file may have: 16 with a cost of 10. If it is not set, it is 10.
+	// The cost of bcrypt. One more doubles the time of each request, and halves the number of users: 16 with a cost of
+	// 10. If it is not set, it is 10.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=4
@@ -496,17 +469,16 @@ type HtpasswdGenerator struct {
 
 // A PKCS12Generator puts a certificate and its key into a PKCS #12 keystore.
 type PKCS12Generator struct {
-	// Returns a map with `tls.crt`, the certificate and the intermediate CAs that signed it, and `tls.key`, its key, both
-	// in PEM. `truststore` also requires `ca.crt`. Other keys are ignored. For example, `generated.server`.
+	// Returns a map with `tls.crt`, `tls.key` and, for a truststore, `ca.crt`, in PEM. For example, `generated.server`.
 	// +kubebuilder:example="generated.server"
 	SecretExpression Expression `json:"secretExpression"`
 
-	// If true, `truststore.p12` has the certificates of `ca.crt`, with the same password.
+	// If true, `truststore.p12` has the certificates of `ca.crt`.
 	// +optional
 	Truststore bool `json:"truststore,omitempty"`
 
-	// The algorithms of the keystore, as in cert-manager. `LegacyDES` and `LegacyRC2` are for readers that do not know
-	// AES, and protect the key badly. If it is not set, it is `Modern2023`.
+	// The algorithms. `LegacyDES` and `LegacyRC2` are for readers without AES, and protect the key badly. If it is not
+	// set, it is `Modern2023`.
 	// +optional
 	// +kubebuilder:default=Modern2023
 	// +kubebuilder:validation:Enum=Modern2023;LegacyDES;LegacyRC2
@@ -515,18 +487,17 @@ type PKCS12Generator struct {
 
 // A JKSGenerator puts a certificate and its key into a Java keystore of type JKS.
 type JKSGenerator struct {
-	// Returns a map with `tls.crt`, the certificate and the intermediate CAs that signed it, and `tls.key`, its key, both
-	// in PEM. `truststore` also requires `ca.crt`. Other keys are ignored. For example, `generated.server`.
+	// Returns a map with `tls.crt`, `tls.key` and, for a truststore, `ca.crt`, in PEM. For example, `generated.server`.
 	// +kubebuilder:example="generated.server"
 	SecretExpression Expression `json:"secretExpression"`
 
-	// The name of the key in the keystore. Java reads it in lower case. If it is not set, it is `certificate`.
+	// The name of the key, which Java reads in lower case. If it is not set, it is `certificate`.
 	// +optional
 	// +kubebuilder:default=certificate
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]{1,64}$')",message="must consist of 1 to 64 letters, digits, '-', '_' or '.'"
 	Alias string `json:"alias,omitempty"`
 
-	// If true, `truststore.jks` has the certificates of `ca.crt`, with the same password.
+	// If true, `truststore.jks` has the certificates of `ca.crt`.
 	// +optional
 	Truststore bool `json:"truststore,omitempty"`
 }
@@ -536,21 +507,18 @@ type JKSGenerator struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.manifest) || (has(self.manifest.apiVersion) && has(self.manifest.kind) && size(self.manifest.apiVersion) > 0 && size(self.manifest.kind) > 0)",fieldPath=".manifest",message="must have apiVersion and kind"
 // +kubebuilder:validation:XValidation:rule="!has(self.manifest) || !has(self.manifest.metadata) || !has(self.manifest.metadata.name)",fieldPath=".manifest",message="must not have metadata.name, because each generation has its own name: leave it out, or write it with set and use generation.number in it"
 type ResourceGenerator struct {
-	// The manifest of the resource, without `metadata.name`. Each generation has its own name, unless `set`
-	// writes one.
+	// The manifest of the resource. Each generation has its own name, unless `set` writes one.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:EmbeddedResource
 	Manifest runtime.RawExtension `json:"manifest"`
 
-	// Writes values into the manifest. The expressions also see `generation.number` and `generation.id`. They
-	// may use no secret.
+	// Writes values into the manifest. The expressions also see `generation`, and no secret.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	Set []ManifestField `json:"set,omitempty"`
 
-	// Further outputs besides the connection details of the resource. Each value is an expression, in which
-	// `resource` is the observed resource. `secret` is its connection details, or its data if it is a Secret.
+	// Further outputs: expressions in which `resource` is the resource, and `secret` its connection details or data.
 	// For example, `resource.status.atProvider.id`.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
@@ -565,6 +533,6 @@ type ManifestField struct {
 	// +kubebuilder:validation:MaxLength=512
 	FieldPath string `json:"fieldPath"`
 
-	// Returns the value of the field, of any type that JSON has.
+	// Returns the value of the field.
 	Value Expression `json:"value"`
 }

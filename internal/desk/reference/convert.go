@@ -62,7 +62,7 @@ func convertObject(s *definition.Schema, out schema) {
 // describe adds the description of a field, and says of an expression that it is CEL, with a link to the language.
 func describe(s *definition.Schema, out schema) {
 	const link = "https://github.com/crossplane-contrib/function-export/blob/main/input/README.md#what-an-expression-sees"
-	text := wrapped.ReplaceAllString(s.Description, "$1 $2")
+	text := pageLink.ReplaceAllString(wrapped.ReplaceAllString(s.Description, "$1 $2"), "$1")
 	rich := escape(text)
 	if s.Expression {
 		text, rich = text+"\n\nIt is a CEL expression.", rich+"\n\nIt is a [CEL expression]("+link+")."
@@ -71,6 +71,9 @@ func describe(s *definition.Schema, out schema) {
 		out["description"], out["markdownDescription"] = strings.TrimSpace(text), strings.TrimSpace(rich)
 	}
 }
+
+// pageLink matches a link to another page, which an editor cannot follow.
+var pageLink = regexp.MustCompile(`\[([^\]]*)\]\(\.\./[^)]*\)`)
 
 // markdown matches characters that have a meaning in Markdown, except for the marks of code.
 var markdown = regexp.MustCompile(`[\\*_{}\[\]<>#|~]`)

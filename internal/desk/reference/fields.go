@@ -21,9 +21,9 @@ type Object struct {
 	id string // of its fields
 }
 
-// A Field of an object.
+// A Field of an object. Expression is the name of the field beside it that returns the same value, if there is one.
 type Field struct {
-	ID, Name, Type, Values, Does string
+	ID, Name, Type, Values, Does, Expression string
 }
 
 // Names of fields in the messages of rules.
@@ -52,13 +52,33 @@ func (w *walk) object(path string, s *definition.Schema) {
 	w.paths[s.GoType] = path
 	w.objects = append(w.objects, o)
 	for _, r := range s.Rules {
-		o.Rules = append(o.Rules, rule(s, r))
+		if !pairRule(s, r) && !strings.Contains(r.Message, "has no effect") {
+			o.Rules = append(o.Rules, rule(s, r))
+		}
 	}
 	for _, name := range s.Names {
 		if path != "" || name != "apiVersion" && name != "kind" && name != "metadata" { // which the page has itself
 			w.field(o, name, s)
 		}
 	}
+}
+
+// expressionOf is the end of the name of a field that returns the value of the field without it.
+const expressionOf = "Expression"
+
+// paired reports whether a field only returns the value of the field without Expression.
+func paired(s *definition.Schema, name string) bool {
+	literal, ok := strings.CutSuffix(name, expressionOf)
+	expression := s.Properties[name]
+	return ok && expression != nil && s.Properties[literal] != nil &&
+		strings.HasPrefix(expression.Description, "Returns `"+literal+"`")
+}
+
+// pairRule reports whether a rule says that a field and its expression exclude each other, which the page says once.
+func pairRule(s *definition.Schema, r *definition.Rule) bool {
+	fields, some, exclusive := r.Presence()
+	pair := func(f string) bool { return paired(s, strings.Trim(f, "_")) }
+	return exclusive && !some && len(fields) == 2 && slices.ContainsFunc(fields, pair)
 }
 
 // rule is the message of a rule as a sentence, with the names of fields as code.
@@ -86,10 +106,16 @@ func (w *walk) field(o *Object, name string, s *definition.Schema) {
 	if below.Description == "" {
 		w.missing = append(w.missing, fmt.Errorf("cannot describe field %s of %s: it has no comment", name, s.GoType))
 	}
+	if paired(s, name) {
+		return // the row of the literal field names it
+	}
 	out := Field{ID: strings.TrimPrefix(o.id+"."+name, "."), Name: name, Does: below.Description}
+	if paired(s, name+expressionOf) {
+		out.Expression = name + expressionOf
+	}
 	if below.Default != nil { // which the column of values has
-		sentence := regexp.MustCompile(" If it is not set, it is `?" + regexp.QuoteMeta(fmt.Sprint(below.Default)) + "`?[.]$")
-		out.Does = sentence.ReplaceAllString(out.Does, "")
+		sentence := " If it is not set, it is `?" + regexp.QuoteMeta(fmt.Sprint(below.Default)) + "`?[.]$"
+		out.Does = regexp.MustCompile(strings.ReplaceAll(sentence, " ", `\s+`)).ReplaceAllString(out.Does, "")
 	}
 	object := w.describe(&out, path, below)
 	if slices.Contains(s.Required, name) {
@@ -97,7 +123,7 @@ func (w *walk) field(o *Object, name string, s *definition.Schema) {
 	}
 	if object != nil {
 		out.ID = "" // which has a heading to link to
-		out.Does, _, _ = strings.Cut(out.Does, "\n\n")
+		out.Does = firstSentence(out.Does)
 	}
 	o.Fields = append(o.Fields, out)
 	if object == nil {
@@ -139,6 +165,23 @@ func (w *walk) describe(f *Field, path string, s *definition.Schema) *definition
 	return nil
 }
 
+// withoutReason is the message of a rule without the reason and the advice after it.
+func withoutReason(message string) string {
+	for _, mark := range []string{", because", ", which", ": ", "; to "} {
+		message, _, _ = strings.Cut(message, mark)
+	}
+	return message
+}
+
+// firstSentence of a text.
+func firstSentence(text string) string {
+	first, _, more := strings.Cut(strings.Join(strings.Fields(text), " "), ". ")
+	if more {
+		first += "."
+	}
+	return first
+}
+
 // link to an object.
 func (w *walk) link(path string, s *definition.Schema) string {
 	path = cmp.Or(w.paths[s.GoType], path)
@@ -176,7 +219,7 @@ func values(s *definition.Schema) []string {
 	}
 	if s.Type != "object" {
 		for _, r := range s.Rules {
-			out = append(out, cell(r.Message))
+			out = append(out, cell(withoutReason(r.Message)))
 		}
 	}
 	return slices.DeleteFunc(out, func(t string) bool { return t == "" })

@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 	"time"
 )
@@ -21,6 +22,14 @@ type LimitGroup struct {
 
 // A Limit is a constant, with its comment.
 type Limit struct{ Name, Value, Does string }
+
+// internals are limits that the page leaves out: a message says what to do when one of them is reached, and nothing in
+// an input can be chosen by them.
+var internals = strings.Fields(`Diagnostics ExplainedCharacters Retries GenerationNumber HiddenGenerations
+	LostGracePeriod StateBytes RecordBytes SlowGenerations GenerationsFuel GenerationSpace KeystoreWork
+	ExpressionRecursion ExpressionNodes EmptyLiterals ExpressionCheckingCost RegexInstructions Fuel KeyFuel RequestFuel
+	PieceFuel CallVisits RegexVisits AuthorFuel AuthorRequestFuel AuthorExpressionsCached
+	AuthorExpressionCharactersCached Plans Schemas MessageItems`)
 
 // limitsOf reads the constants of a Go file, and their values by name. The comment of a block begins with its title,
 // which ends at the first full stop.
@@ -55,7 +64,10 @@ func limitsOf(source []byte) (groups []LimitGroup, values map[string]string, err
 					const format = "cannot describe limit %s: it needs a comment that begins with its name and is"
 					missing = append(missing, fmt.Errorf(format, name.Name))
 				}
-				g.Limits, values[l.Name] = append(g.Limits, l), l.Value
+				values[l.Name] = l.Value
+				if l.Does = firstSentence(l.Does); !slices.Contains(internals, l.Name) {
+					g.Limits = append(g.Limits, l)
+				}
 			}
 		}
 		groups = append(groups, g)

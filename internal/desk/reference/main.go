@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -98,6 +99,10 @@ var (
 	example string
 )
 
+// described are the groups of functions that no other project documents. The page describes only these. The command
+// explain describes all functions.
+var described = []string{"Encoding and hashing", "PEM", "Formats and connection strings", "Maps", "Local variables"}
+
 // generate the page from the definition and the source of the limits.
 func generate(d *crd, limits []byte) ([]byte, error) {
 	objects, fieldsErr := fields(d.schema)
@@ -106,7 +111,8 @@ func generate(d *crd, limits []byte) ([]byte, error) {
 	if err := errors.Join(fieldsErr, functionsErr, limitsErr); err != nil {
 		return nil, err
 	}
-	functions := template.FuncMap{"anchor": anchor, "cell": cell, "code": code, "paragraphs": paragraphs, "bullet": bullet}
+	functions := template.FuncMap{"anchor": anchor, "cell": cell, "code": code, "paragraphs": paragraphs, "bullet": bullet,
+		"described": func(title string) bool { return slices.Contains(described, title) }}
 	t, err := template.New("page").Option("missingkey=error").Funcs(functions).Parse(pageText)
 	if err != nil {
 		return nil, fmt.Errorf("cannot parse the text of the page: %w", err)
