@@ -148,7 +148,6 @@ func (r *credentialReader) readExports(exports []*Export) {
 	for _, e := range exports {
 		if e.Observed.Exists() {
 			read[e.Composed] = true
-			r.warnOfRotate(e.Observed)
 		}
 		if e.Unread != "" {
 			r.unread = append(r.unread, e.Unread)
@@ -205,7 +204,6 @@ func (r *credentialReader) readExport(e *Export) {
 // add adds a generation. If it is being deleted, only its number counts.
 func (r *credentialReader) add(k *generation) {
 	c := r.of(k.generator)
-	r.warnOfRotate(k.object)
 	if c.taken = max(c.taken, k.Number); composite.IsDeleted(k.object) || c.byUID[k.UID] != nil {
 		return
 	}
@@ -334,18 +332,6 @@ func (r *credentialReader) readRequests() map[string]string {
 func isItem(name string) bool {
 	_, _, ok := plan.SplitItem(name)
 	return ok
-}
-
-// warnOfRotate warns of a request for a rotation on an object of the composite.
-func (r *credentialReader) warnOfRotate(o wire.Struct) {
-	if !plan.MetadataOf(o).At("annotations", plan.RotateAnnotation).Exists() {
-		return
-	}
-	_, kind, ns, name := object.Identity(o)
-	_, of, _, xr := object.Identity(r.in.Owner.Object)
-	r.Report(outcome.Outcome{Warn: true, Message: fmt.Sprintf(
-		"%s %s/%s has the annotation %s, which has no effect there: set it on %s %s",
-		kind, ns, name, plan.RotateAnnotation, of, xr)})
 }
 
 // generations returns the facts from which the rotation decides.

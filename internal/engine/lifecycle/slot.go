@@ -34,6 +34,11 @@
 //	| yes | | none | | | update | all of it is written, whoever created it |
 package lifecycle
 
+import (
+	"fmt"
+	"strings"
+)
+
 // A Slot is one composition resource name: what the input wants there, and what one request shows.
 type Slot struct {
 	Name   string // the composition resource name in the input: url, users/alice, generated/admin/3
@@ -212,4 +217,20 @@ func (s Slot) As(taken func(name string) bool) string {
 		return s.Shown.Name
 	}
 	return FreeName(s.Name, taken)
+}
+
+// Writers are the descriptions of all that composes an object, by the object's place. They are only written if there is
+// more than one: an object with two writers is a conflict that names both.
+type Writers map[Place][]fmt.Stringer
+
+// Add adds a writer.
+func (w Writers) Add(at Place, writer fmt.Stringer) { w[at] = append(w[at], writer) }
+
+// At names the writers of a place.
+func (w Writers) At(at Place) string {
+	texts := make([]string, 0, len(w[at]))
+	for _, one := range w[at] {
+		texts = append(texts, one.String())
+	}
+	return strings.Join(texts, " and ")
 }
