@@ -38,56 +38,6 @@ func merging(t testing.TB, n int, defaults string) (*Lookup, []*Selector) {
 	return l, selectors
 }
 
-func TestMergeShares(t *testing.T) {
-	const identity = "apiVersion: internal.crossplane.io/v1alpha1, kind: Environment"
-	cases := map[string]struct {
-		reason  string
-		before  string
-		configs string
-		same    []string // paths that are the very value of before
-		other   []string
-		whole   bool
-	}{
-		"Nothing": {
-			reason:  "an environment that nothing is merged into is the same one",
-			before:  "{" + identity + ", a: {b: 1}}",
-			configs: "[[{data: {}}], [{}]]",
-			whole:   true,
-		},
-		"Beside": {
-			reason:  "only what is on the way is copied",
-			before:  "{" + identity + ", a: {b: {c: 1}, d: {e: 2}}, f: {g: 3}}",
-			configs: "[[{data: {a: {b: {x: 1}}}}], [{data: {a: {b: {w: 1}}}}]]",
-			same:    []string{"a.d", "f", "apiVersion", "a.b.c"},
-			other:   []string{"a", "a.b"},
-		},
-		"Identity": {
-			reason:  "only the top is copied for it",
-			before:  "{a: {b: 1}}",
-			configs: "[[{data: {}}], [{}]]",
-			same:    []string{"a"},
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			before := fields(t, tc.before)
-			l, selectors := merging(t, 2, "{}")
-			got, faults := l.Merge(budget.New(context.Background()), before, selectors, readAll(t, wiretest.Decoded, found(t, tc.configs)))
-			if len(faults) > 0 || (got == before) != tc.whole {
-				t.Errorf("%s: %v, the same: %v", tc.reason, faults, got == before)
-			}
-			for _, p := range append(tc.same, tc.other...) {
-				was, _ := Get(wire.Of(before), mustParse(p))
-				is, _ := Get(wire.Of(got), mustParse(p))
-				shared := was.Proto() == is.Proto()
-				if want := len(tc.other) == 0 || p != tc.other[0] && p != tc.other[1]; shared != want {
-					t.Errorf("%s: %s is the same value: %v", tc.reason, p, shared)
-				}
-			}
-		})
-	}
-}
-
 // Merging many into one copies that once, not once for each of them.
 func TestMergerCopiesOnce(t *testing.T) {
 	m := &merger{own: map[*structpb.Struct]bool{}, budget: budget.New(context.Background())}

@@ -9,9 +9,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
-
-	"github.com/crossplane-contrib/function-export/internal/engine/wire"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire/wiretest"
 )
 
 func TestParsePath(t *testing.T) {
@@ -71,28 +68,6 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-func TestGet(t *testing.T) {
-	env := fields(t, `{a: {b: [1, {c: x}, null]}, d: null, "": e}`)
-	for path, want := range map[string]any{
-		"a.b[0]": 1.0, "a.b[1].c": "x", "a.b[2]": nil, "d": nil, "a.b": []any{1.0, map[string]any{"c": "x"}, nil},
-		"x": "absent", "a.x": "absent", "a.b[3]": "absent", "a.b[4294967295]": "absent", "a.b.c": "absent", "a[0]": "absent", "d.e": "absent",
-		"a.b[0].c": "absent", "d[0]": "absent",
-	} {
-		for as, read := range wiretest.Readings {
-			var got any = "absent"
-			if v, ok := Get(read(t, env), mustParse(path)); ok {
-				got = v.Proto().AsInterface()
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s over %s: -want, +got:\n%s", path, as, diff)
-			}
-		}
-	}
-	if v, ok := Get(wire.Struct{}, mustParse("a")); ok {
-		t.Errorf("nothing has %v", v.Proto())
-	}
-}
-
 func TestSet(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -144,73 +119,6 @@ func TestSetNothing(t *testing.T) {
 		got, err := Set(nil, mustParse(path), nil)
 		if diff := cmp.Diff(fields(t, want), got, protocmp.Transform()); diff != "" || err != nil {
 			t.Errorf("%v, -want, +got:\n%s", err, diff)
-		}
-	}
-}
-
-func TestRemove(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		env    string
-		path   string
-		want   string // empty if it is the same one
-	}{
-		"Field":        {"a field goes", "{a: 1, b: 2}", "a", "{b: 2}"},
-		"Object":       {"with all below", "{a: {b: 1}}", "a", "{}"},
-		"Below":        {"what held it stays", "{a: {b: 1}, c: 2}", "a.b", "{a: {}, c: 2}"},
-		"Null":         {"null is a value", "{a: null}", "a", "{}"},
-		"Element":      {"the others keep their index", "{l: [1, 2, 3]}", "l[1]", "{l: [1, null, 3]}"},
-		"Last":         {"so does the last", "{l: [1]}", "l[0]", "{l: [null]}"},
-		"BelowElement": {"an element is on the way", "{l: [{a: 1, b: 2}]}", "l[0].a", "{l: [{b: 2}]}"},
-		"Absent":       {"there is nothing to remove", "{a: {b: 1}}", "a.c", ""},
-		"AbsentTop":    {"there is nothing to remove", "{a: 1}", "b.c", ""},
-		"BehindLast":   {"there is nothing to remove", "{l: [1]}", "l[1]", ""},
-		"Scalar":       {"there is nothing below", "{a: 1}", "a.b", ""},
-		"NoList":       {"an object has no index", `{a: {"": {c: 1}, "0": 1}}`, "a[0].c", ""},
-		"NoObject":     {"a list has no names", "{a: [1]}", "a.0", ""},
-		"BelowNull":    {"there is nothing below", "{a: null}", "a.b", ""},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			env := fields(t, tc.env)
-			before := proto.CloneOf(env)
-			got := Remove(env, mustParse(tc.path))
-			want := before
-			if tc.want != "" {
-				want = fields(t, tc.want)
-			}
-			if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || (got == env) != (tc.want == "") {
-				t.Errorf("%s: the same one: %v, -want, +got:\n%s", tc.reason, got == env, diff)
-			}
-			if !proto.Equal(before, env) {
-				t.Errorf("%s: the environment was written to: %v", tc.reason, env)
-			}
-		})
-	}
-	if got := Remove(nil, mustParse("a")); got != nil {
-		t.Errorf("nothing without a is %v", got)
-	}
-}
-
-// Only what is on the way is copied.
-func TestSetAndRemoveShare(t *testing.T) {
-	env := fields(t, "{a: {b: 1, c: {d: 1}}, l: [{x: 1}, {w: 1}], e: {f: 1}}")
-	set, err := Set(env, mustParse("a.b"), structpb.NewNumberValue(2))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, tc := range map[string]struct {
-		got  *structpb.Struct
-		same []string
-	}{
-		"Set":    {set, []string{"a.c", "l", "e"}},
-		"Remove": {Remove(env, mustParse("l[0].x")), []string{"a", "l[1]", "e"}},
-	} {
-		for _, p := range tc.same {
-			was, _ := Get(wire.Of(env), mustParse(p))
-			if is, _ := Get(wire.Of(tc.got), mustParse(p)); was.Proto() != is.Proto() {
-				t.Errorf("%s: %s was copied", name, p)
-			}
 		}
 	}
 }

@@ -2,6 +2,8 @@ package object
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,39 +106,6 @@ func TestStruct(t *testing.T) {
 	}
 }
 
-func TestBytes(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		in     Object
-		want   int
-	}{
-		"Empty":  {reason: "the lengths of eight nested messages", in: Object{Kind: Secret}, want: 8 * 16},
-		"Names":  {reason: "the bytes of its texts", in: Object{Kind: Secret, Name: "a", Namespace: "bb", Type: "ccc"}, want: 8*16 + 6},
-		"Secret": {reason: "a value is as long as its base64", in: Object{Kind: Secret, Data: texts(map[string]string{"kk": "1234"})}, want: 9*16 + 2 + 8},
-		"Maps": {
-			reason: "each label and annotation is an item, also those of the function",
-			in: Object{
-				Kind: Secret, Labels: map[string]string{"k": "vvvv"}, Annotations: map[string]string{"kk": "vvvvv"},
-				State: map[string]string{"kkk": "vvvvvv"},
-			},
-			want: (8+3)*16 + 5 + 7 + 9,
-		},
-		"ConfigMap": {
-			reason: "a text is written as it is, and other bytes as base64",
-			in:     Object{Kind: ConfigMap, Data: texts(map[string]string{"k": "1234", "bin": "\xff"})},
-			want:   (8+2)*16 + 1 + 4 + 3 + 4,
-		},
-		"SecretOfBytes": {reason: "also if it is no text", in: Object{Kind: Secret, Data: texts(map[string]string{"k": "\xff"})}, want: 9*16 + 1 + 4},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := tc.in.Bytes(); got != tc.want {
-				t.Errorf("%s: want %d, got %d", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
-
 func TestStructIsDeterministic(t *testing.T) {
 	o := large(50, 100)
 	want := marshal(t, o.Struct())
@@ -179,4 +148,19 @@ func marshal(t testing.TB, s *structpb.Struct) []byte {
 		t.Fatalf("cannot marshal: %v", err)
 	}
 	return out
+}
+
+// large is a valid Secret with so many keys of such a size.
+func large(keys, size int) *Object {
+	o := &Object{
+		Kind: Secret, Name: "connection", Namespace: "shop", Type: typeOpaque,
+		Labels:      map[string]string{"app": "shop", "team": "payments"},
+		Annotations: map[string]string{"example.org/host": "db.local"},
+		State:       map[string]string{StatePrefix + "generation": "7"},
+		Data:        make(map[string]sensitive.Bytes, keys),
+	}
+	for i := range keys {
+		o.Data[fmt.Sprintf("key-%03d", i)] = sensitive.FromString(strings.Repeat("v", size))
+	}
+	return o
 }

@@ -1,13 +1,11 @@
 package object
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire/wiretest"
 )
@@ -134,97 +132,10 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-func TestReaders(t *testing.T) {
-	type all struct {
-		APIVersion, Kind, Namespace, Name string
-		OwnerUID, OwnerKind, OwnerName    string
-		Controlled                        bool
-		ResourceName, Type                string
-		Immutable                         bool
-	}
-	cases := map[string]struct {
-		reason string
-		in     string
-		want   all
-	}{
-		"Secret": {
-			reason: "all is there, and only the controller counts",
-			in:     observedSecret,
-			want: all{
-				APIVersion: "v1", Kind: "Secret", Namespace: "shop", Name: "db",
-				OwnerUID: "u3", OwnerKind: "XDatabase", OwnerName: "xdb", Controlled: true,
-				ResourceName: "connection", Type: "Opaque", Immutable: true,
-			},
-		},
-		"Ownerless": {
-			reason: "an owner that does not control is no controller; a Secret's type defaults to Opaque",
-			in: `{"apiVersion": "v1", "kind": "Secret", "immutable": false,
-				"metadata": {"name": "a", "ownerReferences": [{"uid": "u"}, {"uid": "v", "controller": false}]}}`,
-			want: all{APIVersion: "v1", Kind: "Secret", Name: "a", Type: "Opaque"},
-		},
-		"ConfigMap": {
-			reason: "a ConfigMap has no type",
-			in:     `{"apiVersion": "v1", "kind": "ConfigMap", "type": "x", "metadata": {"namespace": "b"}}`,
-			want:   all{APIVersion: "v1", Kind: "ConfigMap", Namespace: "b"},
-		},
-		"Type": {
-			reason: "a Secret's own type",
-			in:     `{"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls"}`,
-			want:   all{APIVersion: "v1", Kind: "Secret", Type: "kubernetes.io/tls"},
-		},
-		"Empty": {reason: "absent is empty", in: `{}`},
-		"Odd": {
-			reason: "what is not what it should be is absent",
-			in:     `{"apiVersion": 1, "kind": [], "metadata": {"name": {}, "namespace": true, "annotations": "x", "ownerReferences": {"controller": true}}, "immutable": "true"}`,
-		},
-	}
-	for name, tc := range cases {
-		for as, read := range wiretest.Readings {
-			t.Run(name+as, func(t *testing.T) {
-				s := read(t, parse(t, tc.in))
-				var got all
-				got.APIVersion, got.Kind, got.Namespace, got.Name = Identity(s)
-				got.OwnerUID, got.OwnerKind, got.OwnerName, got.Controlled = ControllerOf(s)
-				got.ResourceName, got.Type, got.Immutable = CompositionResourceName(s), TypeOf(s), IsImmutable(s)
-				if diff := cmp.Diff(tc.want, got); diff != "" {
-					t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
-				}
-			})
-		}
-	}
-}
-
 // appliedBy returns an object with one entry of Crossplane in managedFields.
 func appliedBy(fields string) string {
 	return `{"metadata": {"managedFields": [{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Apply", "fieldsV1": {` +
 		fields + `}}]}}`
-}
-
-func TestApplied(t *testing.T) {
-	cases := map[string]struct {
-		reason       string
-		in           string
-		any, textual bool
-	}{
-		"Unknown": {reason: "all keys may be ours if nothing is known, but none is known to be a text", in: `{}`, any: true},
-		"Data":    {reason: "a key of data", in: appliedBy(`"f:data": {"f:k": {}}`), any: true},
-		"Binary":  {reason: "a key of binaryData", in: appliedBy(`"f:binaryData": {"f:k": {}}`), any: true},
-		"Text":    {reason: "a key of stringData", in: appliedBy(`"f:stringData": {"f:k": {}}`), any: true, textual: true},
-		"Others":  {reason: "another key of each", in: appliedBy(`"f:data": {"f:o": {}}, "f:binaryData": {"f:o": {}}, "f:stringData": {"f:o": {}}`)},
-	}
-	for name, tc := range cases {
-		for as, read := range wiretest.Readings {
-			t.Run(name+as, func(t *testing.T) {
-				s := read(t, parse(t, tc.in))
-				if got := Applied(s)("k"); got != tc.any {
-					t.Errorf("Applied(...): %s: want %t, got %t", tc.reason, tc.any, got)
-				}
-				if got := AppliedAsText(s)("k"); got != tc.textual {
-					t.Errorf("AppliedAsText(...): %s: want %t, got %t", tc.reason, tc.textual, got)
-				}
-			})
-		}
-	}
 }
 
 func TestDataOf(t *testing.T) {
@@ -290,44 +201,6 @@ func TestDataOf(t *testing.T) {
 					t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 				}
 			})
-		}
-	}
-}
-
-func TestChanged(t *testing.T) {
-	base := func() *Object {
-		return &Object{Kind: Secret, Name: "a", Namespace: "b", Data: texts(map[string]string{"user": "admin", "password": "hunter2"})}
-	}
-	cases := map[string]struct {
-		reason string
-		change func(*Object)
-		want   bool
-	}{
-		"Same":       {reason: "the same data is no change, whatever the metadata", change: func(o *Object) { o.Labels = map[string]string{"a": "b"} }},
-		"Value":      {reason: "one value is a change, also one of the same length", change: func(o *Object) { o.Data["user"] = sensitive.FromString("ADMIN") }, want: true},
-		"More":       {reason: "a new key is a change", change: func(o *Object) { o.Data["port"] = sensitive.FromString("1") }, want: true},
-		"Less":       {reason: "a key that goes is a change", change: func(o *Object) { delete(o.Data, "user") }, want: true},
-		"Renamed":    {reason: "the same values under other keys are a change", change: func(o *Object) { o.Data["name"] = o.Data["user"]; delete(o.Data, "user") }, want: true},
-		"EmptyOrNot": {reason: "an empty value is not an absent one", change: func(o *Object) { delete(o.Data, "user"); o.Data["other"] = sensitive.Bytes{} }, want: true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			desired := base()
-			tc.change(desired)
-			for as, read := range wiretest.Readings {
-				if got := Changed(read(t, base().Struct()), desired); got != tc.want {
-					t.Errorf("%s over %s: want %t, got %t", tc.reason, as, tc.want, got)
-				}
-			}
-		})
-	}
-	if !Changed(wire.Struct{}, base()) {
-		t.Error("what is not there has changed")
-	}
-	broken := parse(t, strings.Replace(observedSecret, "aHVudGVyMg==", "?", 1))
-	for as, read := range wiretest.Readings {
-		if !Changed(read(t, broken), &Object{Kind: Secret}) {
-			t.Errorf("what cannot be decoded has changed over %s", as)
 		}
 	}
 }

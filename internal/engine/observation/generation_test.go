@@ -118,34 +118,6 @@ func TestPreviousIsNoSuchKey(t *testing.T) {
 	}
 }
 
-// Names and keys come in their order, with the names of those that wait, however
-// often one asks.
-func TestGeneratedInOrder(t *testing.T) {
-	o := &observation.Observation{Generated: map[string]observation.Generated{}, Previous: map[string]observation.Generated{}}
-	var want []string
-	for i := range 40 {
-		name := fmt.Sprintf("g%02d", i)
-		want = append(want, "types.String("+name+")")
-		outputs := observation.Details{}
-		for j := range 40 {
-			outputs[fmt.Sprintf("g%02d", j)] = nil
-		}
-		o.Generated[name], o.Previous[name] = observation.Generated{Outputs: outputs}, observation.Generated{Outputs: outputs}
-	}
-	o.Generated["g07"] = observation.Generated{Waits: "its turn"}
-	list := "list[" + strings.Join(want, " ") + "]"
-	for _, text := range []string{
-		"generated.map(k, k)", "generated.g00.map(k, k)", "generated.transformList(k, v, k)",
-		"previous.map(k, k)", "previous.g00.map(k, k)", "previous.transformList(k, v, k)",
-	} {
-		for range 10 {
-			if got := made(t, o, &observation.Generation{}, text); got != list {
-				t.Fatalf("%s: %s", text, got)
-			}
-		}
-	}
-}
-
 // What a generation sees of itself: the number first, its resource once there is one.
 func TestGenerationScope(t *testing.T) {
 	number := func(t *testing.T, read wiretest.Reading) wire.Struct {

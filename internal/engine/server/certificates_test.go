@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,50 +91,6 @@ func TestServeDemandsClientCertificate(t *testing.T) {
 
 			if got := calls.Load(); got != tc.calls {
 				t.Errorf("%s: want %d calls of the function, got %d", tc.reason, tc.calls, got)
-			}
-		})
-	}
-}
-
-// Crossplane rotates all three files; how they get into the directory differs.
-func TestServeReloadsCertificates(t *testing.T) {
-	cases := map[string]struct {
-		reason  string
-		replace func(s secret, t *testing.T, dir string) string
-	}{
-		"Swapped": {"Kubernetes swaps a link to all files", secret.mount},
-		"Written": {"a developer copies files over the old ones", secret.write},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			former, latter := newAuthority(t, "ca"), newAuthority(t, "ca")
-			dir, log := t.TempDir(), &functiontest.Log{}
-			tc.replace(former.secret(t, 1), t, dir)
-
-			s := startTLS(t, dir, log)
-			open := s.dial(t, former.client(t))
-
-			if got := serial(t, open); got != "1" {
-				t.Fatalf("%s: want the first certificate, got %s", tc.reason, got)
-			}
-
-			tc.replace(latter.secret(t, 2), t, dir)
-
-			if got := serial(t, s.dial(t, latter.client(t))); got != "2" {
-				t.Errorf("%s: a new connection wants the second certificate, got %s", tc.reason, got)
-			}
-
-			if got := serial(t, s.dial(t, former.client(t))); got != "Unavailable" {
-				t.Errorf("%s: a client of the former CA is still served: %s", tc.reason, got)
-			}
-
-			if got := serial(t, open); got != "1" {
-				t.Errorf("%s: the open connection did not go on: %s", tc.reason, got)
-			}
-
-			if got := log.Count("Using new TLS certificates"); got != 1 {
-				t.Errorf("%s: want one line in the log, got:\n%s", tc.reason, log)
 			}
 		})
 	}
@@ -256,24 +211,5 @@ func TestCertificatesTakeNoMixedSet(t *testing.T) {
 		if got := c.latest().Certificates[0].Leaf.SerialNumber.String(); got != want {
 			t.Errorf("look %d: want certificate %s, got %s", look+1, want, got)
 		}
-	}
-}
-
-func TestCertificatesLookOnceASecond(t *testing.T) {
-	c := mustCertificates(t, newAuthority(t, "ca").secret(t, 1).write(t, t.TempDir()), logging.NewNopLogger())
-	now, looks := time.Now().Add(time.Hour), 0
-	c.now = func() time.Time { return now }
-	c.read = func() (certificateFiles, error) {
-		looks++
-		return certificateFiles{}, errors.New("gone")
-	}
-
-	for _, step := range []time.Duration{0, checkInterval / 2, checkInterval/2 - 1, 1, 0, checkInterval} {
-		now = now.Add(step)
-		c.latest()
-	}
-
-	if looks != 3 {
-		t.Errorf("want 3 looks at the files in two seconds, got %d", looks)
 	}
 }

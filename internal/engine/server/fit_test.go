@@ -176,31 +176,6 @@ func TestResponsesThatCannotFit(t *testing.T) {
 	}
 }
 
-// The budget counts each byte: a response of 4 MiB is received, and there is none of one
-// byte more.
-func TestResponsesAreFilled(t *testing.T) {
-	f := functiontest.Fixed(t)
-	sized := func(n int) *fnv1.RunFunctionRequest {
-		return functiontest.LookedUp(t, functiontest.Earlier(functiontest.FitRequest(t, functiontest.FitInput(1, ""), 10), n))
-	}
-	rsp, err := f.RunFunction(t.Context(), sized(4<<20-4096))
-	if err != nil {
-		t.Fatal(err)
-	}
-	full := 4<<20 - 4096 + limits.ResponseBytes - proto.Size(rsp)
-	for more, want := range map[int]string{0: "Waiting", 1: "Held"} {
-		answersOf(t, sized(full+more), func(t *testing.T, rsp *fnv1.RunFunctionResponse) {
-			t.Helper()
-			if got := rsp.GetConditions()[0].GetReason(); got != want {
-				t.Errorf("%d more: want %s, got %s", more, want, got)
-			}
-			if more == 0 && proto.Size(rsp) != limits.ResponseBytes {
-				t.Errorf("want a response of %d bytes, got %d", limits.ResponseBytes, proto.Size(rsp))
-			}
-		})
-	}
-}
-
 // answersOf a server, through the client that Crossplane has. The same
 // request has the same answer, and no value is in its texts.
 func answersOf(t *testing.T, req *fnv1.RunFunctionRequest, judge func(t *testing.T, rsp *fnv1.RunFunctionResponse)) {

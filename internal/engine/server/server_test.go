@@ -3,15 +3,11 @@ package server
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
-	"net/http"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/crossplane/function-sdk-go/logging"
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
@@ -37,18 +33,6 @@ func TestServeEndsOldConnections(t *testing.T) {
 		cancel()
 		if all.Err() != nil {
 			t.Fatal("no connection ends")
-		}
-	}
-}
-
-func TestServeBoundsMessages(t *testing.T) {
-	s := startServer(t, testFunction{}, logging.NewNopLogger())
-	client := fnv1.NewFunctionRunnerServiceClient(s.dial(t, insecure.NewCredentials()))
-
-	for size, want := range map[int]codes.Code{1000 * 1024: codes.OK, 1025 * 1024: codes.ResourceExhausted} {
-		_, err := client.RunFunction(functiontest.Limited(t), &fnv1.RunFunctionRequest{Meta: &fnv1.RequestMeta{Tag: strings.Repeat("x", size)}})
-		if got := status.Code(err); got != want {
-			t.Errorf("%d bytes against --max-recv-message-size=1: want %v, got %v", size, want, err)
 		}
 	}
 }
@@ -170,62 +154,5 @@ func TestServeStopsDespiteSilentConnection(t *testing.T) {
 		}
 	case <-time.After(connectTimeout / 2):
 		t.Error("a silent connection holds up the stop")
-	}
-}
-
-func TestServeEndsWithItsListeners(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		close  func(s *Server) error
-		want   string
-	}{
-		"GRPC":    {"a function that cannot be called must be restarted", func(s *Server) error { return s.Listener.Close() }, "cannot serve gRPC connections"},
-		"Metrics": {"metrics that went away are not a matter to keep silent about", func(s *Server) error { return s.MetricsListener.Close() }, "cannot serve metrics"},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			s := startServer(t, testFunction{}, logging.NewNopLogger(), func(s *Server) {
-				if err := tc.close(s); err != nil {
-					t.Error(err)
-				}
-			})
-
-			if err := functiontest.Receive(t, s.done); err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("%s: want error %q, got %v", tc.reason, tc.want, err)
-			}
-		})
-	}
-}
-
-func TestServeMetrics(t *testing.T) {
-	s := startServer(t, testFunction{}, logging.NewNopLogger())
-
-	if err := call(t, s.dial(t, insecure.NewCredentials())); err != nil {
-		t.Fatal(err)
-	}
-
-	rsp, err := http.Get("http://" + s.MetricsListener.Addr().String() + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rsp.Body.Close()
-
-	body, err := io.ReadAll(rsp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	for _, want := range []string{
-		`function_export_reconciles_total{outcome="available"} 1`,
-		`function_export_reconciles_total{outcome="held"} 0`,
-		`grpc_server_handled_total{grpc_code="OK",grpc_method="RunFunction",grpc_service="` + functiontest.RunnerService + `",grpc_type="unary"} 1`,
-		`grpc_server_handled_total{grpc_code="Internal",grpc_method="RunFunction",grpc_service="` + functiontest.RunnerService + `",grpc_type="unary"} 0`,
-		`go_goroutines `,
-		`process_start_time_seconds `,
-	} {
-		if !strings.Contains(string(body), "\n"+want) {
-			t.Errorf("no line %q in:\n%s", want, body)
-		}
 	}
 }

@@ -80,48 +80,6 @@ func TestLargeListIsReadOnce(t *testing.T) {
 	}
 }
 
-// The number of fields decides about an index, not the number of bytes. Otherwise an object with a
-// thousand small fields would be scanned for each of its fields, each time it is read.
-func TestSmallObjectOfManyFieldsIsReadOnce(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		sent   []byte
-		size   int
-	}{
-		"Smallest":   {"no object of more than 16 fields is smaller", message(fieldOf("a", null()), repeatedFields(16, "")), 2},
-		"Letters":    {"names of a letter each, in less than a KiB", letters(90), 90},
-		"Few names":  {"the index is of what is looked through, not of what is left", message(letters(3), repeatedFields(14, "a")), 3},
-		"Twice each": {"of two of a name, the second one counts", message(letters(90), letters(90)), 90},
-		"Many of one": {
-			reason: "17 fields of one name are one",
-			sent:   repeatedFields(17, "a"), size: 1,
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			for how, first := range map[string]func(Struct){
-				"Get":  func(s Struct) { s.Get("a") },
-				"Len":  func(s Struct) { s.Len() },
-				"Keys": func(s Struct) { s.Keys() },
-			} {
-				s := sentStruct(t, tc.sent)
-				if len(s.sent) > copiedText && name != "Twice each" {
-					t.Fatalf("%s: the object has %d bytes, want a small one", tc.reason, len(s.sent))
-				}
-				first(s)
-				s.sent[0] = 0
-				if got := testing.AllocsPerRun(10, func() {
-					if !s.Get("a").Exists() || s.Get("none").Exists() || s.Len() != tc.size {
-						t.Error("another object")
-					}
-				}); got != 0 || len(s.in.structs) != 1 {
-					t.Errorf("%s: after %s got %v allocations and %d indexes to read it again, want none and one", tc.reason, how, got, len(s.in.structs))
-				}
-			}
-		})
-	}
-}
-
 // letters are so many fields, with a letter for a name.
 func letters(n int) []byte {
 	fields := make([][]byte, 0, n)
@@ -136,65 +94,4 @@ func null() []byte { return varint(1, 0) }
 // repeatedFields are so many of one name.
 func repeatedFields(n int, name string) []byte {
 	return []byte(strings.Repeat(string(fieldOf(name, null())), n))
-}
-
-// A large text that is read in a loop is copied once. A smaller one is a part of a page.
-func TestLargeTextIsCopiedOnce(t *testing.T) {
-	before := textOf(strings.Repeat("y", copiedText))
-	for name, tc := range map[string]struct {
-		reason string
-		size   int
-		inList bool // after another one
-		allocs float64
-		kept   int
-	}{
-		"None":      {reason: "no text has no bytes to be found by", size: 0},
-		"Small":     {reason: "it is a part of a page", size: 100},
-		"Large":     {reason: "the smallest that is kept", size: copiedText, kept: 1},
-		"Megabyte":  {reason: "as large as an author may write", size: 1 << 20, kept: 1},
-		"In a list": {reason: "each of two is kept for itself", size: copiedText, inList: true, kept: 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			want := strings.Repeat("x", tc.size)
-			s := sentStruct(t, fieldOf("x", textOf(want)))
-			v := s.Get("x")
-			if tc.inList {
-				s = sentStruct(t, fieldOf("x", listOf(before, textOf(want))))
-				v = s.Get("x").List().At(1)
-			}
-			if !v.Is(want) || len(s.in.texts) != 0 {
-				t.Errorf("%s: to compare a text keeps %d", tc.reason, len(s.in.texts))
-			}
-			if tc.inList {
-				s.Get("x").List().At(0).Text()
-			}
-			for range 2 {
-				if got := v.Text(); got != want {
-					t.Errorf("%s: Text(): got %d bytes, want the %d of the text", tc.reason, len(got), len(want))
-				}
-			}
-			if got := testing.AllocsPerRun(10, func() { v.Text() }); got != tc.allocs || len(s.in.texts) != tc.kept {
-				t.Errorf("%s: Text() again: got %v allocations and %d texts kept, want %v and %d", tc.reason, got, len(s.in.texts), tc.allocs, tc.kept)
-			}
-		})
-	}
-}
-
-// An object that is small, or has few fields, has no index, because a scan costs less.
-func TestSmallOnesAreNotIndexed(t *testing.T) {
-	s := sentStruct(t, message(manyFields(16, 16), fieldOf("list", listOf(textOf("a"), textOf("b")))))
-	small := sentStruct(t, message(fieldOf("a", textOf("b")), fieldOf("a", textOf("c"))))
-	few := sentStruct(t, manyFields(16, 16))
-	if got := testing.AllocsPerRun(10, func() {
-		s.Get("list").List().At(1)
-		s.Get("list").List().Len()
-		small.Get("a")
-		few.Get("name-007")
-	}); got != 0 {
-		t.Errorf("got %v allocations, want none", got)
-	}
-	few.Keys()
-	if len(s.in.lists)+len(small.in.structs)+len(few.in.structs) != 0 {
-		t.Error("got an index of a small one, want none")
-	}
 }
