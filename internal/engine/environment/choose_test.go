@@ -1,7 +1,6 @@
 package environment
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
-	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire/wiretest"
 )
@@ -146,27 +144,5 @@ func TestSortMany(t *testing.T) {
 	got, fault := choosing(t, "data.rank").chooseMany(&Selector{}, configs)
 	if diff := cmp.Diff(want, namesOf(got)); diff != "" || fault != nil {
 		t.Errorf("%v, -want, +got:\n%s", fault, diff)
-	}
-}
-
-func TestLongMessages(t *testing.T) {
-	in := fromYAML[*v1beta1.Environment](t, `{environmentConfigs: [{type: Selector, selector: {}}]}`)
-	value := "v"
-	for i := range 12 {
-		m := v1beta1.EnvironmentLabelMatcher{Type: v1beta1.EnvironmentLabelValue, Key: fmt.Sprintf("l%02d", i), Value: &value}
-		in.EnvironmentConfigs[0].Selector.MatchLabels = append(in.EnvironmentConfigs[0].Selector.MatchLabels, m)
-	}
-	var configs []wire.Struct
-	for i := range 11 {
-		configs = append(configs, wire.Of(fields(t, fmt.Sprintf("{metadata: {name: c%02d}}", 10-i))))
-	}
-	l := compiled(t, in)
-	asked, _ := l.Selectors(wire.Struct{}, wire.Struct{})
-	_, faults := l.Merge(budget.New(context.Background()), nil, asked, [][]wire.Struct{configs})
-	want := []string{"environment.environmentConfigs[0].selector: mode Single needs one EnvironmentConfig with the labels " +
-		"l00=v, l01=v, l02=v, l03=v, l04=v, l05=v, l06=v, l07=v, l08=v, l09=v and 2 more, and 11 have them " +
-		"(c00, c01, c02, c03, c04, c05, c06, c07, c08, c09 and 1 more): match a label that only one of them has, or set mode to Multiple"}
-	if diff := cmp.Diff(want, texts(faults)); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

@@ -22,11 +22,10 @@ import (
 
 // Errors that several formats share.
 var (
-	errScalar  = errors.New("a value is not a string, bytes, a bool or a number: leave the key out, or use json.encode")
-	errNumber  = errors.New("a number is infinite or not a number")
-	errUTF8    = errors.New("a text is not UTF-8: use base64.encode")
-	errNUL     = errors.New("a value contains a NUL character, which no reader accepts")
-	errControl = errors.New("a value contains a line break or another control character, which ends the value")
+	errScalar = errors.New("a value is not a string, bytes, a bool or a number: leave the key out, or use json.encode")
+	errNumber = errors.New("a number is infinite or not a number")
+	errUTF8   = errors.New("a text is not UTF-8: use base64.encode")
+	errNUL    = errors.New("a value contains a NUL character, which no reader accepts")
 )
 
 // text returns a scalar as text. Numbers are written as in JSON.

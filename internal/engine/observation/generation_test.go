@@ -14,7 +14,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire/wiretest"
 )
 
@@ -115,65 +114,6 @@ func TestPreviousIsNoSuchKey(t *testing.T) {
 	}
 	if found, ok := m.Find(types.String("slow")); found != nil || ok {
 		t.Errorf("an absent one is found: %v, %t", found, ok)
-	}
-}
-
-// What a generation sees of itself: the number first, its resource once there is one.
-func TestGenerationScope(t *testing.T) {
-	number := func(t *testing.T, read wiretest.Reading) wire.Struct {
-		return read(t, asStruct(t, map[string]any{"number": 3, "id": "db-3"}))
-	}
-	first := func(t *testing.T, read wiretest.Reading) *observation.Generation {
-		return &observation.Generation{Generation: number(t, read)}
-	}
-	observed := func(t *testing.T, read wiretest.Reading) *observation.Generation {
-		return &observation.Generation{
-			Generation: number(t, read),
-			Resource:   read(t, asStruct(t, map[string]any{"kind": "User", "status": map[string]any{"id": "u1"}})),
-			Details:    observation.Details{"key": []byte("of-the-resource")},
-		}
-	}
-	bare := func(t *testing.T, read wiretest.Reading) *observation.Generation {
-		return &observation.Generation{Resource: read(t, asStruct(t, map[string]any{"kind": "User"}))}
-	}
-	nothing := func(*testing.T, wiretest.Reading) *observation.Generation { return nil }
-	cases := map[string]struct {
-		reason string
-		making func(*testing.T, wiretest.Reading) *observation.Generation
-		text   string
-		want   string
-	}{
-		"Number":          {"an int to count with", first, "generation.number + 1", "types.Int(4)"},
-		"ID":              {"", first, "generation.id", "types.String(db-3)"},
-		"NumberLater":     {"it is there as long as the generation", observed, "generation.number", "types.Int(3)"},
-		"FirstResource":   {"before it is observed, resource is the composite", first, "resource.kind", "types.String(XR)"},
-		"FirstSelf":       {"", first, "self.kind", "types.String(XR)"},
-		"FirstSecret":     {"", first, "secret.key", "types.String(of-the-composite)"},
-		"NothingResource": {"and so for what creates no generation", nothing, "resource.kind", "types.String(XR)"},
-		"Resource":        {"its own resource", observed, "resource.status.id", "types.String(u1)"},
-		"Self":            {"by the other name, too", observed, "self.status.id", "types.String(u1)"},
-		"Secret":          {"what its resource gives, not the composite", observed, "secret.key", "types.String(of-the-resource)"},
-		"NoDetails":       {"nor the composite's if it gives nothing yet", bare, "secret.key", "*expression.Waiting: waiting for secret.key"},
-		"Composite":       {"which is there by its own name", observed, "composite.kind", "types.String(XR)"},
-		"Generated":       {"beside what other generators give", observed, "generated.db.password", "types.String(new)"},
-		"Previous":        {"", observed, "previous.db.password", "types.String(old)"},
-		"NoVariables":     {"and no variables are an empty map", observed, "variables.size()", "types.Int(0)"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			for as, read := range wiretest.Readings {
-				if diff := cmp.Diff(tc.want, made(t, generators(t, read), tc.making(t, read), tc.text)); diff != "" {
-					t.Errorf("%s\n%s over %s: -want, +got:\n%s", tc.reason, tc.text, as, diff)
-				}
-			}
-		})
-	}
-	for as, read := range wiretest.Readings {
-		for name, m := range map[string]*observation.Generation{"Bare": bare(t, read), "Nothing": nil} {
-			if v, ok := generators(t, read).GenerationScope(m, nil).ResolveName(expression.Generation); ok {
-				t.Errorf("%s over %s: without a generation there is the variable %v", name, as, v)
-			}
-		}
 	}
 }
 

@@ -189,27 +189,3 @@ func TestServeKeepsLastGoodCertificates(t *testing.T) {
 		})
 	}
 }
-
-func TestCertificatesTakeNoMixedSet(t *testing.T) {
-	former, latter := newAuthority(t, "ca"), newAuthority(t, "ca")
-	c := mustCertificates(t, former.secret(t, 1).write(t, t.TempDir()), logging.NewNopLogger())
-	next := latter.secret(t, 2)
-
-	// The link is swapped after ca.crt was read, before tls.crt is.
-	reads := []certificateFiles{
-		{crt: string(next["tls.crt"]), key: string(next["tls.key"]), ca: string(former.secret(t, 1)["ca.crt"])},
-		{crt: string(next["tls.crt"]), key: string(next["tls.key"]), ca: string(next["ca.crt"])},
-	}
-	c.read = func() (certificateFiles, error) {
-		f := reads[0]
-		reads = reads[min(1, len(reads)-1):]
-
-		return f, nil
-	}
-
-	for look, want := range []string{"1", "2"} {
-		if got := c.latest().Certificates[0].Leaf.SerialNumber.String(); got != want {
-			t.Errorf("look %d: want certificate %s, got %s", look+1, want, got)
-		}
-	}
-}

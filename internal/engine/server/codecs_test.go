@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 
@@ -21,11 +20,9 @@ import (
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
-	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
-	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
@@ -144,63 +141,6 @@ func counters(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 		}
 	}
 	return out
-}
-
-// Reflection describes both services, and health answers.
-func TestServeDescribe(t *testing.T) {
-	_, conn := serve(t, functiontest.Fixed(t), logging.NewNopLogger())
-	stream, err := grpc_reflection_v1.NewServerReflectionClient(conn).ServerReflectionInfo(functiontest.Limited(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ask := func(req *grpc_reflection_v1.ServerReflectionRequest) *grpc_reflection_v1.ServerReflectionResponse {
-		if err := stream.Send(req); err != nil {
-			t.Fatal(err)
-		}
-		rsp, err := stream.Recv()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rsp
-	}
-	text := ""
-	for _, s := range ask(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}}).GetListServicesResponse().GetService() {
-		text += s.GetName() + "\n"
-	}
-	for _, service := range []string{functiontest.RunnerService, runnerServiceBeta} {
-		rsp := ask(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: service}})
-		for _, b := range rsp.GetFileDescriptorResponse().GetFileDescriptorProto() {
-			file := &descriptorpb.FileDescriptorProto{}
-			if err := proto.Unmarshal(b, file); err != nil {
-				t.Fatal(err)
-			}
-			text += file.GetName()
-			for _, s := range file.GetService() {
-				text += fmt.Sprint(" ", s.GetName(), s.GetMethod())
-			}
-			text += "\n"
-		}
-	}
-	if strings.Count(text, "/run_function.proto FunctionRunnerService[name:\"RunFunction\"") != 2 {
-		t.Errorf("want both files and their methods, got:\n%s", text)
-	}
-	if err := stream.CloseSend(); err != nil {
-		t.Fatal(err)
-	}
-	checks := grpc_health_v1.NewHealthClient(conn)
-	for _, service := range []string{"", functiontest.RunnerService} {
-		h, err := checks.Check(functiontest.Limited(t), &grpc_health_v1.HealthCheckRequest{Service: service})
-		if err != nil || h.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
-			t.Errorf("health of %q: got %v, %v", service, h, err)
-		}
-	}
-	watch, err := checks.Watch(functiontest.Limited(t), &grpc_health_v1.HealthCheckRequest{Service: functiontest.RunnerService})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if h, err := watch.Recv(); err != nil || h.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
-		t.Errorf("want SERVING, got %v, %v", h, err)
-	}
 }
 
 // An invalid message is refused with the error of a server that decodes it, and the function never receives it.

@@ -57,19 +57,6 @@ func TestResponsesFit(t *testing.T) {
 			made:   []string{"e00", "e01", "e02"},
 			held:   []string{`Secret "e03" (team-a/orders-e03) is not created: with its 1066`},
 		},
-		"64Of1MB": {
-			reason: "two fit beside what they are said with",
-			req:    functiontest.FitRequest(t, functiontest.FitInput(64, ""), 1_000_000),
-			made:   []string{"e00", "e01", "e02"},
-			held:   []string{`Secret "e03" (team-a/orders-e03) is not created: with its 1333`, `Secret "e63" (team-a/orders-e63) is not created: with its 1333`},
-		},
-		"Author": {
-			reason: "the author adds the last megabyte, of the same size as the others",
-			req: asks(t, functiontest.FitRequest(t, functiontest.FitInput(3, fitAuthors), 800_000),
-				"{secretExpressions: [{name: theirs, key: k, value: secret.large}]}"),
-			made: []string{"e00", "e01", "e02"},
-			held: []string{`Secret "theirs" is not created: with its 1067`},
-		},
 		"SmallerAuthor": {
 			reason: "an author's object is held before a larger one of the Composition",
 			req: asks(t, functiontest.Earlier(functiontest.FitRequest(t, functiontest.FitInput(2, fitAuthors), 800_000), 1_400_000),
@@ -96,16 +83,6 @@ func TestResponsesFit(t *testing.T) {
 			}(),
 			made: []string{"e01"},
 			held: []string{`Secret "e00" (team-a/orders-e00) is not created: with its 933`},
-		},
-		"Generation": {
-			reason: "a generation is made whatever exports have, if there is space for it in the next request",
-			req: func() *fnv1.RunFunctionRequest {
-				req := functiontest.Earlier(functiontest.FitRequest(t, functiontest.FitInput(1, "  generators: [{name: admin, password: {length: 32}}]\n"), 800_000), 3_160_000)
-				delete(req.GetObserved().GetResources()["db"].GetConnectionDetails(), "medium")
-				return req
-			}(),
-			made: []string{"generated/admin/1"},
-			held: []string{`Secret "e00" (team-a/orders-e00) is not created: with its 1066`},
 		},
 	}
 	for name, tc := range cases {

@@ -10,7 +10,6 @@ import (
 	"github.com/crossplane/function-sdk-go/logging"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
@@ -122,37 +121,5 @@ func TestServeStopsAfterGracePeriod(t *testing.T) {
 
 	if err := functiontest.Receive(t, answered); status.Code(err) != codes.Unavailable {
 		t.Errorf("want the request to fail as Unavailable, got %v", err)
-	}
-}
-
-// grpc.Server.Stop waits for a handshake that never starts; we do not. Without
-// the bound this takes connectTimeout.
-func TestServeStopsDespiteSilentConnection(t *testing.T) {
-	pki := newAuthority(t, "ca")
-	s := startServer(t, testFunction{}, logging.NewNopLogger(), func(s *Server) {
-		s.GracePeriod = time.Millisecond
-		s.Credentials = credentials.NewTLS(mustCertificates(t, pki.secret(t, 1).write(t, t.TempDir()), logging.NewNopLogger()).config())
-	})
-
-	silent, err := net.Dial("tcp", s.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer silent.Close()
-
-	// Connections are accepted in order: after this one, the silent one is also accepted.
-	if err := call(t, s.dial(t, pki.client(t))); err != nil {
-		t.Fatal(err)
-	}
-
-	s.stop()
-
-	select {
-	case err := <-s.done:
-		if err != nil {
-			t.Errorf("want nil, got %v", err)
-		}
-	case <-time.After(connectTimeout / 2):
-		t.Error("a silent connection holds up the stop")
 	}
 }

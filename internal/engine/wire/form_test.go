@@ -4,32 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/proto"
 )
-
-// Messages from protobuf's encoder are read without protobuf. Otherwise this package would have no
-// benefit, and no other test would fail.
-func TestDecodeLeavesNothingRealToProtobuf(t *testing.T) {
-	encoders := map[string]proto.MarshalOptions{
-		"deterministic": {Deterministic: true},
-		"any order":     {},
-	}
-	for name, text := range requests {
-		for encoder, options := range encoders {
-			t.Run(name+"/"+encoder, func(t *testing.T) {
-				for range 8 { // orders of maps
-					req := request(t, text)
-					sent, err := options.Marshal(req)
-					if err != nil {
-						t.Fatal(err)
-					}
-					lazily(t, sent)
-					obeys(t, sent)
-				}
-			})
-		}
-	}
-}
 
 // Texts and names outlive the bytes that they were read of; nothing is read of them twice.
 func TestTextsAreCopies(t *testing.T) {

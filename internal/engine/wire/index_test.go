@@ -2,7 +2,6 @@ package wire
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 )
 
@@ -80,18 +79,4 @@ func TestLargeListIsReadOnce(t *testing.T) {
 	}
 }
 
-// letters are so many fields, with a letter for a name.
-func letters(n int) []byte {
-	fields := make([][]byte, 0, n)
-	for i := range n {
-		fields = append(fields, fieldOf(string(rune('a'+i%26+i/26*0x100)), null()))
-	}
-	return message(fields...)
-}
-
 func null() []byte { return varint(1, 0) }
-
-// repeatedFields are so many of one name.
-func repeatedFields(n int, name string) []byte {
-	return []byte(strings.Repeat(string(fieldOf(name, null())), n))
-}
