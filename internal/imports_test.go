@@ -28,7 +28,7 @@ const engine = `
 	rotation
 	seal plan
 	mention evaluate
-	typecheck collect lookup
+	misspelt collect lookup
 	outcome
 	composite
 	generations
@@ -41,8 +41,8 @@ const engine = `
 
 // The packages of the desk, in layers like those of the engine. They import all of the engine, except the server.
 const desk = `
-	document composition migrate/celtext pages
-	inspect vocabulary migrate/gotemplate
+	document composition migrate/celtext pages catalog
+	inspect vocabulary typecheck migrate/gotemplate
 	migrate reference
 	cli
 `

@@ -110,11 +110,6 @@ type Exports struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) == duration('0s') || (duration(self) >= duration('1s') && duration(self) <= duration('24h'))",message="must be 0s, or from 1s to 24h"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
-
-	// Checks expressions against schemas. `Warn` does so while an expression waits for a field. `Strict` always does,
-	// and refuses the input. Both need Crossplane v2.2. If it is not set, it is `Warn`.
-	// +optional
-	TypeChecking TypeChecking `json:"typeChecking,omitempty"`
 }
 
 // Freshness says how the function notices that an object that it reads has changed.
@@ -126,17 +121,6 @@ type Freshness string
 const (
 	FreshnessWatch Freshness = "Watch"
 	FreshnessPoll  Freshness = "Poll"
-)
-
-// TypeChecking says when expressions are checked against the schemas of the objects that they read.
-//
-// +kubebuilder:validation:Enum=Warn;Strict
-type TypeChecking string
-
-// The values of TypeChecking.
-const (
-	TypeCheckingWarn   TypeChecking = "Warn"
-	TypeCheckingStrict TypeChecking = "Strict"
 )
 
 // A SourceScope says whether the kind of a source is namespaced.

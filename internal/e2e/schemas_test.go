@@ -58,7 +58,7 @@ func TestBuiltInSchemas(t *testing.T) {
 	delete(secret, "data")
 	delete(secret, "stringData")
 
-	const file = "../engine/schema/kubernetes.json"
+	const file = "../desk/catalog/kubernetes.json"
 	want := lines(t, schemas)
 	if *update {
 		if err := os.WriteFile(file, want, 0o600); err != nil {

@@ -31,7 +31,7 @@ type Explanation struct {
 	Unused []string `json:"unused,omitempty"`
 
 	// Freshness says how a change of each input is noticed. The order is: the composite, composed resources, Asks,
-	// other objects that the Composition requires, the environment, the context, schemas, generators.
+	// other objects that the Composition requires, the environment, the context, generators.
 	Freshness []Noticed `json:"freshness,omitempty"`
 
 	// NextCall is the next call of the function if no input changes.

@@ -14,7 +14,7 @@ import (
 
 // A Noticed says how a change of an input is noticed, and how soon.
 type Noticed struct {
-	// Input is the path in the syntax of CEL, or the text of an [Ask], or schemas.
+	// Input is the path in the syntax of CEL, or the text of an [Ask].
 	Input string `json:"input"`
 
 	How    How    `json:"how"`
@@ -39,9 +39,6 @@ const (
 
 	// FromEarlierStep is for inputs that earlier steps set. Crossplane may watch the objects that these steps read.
 	FromEarlierStep How = "earlierStep"
-
-	// Polled inputs are not watched. They are only read again when Crossplane calls again.
-	Polled How = "polled"
 
 	// Scheduled inputs are changed by the function. It asks Crossplane to call again when it must change them.
 	Scheduled How = "scheduled"
@@ -131,9 +128,6 @@ func (x *explainer) freshness(out *Explanation) {
 	}
 	if x.plan.Freshness.Context {
 		add(expression.Context, FromEarlierStep, ttl, "")
-	}
-	if x.plan.Freshness.Schemas {
-		add("schemas", Polled, ttl, "")
 	}
 	for i := range x.plan.Generators {
 		add(x.plan.Generators[i].Spelled(expression.Generated), Scheduled, AtOnce, "")

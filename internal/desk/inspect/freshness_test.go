@@ -103,19 +103,13 @@ status: [{fieldPath: a, value: environment.a}]`,
 			input:  `status: [{fieldPath: a, value: "context['example.org/a']"}]`,
 			want:   []string{composite, "context: earlierStep 60s", "again: 60s"},
 		},
-		"Strict": {
-			reason: "Crossplane does not watch schemas.",
-			input:  "typeChecking: Strict\nstatus: [{fieldPath: a, value: environment.a}]",
-			want:   []string{composite, earlier, "schemas: polled 60s", "again: 60s"},
-		},
 		"NoTTL": {
 			reason: "Without another call, a change of an input that is not watched is never noticed.",
 			input: `
 ttl: 0s
-typeChecking: Strict
 configMaps: [{name: m, metadata: {name: m, namespace: team}, data: [{key: a, value: "string(context.a)"}]}]`,
 			want: []string{
-				composite, "ConfigMap team/m: required 0s never", "context: earlierStep never", "schemas: polled never", "again: never",
+				composite, "ConfigMap team/m: required 0s never", "context: earlierStep never", "again: never",
 			},
 		},
 		"Generators": {

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
-	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
 // A template is a composed resource of a Composition.
@@ -122,7 +122,7 @@ func (s *step) publishing(spec decode.Value, legacy bool, x xr) published {
 	}
 	p := published{legacy || namespace.Exists() || store.Exists(), namespace.Text(), store.Exists(), x}
 	if x.scope != "" {
-		p.legacy = x.scope == schema.LegacyCluster
+		p.legacy = x.scope == catalog.LegacyCluster
 	}
 	return p
 }

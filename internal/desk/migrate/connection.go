@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
-	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
 // ownName is the name that a composite can set itself.
@@ -43,7 +43,7 @@ func placeConnection(e *node, ref decode.Value, x xr) {
 		metadata.with("namespaceExpression", textNode(namespace.String()))
 	case literal != "":
 		metadata.withText("namespace", literal)
-	case x.scope != schema.Namespaced:
+	case x.scope != catalog.Namespaced:
 		metadata.note(decide + "set metadata.namespace for a cluster scoped composite: previously its spec.writeConnectionSecretToRef contained the namespace.")
 	}
 	e.with("metadata", metadata)

@@ -3,14 +3,14 @@ package migrate
 import (
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
-	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
 // definitionsOf returns the kinds that the documents define, and how many documents define kinds.
-func definitionsOf(documents []Document) (*schema.Catalog, int, []Diagnostic) {
-	catalog, count := schema.NewCatalog(), 0
+func definitionsOf(documents []Document) (*catalog.Catalog, int, []Diagnostic) {
+	catalog, count := catalog.NewCatalog(), 0
 	var list []Diagnostic
 	for _, d := range documents {
 		o, _ := d.Value.(map[string]any)
@@ -29,29 +29,29 @@ func definitionsOf(documents []Document) (*schema.Catalog, int, []Diagnostic) {
 // An xr is the kind of the composites of a Composition, as far as a definition of it is known.
 type xr struct {
 	schema *structpb.Struct
-	scope  schema.Scope // empty if it is not known
-	keys   []string     // connectionSecretKeys
+	scope  catalog.Scope // empty if it is not known
+	keys   []string      // connectionSecretKeys
 }
 
 // kindOfComposites returns the kind in compositeTypeRef.
 func (m *migration) kindOfComposites(ref decode.Value) xr {
-	k := schema.Kind{APIVersion: ref.Get("apiVersion").Text(), Kind: ref.Get("kind").Text()}
+	k := catalog.Kind{APIVersion: ref.Get("apiVersion").Text(), Kind: ref.Get("kind").Text()}
 	s := m.catalog.Find(k)
 	if s == nil {
 		return xr{}
 	}
-	return xr{schema: schema.OfKind(s), scope: m.catalog.ScopeOf(k), keys: m.catalog.ConnectionSecretKeys(k)}
+	return xr{schema: catalog.OfKind(s), scope: m.catalog.ScopeOf(k), keys: m.catalog.ConnectionSecretKeys(k)}
 }
 
 // may reports whether composites may have a field.
 func (x xr) may(path ...string) bool {
-	_, ok := schema.At(x.schema, steps(path)...)
+	_, ok := catalog.At(x.schema, steps(path)...)
 	return ok
 }
 
 // variable returns the composite. It is dyn if the schema may not have the field.
 func (x xr) variable(path ...string) string {
-	if s, _ := schema.At(x.schema, steps(path)...); s == nil {
+	if s, _ := catalog.At(x.schema, steps(path)...); s == nil {
 		return "dyn(composite)"
 	}
 	return "composite"
@@ -76,7 +76,7 @@ func kindAt(s *structpb.Struct, path string) string {
 }
 
 func typeAt(s *structpb.Struct, path ...any) string {
-	at, _ := schema.At(s, path...)
+	at, _ := catalog.At(s, path...)
 	return at.GetFields()["type"].GetStringValue()
 }
 

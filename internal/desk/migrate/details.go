@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
-	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
 // The types of a connection detail.
@@ -27,7 +27,7 @@ type details struct {
 	count   map[string]int // entries by key
 	fields  bool           // a detail is from a field of unknown type
 	missing bool           // a detail may be missing
-	catalog *schema.Catalog
+	catalog *catalog.Catalog
 }
 
 // add adds the connection details of a template.
@@ -121,7 +121,7 @@ func (d *details) fromField(t template, path string) (value, why string) {
 	case isString(segments):
 		return x, ""
 	}
-	k := schema.Kind{APIVersion: base.Get("apiVersion").Text(), Kind: base.Get("kind").Text()}
+	k := catalog.Kind{APIVersion: base.Get("apiVersion").Text(), Kind: base.Get("kind").Text()}
 	switch kindAt(d.catalog.Find(k), path) {
 	case "string":
 		return x, ""

@@ -13,11 +13,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
-	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
 // decide begins each comment that a person must act on.
@@ -142,7 +142,7 @@ func unique(list []Diagnostic) []Diagnostic {
 type migration struct {
 	ctx        context.Context //nolint:containedctx // lives as long as one Migrate
 	env        *expression.Environment
-	catalog    *schema.Catalog
+	catalog    *catalog.Catalog
 	generators map[string]*generator     // by kind and name
 	configMaps map[string]map[string]any // the data by name, for templates
 	read       map[string]bool           // whether a ConfigMap was read

@@ -9,12 +9,12 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/gotemplate"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
-	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
 // connectionKind is the kind with which function-go-templating publishes connection details.
@@ -25,9 +25,9 @@ type templated struct {
 	*step
 	name  string // of the step of the pipeline
 	xr    xr
-	kinds map[string]schema.Kind // of composed resources
+	kinds map[string]catalog.Kind // of composed resources
 
-	catalog *schema.Catalog
+	catalog *catalog.Catalog
 	*gotemplate.Manifests
 }
 
@@ -275,7 +275,7 @@ func (t templated) composed(name, part any, path []any, optional bool) (gotempla
 		return gotemplate.Expr{}, errUnread
 	}
 	text, _ := name.(string)
-	if t.kinds[text] == (schema.Kind{APIVersion: "v1", Kind: "Secret"}) && len(path) > 0 && path[0] == "data" {
+	if t.kinds[text] == (catalog.Kind{APIVersion: "v1", Kind: "Secret"}) && len(path) > 0 && path[0] == "data" {
 		return gotemplate.Expr{}, errors.New("reads the data of a composed Secret, which is hidden: add the Secret to sources")
 	}
 	return of(celtext.Path("resources", []any{name}, optional), t.catalog.Find(t.kinds[text]), path, optional), nil
@@ -291,8 +291,8 @@ func of(variable string, s *structpb.Struct, path []any, optional bool) gotempla
 }
 
 // kindsOf returns the kinds of the resources that a pipeline composes, by composition resource name.
-func kindsOf(c decode.Value) map[string]schema.Kind {
-	kinds := map[string]schema.Kind{}
+func kindsOf(c decode.Value) map[string]catalog.Kind {
+	kinds := map[string]catalog.Kind{}
 	o, _ := c.Raw.(map[string]any)
 	read, _ := composition.Read(o) // parts that cannot be read have no kinds
 	if read == nil {
@@ -300,7 +300,7 @@ func kindsOf(c decode.Value) map[string]schema.Kind {
 	}
 	for _, s := range read.Steps {
 		for _, r := range s.Resources {
-			kinds[r.Name] = schema.Kind{APIVersion: r.APIVersion, Kind: r.Kind}
+			kinds[r.Name] = catalog.Kind{APIVersion: r.APIVersion, Kind: r.Kind}
 		}
 	}
 	return kinds

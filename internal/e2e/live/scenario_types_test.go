@@ -2,15 +2,12 @@ package live_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
@@ -50,8 +47,6 @@ kind: ClusterRole
 metadata: {name: live-types, labels: {rbac.crossplane.io/aggregate-to-crossplane: "true"}}
 rules:
 - {apiGroups: [live.example.org], resources: [servers, servers/status], verbs: ["*"]}
-- {apiGroups: [apps], resources: [deployments], verbs: ["*"]}
-- {apiGroups: [""], resources: [services], verbs: ["*"]}
 `
 
 // server is the composed resource db.
@@ -79,16 +74,8 @@ func TestTypeChecking(t *testing.T) {
 	const name = "function-export-recorded"
 	r := record(t.Context(), t, name)
 
-	t.Run("costs", func(t *testing.T) { // not in parallel with others
-		s := typed{scenario{ControlPlane: plane, function: name, ns: "live-types-costs"}, r}
-		if err := measuresTypes(t.Context(), t, s); err != nil {
-			t.Errorf("%v\n%s", err, events(s.ns))
-		}
-	})
-
 	for test, play := range map[string]func(ctx context.Context, t *testing.T, s typed) error{
-		"strict": refusesMisspelt, "warn": warnsOfMisspelt, "optional": letsOptionalBe, "schema": followsSchema, "source": refusesMisspeltSource,
-		"legacy": checksLegacy, "core-kinds": letsRightBe,
+		"misspelled": warnsOfMisspelt, "optional": letsOptionalBe,
 	} {
 		t.Run(test, func(t *testing.T) {
 			t.Parallel()
@@ -147,29 +134,6 @@ func (s typed) setStatus(ctx context.Context, ref live.Ref, patch string) error 
 	)
 }
 
-// refused waits until the input is refused, with these texts in the condition.
-func (s typed) refused(ctx context.Context, r live.Ref, texts ...string) error {
-	return eventually(ctx, soon, "the refusal", func() error {
-		o, err := s.Get(ctx, r)
-		if err != nil {
-			return err
-		}
-
-		c := live.ConditionOf(o, "ExportsReady")
-		if c.Reason != "InvalidInput" || c.Status != "False" || live.ConditionOf(o, "Ready").Status == "True" {
-			return fmt.Errorf("ExportsReady is %+v, Synced is %+v", c, live.ConditionOf(o, "Synced"))
-		}
-
-		for _, text := range texts {
-			if !strings.Contains(c.Message, text) {
-				return fmt.Errorf("the message has no %q: %s", text, c.Message)
-			}
-		}
-
-		return nil
-	})
-}
-
 // event waits until a warning in a namespace contains some texts.
 func (s typed) event(ctx context.Context, namespace string, texts ...string) error {
 	return eventually(ctx, soon, "an event", func() error {
@@ -198,41 +162,8 @@ const (
 	refusedServer = "configMaps[0].data[1].value:1:31: Server of live.example.org/v1 has no field status.atProvider.hsot: did you mean host?"
 )
 
-func settings(mode string, data ...string) string {
-	return "typeChecking: " + mode + "\nconfigMaps: [{name: settings, data: [" + strings.Join(data, ", ") + "]}]"
-}
-
-// With Strict, nothing is composed if an input has a misspelled field, from the first reconcile on. Even the resources
-// of other steps are not composed.
-func refusesMisspelt(ctx context.Context, _ *testing.T, s typed) error {
-	return first(
-		func() error { return s.open(ctx, "Shop", settings("Strict", misspeltShop, wrongServer), server) },
-		func() error { return s.applyShop(ctx) },
-		func() error { return s.refused(ctx, s.shop(), refusedShop, refusedServer) },
-		func() error { return s.event(ctx, s.ns, refusedShop, refusedServer) },
-		func() error { return s.absent(ctx, s.core("ConfigMap", "shop-settings")) },
-		func() error {
-			return s.absent(ctx, live.Ref{APIVersion: group, Kind: "Server", Namespace: s.ns, Name: "shop-db"})
-		},
-		func() error { // this was true at the first reconcile
-			calls := s.recorder.of(s.ns, 0)
-			if n := len(calls); n < 2 || len(calls[0].rsp.GetRequirements().GetSchemas()) != 2 || len(calls[0].req.GetRequiredSchemas()) != 0 {
-				return brokenf("the first of %d calls asks for other schemas", n)
-			}
-
-			if got := calls[1].rsp.GetResults(); len(got) != 1 || got[0].GetSeverity() != fnv1.Severity_SEVERITY_FATAL {
-				return brokenf("the second call says %v", got)
-			}
-
-			return nil
-		},
-		func() error { return s.input(ctx, "Shop", settings("Strict", rightShop, rightServer), server) },
-		func() error { return s.run(ctx, "shop-db") },
-		func() error { return s.says(ctx, s.shop(), "Available") },
-		func() error {
-			return s.becomes(ctx, "ConfigMap", "shop-settings", map[string]string{"size": "small", "host": "one"})
-		},
-	)
+func settings(data ...string) string {
+	return "configMaps: [{name: settings, data: [" + strings.Join(data, ", ") + "]}]"
 }
 
 // By default, a message explains that an export waits for a misspelled field. After all inputs exist, no schemas are
@@ -241,14 +172,14 @@ func warnsOfMisspelt(ctx context.Context, t *testing.T, s typed) error {
 	since := 0
 
 	return first(
-		func() error { return s.open(ctx, "Shop", settings("Warn", misspeltShop, wrongServer), server) },
+		func() error { return s.open(ctx, "Shop", settings(misspeltShop, wrongServer), server) },
 		func() error { return s.applyShop(ctx) },
 		func() error { return s.run(ctx, "shop-db") },
 		func() error { return s.says(ctx, s.shop(), "Waiting", refusedShop, refusedServer) },
 		func() error { return s.event(ctx, s.ns, refusedShop) },
 		func() error { return s.event(ctx, s.ns, refusedServer) },
 		func() error { return s.absent(ctx, s.core("ConfigMap", "shop-settings")) },
-		func() error { return s.input(ctx, "Shop", settings("Warn", rightShop, rightServer), server) },
+		func() error { return s.input(ctx, "Shop", settings(rightShop, rightServer), server) },
 		func() error { return s.says(ctx, s.shop(), "Available") },
 		func() error {
 			return s.becomes(ctx, "ConfigMap", "shop-settings", map[string]string{"size": "small", "host": "one"})
@@ -278,7 +209,7 @@ func letsOptionalBe(ctx context.Context, _ *testing.T, s typed) error {
 
 	return first(
 		func() error {
-			return s.open(ctx, "Shop", settings("Warn", rightShop, `{key: host, value: resources.db.status.atProvider.hsot, optional: true}`), server)
+			return s.open(ctx, "Shop", settings(rightShop, `{key: host, value: resources.db.status.atProvider.hsot, optional: true}`), server)
 		},
 		func() error { return s.applyShop(ctx) },
 		func() error { return s.run(ctx, "shop-db") },
@@ -296,115 +227,5 @@ func letsOptionalBe(ctx context.Context, _ *testing.T, s typed) error {
 
 			return s.says(ctx, s.shop(), "Available")
 		},
-	)
-}
-
-// A correction of the schema, instead of the Composition, also has an effect.
-func followsSchema(ctx context.Context, _ *testing.T, s typed) error {
-	const crd = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: parts.live.example.org}
-spec:
-  scope: Namespaced
-  group: live.example.org
-  names: {kind: Part, listKind: PartList, plural: parts, singular: part}
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {%s: {type: string}}}}}}}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: live-parts, labels: {rbac.crossplane.io/aggregate-to-crossplane: "true"}}
-rules: [{apiGroups: [live.example.org], resources: [parts, parts/status], verbs: ["*"]}]
-`
-	ref := live.Ref{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: "parts.live.example.org"}
-
-	return first(
-		func() error { return s.Apply(ctx, fmt.Sprintf(crd, "old")) },
-		func() error { return s.WaitForCondition(ctx, time.Minute, ref, "Established") },
-		func() error {
-			return s.open(ctx, "Shop", `
-typeChecking: Strict
-sources: [{name: part, apiVersion: live.example.org/v1, kind: Part}]
-configMaps: [{name: settings, data: [{key: a, value: sources.part.spec.new}]}]
-`)
-		},
-		func() error { return s.applyShop(ctx) },
-		func() error { return s.refused(ctx, s.shop(), "Part of live.example.org/v1 has no field spec.new") },
-		func() error { return s.Apply(ctx, fmt.Sprintf(crd, "new")) },
-		func() error { return s.says(ctx, s.shop(), "Waiting", "part") },
-		func() error {
-			// The API server accepts the new field a moment after it reports so. An earlier watch still returns objects
-			// without the field.
-			return eventually(ctx, soon, "the new field", func() error {
-				return first(
-					func() error {
-						return s.Apply(ctx, fmt.Sprintf("{apiVersion: %s, kind: Part, metadata: {name: part, namespace: %s, labels: {at: %s}}, spec: {new: b}}", group, s.ns, rand.Text()))
-					},
-					func() error { return s.said(ctx, s.shop(), "Available") },
-				)
-			})
-		},
-		func() error { return s.becomes(ctx, "ConfigMap", "shop-settings", map[string]string{"a": "b"}) },
-	)
-}
-
-// A kind of Kubernetes itself.
-func refusesMisspeltSource(ctx context.Context, _ *testing.T, s typed) error {
-	input := func(field string) string {
-		return `
-typeChecking: Strict
-sources: [{name: zone, apiVersion: v1, kind: ConfigMap}]
-configMaps: [{name: settings, data: [{key: host, value: sources.zone.` + field + `.host}]}]
-`
-	}
-
-	return first(
-		func() error { return s.open(ctx, "Shop", input("dta")) },
-		func() error { return s.write(ctx, "ConfigMap", "zone", map[string]string{"host": "one"}) },
-		func() error { return s.applyShop(ctx) },
-		func() error {
-			return s.refused(ctx, s.shop(), "configMaps[0].data[0].value:1:13: ConfigMap of v1 has no field dta: did you mean data?")
-		},
-		func() error { return s.absent(ctx, s.core("ConfigMap", "shop-settings")) },
-		func() error { return s.input(ctx, "Shop", input("data")) },
-		func() error { return s.says(ctx, s.shop(), "Available") },
-		func() error { return s.becomes(ctx, "ConfigMap", "shop-settings", map[string]string{"host": "one"}) },
-	)
-}
-
-// A legacy composite has Crossplane's fields next to its own fields.
-func checksLegacy(ctx context.Context, _ *testing.T, s typed) error {
-	claim := live.Ref{APIVersion: group, Kind: "Order", Namespace: s.ns, Name: "order"}
-	input := func(field string) string {
-		return `
-typeChecking: Strict
-configMaps:
-- name: settings
-  metadata: {name: settings, namespace: ` + s.ns + `}
-  data:
-  - {key: size, value: composite.spec.` + field + `}
-  - {key: claim, value: composite.spec.claimRef.name}
-  - {key: details, value: composite.spec.writeConnectionSecretToRef.namespace}
-  - {key: composition, value: composite.spec.compositionRef.name}
-  - {key: revision, value: "composite.spec.?compositionRevisionRef.?name.orValue('') == '' ? 'none' : 'some'"}
-  - {key: policy, value: composite.spec.compositionUpdatePolicy}
-  - {key: refs, value: "string(size(composite.spec.?resourceRefs.orValue([]).filter(r, r.kind == 'Secret' && r.name != '')))"}
-  - {key: synced, value: "composite.?status.?conditions.orValue([]).filter(c, c.type == 'Synced').map(c, c.reason).join(',')", optional: true}
-  - {key: published, value: "string(composite.?status.?connectionDetails.?lastPublishedTime.hasValue())"}
-`
-	}
-
-	return first(
-		func() error { return s.open(ctx, "XOrder", input("sise")) },
-		func() error {
-			return s.Apply(ctx, fmt.Sprintf(`{apiVersion: %s, kind: Order, metadata: {name: order, namespace: %s},
-  spec: {size: small, compositionRef: {name: %[2]s}, writeConnectionSecretToRef: {name: order-details}}}`, group, s.ns))
-		},
-		func() error {
-			return s.refused(ctx, claim, "configMaps[0].data[0].value:1:15: XOrder of live.example.org/v1 has no field spec.sise: did you mean size?")
-		},
-		func() error { return s.absent(ctx, s.core("ConfigMap", "settings")) },
-		func() error { return s.input(ctx, "XOrder", input("size")) },
-		func() error { return s.says(ctx, claim, "Available") },
 	)
 }

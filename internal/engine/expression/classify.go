@@ -223,17 +223,18 @@ func (x *Expression) below(vars cel.Activation, node ast.Expr) string {
 	return "a computed value of " + x.source.Path
 }
 
-// absent returns the paths of [Expression.Absent] as text.
+// absent returns the paths of [Expression.Absent] as text, each up to the missing step.
 func (x *Expression) absent(vars cel.Activation) []string {
 	absent := x.Absent(vars)
 	names := make([]string, 0, len(absent))
 	for _, r := range absent {
-		names = append(names, x.name(r))
+		n, _, _ := walk(vars, r)
+		names = append(names, x.name(r.upTo(n+1)))
 	}
 	return names
 }
 
-// Absent returns the required paths that are missing, each up to the missing step.
+// Absent returns the required paths that are missing.
 func (x *Expression) Absent(vars cel.Activation) []Reference {
 	var out []Reference
 	for _, r := range x.references {
@@ -241,8 +242,8 @@ func (x *Expression) Absent(vars cel.Activation) []Reference {
 			continue
 		}
 		r = r.in(vars)
-		if n, _, end := walk(vars, r); end == endAbsent {
-			out = append(out, r.upTo(n+1))
+		if _, _, end := walk(vars, r); end == endAbsent {
+			out = append(out, r)
 		}
 	}
 	return out

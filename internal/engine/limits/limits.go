@@ -282,9 +282,6 @@ const (
 	// Crossplane does not change.
 	ResponseBytes = 4 << 20
 
-	// SchemaBytes is the size of all schemas of one request. A decoded schema takes up to 25 times its bytes.
-	SchemaBytes = 2 << 20
-
 	// MessageBytes is the size of one message of a condition or a result. Crossplane turns results into events,
 	// whose notes can have at most 1 KiB. A condition can have 32 KiB, but a longer message is hard to read.
 	MessageBytes = 4 << 10

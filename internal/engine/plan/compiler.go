@@ -114,7 +114,6 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 	c.diagnostics = slices.Concat(kind, environment, sources, variables, generators, rest)
 	p.Details = c.details
 	p.Inputs = SortedKeys(c.inputs)
-	p.Strict = in.TypeChecking == v1beta1.TypeCheckingStrict
 	p.Expressions, p.Declared, p.CompositePaths = c.compiled, in.Sources, compositePaths(in)
 	p.Needed = p.neededExpressions()
 	p.Freshness = c.freshness(in)

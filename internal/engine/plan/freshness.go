@@ -21,9 +21,9 @@ type Freshness struct {
 	Poll bool           // the input does not rely on watches
 	TTL  *time.Duration // that the input sets; nil for the default
 
-	// Crossplane does not watch the context of the pipeline and schemas. It also does not say which objects an earlier
-	// step read for the environment.
-	Context, Environment, Schemas bool // they are read
+	// Crossplane does not watch the context of the pipeline, and does not say which objects an earlier step read for the
+	// environment.
+	Context, Environment bool // they are read
 }
 
 func (c *compiler) freshness(in *v1beta1.Exports) Freshness {
@@ -32,7 +32,6 @@ func (c *compiler) freshness(in *v1beta1.Exports) Freshness {
 		Context: c.outputs.context,
 		Environment: c.outputs.environment || in.Environment != nil ||
 			in.FromComposite != nil && in.FromComposite.Allow.Environment,
-		Schemas: in.TypeChecking == v1beta1.TypeCheckingStrict,
 	}
 	if in.TTL != nil {
 		out.TTL = &in.TTL.Duration
@@ -52,7 +51,7 @@ func (f Freshness) After(w Watches) time.Duration {
 	switch {
 	case f.TTL != nil:
 		return *f.TTL
-	case f.Poll || f.Context || f.Schemas || f.Environment && !w.Environment || !w.Objects:
+	case f.Poll || f.Context || f.Environment && !w.Environment || !w.Objects:
 		return PollTTL
 	}
 	return WatchTTL

@@ -41,7 +41,6 @@ func TestFreshness(t *testing.T) {
 		"EarlierMerged":      {"a part of what this step passes on is from there", config, plan.Watches{Objects: true}, time.Minute},
 		"EnvironmentConfigs": {"Crossplane watches those that the input requires", config, all, 10 * time.Minute},
 		"EarlierForAuthors":  {"expressions of composite authors may read it", authors, plan.Watches{Objects: true}, time.Minute},
-		"Strict":             {"Crossplane does not watch schemas", "{typeChecking: Strict, " + fromDB + "}", all, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, diagnostics := plantest.Compile(t, plantest.Exports(c.input))

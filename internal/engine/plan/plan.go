@@ -44,7 +44,6 @@ type Plan struct {
 	Warnings diagnostic.List // that do not keep the input from being used
 
 	// For the check of types:
-	Strict         bool
 	Needed         []*expression.Expression
 	Expressions    []Compiled
 	Declared       []v1beta1.Source

@@ -21,6 +21,17 @@ type Compiled struct {
 	ForEach *ForEach // whose item it sees, or nil
 }
 
+// PathOf returns the path that is the whole value of a variable, or nil.
+func (p *Plan) PathOf(variable string) *expression.Reference {
+	for _, v := range p.Variables {
+		if v.Name == variable {
+			whole, _ := v.Value.Reading(v.Value.Tree().Expr())
+			return whole
+		}
+	}
+	return nil
+}
+
 // A CompositePath is a literal field of the input that contains a path of the composite.
 type CompositePath struct{ At, Path string }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
 	"github.com/crossplane-contrib/function-export/internal/engine/generations"
 	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
+	"github.com/crossplane-contrib/function-export/internal/engine/misspelt"
 	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
-	"github.com/crossplane-contrib/function-export/internal/engine/typecheck"
 )
 
 // Run runs the plan for one request. Its error is a *diagnostic.Diagnostic, joined with others by
@@ -49,12 +49,6 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Sources: p.Sources, Generators: p.Generators, Named: p.Inputs, IsExport: isExport,
 		Desired: desired, Observed: observed, Advise: in.Advise,
 	}, details.sees)
-	strict, err := typecheck.Request{
-		Plan: p, Session: start, Desired: desired, Schemas: in.Schemas, Provided: in.HasSchemas,
-	}.Strict()
-	if err != nil {
-		return nil, err
-	}
 	merged, err := environmentReader{start, p.Lookup, answers}.run()
 	if err != nil {
 		return nil, err
@@ -99,7 +93,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Objects: authors.objects, Status: status, Drop: placed.drop, Environment: set.value, Revisions: counted,
 		Rotation: generated.Rotation,
 	}
-	out.merge(claim, unused(p.Exports, xr.Object), typeReport{strict}.reply(), details.Reply, merged.Reply,
+	out.merge(claim, unused(p.Exports, xr.Object), details.Reply, merged.Reply,
 		outcome.Reply{Requirements: sources}, items.Reply, exports.Reply, placed.Reply, set.Reply,
 		generated.Reply, authors.Reply)
 	if answers.Changed() {
@@ -107,11 +101,11 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	}
 	unread := func(required lookup.Requirement) bool { return !answers.To(required).Read }
 	out.Unread = out.Unread || slices.ContainsFunc(out.Requirements, unread)
-	waiting := typecheck.Request{
-		Plan: p, Session: generated.Session, Desired: desired, Schemas: in.Schemas, Provided: in.HasSchemas,
-	}.Waiting(lacking, out.Unread)
-	out.Unchecked = waiting.Unread && !out.Unread
-	out.merge(typeReport{waiting}.reply())
+	misspelt := misspelt.Request{
+		Plan: p, Session: generated.Session, Schemas: in.Schemas, Provided: in.HasSchemas,
+	}.Check(lacking, out.Unread)
+	out.Unchecked = misspelt.Unread && !out.Unread
+	out.merge(misspeltReport{misspelt}.reply())
 	out.seeComposition(evaluate.SeeComposition(xr.Object))
 	out.count(generated.Session, authors.session)
 	if err := ctx.Err(); err != nil { // a canceled evaluation looks like a failed one

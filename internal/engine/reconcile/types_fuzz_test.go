@@ -12,10 +12,10 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
-	"github.com/crossplane-contrib/function-export/internal/engine/typecheck"
 )
 
 // intended are diagnostics of expressions that still return a value, which is intended: a

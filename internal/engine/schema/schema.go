@@ -1,135 +1,163 @@
-// Package schema creates CEL types from OpenAPI v3 schemas.
+// Package schema reads OpenAPI v3 schemas, and says which fields objects of a kind can never have.
 //
-// The type is dyn where a schema allows any value. A type is never narrower than the values that the API
-// server accepts, so every error that is found with it is a real error.
+// Where a schema allows any value, nothing is certain. So every field that is refused is a mistake.
 package schema
 
 import (
-	"maps"
-	"math"
+	"fmt"
 	"slices"
+	"strings"
 
-	"google.golang.org/protobuf/types/known/structpb"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
-// objectType is the type of objects in a schema.
-const objectType = "object"
+// A Kind of objects.
+type Kind struct{ APIVersion, Kind string }
 
-// A node is the schema of a value, or of a part of it.
-type node struct{ *structpb.Struct }
+// String returns the kind for messages.
+func (k Kind) String() string { return k.Kind + " of " + k.APIVersion }
 
-func (n node) child(name string) node {
-	return node{n.GetFields()[name].GetStructValue()}
+// Path returns the kind as a path of group, version and kind. The core group has no name.
+func (k Kind) Path() string { return k.APIVersion + "/" + k.Kind }
+
+// Object is the type of objects in a schema.
+const Object = "object"
+
+// A Node is the schema of a value, or of a part of it. Nothing is known about values with an empty schema.
+type Node struct{ wire.Struct }
+
+// Type returns the type of the values.
+func (n Node) Type() string { return n.Get("type").Text() }
+
+// Is returns the value of a keyword that is true or false.
+func (n Node) Is(keyword string) bool { return n.Get(keyword).Bool() }
+
+// Properties returns the schemas of the fields that the schema names.
+func (n Node) Properties() wire.Struct { return n.Get("properties").Struct() }
+
+// Property returns the schema of a field, if the schema names it.
+func (n Node) Property(name string) (Node, bool) {
+	v := n.Properties().Get(name)
+	return Node{v.Struct()}, v.Exists()
 }
 
-// of returns the type of the values.
-func (n node) of() string { return n.GetFields()["type"].GetStringValue() }
-
-func (n node) flag(name string) bool { return n.GetFields()[name].GetBoolValue() }
-
-func (n node) properties() map[string]*structpb.Value {
-	return n.child("properties").GetFields()
-}
-
-func (n node) property(name string) (node, bool) {
-	p, ok := n.properties()[name]
-	return node{p.GetStructValue()}, ok
-}
-
-// further returns the schema of all fields that are not named, if other fields are allowed.
-func (n node) further() (node, bool) {
-	v, ok := n.GetFields()["additionalProperties"]
-	if s := v.GetStructValue(); s != nil {
-		return node{s}, true
+// Further returns the schema of all fields that are not named, if other fields are allowed.
+func (n Node) Further() (Node, bool) {
+	v := n.Get("additionalProperties")
+	if s := v.Struct(); s.Exists() {
+		return Node{s}, true
 	}
-	return node{}, ok && v.GetBoolValue() || n.flag("x-kubernetes-preserve-unknown-fields")
+	return Node{}, v.Bool() || n.Is("x-kubernetes-preserve-unknown-fields")
 }
 
-func (n node) items() node { return n.child("items") }
+// Items returns the schema of the items of a list.
+func (n Node) Items() Node { return Node{n.Get("items").Struct()} }
 
-func (n node) names() []string { return slices.Sorted(maps.Keys(n.properties())) }
-
-// OfKind adds the fields to the schema of a kind that a CustomResourceDefinition does not repeat:
-// apiVersion, kind and metadata. It returns nil for an unknown kind, whose schema is nil.
-func OfKind(s *structpb.Struct) *structpb.Struct {
-	if s == nil || len(s.GetFields()) == 0 {
-		return nil
+// Step returns the schema of a field, of the value of a key, or of an item of a list, whose key is no string. It is not
+// ok if there is no such field.
+func (n Node) Step(key any) (below Node, ok bool) {
+	name, isField := key.(string)
+	property, named := n.Property(name)
+	further, open := n.Further()
+	switch {
+	case n.Len() == 0:
+		return n, true
+	case isField && named:
+		return property, true
+	case n.Type() == "array" && !isField:
+		return n.Items(), true
+	case isField && n.Type() != Object && n.Type() != "":
+		return Node{}, false
 	}
-	properties := maps.Clone(node{s}.properties())
-	if properties == nil {
-		properties = map[string]*structpb.Value{}
-	}
-	text := structpb.NewStructValue(scalar("string"))
-	properties["apiVersion"], properties["kind"] = text, text
-	properties["metadata"] = structpb.NewStructValue(withMetadata(properties["metadata"].GetStructValue()))
-	out := &structpb.Struct{Fields: maps.Clone(s.GetFields())}
-	out.Fields["properties"] = structpb.NewStructValue(&structpb.Struct{Fields: properties})
-	return out
+	return further, open || !isField || n.Properties().Len() == 0
 }
 
-// withMetadata adds the fields of ObjectMeta to those that a schema of metadata has, which can only
-// narrow the name.
-func withMetadata(s *structpb.Struct) *structpb.Struct {
-	properties := maps.Clone(node{objectMeta()}.properties())
-	maps.Copy(properties, node{s}.properties())
-	out := scalar(objectType)
-	out.Fields["properties"] = structpb.NewStructValue(&structpb.Struct{Fields: properties})
-	return out
+// A Root is the schema of a whole object, for messages about fields that it lacks.
+type Root struct {
+	Node
+
+	Name          string // of the kind, or of a variable
+	IsComposite   bool   // the reader can change the schema
+	IsEnvironment bool
 }
 
-func scalar(name string) *structpb.Struct {
-	return &structpb.Struct{Fields: map[string]*structpb.Value{"type": structpb.NewStringValue(name)}}
-}
-
-// Like returns the schema of objects like this one, with exactly its fields and the types of its values. A
-// null, or an item of a list, stands for any value.
-func Like(example *structpb.Struct) *structpb.Struct {
-	fields := make(map[string]*structpb.Struct, len(example.GetFields()))
-	for name, v := range example.GetFields() {
-		fields[name] = like(v)
-	}
-	return objectOf(fields)
-}
-
-func like(v *structpb.Value) *structpb.Struct {
-	switch k := v.GetKind().(type) {
-	case *structpb.Value_StringValue:
-		return scalar("string")
-	case *structpb.Value_BoolValue:
-		return scalar("boolean")
-	case *structpb.Value_NumberValue:
-		if k.NumberValue == math.Trunc(k.NumberValue) {
-			return scalar("integer")
+// Lacks returns a message about the first step of a path that the schema does not have, and its index, or no message.
+func (r Root) Lacks(path ...any) (message string, step int) {
+	n, above := r.Node, []string{}
+	for i, key := range path {
+		below, ok := n.Step(key)
+		name, isField := key.(string)
+		switch {
+		case !isField:
+			name = "[]"
+		case !ok && n.Properties().Len() == 0:
+			return "", 0 // it has no fields, so the value fails
+		case !ok:
+			return r.LacksBelow(n, above, name), i
 		}
-	case *structpb.Value_ListValue:
-		return list(anything())
-	case *structpb.Value_StructValue:
-		return Like(k.StructValue)
+		n, above = below, append(above, name)
 	}
-	return anything()
+	return "", 0
 }
 
-func anything() *structpb.Struct { return &structpb.Struct{} }
-
-// objectOf returns the schema of an object with these fields and no others.
-func objectOf(fields map[string]*structpb.Struct) *structpb.Struct {
-	properties := make(map[string]*structpb.Value, len(fields))
-	for name, s := range fields {
-		properties[name] = structpb.NewStructValue(s)
+// LacksBelow returns the message that the object at a path has no such field, with the field that may be meant.
+func (r Root) LacksBelow(n Node, path []string, field string) string {
+	at := strings.ReplaceAll(strings.Join(append(slices.Clone(path), field), "."), ".[]", "[]")
+	text := fmt.Sprintf("%s has no field %s", r.Name, at)
+	isTop, isStatus := len(path) == 0, r.IsComposite && slices.Equal(path, []string{"status"})
+	var hidden []string
+	switch {
+	case r.IsEnvironment && isTop && field == "data":
+		return text + ": leave data out, because the environment is the data of the EnvironmentConfigs"
+	case isStatus && field == "status":
+		return text + ": leave out the first status, because the path is below it"
+	case r.IsEnvironment && isTop:
+		hidden = []string{"apiVersion", "kind"}
+	case isStatus:
+		hidden = []string{"conditions", "crossplane"}
 	}
-	out := scalar(objectType)
-	out.Fields["properties"] = structpb.NewStructValue(&structpb.Struct{Fields: properties})
-	return out
+	names := slices.DeleteFunc(n.Properties().Keys(), func(name string) bool { return slices.Contains(hidden, name) })
+	meant := suggest.Nearest(field, names)
+	if meant == "" {
+		meant = r.elsewhere(field)
+	}
+	switch {
+	case meant != "":
+		return text + suggest.DidYouMean(meant)
+	case field == "claimRef":
+		return text + ": only a legacy composite has a claim: use the composite's own metadata.name and metadata.namespace"
+	case r.IsComposite && len(names) > 1:
+		return text + ": add it to the schema in the XRD, or use one of " + suggest.List(names)
+	}
+	return text + suggest.ThereAre(field, names, "it has no fields")
 }
 
-func ofKey(value *structpb.Struct) *structpb.Struct {
-	out := scalar(objectType)
-	out.Fields["additionalProperties"] = structpb.NewStructValue(value)
-	return out
-}
-
-func list(items *structpb.Struct) *structpb.Struct {
-	out := scalar("array")
-	out.Fields["items"] = structpb.NewStructValue(items)
-	return out
+// elsewhere returns another path of the root with a field of that name, nearest to the root, because
+// status.atProvider is easily forgotten.
+func (r Root) elsewhere(field string) string {
+	type place struct {
+		Node
+		path []string
+	}
+	const furthest, most = 5, 5000 // the number of levels and fields that are searched
+	queue := []place{{r.Node, nil}}
+	for i, fields := 0, 0; i < len(queue) && fields < most; i++ {
+		p := queue[i]
+		fields += 1 + p.Properties().Len()
+		if _, ok := p.Property(field); ok && i > 0 {
+			return strings.Join(append(p.path, field), ".")
+		}
+		if fields >= most {
+			return ""
+		}
+		for name, v := range p.Properties().All() {
+			next := Node{v.Struct()}
+			isMetadata := len(p.path) == 0 && name == "metadata"
+			if next.Type() == Object && len(p.path) < furthest && !isMetadata {
+				queue = append(queue, place{next, append(slices.Clone(p.path), name)})
+			}
+		}
+	}
+	return ""
 }

@@ -14,10 +14,10 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
 	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
-	"github.com/crossplane-contrib/function-export/internal/engine/typecheck"
 )
 
 // Command is the command `fn check`: it compiles every input of this function in files, and prints

@@ -44,11 +44,9 @@ func noticedText(names []string, n inspect.Noticed) string {
 	case inspect.FromEarlierStep:
 		return inputs + " from earlier steps: at once if Crossplane watches the objects that these steps read, " +
 			"otherwise " + withinText(n.Within)
-	case inspect.Scheduled:
+	default: // scheduled
 		return fmt.Sprintf("%s: at once, because the function itself changes %s, "+
 			"and asks Crossplane to call again in time", inputs, them)
-	default:
-		return fmt.Sprintf("%s: %s; Crossplane does not watch them", inputs, withinText(n.Within))
 	}
 }
 

@@ -44,14 +44,13 @@ func TestPrintFreshness(t *testing.T) {
 		"Never": {
 			reason: "With ttl: 0s, an input that is not watched is not noticed by itself.",
 			inputs: []inspect.Noticed{
-				composite, noticed(secret, inspect.Required, inspect.AtOnce, inspect.Never), noticed("schemas", inspect.Polled, inspect.Never, ""),
+				composite, noticed(secret, inspect.Required, inspect.AtOnce, inspect.Never),
 			},
 			next: inspect.NextCall{Within: inspect.Never},
 			want: []string{
 				own,
 				"all objects that Crossplane must read: at once if Crossplane is v2.4 or later, " +
 					"otherwise never, unless Crossplane calls for another reason (ttl is 0s)",
-				"schemas: never, unless Crossplane calls for another reason (ttl is 0s); Crossplane does not watch them",
 				"without a change, Crossplane does not call again, except for another step of the pipeline",
 			},
 		},

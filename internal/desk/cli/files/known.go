@@ -14,17 +14,17 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
-	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
-	"github.com/crossplane-contrib/function-export/internal/engine/typecheck"
 )
 
 // Knowledge holds what the command line and the files declare about kinds.
 type Knowledge struct {
-	Catalog   *schema.Catalog
+	Catalog   *catalog.Catalog
 	schemas   []string                    // files to learn from
 	resources map[string]plan.Kind        // by composed resource
 	keys      map[string][]string         // by composed resource, or kind
@@ -43,7 +43,7 @@ type Flags struct {
 
 func newKnowledge(flags Flags) (*Knowledge, error) {
 	k := &Knowledge{
-		Catalog: schema.NewCatalog(), resources: map[string]plan.Kind{}, keys: map[string][]string{},
+		Catalog: catalog.NewCatalog(), resources: map[string]plan.Kind{}, keys: map[string][]string{},
 		configs: map[string]*structpb.Struct{}, missing: map[plan.Kind]bool{},
 	}
 	for name, text := range flags.Resources {
@@ -114,7 +114,7 @@ func (k *Knowledge) learnSchemas(steps []Step) error {
 		if strings.Contains(text, "ResourceDefinition") {
 			defines.Store(true)
 		}
-		return schema.Declares(text, func(kind string) bool { return wanted[kind] })
+		return catalog.Declares(text, func(kind string) bool { return wanted[kind] })
 	}
 	read := ReadAll(k.schemas, nil, declares)
 	for _, f := range read {

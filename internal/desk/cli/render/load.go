@@ -18,11 +18,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
-	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
 // environmentKey is the key of the environment in the pipeline context.
@@ -40,7 +40,7 @@ type inputs struct {
 	details  []object // connection Secrets that are among the observed resources, but are not composed
 	required []object
 	context  map[string]any
-	schemas  *schema.Catalog
+	schemas  *catalog.Catalog
 	now      time.Time // in now.txt, or zero
 }
 
@@ -119,7 +119,7 @@ func (c *Command) load() (*inputs, error) {
 	if c.XRD != "" {
 		l.xrd = []string{c.XRD}
 	}
-	in := &inputs{schemas: schema.NewCatalog()}
+	in := &inputs{schemas: catalog.NewCatalog()}
 	for _, load := range []func() error{
 		func() (err error) { in.xr, err = loadXR(l.xr); return err },
 		func() error { return in.loadXRD(l.xrd) },

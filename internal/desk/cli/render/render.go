@@ -15,11 +15,11 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
-	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
 // Command is the command `fn render`: it runs only this function, on local files, and prints the
@@ -202,7 +202,7 @@ type run struct {
 	stderr io.Writer
 	store  store
 
-	schemas *schema.Catalog
+	schemas *catalog.Catalog
 	exports map[string]files.Step // by step
 	skipped []composition.Step
 

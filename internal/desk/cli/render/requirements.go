@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
-	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
 // maxIterations is Crossplane's MaxRequirementsIterations: how often a function may change its
@@ -113,7 +113,7 @@ func resourcesOf(os ...stored) *fnv1.Resources {
 // runFunction calls the function until its requirements are stable, and returns its last response.
 // It does the same as Crossplane's FetchingFunctionRunner: desired state is the same in every call,
 // and the context is passed on.
-func (s store) runFunction(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, known *schema.Catalog, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+func (s store) runFunction(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, known *catalog.Catalog, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	bootstrap := maps.Clone(req.GetRequiredResources())
 	var requirements *fnv1.Requirements
 
@@ -136,7 +136,7 @@ func (s store) runFunction(ctx context.Context, fn fnv1.FunctionRunnerServiceSer
 		}
 		schemas := map[string]*fnv1.Schema{}
 		for n, sel := range reqs.GetSchemas() { // an empty one was not found
-			schemas[n] = &fnv1.Schema{OpenapiV3: known.Find(schema.Kind{APIVersion: sel.GetApiVersion(), Kind: sel.GetKind()})}
+			schemas[n] = &fnv1.Schema{OpenapiV3: known.Find(catalog.Kind{APIVersion: sel.GetApiVersion(), Kind: sel.GetKind()})}
 		}
 		// The first call may already have everything that it requires, from the Composition.
 		if i == 0 && maps.EqualFunc(req.GetRequiredResources(), next, equalResources) && len(schemas) == 0 {

@@ -8,10 +8,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
-	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
 // loadXRD reads the CompositeResourceDefinition of the composite, if there is one. As the API server does, it sets
@@ -48,12 +48,12 @@ func (in *inputs) define(docs []object, paths []string) error {
 			return fmt.Errorf("%s is a claim, not a composite resource (XR): pass the composite, of kind %s",
 				in.xr.at(), d.text("spec", "names", "kind"))
 		case d.text("spec", "names", "kind"):
-			s := in.schemas.Find(schema.Kind{APIVersion: in.xr.GetAPIVersion(), Kind: gvk.Kind})
+			s := in.schemas.Find(catalog.Kind{APIVersion: in.xr.GetAPIVersion(), Kind: gvk.Kind})
 			if s == nil {
 				return fmt.Errorf("%s has no version %s, the version of the composite at %s: add the version, "+
 					"or change the apiVersion of the composite", d.at("spec", "versions"), gvk.Version, in.xr.line())
 			}
-			schema.SetDefaults(in.xr.Object, s)
+			catalog.SetDefaults(in.xr.Object, s)
 			in.legacy = isLegacy(d)
 			return in.checkScope(d)
 		}
@@ -65,7 +65,7 @@ func (in *inputs) define(docs []object, paths []string) error {
 // checkScope refuses a composite without a namespace, if its definition says that it has one. The API server has no
 // such composite, and the function would refuse its exports.
 func (in *inputs) checkScope(xrd object) error {
-	if scopeOf(xrd) != schema.Namespaced || in.xr.GetNamespace() != "" {
+	if scopeOf(xrd) != catalog.Namespaced || in.xr.GetNamespace() != "" {
 		return nil
 	}
 	return fmt.Errorf("%s has no metadata.namespace, but its definition at %s has the scope Namespaced: add the namespace",
@@ -73,15 +73,15 @@ func (in *inputs) checkScope(xrd object) error {
 }
 
 // isLegacy reports whether the composites of a definition have the v1 style, the only one with connection details.
-func isLegacy(xrd object) bool { return scopeOf(xrd) == schema.LegacyCluster }
+func isLegacy(xrd object) bool { return scopeOf(xrd) == catalog.LegacyCluster }
 
 // scopeOf returns the scope of the composites of a definition.
-func scopeOf(xrd object) schema.Scope {
-	preset := schema.Namespaced
+func scopeOf(xrd object) catalog.Scope {
+	preset := catalog.Namespaced
 	if xrd.GetAPIVersion() == composition.Group+"/v1" {
-		preset = schema.LegacyCluster
+		preset = catalog.LegacyCluster
 	}
-	return cmp.Or(schema.Scope(xrd.text("spec", "scope")), preset)
+	return cmp.Or(catalog.Scope(xrd.text("spec", "scope")), preset)
 }
 
 // looksLegacy reports whether a composite may have the v1 style. Without its definition this is visible only in fields
@@ -96,7 +96,7 @@ var errNoSchema = errors.New("neither a CustomResourceDefinition, a CompositeRes
 	"nor an OpenAPI v3 document of kubectl get --raw /openapi/v3/apis/GROUP/VERSION")
 
 // loadSchemas reads the kinds that definitions and OpenAPI documents declare.
-func loadSchemas(into *schema.Catalog, paths []string) error {
+func loadSchemas(into *catalog.Catalog, paths []string) error {
 	read, err := readFiles(files.WithJSONBelow, paths)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func loadSchemas(into *schema.Catalog, paths []string) error {
 			d, ok := objectOf(f, o)
 			add := into.Add
 			switch {
-			case schema.IsOpenAPI(d.Object):
+			case catalog.IsOpenAPI(d.Object):
 				add = into.AddOpenAPI
 			case !ok:
 				return fmt.Errorf("%s: %w", d.line(), errNoSchema)

@@ -191,7 +191,6 @@ secrets:
 const Misspelt = `
 apiVersion: export.fn.crossplane.io/v1beta1
 kind: Exports
-typeChecking: TYPECHECKING
 secrets:
 - name: connection
   from: db

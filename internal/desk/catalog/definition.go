@@ -1,4 +1,4 @@
-package schema
+package catalog
 
 import (
 	"cmp"
@@ -53,7 +53,9 @@ func namesOf(names decode.Value) (kind, plural string) {
 	return kind, names.Get("plural").Text()
 }
 
-func (d definition) named(v version, kind string) Kind { return Kind{d.group + "/" + v.name, kind} }
+func (d definition) named(v version, kind string) Kind {
+	return Kind{APIVersion: d.group + "/" + v.name, Kind: kind}
+}
 
 // resources returns the kinds of a CustomResourceDefinition that have a schema.
 func resources(object map[string]any) (map[Kind]declared, error) {
@@ -153,21 +155,20 @@ func generate(v version, name string) (*structpb.Struct, error) {
 		return nil, fmt.Errorf("cannot read %s: must be JSON", v.at)
 	}
 	out := proto.CloneOf(generated()[name].GetStructValue())
-	copyFields(node{out}, node{own}, "description", "x-kubernetes-validations")
+	copyFields(out, own, "description", "x-kubernetes-validations")
 	for part, fields := range copied {
-		from, _ := node{own}.property(part)
-		to, _ := node{out}.property(part)
+		from, to := propertiesOf(own)[part].GetStructValue(), propertiesOf(out)[part].GetStructValue()
 		copyFields(to, from, fields...)
-		for name, p := range from.properties() {
-			if _, reserved := to.properties()[name]; !reserved {
-				to.properties()[name] = p
+		for name, p := range propertiesOf(from) {
+			if _, reserved := propertiesOf(to)[name]; !reserved {
+				propertiesOf(to)[name] = p
 			}
 		}
 	}
 	return out, nil
 }
 
-func copyFields(to, from node, names ...string) {
+func copyFields(to, from *structpb.Struct, names ...string) {
 	for _, name := range names {
 		if v, ok := from.GetFields()[name]; ok {
 			to.Fields[name] = v

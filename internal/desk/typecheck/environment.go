@@ -2,12 +2,14 @@ package typecheck
 
 import (
 	"context"
+	"math"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/environment"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
@@ -55,4 +57,32 @@ func EnvironmentAfter(
 		after = &structpb.Struct{}
 	}
 	return after, true
+}
+
+// like returns the schema of objects like this one, with exactly its fields and the types of its values. A null, or an
+// item of a list, stands for any value.
+func like(example *structpb.Struct) map[string]any {
+	properties := map[string]any{}
+	for name, v := range example.GetFields() {
+		properties[name] = likeValue(v)
+	}
+	return map[string]any{"type": schema.Object, "properties": properties}
+}
+
+func likeValue(v *structpb.Value) map[string]any {
+	switch k := v.GetKind().(type) {
+	case *structpb.Value_StringValue:
+		return map[string]any{"type": "string"}
+	case *structpb.Value_BoolValue:
+		return map[string]any{"type": "boolean"}
+	case *structpb.Value_NumberValue:
+		if k.NumberValue == math.Trunc(k.NumberValue) {
+			return map[string]any{"type": "integer"}
+		}
+	case *structpb.Value_ListValue:
+		return map[string]any{"type": "array"}
+	case *structpb.Value_StructValue:
+		return like(k.StructValue)
+	}
+	return map[string]any{}
 }

@@ -1,16 +1,16 @@
-package schema
+package catalog
 
 import (
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/schema"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 func file(t testing.TB, name string) string {
@@ -44,10 +44,10 @@ func catalog(t testing.TB, names ...string) *Catalog {
 }
 
 // below is the schema of a field, by the names of the fields above it.
-func below(s *structpb.Struct, path string) node {
-	n := node{s}
+func below(s *structpb.Struct, path string) schema.Node {
+	n := schema.Node{Struct: wire.Of(s)}
 	for name := range strings.SplitSeq(path, ".") {
-		n, _ = n.property(name)
+		n, _ = n.Property(name)
 	}
 	return n
 }
@@ -102,10 +102,10 @@ func TestFind(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			n := below(c.Find(Kind{tc.apiVersion, tc.kind}), tc.field)
-			got := strings.Join(slices.Sorted(maps.Keys(n.properties())), " ")
+			n := below(c.Find(Kind{APIVersion: tc.apiVersion, Kind: tc.kind}), tc.field)
+			got := strings.Join(n.Properties().Keys(), " ")
 			if got == "" {
-				got = n.of()
+				got = n.Type()
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
@@ -114,28 +114,21 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestKind(t *testing.T) {
-	k := Kind{"rds.example.org/v1", "Instance"}
-	if diff := cmp.Diff([]string{"Instance of rds.example.org/v1", "rds.example.org/v1/Instance"}, []string{k.String(), k.Path()}); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
-	}
-}
-
 func TestKinds(t *testing.T) {
 	c := catalog(t, "crd-rds-instance.yaml", "xrd-postgres.yaml", "xrd-database-v1.yaml")
 	want := []Kind{
-		{"example.org/v1", "Database"}, {"example.org/v1", "XDatabase"}, {"example.org/v1alpha1", "Postgres"},
-		{"rds.aws.upbound.io/v1beta1", "Instance"}, {"rds.aws.upbound.io/v1beta3", "Instance"},
+		{APIVersion: "example.org/v1", Kind: "Database"}, {APIVersion: "example.org/v1", Kind: "XDatabase"}, {APIVersion: "example.org/v1alpha1", Kind: "Postgres"},
+		{APIVersion: "rds.aws.upbound.io/v1beta1", Kind: "Instance"}, {APIVersion: "rds.aws.upbound.io/v1beta3", Kind: "Instance"},
 	}
 	if diff := cmp.Diff(want, sorted(c.kinds)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 	keys := map[Kind][]string{}
-	for _, k := range append(want, Kind{"v1", "ConfigMap"}) {
+	for _, k := range append(want, Kind{APIVersion: "v1", Kind: "ConfigMap"}) {
 		keys[k] = c.ConnectionSecretKeys(k)
 	}
 	wantKeys := map[Kind][]string{
-		want[0]: {"username", "password"}, want[1]: {"username", "password"}, want[2]: nil, want[3]: nil, want[4]: nil, {"v1", "ConfigMap"}: nil,
+		want[0]: {"username", "password"}, want[1]: {"username", "password"}, want[2]: nil, want[3]: nil, want[4]: nil, {APIVersion: "v1", Kind: "ConfigMap"}: nil,
 	}
 	if diff := cmp.Diff(wantKeys, keys); diff != "" {
 		t.Errorf("connection keys: -want, +got:\n%s", diff)
@@ -145,7 +138,7 @@ func TestKinds(t *testing.T) {
 		plurals[k] = c.Plural(k)
 	}
 	wantPlurals := map[Kind]string{
-		want[0]: "databases", want[1]: "xdatabases", want[2]: "postgreses", want[3]: "instances", want[4]: "instances", {"v1", "ConfigMap"}: "",
+		want[0]: "databases", want[1]: "xdatabases", want[2]: "postgreses", want[3]: "instances", want[4]: "instances", {APIVersion: "v1", Kind: "ConfigMap"}: "",
 	}
 	if diff := cmp.Diff(wantPlurals, plurals); diff != "" {
 		t.Errorf("plurals: -want, +got:\n%s", diff)
@@ -167,7 +160,7 @@ func TestAddLittle(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	want := []Kind{{"example.org/v1", "XDATABASE"}, {"example.org/v1", "XDatabase"}, {"rds.aws.upbound.io/v1beta3", "Instance"}}
+	want := []Kind{{APIVersion: "example.org/v1", Kind: "XDATABASE"}, {APIVersion: "example.org/v1", Kind: "XDatabase"}, {APIVersion: "rds.aws.upbound.io/v1beta3", Kind: "Instance"}}
 	if diff := cmp.Diff(want, sorted(c.kinds)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -187,7 +180,7 @@ func TestScope(t *testing.T) {
 			t.Fatal(err)
 		}
 		kinds := sorted(c.kinds)
-		if _, ok := below(c.Find(kinds[len(kinds)-1]), "spec").property(tc.want); !ok {
+		if _, ok := below(c.Find(kinds[len(kinds)-1]), "spec").Property(tc.want); !ok {
 			t.Errorf("%s: spec has no %s", name, tc.want)
 		}
 	}
@@ -196,19 +189,19 @@ func TestScope(t *testing.T) {
 // The scope of the objects of a kind, by its definition.
 func TestScopeOf(t *testing.T) {
 	c := catalog(t, "crd-rds-instance.yaml", "xrd-postgres.yaml", "xrd-database-v1.yaml")
-	legacy := Kind{"example.org/v1", "XDatabase"}
+	legacy := Kind{APIVersion: "example.org/v1", Kind: "XDatabase"}
 	for name, tc := range map[string]struct {
 		reason string
 		kind   Kind
 		want   Scope
 	}{
-		"XRD":           {"a composite of v2 has a namespace by default", Kind{"example.org/v1alpha1", "Postgres"}, Namespaced},
+		"XRD":           {"a composite of v2 has a namespace by default", Kind{APIVersion: "example.org/v1alpha1", Kind: "Postgres"}, Namespaced},
 		"XRDv1":         {"one of v1 is legacy by default", legacy, LegacyCluster},
-		"Claim":         {"a claim is legacy as well", Kind{"example.org/v1", "Database"}, LegacyCluster},
-		"CRD":           {"a managed resource", Kind{"rds.aws.upbound.io/v1beta1", "Instance"}, Cluster},
-		"BuiltIn":       {"a kind of Kubernetes", Kind{"v1", "ConfigMap"}, Namespaced},
-		"BuiltInScoped": {"a kind of Kubernetes without a namespace", Kind{"rbac.authorization.k8s.io/v1", "ClusterRoleBinding"}, Cluster},
-		"Unknown":       {"no definition", Kind{"example.org/v1", "None"}, ""},
+		"Claim":         {"a claim is legacy as well", Kind{APIVersion: "example.org/v1", Kind: "Database"}, LegacyCluster},
+		"CRD":           {"a managed resource", Kind{APIVersion: "rds.aws.upbound.io/v1beta1", Kind: "Instance"}, Cluster},
+		"BuiltIn":       {"a kind of Kubernetes", Kind{APIVersion: "v1", Kind: "ConfigMap"}, Namespaced},
+		"BuiltInScoped": {"a kind of Kubernetes without a namespace", Kind{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRoleBinding"}, Cluster},
+		"Unknown":       {"no definition", Kind{APIVersion: "example.org/v1", Kind: "None"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := c.ScopeOf(tc.kind); got != tc.want {
@@ -240,21 +233,14 @@ func TestAddErrors(t *testing.T) {
 		want   string
 	}{
 		"NoSpec":      {"a definition declares something", "crd-rds-instance.yaml", "\nspec:", "\nspeck:", "cannot read spec: must be set"},
-		"GroupNumber": {"the value is not shown", "crd-rds-instance.yaml", "group: rds.aws.upbound.io", "group: 4711", "cannot read spec.group: must be a string"},
-		"NamesList":   {"the value is not shown", "xrd-postgres.yaml", "names:\n    kind: Postgres\n    plural: postgreses", "names: [4711]", "cannot read spec.names: must be an object"},
 		"Kind":        {"it would never be a kind", "xrd-postgres.yaml", "kind: Postgres\n", "kind: Post gres\n", "cannot read spec.names.kind: must be letters, digits and '-'"},
 		"ClaimKind":   {"both would be the same", "xrd-database-v1.yaml", "kind: Database", "kind: XDatabase", "cannot read spec.claimNames.kind: must not be the composite's kind"},
-		"Plural":      {"it is a word", "xrd-database-v1.yaml", "plural: xdatabases", "plural: 4711", "cannot read spec.names.plural: must be a string"},
-		"ClaimPlural": {"it is a word", "xrd-database-v1.yaml", "plural: databases", "plural: [hush]", "cannot read spec.claimNames.plural: must be a string"},
 		"NoClaimKind": {"a claim has a kind", "xrd-database-v1.yaml", "kind: Database", "kid: Database", "cannot read spec.claimNames.kind: must be set"},
-		"Versions":    {"it is a list", "xrd-postgres.yaml", "versions:\n  - name", "versions:\n    name", "cannot read spec.versions: must be a list"},
 		"Version":     {"each has its index", "crd-rds-instance.yaml", "  - name: v1beta3\n", "  - hush\n  - name: v1beta3\n", "cannot read spec.versions[1]: must be an object"},
-		"NoName":      {"each has a name", "crd-rds-instance.yaml", "  - name: v1beta3\n", "  - nam: v1beta3\n", "cannot read spec.versions[1].name: must be set"},
 		"Schema":      {"a schema is an object", "crd-rds-instance.yaml", "openAPIV3Schema:\n        properties:", "openAPIV3Schema: hush\n      x:\n        properties:", "cannot read spec.versions[1].schema.openAPIV3Schema: must be an object"},
 		"NoSchema":    {"Crossplane refuses a composite without one", "xrd-postgres.yaml", "openAPIV3Schema:", "openAPISchema:", "cannot read spec.versions[0].schema.openAPIV3Schema: must be an object"},
 		"SchemaSpec":  {"a part of it is an object", "xrd-postgres.yaml", "properties:\n          spec:", "properties:\n          spec: hush\n          spic:", "cannot read spec.versions[0].schema.openAPIV3Schema.properties.spec: must be an object"},
 		"NoScope":     {"the API server refuses it", "xrd-postgres.yaml", "group: example.org", "group: example.org\n  scope: Hush", "cannot read spec.scope: must be Namespaced, Cluster or LegacyCluster"},
-		"Scope":       {"it is a word", "xrd-postgres.yaml", "group: example.org", "group: example.org\n  scope: [hush]", "cannot read spec.scope: must be a string"},
 		"Keys":        {"they are words", "xrd-database-v1.yaml", "[username, password]", "[username, 4711]", "cannot read spec.connectionSecretKeys[1]: must be a string"},
 		"Other":       {"another kind of object is not looked at", "xrd-postgres.yaml", "apiextensions.crossplane.io/v2", "apiextensions.crossplane.io/v3", ""},
 		"Old":         {"the API server knows it no longer", "crd-rds-instance.yaml", "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1", ""},
@@ -277,15 +263,6 @@ func TestAddErrors(t *testing.T) {
 			}
 		})
 	}
-	// Values that a decoder never returns, but that a caller may pass.
-	for _, bad := range []any{"\xff", make(chan int)} {
-		o := decoded(t, file(t, "crd-rds-instance.yaml"))
-		v := o["spec"].(map[string]any)["versions"].([]any)[1].(map[string]any)
-		v["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)["description"] = bad
-		if err := NewCatalog().Add(o); err == nil || err.Error() != "cannot read spec.versions[1].schema.openAPIV3Schema: must be JSON" {
-			t.Errorf("%T: %v", bad, err)
-		}
-	}
 }
 
 // A kind can be declared again by what is the same, in whatever order.
@@ -300,7 +277,7 @@ func TestAddTwice(t *testing.T) {
 		"spec": map[string]any{
 			"group": "example.org", "names": map[string]any{"kind": "XDatabase"},
 			"versions": []any{map[string]any{
-				"name": "v1", "schema": map[string]any{"openAPIV3Schema": made.Find(Kind{"example.org/v1", "XDatabase"}).AsMap()},
+				"name": "v1", "schema": map[string]any{"openAPIV3Schema": made.Find(Kind{APIVersion: "example.org/v1", Kind: "XDatabase"}).AsMap()},
 			}},
 		},
 	}
@@ -339,10 +316,10 @@ func TestAddTwice(t *testing.T) {
 			if diff := cmp.Diff(before, sorted(c.kinds)); err != nil && diff != "" {
 				t.Errorf("%s: something was added: -before, +after:\n%s", tc.reason, diff)
 			}
-			if err == nil && len(c.ConnectionSecretKeys(Kind{"example.org/v1", "XDatabase"})) == 0 {
+			if err == nil && len(c.ConnectionSecretKeys(Kind{APIVersion: "example.org/v1", Kind: "XDatabase"})) == 0 {
 				t.Errorf("%s: the keys are gone", tc.reason)
 			}
-			if err == nil && c.Plural(Kind{"example.org/v1", "XDatabase"}) != "xdatabases" {
+			if err == nil && c.Plural(Kind{APIVersion: "example.org/v1", Kind: "XDatabase"}) != "xdatabases" {
 				t.Errorf("%s: the plural is gone", tc.reason)
 			}
 		})
@@ -351,48 +328,29 @@ func TestAddTwice(t *testing.T) {
 
 const crdText = "apiextensions.k8s.io/v1"
 
+// Kinds of Kubernetes have their fields, except for the data of Secrets, and each object has metadata.
 func TestBuiltIn(t *testing.T) {
-	fields := func(apiVersion, kind, path string) []string {
-		n := node{builtIn(Kind{apiVersion, kind})}
-		if path != "" {
-			n = below(n.Struct, path)
-		}
-		return n.names()
-	}
-	for name, tc := range map[string]struct {
-		reason    string
-		got, want []string
+	for name, c := range map[string]struct {
+		kind Kind
+		path []any
+		want string
 	}{
-		"ConfigMap": {"as it is in JSON", fields("v1", "ConfigMap", ""), []string{"apiVersion", "binaryData", "data", "immutable", "kind", "metadata"}},
-		"Secret":    {"its data is secret", fields("v1", "Secret", ""), []string{"apiVersion", "immutable", "kind", "metadata", "type"}},
-		"Status":    {"lists have items", fields("v1", "Service", "status.loadBalancer"), []string{"ingress"}},
-		"Other":     {"others are not known", fields("v1", "Node", ""), nil},
+		"Data":     {Kind{APIVersion: "v1", Kind: "ConfigMap"}, []any{"data", "key"}, "string"},
+		"Secret":   {Kind{APIVersion: "v1", Kind: "Secret"}, []any{"data"}, ""},
+		"Replicas": {Kind{APIVersion: "apps/v1", Kind: "Deployment"}, []any{"spec", "replicas"}, "integer"},
+		"Item":     {Kind{APIVersion: "v1", Kind: "Service"}, []any{"status", "loadBalancer", "ingress", 0, "ip"}, "string"},
+		"Metadata": {Kind{APIVersion: "apps/v1", Kind: "Deployment"}, []any{"metadata", "ownerReferences", 0, "name"}, "string"},
+		"Kind":     {Kind{APIVersion: "v1", Kind: "Service"}, []any{"kind"}, "string"},
+		"Other":    {Kind{APIVersion: "v1", Kind: "Node"}, []any{"spec"}, ""},
 	} {
-		if diff := cmp.Diff(tc.want, tc.got); diff != "" {
-			t.Errorf("%s: %s: -want, +got:\n%s", name, tc.reason, diff)
+		at, _ := At(OfKind(NewCatalog().Find(c.kind)), c.path...)
+		if got := at.GetFields()["type"].GetStringValue(); got != c.want {
+			t.Errorf("%s: want type %q, got %q", name, c.want, got)
 		}
-	}
-	want := ofKey(scalar("string"))
-	if diff := cmp.Diff(want, below(builtIn(Kind{"v1", "ConfigMap"}), "binaryData").Struct, protocmp.Transform()); diff != "" {
-		t.Errorf("binaryData: -want, +got:\n%s", diff)
-	}
-	if diff := cmp.Diff(want, below(builtIn(Kind{"v1", "ConfigMap"}), "data").Struct, protocmp.Transform()); diff != "" {
-		t.Errorf("data: -want, +got:\n%s", diff)
-	}
-	for path, want := range map[string]string{
-		"spec.replicas": "integer", "spec.paused": "boolean", "metadata.creationTimestamp": "string", "spec.template.spec.containers": "array",
-	} {
-		if got := below(builtIn(Kind{"apps/v1", "Deployment"}), path).of(); got != want {
-			t.Errorf("%s is of type %q, want %q", path, got, want)
-		}
-	}
-	port, _ := below(builtIn(Kind{"v1", "Service"}), "spec.ports").items().property("targetPort")
-	if len(port.GetFields()) != 0 {
-		t.Errorf("a number or a string is of type %v", port)
 	}
 	for k, s := range builtIns().documents {
-		if len(node{s()}.names()) < 4 {
-			t.Errorf("%s has the fields %v", k, node{s()}.names())
+		if len(propertiesOf(s())) < 4 {
+			t.Errorf("%s has the fields %v", k, propertiesOf(s()))
 		}
 	}
 }

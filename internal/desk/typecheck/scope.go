@@ -5,13 +5,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
-	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
-func (c *typeCheck) scopeOf(k plan.Kind) schema.Scope {
+func (c *typeCheck) scopeOf(k plan.Kind) catalog.Scope {
 	if c.Known.Scope == nil {
 		return ""
 	}
@@ -21,13 +21,13 @@ func (c *typeCheck) scopeOf(k plan.Kind) schema.Scope {
 // isClusterScoped reports whether the composites are known to have no namespace of their own.
 func (c *typeCheck) isClusterScoped() bool {
 	scope := c.scopeOf(c.Known.Composite)
-	return c.ClusterScoped || scope == schema.Cluster || scope == schema.LegacyCluster
+	return c.ClusterScoped || scope == catalog.Cluster || scope == catalog.LegacyCluster
 }
 
 // withoutDetails reports whether the composites are known to have no connection details.
 func (c *typeCheck) withoutDetails() bool {
 	scope := c.scopeOf(c.Known.Composite)
-	return scope == schema.Namespaced || scope == schema.Cluster
+	return scope == catalog.Namespaced || scope == catalog.Cluster
 }
 
 // scopes refuses what a composite of the scope in its definition cannot have.
@@ -35,7 +35,7 @@ func (c *typeCheck) scopes() {
 	for i := range c.plan.Generators {
 		m := &c.plan.Generators[i]
 		_, isManifest := m.Makes.(*plan.Manifest)
-		if isManifest && c.scopeOf(c.Known.Composite) == schema.Namespaced && c.scopeOf(m.Makes.Object()) == schema.Cluster {
+		if isManifest && c.scopeOf(c.Known.Composite) == catalog.Namespaced && c.scopeOf(m.Makes.Object()) == catalog.Cluster {
 			c.report(m.Path.Child(plan.KindResource, "manifest", "kind").String(), "is a cluster scoped kind, "+
 				"but a namespaced composite can compose only namespaced objects: use a namespaced kind")
 		}
@@ -66,7 +66,7 @@ func (c *typeCheck) requiredKeys(e plan.Export) {
 
 // otherNamespace refuses a namespace in the input of namespaced composites.
 func (c *typeCheck) otherNamespace(at *field.Path, namespace string) {
-	if namespace != "" && c.scopeOf(c.Known.Composite) == schema.Namespaced {
+	if namespace != "" && c.scopeOf(c.Known.Composite) == catalog.Namespaced {
 		c.report(at.String(), "is %q, but a namespaced composite can compose only into its own namespace: leave it out", namespace)
 	}
 }

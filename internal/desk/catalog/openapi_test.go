@@ -1,4 +1,4 @@
-package schema
+package catalog
 
 import (
 	"encoding/json"
@@ -35,7 +35,7 @@ components:
 
 func TestAddOpenAPI(t *testing.T) {
 	c := catalog(t, "crd-rds-instance.yaml")
-	defined, _ := c.Find(Kind{"rds.aws.upbound.io/v1beta1", "Instance"}).MarshalJSON()
+	defined, _ := c.Find(Kind{APIVersion: "rds.aws.upbound.io/v1beta1", Kind: "Instance"}).MarshalJSON()
 	d := decoded(t, openAPI)
 	if !IsOpenAPI(d) || IsOpenAPI(map[string]any{"openapi": "2.0"}) || IsOpenAPI(nil) {
 		t.Error("IsOpenAPI(...): want true only for an OpenAPI document of version 3")
@@ -53,14 +53,14 @@ func TestAddOpenAPI(t *testing.T) {
 	}{
 		"References": {
 			reason: "Each reference is replaced by its schema, and by nothing if there is none.",
-			kind:   Kind{"example.org/v1", "App"},
+			kind:   Kind{APIVersion: "example.org/v1", Kind: "App"},
 			want: `{"type":"object","x-kubernetes-group-version-kind":[{"group":"example.org","version":"v1","kind":"App"}],
 				"properties":{"spec":{` + spec + `},"meta":{"type":"string"},"gone":{},"other":{"$ref":"https://example.org/schema"}}}`,
 		},
-		"Core":    {reason: "The core group has no name.", kind: Kind{"v1", "Core"}, want: `{"type":"object","x-kubernetes-group-version-kind":[{"group":"","version":"v1","kind":"Core"}]}`},
-		"Shared":  {reason: "Crossplane ignores a schema of several kinds.", kind: Kind{"a.org/v1", "A"}, want: "null"},
-		"Defined": {reason: "A definition has precedence.", kind: Kind{"rds.aws.upbound.io/v1beta1", "Instance"}, want: string(defined)},
-		"Unknown": {kind: Kind{"example.org/v2", "App"}, want: "null"},
+		"Core":    {reason: "The core group has no name.", kind: Kind{APIVersion: "v1", Kind: "Core"}, want: `{"type":"object","x-kubernetes-group-version-kind":[{"group":"","version":"v1","kind":"Core"}]}`},
+		"Shared":  {reason: "Crossplane ignores a schema of several kinds.", kind: Kind{APIVersion: "a.org/v1", Kind: "A"}, want: "null"},
+		"Defined": {reason: "A definition has precedence.", kind: Kind{APIVersion: "rds.aws.upbound.io/v1beta1", Kind: "Instance"}, want: string(defined)},
+		"Unknown": {kind: Kind{APIVersion: "example.org/v2", Kind: "App"}, want: "null"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +113,7 @@ components:
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := decoded(t, tc.object)
-			SetDefaults(got, s.Find(Kind{"v1", "A"}))
+			SetDefaults(got, s.Find(Kind{APIVersion: "v1", Kind: "A"}))
 			if diff := cmp.Diff(decoded(t, tc.want), got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}

@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
-	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
 const (
@@ -28,30 +28,30 @@ func TestTypesScope(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		reason string
-		scope  schema.Scope
+		scope  catalog.Scope
 		input  string
 		want   []string
 	}{
-		"Namespaced":     {"a composite of Crossplane v2 has no connection details", schema.Namespaced, plain, []string{valueAt + "7: " + neverAny + "set from: db"}},
-		"Legacy":         {"a legacy composite may have them", schema.LegacyCluster, plain, nil},
+		"Namespaced":     {"a composite of Crossplane v2 has no connection details", catalog.Namespaced, plain, []string{valueAt + "7: " + neverAny + "set from: db"}},
+		"Legacy":         {"a legacy composite may have them", catalog.LegacyCluster, plain, nil},
 		"Unknown":        {"without the definition they may exist", "", plain, nil},
-		"OfResource":     {"from is another resource", schema.Namespaced, value("secret.password"), nil},
-		"Variable":       {"a variable has no from", schema.Namespaced, "{variables: [{name: p, value: secret.password}], status: []}", []string{"variables[0].value:1:7: " + neverAny + "write secrets.db.password"}},
-		"Extract":        {"all of them", schema.Namespaced, "{secrets: [{name: out, dataFrom: [{extract: {key: composite}}]}]}", []string{"secrets[0].dataFrom[0].extract.key: composites of this kind never have connection details: extract db"}},
-		"Ignored":        {"they are published only for a legacy composite", schema.Namespaced, details, []string{"secrets[0].connectionDetails: " + plan.DetailsIgnored}},
-		"Published":      {"but for a legacy one", schema.LegacyCluster, details, nil},
-		"Namespace":      {"an object is in the namespace of the composite", schema.Namespaced, spaces, []string{"generators[0].namespace: is \"b\"" + otherwise, "secrets[0].metadata.namespace: is \"a\"" + otherwise}},
-		"Kind":           {"a namespaced composite composes only namespaced objects", schema.Namespaced, manifest, []string{"generators[0].resource.manifest.kind: " + cluster, "generators[0].resource.manifest.metadata.namespace: is \"c\"" + otherwise}},
-		"Source":         {"a namespaced composite reads Secrets of its namespace", schema.Namespaced, source, nil},
-		"SourceOfLegacy": {"the author of a claim must not choose the namespace: write the namespace of the Secret of a Secret", schema.LegacyCluster, source, []string{"sources[0].namespace: " + ofClaim, "sources[1].nameExpression: needs a namespaced composite, to read a Secret: set matchName and namespace"}},
+		"OfResource":     {"from is another resource", catalog.Namespaced, value("secret.password"), nil},
+		"Variable":       {"a variable has no from", catalog.Namespaced, "{variables: [{name: p, value: secret.password}], status: []}", []string{"variables[0].value:1:7: " + neverAny + "write secrets.db.password"}},
+		"Extract":        {"all of them", catalog.Namespaced, "{secrets: [{name: out, dataFrom: [{extract: {key: composite}}]}]}", []string{"secrets[0].dataFrom[0].extract.key: composites of this kind never have connection details: extract db"}},
+		"Ignored":        {"they are published only for a legacy composite", catalog.Namespaced, details, []string{"secrets[0].connectionDetails: " + plan.DetailsIgnored}},
+		"Published":      {"but for a legacy one", catalog.LegacyCluster, details, nil},
+		"Namespace":      {"an object is in the namespace of the composite", catalog.Namespaced, spaces, []string{"generators[0].namespace: is \"b\"" + otherwise, "secrets[0].metadata.namespace: is \"a\"" + otherwise}},
+		"Kind":           {"a namespaced composite composes only namespaced objects", catalog.Namespaced, manifest, []string{"generators[0].resource.manifest.kind: " + cluster, "generators[0].resource.manifest.metadata.namespace: is \"c\"" + otherwise}},
+		"Source":         {"a namespaced composite reads Secrets of its namespace", catalog.Namespaced, source, nil},
+		"SourceOfLegacy": {"the author of a claim must not choose the namespace: write the namespace of the Secret of a Secret", catalog.LegacyCluster, source, []string{"sources[0].namespace: " + ofClaim, "sources[1].nameExpression: needs a namespaced composite, to read a Secret: set matchName and namespace"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := known(t)
-			k.Scope = func(kind plan.Kind) schema.Scope {
+			k.Scope = func(kind plan.Kind) catalog.Scope {
 				if kind == plantest.App {
 					return c.scope
 				}
-				return schema.NewCatalog().ScopeOf(kind)
+				return catalog.NewCatalog().ScopeOf(kind)
 			}
 			if diff := cmp.Diff(c.want, typed(t, c.input, k)); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)

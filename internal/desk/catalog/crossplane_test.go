@@ -1,4 +1,4 @@
-package schema
+package catalog
 
 import (
 	"encoding/json"

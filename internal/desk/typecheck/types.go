@@ -1,26 +1,20 @@
 // Package typecheck finds expressions of an input that can never work, given what is known about the objects that the
 // input reads: a field that a schema does not have, a value that a field cannot hold, or a key that a composed resource
-// never writes. Requests use it with the schemas that Crossplane sends, and commands with those in files.
+// never writes. The commands know the objects from files.
 package typecheck
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
 	"cel.dev/cel-go/common/types"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
-	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
-	"github.com/crossplane-contrib/function-export/internal/engine/schema"
-	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // Known describes the objects that an input reads. All fields are optional: the check does not refuse
@@ -51,9 +45,7 @@ type Known struct {
 	Schema func(plan.Kind) *structpb.Struct
 
 	// Scope returns the scope of the objects of a kind. The function may be nil.
-	Scope func(plan.Kind) schema.Scope
-
-	Stopped error // why an existing schema is unknown
+	Scope func(plan.Kind) catalog.Scope
 }
 
 // KindsRead returns the kinds of sources and manifests, in the order of their first use.
@@ -93,14 +85,8 @@ func Check(
 // input reads. Examples are a field that does not exist, a string instead of a number, a comparison
 // that is never true, and an unknown key of connection details.
 func CheckTypes(p *plan.Plan, known *Known) diagnostic.List {
-	diagnostics, _ := CheckTypesWithin(nil, p, known)
-	return diagnostics
-}
-
-// CheckTypesWithin is CheckTypes within a budget, which may be nil.
-func CheckTypesWithin(b *budget.Budget, p *plan.Plan, known *Known) (diagnostic.List, error) {
 	c := &typeCheck{
-		Known: known, plan: p, types: schema.NewTypes(), composed: maps.Clone(known.Resources),
+		Known: known, plan: p, types: NewTypes(), composed: maps.Clone(known.Resources),
 		variables: map[string]*types.Type{}, results: map[*expression.Expression]*types.Type{},
 	}
 	c.types.Composite = known.Composite.String()
@@ -113,16 +99,8 @@ func CheckTypesWithin(b *budget.Budget, p *plan.Plan, known *Known) (diagnostic.
 			c.isComposed(expression.Place{Path: e.At("from").String()}, e.From)
 		}
 	}
-	var spent error
 	for _, x := range p.Expressions {
-		if spent = pay(b, x); spent != nil {
-			break
-		}
-		before := len(c.diagnostics)
 		c.expression(x)
-		if b != nil {
-			b.Take(suggest.Fuel * int64(len(c.diagnostics)-before))
-		}
 	}
 	for _, s := range p.Status {
 		c.status(s)
@@ -133,37 +111,5 @@ func CheckTypesWithin(b *budget.Budget, p *plan.Plan, known *Known) (diagnostic.
 	for _, f := range p.CompositePaths {
 		c.compositePath(f)
 	}
-	return c.diagnostics, cmp.Or(spent, known.Stopped)
-}
-
-// pay spends the cost of checking one expression. At worst, it grows with the square of its size.
-func pay(b *budget.Budget, x plan.Compiled) error {
-	if b == nil {
-		return nil
-	}
-	n := int64(len(x.Source().Text))
-	const least, most = 200, 90_000
-	return b.Spend(min(least+2*n+n*n/200, most))
-}
-
-// Decode sets Schema, which decodes each of the schemas once, because schemas are large. It stops if they are too large
-// together, or the budget is spent.
-func (k *Known) Decode(schemas map[plan.Kind]wire.Struct, b *budget.Budget) {
-	decoded, left := map[plan.Kind]*structpb.Struct{}, limits.SchemaBytes
-	k.Schema = func(of plan.Kind) *structpb.Struct {
-		if _, ok := decoded[of]; ok {
-			return decoded[of]
-		}
-		n := schemas[of].Size()
-		left -= n
-		switch err := b.Decode(n); {
-		case left < 0:
-			k.Stopped = fmt.Errorf("the schemas that it reads have more than %d bytes together", limits.SchemaBytes)
-		case err != nil:
-			k.Stopped = err
-		default:
-			decoded[of] = schemas[of].Proto()
-		}
-		return decoded[of]
-	}
+	return c.diagnostics
 }

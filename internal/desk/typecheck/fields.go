@@ -8,7 +8,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
-	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
 // status refuses a field that the composite does not have. With such a field, Crossplane would apply
@@ -68,7 +67,7 @@ func (c *typeCheck) fits(x *expression.Expression, want *types.Type, name string
 	if have == nil || isFit(have, want) {
 		return
 	}
-	t := expression.Typing{Objects: c.types, Number: schema.Number}
+	t := expression.Typing{Objects: c.types, Number: Number}
 	c.report(x.Source().Path, "%s", x.Misfit(t, have, name, want).Message)
 }
 
@@ -78,7 +77,7 @@ func isFit(have, want *types.Type) bool {
 		have = have.Parameters()[0] // an optional value
 	}
 	isNumber := func(t *types.Type) bool { // an int may also be a whole double
-		return t == schema.Number || slices.Contains([]types.Kind{types.IntKind, types.UintKind, types.DoubleKind}, t.Kind())
+		return t == Number || slices.Contains([]types.Kind{types.IntKind, types.UintKind, types.DoubleKind}, t.Kind())
 	}
 	isObject := func(t *types.Type) bool { return t.Kind() == types.StructKind || t.Kind() == types.MapKind }
 	open := func(t *types.Type) bool {

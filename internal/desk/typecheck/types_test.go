@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
-	"github.com/crossplane-contrib/function-export/internal/engine/typecheck"
 )
 
 // Kinds as their CustomResourceDefinitions have them.

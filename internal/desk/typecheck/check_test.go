@@ -6,9 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
-	"github.com/crossplane-contrib/function-export/internal/engine/typecheck"
 )
 
 // The diagnostics depend on the schemas that are known.

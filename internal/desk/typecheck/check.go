@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
-	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
@@ -24,7 +24,7 @@ type typeCheck struct {
 
 	plan        *plan.Plan
 	composed    map[string]plan.Kind // composed resources of all steps
-	types       *schema.Types
+	types       *Types
 	composite   *types.Type
 	resources   *types.Type
 	sources     *types.Type
@@ -50,7 +50,7 @@ func (c *typeCheck) schema(k plan.Kind) *structpb.Struct {
 	if c.Known.Schema == nil || k.Kind == "" || k == hidden {
 		return nil
 	}
-	return schema.OfKind(c.Known.Schema(k))
+	return catalog.OfKind(c.Known.Schema(k))
 }
 
 func (c *typeCheck) kind(k plan.Kind) *types.Type {
@@ -193,9 +193,10 @@ func (c *typeCheck) typing(x plan.Compiled) expression.Typing {
 		variables[expression.Item] = c.itemOf(x.ForEach)
 	}
 	if c.Environment != nil {
-		variables[expression.Env] = c.types.Of(expression.Env, schema.Like(c.Environment))
+		environment, _ := structpb.NewStruct(like(c.Environment)) //nolint:errcheck // it is JSON
+		variables[expression.Env] = c.types.Of(expression.Env, environment)
 	}
-	return expression.Typing{Objects: c.types, Number: schema.Number, Variables: variables}
+	return expression.Typing{Objects: c.types, Number: Number, Variables: variables}
 }
 
 // itemOf returns the type of the items of a list.

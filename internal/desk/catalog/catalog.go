@@ -1,4 +1,6 @@
-package schema
+// Package catalog knows the schemas of kinds: those that definitions and OpenAPI documents in files declare, and those of
+// Kubernetes itself.
+package catalog
 
 import (
 	"cmp"
@@ -9,16 +11,12 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
 // A Kind of objects.
-type Kind struct{ APIVersion, Kind string }
-
-// String returns the kind for messages.
-func (k Kind) String() string { return k.Kind + " of " + k.APIVersion }
-
-// Path returns the kind as a path of group, version and kind. The core group has no name.
-func (k Kind) Path() string { return k.APIVersion + "/" + k.Kind }
+type Kind = schema.Kind
 
 // A Catalog knows the schemas of kinds. Several goroutines can read it, but not while Add runs.
 type Catalog struct {
@@ -53,9 +51,9 @@ const (
 )
 
 var (
-	crd   = Kind{"apiextensions.k8s.io/v1", "CustomResourceDefinition"}
-	xrd   = Kind{"apiextensions.crossplane.io/v1", "CompositeResourceDefinition"}
-	xrdV2 = Kind{"apiextensions.crossplane.io/v2", "CompositeResourceDefinition"}
+	crd   = Kind{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}
+	xrd   = Kind{APIVersion: "apiextensions.crossplane.io/v1", Kind: "CompositeResourceDefinition"}
+	xrdV2 = Kind{APIVersion: "apiextensions.crossplane.io/v2", Kind: "CompositeResourceDefinition"}
 )
 
 var errDifferent = errors.New("another definition of it differs: keep one of them")
@@ -68,7 +66,7 @@ func (c *Catalog) Add(object map[string]any) error {
 	kind, _ := object["kind"].(string)
 	var found map[Kind]declared
 	var err error
-	switch (Kind{apiVersion, kind}) {
+	switch (Kind{APIVersion: apiVersion, Kind: kind}) {
 	case crd:
 		found, err = resources(object)
 	case xrd:

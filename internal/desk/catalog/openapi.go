@@ -1,4 +1,4 @@
-package schema
+package catalog
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
 // refPrefix is the start of a reference to another schema of the same document.
@@ -51,7 +53,7 @@ func kindOf(s any) (Kind, bool) {
 	group, _ := k["group"].(string)
 	version, _ := k["version"].(string)
 	kind, _ := k["kind"].(string)
-	return Kind{strings.TrimPrefix(group+"/"+version, "/"), kind}, version != "" && kind != ""
+	return Kind{APIVersion: strings.TrimPrefix(group+"/"+version, "/"), Kind: kind}, version != "" && kind != ""
 }
 
 // A reference is a schema of an OpenAPI document, by its name.
@@ -75,7 +77,7 @@ func (r reference) schema() *structpb.Struct {
 func (r reference) resolved(s map[string]any, above []string) map[string]any {
 	if name, ok := refOf(s); ok {
 		if slices.Contains(above, name) {
-			return map[string]any{"type": objectType}
+			return map[string]any{"type": schema.Object}
 		}
 		s, _ = r.schemas[name].(map[string]any)
 		above = append(slices.Clone(above), name)

@@ -1,0 +1,144 @@
+package typecheck
+
+import (
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/common/types"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/schema"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// Types are CEL types of OpenAPI v3 schemas. An object with named fields becomes an object type, whose fields are
+// created on demand. The type is dyn where a schema allows any value: it is never narrower than the values that the API
+// server accepts. Types is not safe for concurrent use.
+type Types struct {
+	// Composite is the name of the type of the composite, whose schema the reader can change.
+	Composite string
+
+	objects map[string]typed // by the name of the type
+}
+
+// A typed object is the schema of an object type, with its place.
+type typed struct {
+	schema.Node
+	root  string   // the kind or variable that it is in
+	steps []string // from the root
+	top   string   // the name of the root's type
+
+	members map[string]*types.Type // of a container, which has no schema
+	open    bool                   // there are other members
+	lacks   func(field string) string
+}
+
+// NewTypes returns an empty set of types.
+func NewTypes() *Types { return &Types{objects: map[string]typed{}} }
+
+// Of returns the type of a value with a schema, or dyn without a schema. Messages use the name of the type,
+// which has only one schema.
+func (t *Types) Of(name string, s *structpb.Struct) *types.Type {
+	return t.of(schema.Node{Struct: wire.Of(s)}, typed{root: name, top: "@" + name})
+}
+
+// Container returns the type of a variable that holds others by their names, for example resources. The
+// function lacks returns the message for an unknown name. It is nil if any other name may exist.
+func (t *Types) Container(name string, members map[string]*types.Type, lacks func(field string) string) *types.Type {
+	o := typed{root: name, top: "@@" + name, members: members, open: lacks == nil, lacks: lacks}
+	t.objects[o.top] = o
+	return types.NewObjectType(o.top)
+}
+
+// Number is the type of a number: a whole one is an int, and any other one a double.
+var Number = types.NewOpaqueType("number")
+
+// deepest is the deepest level of a schema that has types. No kind is so deep, and checking a deeper schema
+// could take minutes.
+const deepest = 48
+
+func (t *Types) of(n schema.Node, at typed) *types.Type {
+	if len(at.steps) > deepest {
+		return types.DynType
+	}
+	if n.Is("x-kubernetes-int-or-string") || n.Is("nullable") && n.Type() != schema.Object && n.Type() != "array" {
+		return types.DynType
+	}
+	switch n.Type() {
+	case "string":
+		return types.StringType
+	case "integer":
+		return types.IntType
+	case "number":
+		return Number
+	case "boolean":
+		return types.BoolType
+	case "array":
+		return types.NewListType(t.of(n.Items(), at.step(n.Items(), "[]")))
+	case schema.Object, "":
+		return t.ofObject(n, at)
+	}
+	return types.DynType
+}
+
+func (t *Types) ofObject(n schema.Node, at typed) *types.Type {
+	if n.Is("x-kubernetes-embedded-resource") {
+		n = schema.Node{Struct: wire.Of(catalog.OfKind(n.Proto()))}
+	}
+	if n.Properties().Len() > 0 {
+		name := at.name()
+		at.Node = n
+		t.objects[name] = at
+		return types.NewObjectType(name)
+	}
+	if value, ok := n.Further(); ok && value.Exists() {
+		return types.NewMapType(types.StringType, t.of(value, at.step(value, "[]")))
+	}
+	return types.DynType
+}
+
+func (o typed) step(n schema.Node, name string) typed {
+	return typed{Node: n, root: o.root, steps: append(slices.Clone(o.steps), name), top: o.top}
+}
+
+// name returns the name of the type. No identifier has its first character, so that expressions cannot name the type.
+func (o typed) name() string { return strings.Join(append([]string{o.top}, o.steps...), "\x00") }
+
+// Has reports whether a type is the type of an object in this set.
+func (t *Types) Has(name string) bool {
+	_, ok := t.objects[name]
+	return ok
+}
+
+// Field returns the type of a field of an object type. A field that the schema does not name is dyn if the
+// schema allows other fields.
+func (t *Types) Field(name, field string) (*types.Type, bool) {
+	o := t.objects[name]
+	if o.members != nil {
+		m, ok := o.members[field]
+		if !ok && o.open {
+			return types.DynType, true
+		}
+		return m, ok
+	}
+	if p, ok := o.Property(field); ok {
+		return t.of(p, o.step(p, field)), true
+	}
+	if v, ok := o.Further(); ok {
+		return t.of(v, o.step(v, "[]")), true
+	}
+	return nil, false
+}
+
+// Lacks returns the message that an object type has no such field, with the field that may be meant.
+func (t *Types) Lacks(name, field string) string {
+	o := t.objects[name]
+	if o.lacks != nil {
+		return o.lacks(field)
+	}
+	root := schema.Root{Node: t.objects[o.top].Node, Name: o.root, IsComposite: o.root == t.Composite,
+		IsEnvironment: o.root == expression.Env}
+	return root.LacksBelow(o.Node, o.steps, field)
+}

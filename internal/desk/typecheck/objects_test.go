@@ -1,0 +1,159 @@
+package typecheck
+
+import (
+	"strings"
+	"testing"
+
+	"cel.dev/cel-go/common/types"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+)
+
+// parsed is a schema in YAML; nil for none.
+func parsed(t testing.TB, text string) *structpb.Struct {
+	t.Helper()
+	var object map[string]any
+	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatal(err)
+	}
+	s, err := structpb.NewStruct(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// typeText is a type without the name of an object type.
+func typeText(t *types.Type) string {
+	switch t.Kind() { //nolint:exhaustive // the others are called what they are
+	case types.StructKind:
+		return "object"
+	case types.ListKind:
+		return "list of " + typeText(t.Parameters()[0])
+	case types.MapKind:
+		return "map of " + typeText(t.Parameters()[1])
+	}
+	return t.TypeName()
+}
+
+// walk from a type along fields, and [] for an element. It says what it comes to, or
+// what the last object lacks.
+func (t *Types) walk(at *types.Type, path string) string {
+	for _, step := range strings.Fields(path) {
+		switch {
+		case step == "[]":
+			at = at.Parameters()[len(at.Parameters())-1]
+		case at.Kind() != types.StructKind:
+			return "no object before " + step
+		default:
+			next, ok := t.Field(at.TypeName(), step)
+			if !ok {
+				return t.Lacks(at.TypeName(), step)
+			}
+			at = next
+		}
+	}
+	return typeText(at)
+}
+
+func TestTypes(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		schema string
+		path   string
+		want   string
+	}{
+		"Nil":            {"Of no schema nothing is known.", "", "", "dyn"},
+		"String":         {"A string.", "{type: string}", "", "string"},
+		"Integer":        {"An integer.", "{type: integer}", "", "int"},
+		"Boolean":        {"A boolean.", "{type: boolean}", "", "bool"},
+		"Number":         {"A number is an int or a double, as it comes.", "{type: number}", "", "number"},
+		"IntOrString":    {"A port by its number or by its name.", "{type: string, x-kubernetes-int-or-string: true}", "", "dyn"},
+		"Nullable":       {"What may be null is no string.", "{type: string, nullable: true}", "", "dyn"},
+		"NullableObject": {"An object that may be null has its fields, or fails.", "{type: object, nullable: true, properties: {a: {}}}", "", "object"},
+		"NullableArray":  {"And a list its elements.", "{type: array, nullable: true, items: {type: string}}", "", "list of string"},
+		"Array":          {"A list of what its items are.", "{type: array, items: {type: array, items: {type: integer}}}", "", "list of list of int"},
+		"ArrayOfAny":     {"A list of which no more is known.", "{type: array}", "", "list of dyn"},
+		"Untyped":        {"What has properties is an object, whether it says so or not.", "{properties: {a: {type: string}}}", "a", "string"},
+		"NoFields":       {"An object that names no field may have any.", "{type: object}", "", "dyn"},
+		"Map":            {"One with further properties alone is a map.", "{type: object, additionalProperties: {type: integer}}", "", "map of int"},
+		"MapOfAny":       {"A map of anything.", "{type: object, additionalProperties: {}}", "", "map of dyn"},
+		"Further":        {"One whose further properties may be anything is no narrower than that.", "{type: object, additionalProperties: true}", "", "dyn"},
+		"Open":           {"A field beside those that are named, where others are kept.", "{type: object, properties: {a: {type: string}}, x-kubernetes-preserve-unknown-fields: true}", "b", "dyn"},
+		"FurtherBeside":  {"Or have a type.", "{type: object, properties: {a: {type: string}}, additionalProperties: {type: integer}}", "b", "int"},
+		"Named":          {"A named one has its own.", "{type: object, properties: {a: {type: string}}, additionalProperties: {type: integer}}", "a", "string"},
+		"Embedded":       {"An object in an object has metadata of its own.", "{type: object, x-kubernetes-embedded-resource: true, properties: {spec: {type: object}}}", "metadata generation", "int"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := NewTypes()
+			if got := all.walk(all.Of("x", parsed(t, c.schema)), c.path); got != c.want {
+				t.Errorf("%s: %s: want %q, got %q", c.reason, c.path, c.want, got)
+			}
+		})
+	}
+}
+
+// Types of one depth are not mixed up, though both are made before either is asked.
+func TestTypesOfSiblings(t *testing.T) {
+	fields := "{type: object, properties: {one: {type: object, properties: {host: {}}}, two: {type: object, properties: {host: {}}}}}"
+	for range 5 {
+		fields = "{type: object, properties: {a: " + fields + "}}"
+	}
+	all := NewTypes()
+	at := all.Of("x", parsed(t, fields))
+	path := "x has no field "
+	for range 5 {
+		one, ok := all.Field(at.TypeName(), "a")
+		if !ok {
+			t.Fatalf("%q has no field a", at.TypeName())
+		}
+		at, path = one, path+"a."
+	}
+	one, _ := all.Field(at.TypeName(), "one")
+	two, _ := all.Field(at.TypeName(), "two")
+	want := []string{path + "one.hots: did you mean host?", path + "two.hots: did you mean host?"}
+	if diff := cmp.Diff(want, []string{all.Lacks(one.TypeName(), "hots"), all.Lacks(two.TypeName(), "hots")}); diff != "" {
+		t.Errorf("Lacks(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestContainer(t *testing.T) {
+	members := map[string]*types.Type{"db": types.StringType}
+	lacks := func(field string) string { return "nobody composes " + field }
+	for name, c := range map[string]struct {
+		reason string
+		lacks  func(string) string
+		path   string
+		want   string
+	}{
+		"Member":         {"A member is of its type.", nil, "db", "string"},
+		"Open":           {"Of others nothing is known, where there may be some.", nil, "cache", "dyn"},
+		"MemberOfClosed": {"A member of one that is closed.", lacks, "db", "string"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := NewTypes()
+			if got := all.walk(all.Container("c", members, c.lacks), c.path); got != c.want {
+				t.Errorf("%s: want %q, got %q", c.reason, c.want, got)
+			}
+		})
+	}
+}
+
+// Expressions cannot name an object type, and two object types are never confused.
+func TestTypeNames(t *testing.T) {
+	all := NewTypes()
+	object := all.Of("environment", parsed(t, "{type: object, properties: {a: {type: object, properties: {b: {}}}}}"))
+	container := all.Container("environment", map[string]*types.Type{}, nil)
+	field, _ := all.Field(object.TypeName(), "a")
+	seen := map[string]bool{}
+	for _, name := range []string{object.TypeName(), container.TypeName(), field.TypeName()} {
+		if !strings.HasPrefix(name, "@") || !all.Has(name) || seen[name] {
+			t.Errorf("%q: want a name of its own, which is none of CEL, and that there is such a type", name)
+		}
+		seen[name] = true
+	}
+	if all.Has("environment") {
+		t.Error(`Has("environment"): want none, which an expression could make`)
+	}
+}
