@@ -19,19 +19,15 @@ const (
 // +kubebuilder:validation:XValidation:rule="[has(self.extract), has(self.find), has(self.valueMap)].exists_one(x, x)",message="exactly one of extract, find and valueMap must be set"
 type DataFrom struct {
 	// Adds all keys of one input.
-	// +optional
 	Extract *Extract `json:"extract,omitempty"`
 
 	// Adds the keys of all secret inputs that match, as `<input>/<key>`.
-	// +optional
 	Find *Find `json:"find,omitempty"`
 
 	// Returns keys with their values. For example, `{'region': environment.region}`.
-	// +optional
 	ValueMap Expression `json:"valueMap,omitempty"`
 
 	// Rules that change the names of the keys, in order.
-	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	// +listType=atomic
 	Rewrite []Rewrite `json:"rewrite,omitempty"`
@@ -39,21 +35,18 @@ type DataFrom struct {
 	// Converts characters that a key cannot have. `Default` writes `_`, and refuses letters and digits outside of
 	// ASCII. `Unicode` writes the code point, such as `_U002f_`. `None` refuses such a key. If it is not set, it is
 	// `Default`.
-	// +optional
 	// +kubebuilder:default=Default
 	// +kubebuilder:validation:Enum=Default;Unicode;None
 	ConversionStrategy string `json:"conversionStrategy,omitempty"`
 
 	// How values are decoded. `Base64` and `Base64URL` refuse other values. `Auto` tries both, and keeps the rest. It
 	// also decodes text such as `1234`. If it is not set, it is `None`.
-	// +optional
 	// +kubebuilder:default=None
 	// +kubebuilder:validation:Enum=None;Base64;Base64URL;Auto
 	DecodingStrategy string `json:"decodingStrategy,omitempty"`
 
 	// If true, the entry is left out while its input is missing or has no keys. It still waits for a composed resource
 	// that is not ready or has no connection details yet.
-	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
 
@@ -66,7 +59,6 @@ type Extract struct {
 
 	// The field path of a JSON object in the input, whose members are the keys. For example, `credentials.admin`.
 	// `environment` requires it.
-	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Property string `json:"property,omitempty"`
@@ -78,17 +70,14 @@ type Extract struct {
 type Find struct {
 	// The text with which `<input>/<key>` must begin, such as `cache/`. For a generator, it must begin with
 	// `generated.`.
-	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Path string `json:"path,omitempty"`
 
 	// Matches the part after the path.
-	// +optional
 	Name *FindName `json:"name,omitempty"`
 
 	// Labels that the composed resource or the source must have.
-	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	Tags map[string]string `json:"tags,omitempty"`
 }
@@ -106,15 +95,12 @@ type FindName struct {
 // +kubebuilder:validation:XValidation:rule="[has(self.regexp), has(self.merge), has(self.transform)].exists_one(x, x)",message="exactly one of regexp, merge and transform must be set"
 type Rewrite struct {
 	// Replaces each match in a key.
-	// +optional
 	RegExp *RewriteRegExp `json:"regexp,omitempty"`
 
 	// Replaces values that are JSON objects with their members, or merges all values into one JSON object.
-	// +optional
 	Merge *RewriteMerge `json:"merge,omitempty"`
 
 	// Computes the new key from the old one.
-	// +optional
 	Transform *RewriteTransform `json:"transform,omitempty"`
 }
 
@@ -128,7 +114,6 @@ type RewriteRegExp struct {
 	Source string `json:"source"`
 
 	// The replacement, with groups such as `$1` and `${name}`. It may be empty. For example, `DB_${1}`.
-	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Target *string `json:"target,omitempty"`
 }
@@ -141,19 +126,16 @@ type RewriteRegExp struct {
 type RewriteMerge struct {
 	// `Extract` replaces each JSON object with its members. `JSON` adds the key `into` with the members of all values.
 	// If it is not set, it is `Extract`.
-	// +optional
 	// +kubebuilder:default=Extract
 	// +kubebuilder:validation:Enum=Extract;JSON
 	Strategy string `json:"strategy,omitempty"`
 
 	// The key that strategy `JSON` adds.
-	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Into string `json:"into,omitempty"`
 
 	// Keys that are merged after all others, in this order. Other keys are merged in alphabetical order.
-	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MinLength=1
@@ -161,14 +143,12 @@ type RewriteMerge struct {
 
 	// If a key of `priority` is missing, `Strict` waits for it, and `IgnoreNotFound` continues. If it is not set, it is
 	// `Strict`.
-	// +optional
 	// +kubebuilder:default=Strict
 	// +kubebuilder:validation:Enum=Strict;IgnoreNotFound
 	PriorityPolicy string `json:"priorityPolicy,omitempty"`
 
 	// If two values have the same member, `Error` is an error, and with `Ignore` the last one wins. If it is not set,
 	// it is `Error`.
-	// +optional
 	// +kubebuilder:default=Error
 	// +kubebuilder:validation:Enum=Error;Ignore
 	ConflictPolicy string `json:"conflictPolicy,omitempty"`
@@ -179,12 +159,10 @@ type RewriteMerge struct {
 // +kubebuilder:validation:XValidation:rule="[has(self.template), has(self.keyExpression)].exists_one(x, x)",message="exactly one of template and keyExpression must be set"
 type RewriteTransform struct {
 	// A Go template. `.value` is the old key. For example, `{{ .value | upper }}`.
-	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Template string `json:"template,omitempty"`
 
 	// Returns the new key. It sees only `key`, the old one. For example, `key.upperAscii()`.
-	// +optional
 	KeyExpression Expression `json:"keyExpression,omitempty"`
 }

@@ -5,22 +5,18 @@ import "k8s.io/apimachinery/pkg/runtime"
 // An Environment finds EnvironmentConfigs, merges them, and writes fields into the result.
 type Environment struct {
 	// Values that nothing else sets.
-	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	DefaultData *runtime.RawExtension `json:"defaultData,omitempty"`
 
 	// EnvironmentConfigs to find and to merge, in this order.
-	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	EnvironmentConfigs []EnvironmentSource `json:"environmentConfigs,omitempty"`
 
 	// The policy for all references.
-	// +optional
 	Policy *EnvironmentPolicy `json:"policy,omitempty"`
 
 	// Writes fields into the merged environment, in this order.
-	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	Set []EnvironmentField `json:"set,omitempty"`
@@ -37,7 +33,6 @@ const (
 type EnvironmentPolicy struct {
 	// If an EnvironmentConfig does not exist, `Required` refuses the input, and `Optional` continues. If it is not set,
 	// it is `Required`.
-	// +optional
 	// +kubebuilder:default=Required
 	// +kubebuilder:validation:Enum=Required;Optional
 	Resolution string `json:"resolution,omitempty"`
@@ -55,21 +50,17 @@ const (
 // +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type == 'Selector') || has(self.ref)",fieldPath=".ref",message="must be set for type Reference: name an EnvironmentConfig, or set type to Selector"
 type EnvironmentSource struct {
 	// `Reference` uses `ref`, and `Selector` uses `selector`. If it is not set, it is `Reference`.
-	// +optional
 	// +kubebuilder:default=Reference
 	// +kubebuilder:validation:Enum=Reference;Selector
 	Type string `json:"type,omitempty"`
 
 	// Names the EnvironmentConfig. Type `Reference` requires it.
-	// +optional
 	Ref *EnvironmentRef `json:"ref,omitempty"`
 
 	// Finds EnvironmentConfigs by their labels. Type `Selector` requires it.
-	// +optional
 	Selector *EnvironmentSelector `json:"selector,omitempty"`
 
 	// The field of the environment below which the data is merged. If it is not set, it is the top.
-	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	ToFieldPath string `json:"toFieldPath,omitempty"`
@@ -92,30 +83,25 @@ const (
 type EnvironmentSelector struct {
 	// `Single` requires exactly one EnvironmentConfig. `Multiple` merges all that match. If it is not set, it is
 	// `Single`.
-	// +optional
 	// +kubebuilder:default=Single
 	// +kubebuilder:validation:Enum=Single;Multiple
 	Mode string `json:"mode,omitempty"`
 
 	// In mode `Multiple`, the largest number to merge: the first ones in order.
-	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxMatch *uint64 `json:"maxMatch,omitempty"`
 
 	// In mode `Multiple`, the smallest number that must match.
-	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MinMatch *uint64 `json:"minMatch,omitempty"`
 
 	// In mode `Multiple`, the field to sort by: all strings, or all numbers. If it is not set, it is `metadata.name`.
-	// +optional
 	// +kubebuilder:default=metadata.name
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	SortByFieldPath string `json:"sortByFieldPath,omitempty"`
 
 	// Labels that must all match. If all are optional and have no value, nothing is requested.
-	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	MatchLabels []EnvironmentLabelMatcher `json:"matchLabels,omitempty"`
@@ -135,7 +121,6 @@ const (
 type EnvironmentLabelMatcher struct {
 	// Where the value comes from: `value`, a field of the composite, or a field of the environment of earlier steps. If
 	// it is not set, it is `FromCompositeFieldPath`.
-	// +optional
 	// +kubebuilder:default=FromCompositeFieldPath
 	// +kubebuilder:validation:Enum=FromCompositeFieldPath;FromEnvironmentFieldPath;Value
 	Type string `json:"type,omitempty"`
@@ -145,20 +130,17 @@ type EnvironmentLabelMatcher struct {
 	Key string `json:"key"`
 
 	// The path of the field with the value, for example `spec.stage`.
-	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	ValueFromFieldPath string `json:"valueFromFieldPath,omitempty"`
 
 	// If the field does not exist, `Required` refuses the input, and `Optional` leaves the label out. If it is not set,
 	// it is `Required`.
-	// +optional
 	// +kubebuilder:default=Required
 	// +kubebuilder:validation:Enum=Required;Optional
 	FromFieldPathPolicy string `json:"fromFieldPathPolicy,omitempty"`
 
 	// The value for type `Value`.
-	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Value *string `json:"value,omitempty"`
 }
@@ -175,10 +157,8 @@ type EnvironmentField struct {
 	Value Expression `json:"value"`
 
 	// If true, the field keeps its earlier value while the expression waits.
-	// +optional
 	Optional bool `json:"optional,omitempty"`
 
 	// Secret keys that are not secret, and may be used here, as `<input>.<key>`. For example, `db.endpoint`.
-	// +optional
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }

@@ -47,46 +47,39 @@ type Exports struct {
 	// The fields except `set` are those of function-environment-configs. A later EnvironmentConfig wins over an earlier
 	// one, both win over the environment of earlier steps, and that wins over `defaultData`. Objects are merged; other
 	// values are replaced.
-	// +optional
 	Environment *Environment `json:"environment,omitempty"`
 
 	// Other objects that expressions read. A source is requested only if an expression uses it.
-	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Sources []Source `json:"sources,omitempty"`
 
 	// Named expressions, as `variables.<name>`. A variable may use earlier ones. It is evaluated at most once.
-	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Variables []Variable `json:"variables,omitempty"`
 
 	// Credentials to create and keep, as `generated.<name>`.
-	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Generators []Generator `json:"generators,omitempty"`
 
 	// Secrets to compose.
-	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Secrets []SecretExport `json:"secrets,omitempty"`
 
 	// ConfigMaps to compose. No secret value flows into them.
-	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	ConfigMaps []ConfigMapExport `json:"configMaps,omitempty"`
 
 	// Status fields of the composite to write. The composite's schema must have them.
-	// +optional
 	// +listType=map
 	// +listMapKey=fieldPath
 	// +kubebuilder:validation:MaxItems=64
@@ -96,18 +89,15 @@ type Exports struct {
 	//
 	// The requests are the lists `secretExpressions` and `configMapExpressions`, or `dynamicSecrets` and
 	// `dynamicConfigMaps`. See [author-exports](../example/author-exports/README.md).
-	// +optional
 	FromComposite *FromComposite `json:"fromComposite,omitempty"`
 
 	// How changes of other objects are noticed. `Watch` relies on Crossplane v2.4 or later, which watches them. `Poll`
 	// relies on `ttl`. It only changes the default of `ttl`. If it is not set, it is `Watch`.
-	// +optional
 	Freshness Freshness `json:"freshness,omitempty"`
 
 	// When Crossplane calls again if nothing changes. With `0s`, it waits for a change. If it is not set, it is `10m`,
 	// or `60s` if a change may not be [noticed](../package/README.md#freshness). The shortest time of the pipeline
 	// counts.
-	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) == duration('0s') || (duration(self) >= duration('1s') && duration(self) <= duration('24h'))",message="must be 0s, or from 1s to 24h"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
 }
@@ -162,33 +152,27 @@ type Source struct {
 	Kind string `json:"kind"`
 
 	// Whether the kind is namespaced. If it is not set, it is `Namespaced`.
-	// +optional
 	// +kubebuilder:default=Namespaced
 	Scope SourceScope `json:"scope,omitempty"`
 
 	// The namespace of the object. If it is not set, it is the namespace of the composite or its claim. A cluster
 	// scoped composite must set it for a Secret.
-	// +optional
 	// +kubebuilder:validation:MinLength=1
 	Namespace string `json:"namespace,omitempty"`
 
 	// The name of the object, if it differs from `name`.
-	// +optional
 	// +kubebuilder:validation:MinLength=1
 	MatchName string `json:"matchName,omitempty"`
 
 	// Returns the name of the object. It may not use a source or a secret. For example, `composite.metadata.name +
 	// '-ca'`.
-	// +optional
 	NameExpression Expression `json:"nameExpression,omitempty"`
 
 	// Finds all objects with these labels, as a list. For a Secret, exactly one must match.
-	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	MatchLabels map[string]string `json:"matchLabels,omitempty"`
 
 	// If true, expressions do not wait for the object: `secrets.?ca` is empty if it does not exist.
-	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
 
@@ -221,43 +205,35 @@ type SecretExport struct {
 
 	// Returns a list. One Secret is composed for each item. All other expressions see `item`, `index` and `key`. It may
 	// not use a source or a secret. While the list is missing, nothing changes. For example, `composite.spec.users`.
-	// +optional
 	ForEachExpression Expression `json:"forEachExpression,omitempty"`
 
 	// Returns the key of an item: lower-case letters, digits and '-', at most 63. It sees `item` and `index`, and no
 	// source or secret. The composition resource name is `<name>/<key>`. For example, `item.name`.
-	// +optional
 	KeyExpression Expression `json:"keyExpression,omitempty"`
 
 	// The name, namespace, labels and annotations of the Secret.
-	// +optional
 	Metadata *Metadata `json:"metadata,omitempty"`
 
 	// The type of the Secret, which cannot change. For example, `kubernetes.io/tls`. If it is not set, it is `Opaque`.
-	// +optional
 	// +kubebuilder:default=Opaque
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/service-account-token'",message="must not be kubernetes.io/service-account-token, because Kubernetes fills such a Secret itself: use another type"
 	Type string `json:"type,omitempty"`
 
 	// If true, the Secret is kept as it was created.
-	// +optional
 	Immutable *bool `json:"immutable,omitempty"`
 
 	// The composed resource that `resource`, `self` and `secret` stand for. If it is not set, they stand for the
 	// composite.
-	// +optional
 	// +kubebuilder:validation:MinLength=1
 	From string `json:"from,omitempty"`
 
 	// The keys of the Secret and their values. Without all of them, the Secret is kept, or not created.
-	// +optional
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=atomic
 	Data []SecretData `json:"data,omitempty"`
 
 	// Adds all keys of an input, under other names if needed. Without the input, the Secret is kept, or not created.
-	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
@@ -265,18 +241,15 @@ type SecretExport struct {
 
 	// What happens if two entries write the same key. `Error` keeps the Secret. With `LastWins`, `data` wins over
 	// `dataFrom`, and a later entry over an earlier one. If it is not set, it is `Error`.
-	// +optional
 	// +kubebuilder:default=Error
 	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
 
 	// If true, the data is also published as connection details of a legacy composite.
-	// +optional
 	ConnectionDetails bool `json:"connectionDetails,omitempty"`
 
 	// If true, a Secret that the export [takes over](../example/from-connection-details-secret-exists/README.md) loses
 	// the keys that only it has. An export takes over an object that has its name, and that no other export or earlier
 	// step composes.
-	// +optional
 	Prune bool `json:"prune,omitempty"`
 }
 
@@ -295,46 +268,37 @@ type ConfigMapExport struct {
 	Name string `json:"name"`
 
 	// Returns a list. One ConfigMap is composed for each item, as for Secrets.
-	// +optional
 	ForEachExpression Expression `json:"forEachExpression,omitempty"`
 
 	// Returns the key of an item, as for Secrets. For example, `item.name`.
-	// +optional
 	KeyExpression Expression `json:"keyExpression,omitempty"`
 
 	// The name, namespace, labels and annotations of the ConfigMap.
-	// +optional
 	Metadata *Metadata `json:"metadata,omitempty"`
 
 	// If true, the ConfigMap is kept as it was created.
-	// +optional
 	Immutable *bool `json:"immutable,omitempty"`
 
 	// The composed resource that `resource` and `self` stand for. If it is not set, they stand for the composite.
-	// +optional
 	// +kubebuilder:validation:MinLength=1
 	From string `json:"from,omitempty"`
 
 	// The keys of the ConfigMap and their values. Without all of them, it is kept, or not created.
-	// +optional
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=atomic
 	Data []ConfigMapData `json:"data,omitempty"`
 
 	// Adds all keys of a ConfigMap source or the environment.
-	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	DataFrom []DataFrom `json:"dataFrom,omitempty"`
 
 	// What happens if two entries write the same key, as for Secrets. If it is not set, it is `Error`.
-	// +optional
 	// +kubebuilder:default=Error
 	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
 
 	// If true, a ConfigMap that the export takes over loses the keys that only it has.
-	// +optional
 	Prune bool `json:"prune,omitempty"`
 }
 
@@ -344,45 +308,36 @@ type ConfigMapExport struct {
 // +kubebuilder:validation:XValidation:rule="[has(self.__namespace__), has(self.namespaceExpression)].filter(x, x).size() <= 1",message="at most one of namespace and namespaceExpression may be set"
 type Metadata struct {
 	// The name of the object, which cannot change. If it is not set, it is `<composite name>-<export name>`.
-	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	Name string `json:"name,omitempty"`
 
 	// Returns `name`. It may not use a source or a secret. For example,
 	// `composite.spec.writeConnectionSecretToRef.name`.
-	// +optional
 	NameExpression Expression `json:"nameExpression,omitempty"`
 
 	// The namespace of the object, which cannot change. If it is not set, it is the namespace of the composite or its
 	// claim. A cluster scoped composite without a claim must set it.
-	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespace string `json:"namespace,omitempty"`
 
 	// Returns `namespace`. It may not use a source or a secret. For example, `composite.spec.namespace`.
-	// +optional
 	NamespaceExpression Expression `json:"namespaceExpression,omitempty"`
 
 	// The labels of the object.
-	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// Returns further labels, a `map(string, string)`. For example, `{'team': composite.spec.team}`.
-	// +optional
 	LabelsExpression Expression `json:"labelsExpression,omitempty"`
 
 	// The annotations of the object.
-	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
 	// Returns further annotations, a `map(string, string)`. For example, `{'example.org/host': variables.host}`.
-	// +optional
 	AnnotationsExpression Expression `json:"annotationsExpression,omitempty"`
 
 	// Secret keys that are not secret, and may be used here, as `<input>.<key>`. For example, `db.endpoint`.
-	// +optional
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }
 
@@ -393,23 +348,19 @@ type Metadata struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.valueMap) && has(self.key)) || has(self.value)",fieldPath=".key",message="must not be set together with valueMap, which returns the keys"
 type SecretData struct {
 	// The key in the object. It must be set together with `value`.
-	// +optional
 	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self != '.' && !self.startsWith('..')",message="must not be '.' or begin with '..'"
 	Key string `json:"key,omitempty"`
 
 	// Returns a string or bytes. For example, `secret.password`.
-	// +optional
 	Value Expression `json:"value,omitempty"`
 
 	// Returns several keys with their values. For example, `{'username': secret.username}`, or `secret` for all
 	// connection details.
-	// +optional
 	ValueMap Expression `json:"valueMap,omitempty"`
 
 	// If true, a key with a missing, null or empty value is left out. Otherwise the whole object is kept.
-	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
 
@@ -418,7 +369,6 @@ type ConfigMapData struct {
 	SecretData `json:",inline"`
 
 	// Secret keys that are not secret, and may be used here, as `<input>.<key>`. For example, `db.endpoint`.
-	// +optional
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }
 
@@ -434,10 +384,8 @@ type StatusField struct {
 	Value Expression `json:"value"`
 
 	// If true, the field is left out while its value is missing. Otherwise it keeps its observed value.
-	// +optional
 	Optional bool `json:"optional,omitempty"`
 
 	// Secret keys that are not secret, and may be used here, as `<input>.<key>`. For example, `db.endpoint`.
-	// +optional
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }

@@ -5,7 +5,6 @@ package v1beta1
 // +kubebuilder:validation:XValidation:rule="!has(self.from) || (has(self.allow) && has(self.allow.secrets) && self.from in self.allow.secrets)",fieldPath=".from",message="must be one of allow.secrets: add it there, or use a name that is listed there"
 type FromComposite struct {
 	// The composed resource that `secret` stands for. The default is the only name in `allow.secrets`.
-	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	From string `json:"from,omitempty"`
@@ -17,7 +16,6 @@ type FromComposite struct {
 	FieldPath string `json:"fieldPath"`
 
 	// The inputs that these expressions may use besides the composite, and the labels and annotations of their objects.
-	// +optional
 	Allow FromCompositeAllow `json:"allow,omitempty"`
 }
 
@@ -25,26 +23,22 @@ type FromComposite struct {
 // composite, and the labels and annotations that their objects may have.
 type FromCompositeAllow struct {
 	// Composed resources whose connection details the expressions see, as `secrets.<name>`.
-	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
 	// +listType=set
 	Secrets []string `json:"secrets,omitempty"`
 
 	// Composed resources that the expressions see, as `resources.<name>`.
-	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
 	// +listType=set
 	Resources []string `json:"resources,omitempty"`
 
 	// If true, the expressions see the environment.
-	// +optional
 	Environment bool `json:"environment,omitempty"`
 
 	// Labels that the objects may have. `example.org/` allows each label with that prefix. `app` and
 	// `app.kubernetes.io/` are always allowed. List a label that a controller obeys only if authors may control it.
-	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=317
@@ -53,7 +47,6 @@ type FromCompositeAllow struct {
 	Labels []string `json:"labels,omitempty"`
 
 	// Annotations that the objects may have, in the same form.
-	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=317

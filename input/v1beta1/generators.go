@@ -58,120 +58,96 @@ type Generator struct {
 	// Returns a list. Each item has its credential, `generated.<name>[key]`. All other expressions see `item`, `index`
 	// and `key`. It may not use a source or a secret. While the list is missing, nothing changes. For example,
 	// `composite.spec.users`.
-	// +optional
 	ForEachExpression Expression `json:"forEachExpression,omitempty"`
 
 	// Returns the key of an item: lower-case letters, digits and '-', at most 63. It sees `item` and `index`, and no
 	// source or secret. For example, `item.name`.
-	// +optional
 	KeyExpression Expression `json:"keyExpression,omitempty"`
 
 	// Creates a password. The output is `password`, unless `secretKeys` is set.
 	//
 	// It has exactly the requested numbers of digits and symbols. The rest are letters, with at least one of each case.
 	// The fields are those of External Secrets, plus `prefix` and `suffix`.
-	// +optional
 	Password *PasswordGenerator `json:"password,omitempty"`
 
 	// Creates a random UUID of version 4. The output is `uuid`. For example, `uuid: {}`.
-	// +optional
 	UUID *UUIDGenerator `json:"uuid,omitempty"`
 
 	// Creates an SSH key pair. The outputs are `privateKey` and `publicKey`.
-	// +optional
 	SSHKey *SSHKeyGenerator `json:"sshKey,omitempty"`
 
 	// Creates a certificate and its key. The outputs are `tls.crt`, `tls.key` and `ca.crt`.
-	// +optional
 	Certificate *CertificateGenerator `json:"certificate,omitempty"`
 
 	// Hashes a password with bcrypt. The output is `hash`.
-	// +optional
 	Bcrypt *BcryptGenerator `json:"bcrypt,omitempty"`
 
 	// Writes a file of users and bcrypt hashes. The output is `auth`.
-	// +optional
 	Htpasswd *HtpasswdGenerator `json:"htpasswd,omitempty"`
 
 	// Puts a certificate and its key into a PKCS #12 keystore. The outputs are `keystore.p12`, `password` and, with
 	// `truststore`, `truststore.p12`.
-	// +optional
 	PKCS12 *PKCS12Generator `json:"pkcs12,omitempty"`
 
 	// Puts a certificate and its key into a JKS keystore. The outputs are `keystore.jks`, `password` and, with
 	// `truststore`, `truststore.jks`. Java 8u301 and later also reads PKCS #12, which protects the key better.
-	// +optional
 	JKS *JKSGenerator `json:"jks,omitempty"`
 
 	// Composes a resource that creates the credential. The outputs are its connection details and `outputs`.
-	// +optional
 	Resource *ResourceGenerator `json:"resource,omitempty"`
 
 	// The namespace of the generations. If it is not set, it is the namespace of the composite or its claim. A
 	// `resource` has it in its manifest.
-	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespace string `json:"namespace,omitempty"`
 
 	// The labels of the generations. A `resource` has them in its manifest.
-	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
 
 	// Returns `labels`. For example, `{'team': composite.spec.team}`.
-	// +optional
 	LabelsExpression Expression `json:"labelsExpression,omitempty"`
 
 	// When a new generation is created. `CreatedOnce` creates one only. `Periodic` creates one after `refreshInterval`,
 	// and `OnChange` when the generator changes. Both also do so when `keepersExpression` changes. If it is not set, it
 	// is `CreatedOnce`.
-	// +optional
 	// +kubebuilder:default=CreatedOnce
 	RefreshPolicy RefreshPolicy `json:"refreshPolicy,omitempty"`
 
 	// With policy `Periodic`, the time between two generations. For example, `720h`.
-	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h (100 years); to create the value once, leave refreshPolicy and refreshInterval out"
 	RefreshInterval *metav1.Duration `json:"refreshInterval,omitempty"`
 
 	// Returns `refreshInterval`. For example, `composite.spec.rotation.every`.
-	// +optional
 	RefreshIntervalExpression Expression `json:"refreshIntervalExpression,omitempty"`
 
 	// How long a generation is kept after the next one replaces it. If it is not set, it is `0s`. For example, `24h`.
-	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('876000h')",message="must be from 0s to 876000h (100 years)"
 	GracePeriod *metav1.Duration `json:"gracePeriod,omitempty"`
 
 	// Returns `gracePeriod`. For example, `composite.spec.rotation.grace`.
-	// +optional
 	GracePeriodExpression Expression `json:"gracePeriodExpression,omitempty"`
 
 	// Returns any value. When it changes, a new generation is created. It may use no secret. For example,
 	// `composite.spec.passwordVersion`.
-	// +optional
 	KeepersExpression Expression `json:"keepersExpression,omitempty"`
 
 	// Returns whether the pending generation
 	// [works](../example/rotation/README.md#verify-a-new-value-before-it-is-used). Until then, `generated.<name>` stays
 	// the current one. The default is true for a stored value, and `Ready` for a `resource`. For example,
 	// `secrets.db.password == candidate.admin.password`.
-	// +optional
 	ReadyExpression Expression `json:"readyExpression,omitempty"`
 
 	// How long a pending generation may take to work, after all its setters have it. Then the former value is set
 	// again, and the rotation starts again 1 to 24 hours later. For example, `15m`.
-	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h (100 years)"
 	AbandonAfter *metav1.Duration `json:"abandonAfter,omitempty"`
 
 	// Returns `abandonAfter`. For example, `composite.spec.rotation.abandonAfter`.
-	// +optional
 	AbandonAfterExpression Expression `json:"abandonAfterExpression,omitempty"`
 
 	// With policy `Periodic`, when a rotation may start. Other causes of a rotation, and a certificate that would
 	// expire, do not wait for it.
-	// +optional
 	RotationWindow *RotationWindow `json:"rotationWindow,omitempty"`
 }
 
@@ -180,13 +156,11 @@ type Generator struct {
 // +kubebuilder:validation:XValidation:rule="[has(self.schedule), has(self.scheduleExpression)].exists_one(x, x)",message="exactly one of schedule and scheduleExpression must be set"
 type RotationWindow struct {
 	// When a window opens, in the format of cron. For example, `0 2 * * 6` is each Saturday at 2:00.
-	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Schedule string `json:"schedule,omitempty"`
 
 	// Returns `schedule`. For example, `composite.spec.maintenance.schedule`.
-	// +optional
 	ScheduleExpression Expression `json:"scheduleExpression,omitempty"`
 
 	// How long a window stays open. For example, `2h`.
@@ -194,7 +168,6 @@ type RotationWindow struct {
 	Duration metav1.Duration `json:"duration"`
 
 	// The IANA time zone of the schedule, such as `Europe/Berlin`. If it is not set, it is `UTC`.
-	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	TimeZone string `json:"timeZone,omitempty"`
 }
@@ -205,64 +178,51 @@ type RotationWindow struct {
 // +kubebuilder:validation:XValidation:rule="[has(self.suffix), has(self.suffixExpression)].filter(x, x).size() <= 1",message="at most one of suffix and suffixExpression may be set"
 type PasswordGenerator struct {
 	// The length of the password without prefix and suffix. If it is not set, it is 24.
-	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
 	Length *uint64 `json:"length,omitempty"`
 
 	// Returns `length`, in place of the literal. For example, `composite.spec.passwordLength`.
-	// +optional
 	LengthExpression Expression `json:"lengthExpression,omitempty"`
 
 	// The number of digits. If it is not set, it is a quarter of the length.
-	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Digits *uint64 `json:"digits,omitempty"`
 
 	// The number of symbols. If it is not set, it is a quarter of the length.
-	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Symbols *uint64 `json:"symbols,omitempty"`
 
 	// The symbols that the password may have. If it is not set, they are ``~!@#$%^&*()_+`-={}|[]\:"<>?,./``.
-	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	SymbolCharacters *string `json:"symbolCharacters,omitempty"`
 
 	// If true, the password has no upper-case letters.
-	// +optional
 	NoUpper bool `json:"noUpper,omitempty"`
 
 	// If true, a character may occur more than once. Symbols may always repeat if there are too few.
-	// +optional
 	AllowRepeat *bool `json:"allowRepeat,omitempty"`
 
 	// A text before the password. It is encoded together with the password.
-	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Prefix *string `json:"prefix,omitempty"`
 
 	// Returns `prefix`. For example, `composite.spec.team + '-'`.
-	// +optional
 	PrefixExpression Expression `json:"prefixExpression,omitempty"`
 
 	// A text after the password. It is encoded together with the password.
-	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Suffix *string `json:"suffix,omitempty"`
 
 	// Returns `suffix`. For example, `'-' + composite.spec.team`.
-	// +optional
 	SuffixExpression Expression `json:"suffixExpression,omitempty"`
 
 	// The encoding of the password. If it is not set, it is `raw`, which is no encoding.
-	// +optional
 	// +kubebuilder:default=raw
 	// +kubebuilder:validation:Enum=raw;base64;base64url;base32;hex
 	Encoding string `json:"encoding,omitempty"`
 
 	// The names of the outputs, each a separate password. If it is not set, it is `password`.
-	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +listType=set
@@ -282,29 +242,24 @@ type UUIDGenerator struct{}
 // +kubebuilder:validation:XValidation:rule="[has(self.comment), has(self.commentExpression)].filter(x, x).size() <= 1",message="at most one of comment and commentExpression may be set"
 type SSHKeyGenerator struct {
 	// The type of the key. If it is not set, it is `ed25519`.
-	// +optional
 	// +kubebuilder:default=ed25519
 	// +kubebuilder:validation:Enum=ed25519;rsa;ecdsa
 	Type string `json:"type,omitempty"`
 
 	// The size of the key. If it is not set, it is 3072 for `rsa`, and 256 for `ecdsa`.
-	// +optional
 	// +kubebuilder:validation:Enum=256;384;521;2048;3072;4096
 	Bits *uint64 `json:"bits,omitempty"`
 
 	// The comment of the public key. If it is not set, the key has no comment.
-	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	Comment string `json:"comment,omitempty"`
 
 	// Returns `comment`. For example, `composite.metadata.name + '@example.org'`.
-	// +optional
 	CommentExpression Expression `json:"commentExpression,omitempty"`
 
 	// The format of the private key. `PKCS1` is only for `rsa`. Only `OpenSSH` has a comment. If it is not set, it is
 	// `OpenSSH`.
-	// +optional
 	// +kubebuilder:default=OpenSSH
 	// +kubebuilder:validation:Enum=OpenSSH;PKCS1;PKCS8
 	Format string `json:"format,omitempty"`
@@ -324,86 +279,69 @@ type SSHKeyGenerator struct {
 // +kubebuilder:validation:XValidation:rule="[has(self.renewBefore), has(self.renewBeforeExpression)].filter(x, x).size() <= 1",message="at most one of renewBefore and renewBeforeExpression may be set"
 type CertificateGenerator struct {
 	// If true, it is a CA, which can sign certificates of other generators.
-	// +optional
 	IsCA bool `json:"isCA,omitempty"`
 
 	// The generator whose CA signs this certificate. If it is not set, it is self-signed.
-	// +optional
 	// +kubebuilder:validation:MinLength=1
 	CA string `json:"ca,omitempty"`
 
 	// The subject. A self-signed certificate requires it.
-	// +optional
 	Subject *CertificateSubject `json:"subject,omitempty"`
 
 	// The DNS names, for example `db.example.org`.
-	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=253
 	DNSNames []string `json:"dnsNames,omitempty"`
 
 	// Returns `dnsNames`. For example,
 	// `[composite.metadata.name + '.' + composite.metadata.namespace + '.svc']`.
-	// +optional
 	DNSNamesExpression Expression `json:"dnsNamesExpression,omitempty"`
 
 	// The IP addresses, for example `10.0.0.1`.
-	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=45
 	IPAddresses []string `json:"ipAddresses,omitempty"`
 
 	// Returns `ipAddresses`. For example, `[resources.service.status.clusterIP]`.
-	// +optional
 	IPAddressesExpression Expression `json:"ipAddressesExpression,omitempty"`
 
 	// The URIs, for example `spiffe://example.org/db`.
-	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=2048
 	URIs []string `json:"uris,omitempty"`
 
 	// Returns `uris`. For example, `['spiffe://example.org/' + composite.metadata.name]`.
-	// +optional
 	URIsExpression Expression `json:"urisExpression,omitempty"`
 
 	// The email addresses, for example `db@example.org`.
-	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=320
 	EmailAddresses []string `json:"emailAddresses,omitempty"`
 
 	// Returns `emailAddresses`. For example, `[composite.spec.owner]`.
-	// +optional
 	EmailAddressesExpression Expression `json:"emailAddressesExpression,omitempty"`
 
 	// How long it is valid. If it is not set, it is `2160h` (90 days), or `87600h` for a CA.
-	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h') && duration(self) <= duration('876000h')",message="must be from 1h to 876000h"
 	Duration *metav1.Duration `json:"duration,omitempty"`
 
 	// Returns `duration`. For example, `composite.spec.certificate.duration`.
-	// +optional
 	DurationExpression Expression `json:"durationExpression,omitempty"`
 
 	// How long before its end a new generation is created, with `OnChange` or `Periodic`. If it is not set, it is a
 	// third of the duration.
-	// +optional
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m') && duration(self) <= duration('876000h')",message="must be from 5m to 876000h"
 	RenewBefore *metav1.Duration `json:"renewBefore,omitempty"`
 
 	// Returns `renewBefore`. For example, `composite.spec.certificate.renewBefore`.
-	// +optional
 	RenewBeforeExpression Expression `json:"renewBeforeExpression,omitempty"`
 
 	// The type of the key. `ecdsa` has 256 bits, and `rsa` has 3072. If it is not set, it is `ecdsa`.
-	// +optional
 	// +kubebuilder:default=ecdsa
 	// +kubebuilder:validation:Enum=ecdsa;rsa;ed25519
 	KeyType string `json:"keyType,omitempty"`
 
 	// The format of the key. `PKCS1` is only for `rsa`. If it is not set, it is `PKCS8`.
-	// +optional
 	// +kubebuilder:default=PKCS8
 	// +kubebuilder:validation:Enum=PKCS8;PKCS1
 	KeyFormat string `json:"keyFormat,omitempty"`
@@ -416,24 +354,20 @@ type CertificateGenerator struct {
 // +kubebuilder:validation:XValidation:rule="[has(self.organizations), has(self.organizationsExpression)].filter(x, x).size() <= 1",message="at most one of organizations and organizationsExpression may be set"
 type CertificateSubject struct {
 	// The common name of the subject.
-	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:MinLength=1
 	CommonName string `json:"commonName,omitempty"`
 
 	// Returns `commonName`. For example, `composite.metadata.name`.
-	// +optional
 	CommonNameExpression Expression `json:"commonNameExpression,omitempty"`
 
 	// The organizations of the subject.
-	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=64
 	Organizations []string `json:"organizations,omitempty"`
 
 	// Returns `organizations`. For example, `[composite.metadata.namespace]`.
-	// +optional
 	OrganizationsExpression Expression `json:"organizationsExpression,omitempty"`
 }
 
@@ -444,7 +378,6 @@ type BcryptGenerator struct {
 	SecretExpression Expression `json:"secretExpression"`
 
 	// The cost. One more doubles the time of each check. If it is not set, it is 10.
-	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=12
@@ -460,7 +393,6 @@ type HtpasswdGenerator struct {
 
 	// The cost of bcrypt. One more doubles the time of each request, and halves the number of users: 16 with a cost of
 	// 10. If it is not set, it is 10.
-	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=4
 	// +kubebuilder:validation:Maximum=12
@@ -474,12 +406,10 @@ type PKCS12Generator struct {
 	SecretExpression Expression `json:"secretExpression"`
 
 	// If true, `truststore.p12` has the certificates of `ca.crt`.
-	// +optional
 	Truststore bool `json:"truststore,omitempty"`
 
 	// The algorithms. `LegacyDES` and `LegacyRC2` are for readers without AES, and protect the key badly. If it is not
 	// set, it is `Modern2023`.
-	// +optional
 	// +kubebuilder:default=Modern2023
 	// +kubebuilder:validation:Enum=Modern2023;LegacyDES;LegacyRC2
 	Profile string `json:"profile,omitempty"`
@@ -492,13 +422,11 @@ type JKSGenerator struct {
 	SecretExpression Expression `json:"secretExpression"`
 
 	// The name of the key, which Java reads in lower case. If it is not set, it is `certificate`.
-	// +optional
 	// +kubebuilder:default=certificate
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]{1,64}$')",message="must consist of 1 to 64 letters, digits, '-', '_' or '.'"
 	Alias string `json:"alias,omitempty"`
 
 	// If true, `truststore.jks` has the certificates of `ca.crt`.
-	// +optional
 	Truststore bool `json:"truststore,omitempty"`
 }
 
@@ -513,14 +441,12 @@ type ResourceGenerator struct {
 	Manifest runtime.RawExtension `json:"manifest"`
 
 	// Writes values into the manifest. The expressions also see `generation`, and no secret.
-	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	Set []ManifestField `json:"set,omitempty"`
 
 	// Further outputs: expressions in which `resource` is the resource, and `secret` its connection details or data.
 	// For example, `resource.status.atProvider.id`.
-	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.matches('^[-._a-zA-Z0-9]{1,253}$') && k != '.' && !k.startsWith('..') && size(self[k]) > 0 && size(self[k]) <= 4096)",message="each key must consist of letters, digits, '-', '_' or '.', and each expression must have 1 to 4096 characters"
 	Outputs map[string]string `json:"outputs,omitempty"`
