@@ -188,22 +188,21 @@ type Variable struct {
 	Value Expression `json:"value"`
 }
 
-// A SecretExport is a Secret to compose.
+// An Export is what a Secret and a ConfigMap to compose have in common.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.data) && size(self.data) > 0) || has(self.dataFrom)",fieldPath=".data",message="must have at least one item, unless dataFrom is set"
 // +kubebuilder:validation:XValidation:rule="!has(self.forEachExpression) || has(self.keyExpression)",fieldPath=".keyExpression",message="must be set with forEachExpression, because it identifies an item: write for example keyExpression: item.name"
 // +kubebuilder:validation:XValidation:rule="!has(self.keyExpression) || has(self.forEachExpression)",fieldPath=".forEachExpression",message="must be set with keyExpression: write for example forEachExpression: composite.spec.users"
 // +kubebuilder:validation:XValidation:rule="!(has(self.forEachExpression) && has(self.metadata) && has(self.metadata.name))",fieldPath=".metadata.name",message="must not be set with forEachExpression, because each object needs its own name: leave it out, or write a nameExpression with key in it"
-// +kubebuilder:validation:XValidation:rule="!(has(self.forEachExpression) && has(self.connectionDetails) && self.connectionDetails)",fieldPath=".connectionDetails",message="must not be set with forEachExpression, because the details of one item would replace the details of another: leave it out"
-type SecretExport struct {
-	// The name of the export: the composition resource name of the Secret.
+type Export struct {
+	// The name of the export: the composition resource name of the object.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('fromComposite/')",message="must not begin with fromComposite/, which is reserved for exports of composite authors"
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('generated/')",message="must not begin with generated/, which is reserved for generations"
 	Name string `json:"name"`
 
-	// Returns a list. One Secret is composed for each item. All other expressions see `item`, `index` and `key`. It may
+	// Returns a list. One object is composed for each item. All other expressions see `item`, `index` and `key`. It may
 	// not use a source or a secret. While the list is missing, nothing changes. For example, `composite.spec.users`.
 	ForEachExpression Expression `json:"forEachExpression,omitempty"`
 
@@ -211,22 +210,39 @@ type SecretExport struct {
 	// source or secret. The composition resource name is `<name>/<key>`. For example, `item.name`.
 	KeyExpression Expression `json:"keyExpression,omitempty"`
 
-	// The name, namespace, labels and annotations of the Secret.
+	// The name, namespace, labels and annotations of the object.
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// The type of the Secret, which cannot change. For example, `kubernetes.io/tls`. If it is not set, it is `Opaque`.
-	// +kubebuilder:default=Opaque
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/service-account-token'",message="must not be kubernetes.io/service-account-token, because Kubernetes fills such a Secret itself: use another type"
-	Type string `json:"type,omitempty"`
-
-	// If true, the Secret is kept as it was created.
+	// If true, the object is kept as it was created.
 	Immutable *bool `json:"immutable,omitempty"`
 
 	// The composed resource that `resource`, `self` and `secret` stand for. If it is not set, they stand for the
 	// composite.
 	// +kubebuilder:validation:MinLength=1
 	From string `json:"from,omitempty"`
+
+	// What happens if two entries write the same key. `Error` keeps the object. With `LastWins`, `data` wins over
+	// `dataFrom`, and a later entry over an earlier one. If it is not set, it is `Error`.
+	// +kubebuilder:default=Error
+	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
+
+	// If true, an object that the export [takes over](../example/from-connection-details-secret-exists/README.md) loses
+	// the keys that only it has. An export takes over an object that has its name, and that no other export or earlier
+	// step composes.
+	Prune bool `json:"prune,omitempty"`
+}
+
+// A SecretExport is a Secret to compose.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.forEachExpression) && has(self.connectionDetails) && self.connectionDetails)",fieldPath=".connectionDetails",message="must not be set with forEachExpression, because the details of one item would replace the details of another: leave it out"
+type SecretExport struct {
+	Export `json:",inline"`
+
+	// The type of the Secret, which cannot change. For example, `kubernetes.io/tls`. If it is not set, it is `Opaque`.
+	// +kubebuilder:default=Opaque
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:XValidation:rule="self != 'kubernetes.io/service-account-token'",message="must not be kubernetes.io/service-account-token, because Kubernetes fills such a Secret itself: use another type"
+	Type string `json:"type,omitempty"`
 
 	// The keys of the Secret and their values. Without all of them, the Secret is kept, or not created.
 	// +kubebuilder:validation:MaxItems=256
@@ -239,49 +255,13 @@ type SecretExport struct {
 	// +listType=atomic
 	DataFrom []DataFrom `json:"dataFrom,omitempty"`
 
-	// What happens if two entries write the same key. `Error` keeps the Secret. With `LastWins`, `data` wins over
-	// `dataFrom`, and a later entry over an earlier one. If it is not set, it is `Error`.
-	// +kubebuilder:default=Error
-	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
-
 	// If true, the data is also published as connection details of a legacy composite.
 	ConnectionDetails bool `json:"connectionDetails,omitempty"`
-
-	// If true, a Secret that the export [takes over](../example/from-connection-details-secret-exists/README.md) loses
-	// the keys that only it has. An export takes over an object that has its name, and that no other export or earlier
-	// step composes.
-	Prune bool `json:"prune,omitempty"`
 }
 
 // A ConfigMapExport is a ConfigMap to compose.
-//
-// +kubebuilder:validation:XValidation:rule="(has(self.data) && size(self.data) > 0) || has(self.dataFrom)",fieldPath=".data",message="must have at least one item, unless dataFrom is set"
-// +kubebuilder:validation:XValidation:rule="!has(self.forEachExpression) || has(self.keyExpression)",fieldPath=".keyExpression",message="must be set with forEachExpression, because it identifies an item: write for example keyExpression: item.name"
-// +kubebuilder:validation:XValidation:rule="!has(self.keyExpression) || has(self.forEachExpression)",fieldPath=".forEachExpression",message="must be set with keyExpression: write for example forEachExpression: composite.spec.users"
-// +kubebuilder:validation:XValidation:rule="!(has(self.forEachExpression) && has(self.metadata) && has(self.metadata.name))",fieldPath=".metadata.name",message="must not be set with forEachExpression, because each object needs its own name: leave it out, or write a nameExpression with key in it"
 type ConfigMapExport struct {
-	// The name of the export: the composition resource name of the ConfigMap.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('fromComposite/')",message="must not begin with fromComposite/, which is reserved for exports of composite authors"
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('generated/')",message="must not begin with generated/, which is reserved for generations"
-	Name string `json:"name"`
-
-	// Returns a list. One ConfigMap is composed for each item, as for Secrets.
-	ForEachExpression Expression `json:"forEachExpression,omitempty"`
-
-	// Returns the key of an item, as for Secrets. For example, `item.name`.
-	KeyExpression Expression `json:"keyExpression,omitempty"`
-
-	// The name, namespace, labels and annotations of the ConfigMap.
-	Metadata *Metadata `json:"metadata,omitempty"`
-
-	// If true, the ConfigMap is kept as it was created.
-	Immutable *bool `json:"immutable,omitempty"`
-
-	// The composed resource that `resource` and `self` stand for. If it is not set, they stand for the composite.
-	// +kubebuilder:validation:MinLength=1
-	From string `json:"from,omitempty"`
+	Export `json:",inline"`
 
 	// The keys of the ConfigMap and their values. Without all of them, it is kept, or not created.
 	// +kubebuilder:validation:MaxItems=256
@@ -293,13 +273,6 @@ type ConfigMapExport struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	DataFrom []DataFrom `json:"dataFrom,omitempty"`
-
-	// What happens if two entries write the same key, as for Secrets. If it is not set, it is `Error`.
-	// +kubebuilder:default=Error
-	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
-
-	// If true, a ConfigMap that the export takes over loses the keys that only it has.
-	Prune bool `json:"prune,omitempty"`
 }
 
 // Metadata of an object to compose.

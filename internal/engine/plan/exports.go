@@ -112,11 +112,8 @@ func exportsOf(in *v1beta1.Exports) []exportInput {
 		out = append(out, exportInput{SecretExport: s, kind: object.Secret, at: field.NewPath("secrets").Index(i)})
 	}
 	for i, m := range in.ConfigMaps {
-		x := exportInput{kind: object.ConfigMap, at: field.NewPath("configMaps").Index(i), SecretExport: v1beta1.SecretExport{
-			Name: m.Name, ForEachExpression: m.ForEachExpression, KeyExpression: m.KeyExpression,
-			Metadata: m.Metadata, Immutable: m.Immutable, From: m.From, DataFrom: m.DataFrom, ConflictPolicy: m.ConflictPolicy,
-			Prune: m.Prune,
-		}}
+		x := exportInput{kind: object.ConfigMap, at: field.NewPath("configMaps").Index(i),
+			SecretExport: v1beta1.SecretExport{Export: m.Export, DataFrom: m.DataFrom}}
 		for _, d := range m.Data {
 			x.Data, x.nonSensitive = append(x.Data, d.SecretData), append(x.nonSensitive, d.NonSensitive)
 		}
