@@ -362,6 +362,7 @@ type CertificateSubject struct {
 	CommonNameExpression Expression `json:"commonNameExpression,omitempty"`
 
 	// The organizations of the subject.
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=64
