@@ -31,34 +31,35 @@ var (
 	plainStep     = lazy.MustCompile(`^(\.\??)([A-Za-z_]\w*(?:-\w+)*|[0-9]\w*(?:-\w+)+)`)
 	qualifiedStep = lazy.MustCompile(`^(\.\??)(\w+(?:[-.]\w+)*/\w+(?:[-.]\w+)*)`)
 	indexStep     = lazy.MustCompile(`^\[\??(?:'[^'\n]*'|"[^"\n]*"|[0-9]+)\]`)
-	dashedRoot    = lazy.MustCompile(`^[A-Za-z_]\w*(?:-\w+)+`)
-	wordAtEnd     = lazy.MustCompile(`-\w+$`)
+	wordAtEnd     = lazy.MustCompile(`-?\w+$`)
 	numberAtEnd   = lazy.MustCompile(`-[0-9]+$`)
+	selects       = lazy.MustCompile(`^[.\[]`)
+
+	// dashedRoot is the name of a composed resource without its variable, as in my-db.status.host.
+	dashedRoot = lazy.MustCompile(`^([A-Za-z_]\w*)(?:-\w+)+\.`)
 )
 
-// named are the variables whose fields have names that people choose, such as the names of composed
-// resources. The value is the number of these fields in a path.
-var named = map[string]int{ //nolint:gochecknoglobals // a table
-	expression.Secret: 1, expression.Secrets: 2, expression.Resources: 1, expression.Sources: 1, expression.Env: 1,
-	expression.Generated: 2, expression.Candidate: 2, expression.Previous: 2, expression.Context: 1, expression.Revisions: 1,
+// ofObjects are the variables whose fields are objects, or maps with the outputs of a generator.
+var ofObjects = []string{ //nolint:gochecknoglobals // a table
+	expression.Resources, expression.Sources, expression.Secrets, expression.Generated, expression.Candidate, expression.Previous,
 }
 
-// keyed are the fields of objects that contain such names.
+// keyed are the fields of objects whose fields have names that people choose.
 var keyed = []string{"labels", "annotations", "data"} //nolint:gochecknoglobals // a table
 
-// chains returns the chains with dashed names. variables are the names that can begin a chain, in
-// addition to the names that a comprehension declares.
+// chains returns the chains with dashed names that begin with a variable.
 func (c *script) chains(variables []string) (out []chain) {
-	end, roots := 0, append(c.declares(), variables...)
+	end := 0
 	for i, t := range c.tokens {
-		if t.at < end || t.text != ")" && t.kind != word || i > 0 && c.tokens[i-1].text == "." {
+		if t.at < end || t.kind != word || i > 0 && c.tokens[i-1].text == "." {
 			continue
 		}
-		found := chain{at: t.at, end: t.end(), operator: -1, instead: t.text}
-		if t.text == ")" || slices.Contains(roots, t.text) {
-			c.follow(&found, t.text)
-		} else if root := dashedRoot.FindString(c.text[t.at:]); root != "" && slices.Contains(variables, expression.Resources) {
-			c.followName(&found, root, variables)
+		found := c.chain(t)
+		if m := dashedRoot.FindStringSubmatch(c.text[t.at:]); m != nil && !slices.Contains(variables, m[1]) {
+			name := strings.TrimSuffix(m[0], ".")
+			found = chain{t.at, t.at + len(name), t.end(), expression.Resources + "['" + name + "']", false}
+		} else if !slices.Contains(variables, t.text) {
+			continue
 		}
 		if found.operator >= 0 {
 			out, end = append(out, found), found.end
@@ -67,65 +68,39 @@ func (c *script) chains(variables []string) (out []chain) {
 	return out
 }
 
-// declares returns the names that may be declared by comprehensions, as in list.map(x, x.name).
-func (c *script) declares() (out []string) {
-	for i, t := range c.tokens {
-		if t.kind == word && i > 0 && c.tokens[i-1].text == "(" && i+1 < len(c.tokens) && c.tokens[i+1].text == "," {
-			out = append(out, t.text)
-		}
-	}
-	return out
-}
-
-// followName makes a chain that begins with the name of a composed resource, for example my-db.status.host.
-func (c *script) followName(to *chain, root string, variables []string) {
-	before, after, _ := strings.Cut(root, "-")
-	if strings.HasPrefix(c.text[to.at+len(root):], ".") && !slices.Contains(variables, after) {
-		to.end, to.operator, to.instead = to.at+len(root), to.at+len(before), expression.Resources+"['"+root+"']"
-		c.follow(to, "")
-	}
-}
-
-// follow adds the steps after the end of a chain.
-func (c *script) follow(to *chain, variable string) {
-	last := variable
-	for depth := 0; ; depth++ {
-		rest := c.text[to.end:]
+// chain returns the chain that begins with a variable.
+func (c *script) chain(variable token) chain {
+	out := chain{at: variable.at, end: variable.end(), operator: -1, instead: variable.text}
+	for last := variable.text; ; {
+		rest := c.text[out.end:]
 		if m := indexStep.FindString(rest); m != "" {
-			to.end, to.instead, last = to.end+len(m), to.instead+m, strings.Trim(m, `[?'"]`)
+			out.end, out.instead, last = out.end+len(m), out.instead+m, strings.Trim(m, `[?'"]`)
 			continue
 		}
-		byName := depth < named[variable] || slices.Contains(keyed, last)
-		m := nextStep(rest, byName)
+		m := plainStep.FindStringSubmatch(rest)
+		if qualified := qualifiedStep.FindStringSubmatch(rest); qualified != nil && slices.Contains(keyed, last) {
+			m = qualified
+		}
 		if m == nil {
-			return
+			return out
 		}
-		end := to.end + len(m[0])
-		called := strings.HasPrefix(c.text[end:], "(")
-		if called { // a.b-size(c) is a subtraction, and a.b.size() a method
-			m[2] = wordAtEnd.ReplaceAllString(m[2], "")
-			end = to.end + len(m[1]) + len(m[2])
-		}
-		step, selected := m[1]+m[2], strings.HasPrefix(c.text[end:], ".") || strings.HasPrefix(c.text[end:], "[")
-		switch i := strings.IndexAny(m[2], "-/"); {
-		case i >= 0 && (byName || selected || !numberAtEnd.MatchString(m[2])):
-			if step = inBrackets(m[1], m[2], variable); to.operator < 0 {
-				to.operator = to.end + len(m[1]) + i
+		dot, name := m[1], m[2]
+		if strings.HasPrefix(rest[len(m[0]):], "(") { // a.b-size(c) is a subtraction, and a.b.size() a method
+			if name = wordAtEnd.ReplaceAllString(name, ""); name == "" {
+				return out
 			}
-		case i >= 0 || called:
-			return
 		}
-		to.end, to.instead, last = end, to.instead+step, m[2]
+		step := dot + name
+		if last != variable.text && numberAtEnd.MatchString(name) && !selects.MatchString(rest[len(step):]) {
+			return out // a.b.c-1 is a subtraction
+		}
+		if i := strings.IndexAny(name, "-/"); i >= 0 {
+			if step = inBrackets(dot, name, variable.text); out.operator < 0 {
+				out.operator = out.end + len(dot) + i
+			}
+		}
+		out.end, out.instead, last = out.end+len(dot+name), out.instead+step, name
 	}
-}
-
-// nextStep returns the dot and the name at the beginning of a text. byName reports whether the name may have a
-// slash.
-func nextStep(rest string, byName bool) []string {
-	if m := qualifiedStep.FindStringSubmatch(rest); m != nil && byName {
-		return m
-	}
-	return plainStep.FindStringSubmatch(rest)
 }
 
 // inBrackets returns a step with its name in brackets. The name of a declared variable has no dashes.
@@ -176,7 +151,7 @@ func (m *explainer) dashes() (out diagnostic.List) {
 			operator := map[byte]string{'-': "- is the minus operator here", '/': "/ is the division operator here"}
 			line, column := m.text.position(c.operator)
 			out = append(out, m.Source.At(line, column,
-				operator[text[c.operator]]+suggest.DidYouMean(strings.TrimPrefix(c.instead, ")"))))
+				operator[text[c.operator]]+suggest.DidYouMean(c.instead)))
 		}
 	}
 	return out
@@ -214,8 +189,8 @@ func minusOfObject(tree *ast.AST) (n int) {
 		if !celast.IsCall(e, operators.Subtract) && !celast.IsCall(e, operators.Divide) {
 			return
 		}
-		path := selected(e.AsCall().Args()[0])
-		object := len(path) == 2 && (named[path[0]] == 2 || path[0] == expression.Resources || path[0] == expression.Sources)
+		path := steps(e.AsCall().Args()[0])
+		object := len(path) == 2 && slices.Contains(ofObjects, path[0])
 		label := len(path) > 2 && path[len(path)-3] == "metadata" && slices.Contains(keyed, path[len(path)-2])
 		if object || label {
 			n++

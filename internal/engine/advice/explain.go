@@ -77,7 +77,7 @@ func (m *explainer) message(err *expression.Error) string {
 	case expression.Limit:
 		return err.Text + ": " + m.shorten()
 	case expression.NoVariable:
-		return m.explainName(err)
+		return m.noVariable(err)
 	case expression.NoItem:
 		return m.noItem(err.Node, err.Name)
 	case expression.NoFunction:
@@ -184,7 +184,7 @@ func (m *explainer) noBool(err *expression.Error) string {
 func meantName(a *ast.AST) (meant string) {
 	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if meant == "" && e.Kind() == ast.SelectKind {
-			meant = dotted(selected(e))
+			meant = dotted(steps(e))
 		}
 	}))
 	return meant
@@ -215,26 +215,12 @@ var lengths = []string{"length", "size", "len"} //nolint:gochecknoglobals // a t
 // belowData returns the message for a value that is selected from the data of a Secret. It is empty for all other
 // selections.
 func belowData(operand ast.Expr, field string) string {
-	path := selected(operand)
+	path := steps(operand)
 	if n := len(path) - 1; n >= 1 && slices.Contains(dataOfSecrets, path[n]) && dotted(append(path[:n:n], "a", "b")) != "" {
 		return fmt.Sprintf("the values of a Secret are not below %s here: write %s", path[n],
 			expression.PathText(path[0], append(path[1:n:n], field)...))
 	}
 	return ""
-}
-
-// selected returns the names in a chain of plain selections that begins with a variable. It returns
-// nil for all other nodes.
-func selected(e ast.Expr) []string {
-	switch e.Kind() { //nolint:exhaustive // all others are no selections
-	case ast.IdentKind:
-		return []string{e.AsIdent()}
-	case ast.SelectKind:
-		if path := selected(e.AsSelect().Operand()); path != nil && !e.AsSelect().IsTestOnly() {
-			return append(path, e.AsSelect().FieldName())
-		}
-	}
-	return nil
 }
 
 // inputs are the variables that contain observed data.

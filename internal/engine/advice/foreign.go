@@ -52,7 +52,7 @@ const (
 
 // Operators of other languages, and single characters that are not part of CEL.
 var instead = map[string]string{ //nolint:gochecknoglobals // a table
-	"&": "there is no operator &: write &&", "and": "there is no operator and: write &&",
+	"&": "there is no operator &: write &&, or + to join texts", "and": "there is no operator and: write &&",
 	"|":  "there is no operator |: write || for or, or name(value) for a function",
 	"or": "there is no operator or: write || between conditions, or for a default ",
 	"=":  "there is no operator =: write ==",
@@ -172,92 +172,15 @@ var ofWorkflow = lazy.MustCompile(`^secrets\.\w+$`)
 // ofResource is a path of a resource in kro.
 var ofResource = lazy.MustCompile(`^[A-Za-z]\w*\.(?:spec|status|metadata)(?:\.\w+)+$`)
 
-// The syntax of template languages.
-var (
-	// insertion is a value that a template language inserts into a text.
-	insertion = lazy.MustCompile(`\$?\{\{-?(.*?)-?\}\}|\$\{([^{}]*)\}|\$\(([^()]*)\)|\{([^{}]*)\}`)
-
-	// filtered is a path with the filters of Go templates that are not needed here. A group is a default.
-	filtered = lazy.MustCompile(`^(.*?)(?:\|\s*default\s+["']([^"'\\|]*)["']\s*)?(?:\|\s*(?:b64dec|s?quote|toString)\s*)*$`)
-
-	// plainText is text between insertions that is certainly no part of an expression.
-	plainText = lazy.MustCompile("^(?:[^`'\"()+?<>!&|\\\\\n=]|=[^=]|=$)*$")
-)
-
-// insertedValue returns an expression for what a template language inserts into a text, or an empty text.
-func insertedValue(text string) string {
-	m := filtered.FindStringSubmatch(text)
-	if m == nil {
-		return ""
-	}
-	path := translated(m[1])
-	if inner := strings.TrimSpace(m[1]); path == "" && ofResource.MatchString(inner) {
-		path = expression.Resources + "." + inner
-	}
-	if m[2] != "" && optionalPath(path) != "" {
-		return fmt.Sprintf("%s.orValue('%s')", optionalPath(path), m[2])
-	}
-	return path
-}
-
-// inserted explains a whole text that is written in a template language. at is the first insertion.
-func (c *script) inserted() (message string, at int) {
-	all := insertion.FindAllStringSubmatchIndex(c.text, -1)
-	if len(all) == 0 || len(all) == 1 && content(c.text, "") != "" {
-		return "", 0
-	}
-	var parts []string
-	end, known := 0, false
-	text := func(s string) bool {
-		if strings.TrimSpace(s) != "" {
-			parts = append(parts, "'"+strings.TrimRight(s, "\n")+"'")
-		}
-		return plainText.MatchString(s)
-	}
-	for _, m := range all {
-		value := ""
-		for g := 2; g < len(m); g += 2 {
-			if m[g] >= 0 {
-				value = insertedValue(c.text[m[g]:m[g+1]])
-			}
-		}
-		known = known || value != ""
-		if !text(c.text[end:m[0]]) {
-			return "", 0
-		}
-		parts, end = append(parts, inText(value)), m[1]
-	}
-	if !text(strings.TrimRight(c.text[end:], " \n")) || !known {
-		return "", 0
-	}
-	if whole, ok := strings.CutPrefix(parts[0], "string("); ok && len(parts) == 1 {
-		parts[0] = strings.TrimSuffix(whole, ")")
-	}
-	at = all[0][0]
-	begin, ok := foreignOperators[c.text[at:at+2]]
-	if !ok {
-		begin = "{ } does not insert a value into a text: write "
-	}
-	return begin + strings.Join(parts, " + "), at
-}
-
-// inText returns a value as a part of a sum of texts. Ports are numbers.
-func inText(value string) string {
-	switch {
-	case value == "":
-		return "value"
-	case strings.HasSuffix(strings.ToLower(value), "port"):
-		return "string(" + value + ")"
-	}
-	return value
-}
-
 // Examples of CEL for the template languages.
 const (
 	exampleContent = "its content as an expression, for example resources.db.status.host"
 	exampleText    = "'text' + value, or 'text %s'.format([value])"
 	examplePath    = "for example composite.spec.host"
 )
+
+// template matches what a template language inserts, before any text in quotes.
+var template = lazy.MustCompile(`^[^'"]*?(\{\{|\$\{|\$\()`)
 
 var templateExamples = map[string]string{ //nolint:gochecknoglobals // a table
 	"{{": exampleContent, "${": exampleText, "$(": exampleText, "{.": examplePath, "$.": examplePath,

@@ -26,7 +26,7 @@ func TestMessages(t *testing.T) {
 		"string(composite.spec.size-1)":                   nil,
 		"string(resource.a-resource.b)":                   nil,
 		"string(composite.spec.a-size(secret))":           nil,
-		"composite.spec.size-1":                           {"1: must return a string, but returns an int: wrap it in string(...), or write composite.spec['size-1'] if - is a part of the name"},
+		"composite.spec.size-1":                           {"1: must return a string, but returns an int: wrap it in string(...)"},
 		"composite.spec.size - 1":                         {"1: must return a string, but returns an int: wrap it in string(...)"},
 		"composite.spec.size-1 + 'x'":                     {"23: + does not accept int and string: wrap the operand that is not a string in string(...)"},
 		"string(composite.spec.a/composite.spec.b) + len": {"45: there is no variable len: write text in its own quotes, as in \"'some text'\""},

@@ -18,24 +18,16 @@ import (
 
 // This file explains variables and functions that do not exist.
 
-// explainName returns the message for a variable that does not exist. It is empty if another message is about the same
-// mistake.
-func (m *explainer) explainName(err *expression.Error) string {
-	parent, entries := parentOf(err.Node), m.text.mapOfTwo(err.Node.AsIdent())
+// noVariable returns the message for a variable that does not exist, and suggests another one. It is empty if another
+// message is about the same mistake.
+func (m *explainer) noVariable(err *expression.Error) string {
+	parent, local, at := parentOf(err.Node), err.Name, m.at(err)
 	switch {
-	case m.ofUnknown(err.Node, parent), entries != nil && m.told[0]:
+	case m.ofUnknown(parent):
 		return ""
-	case entries == nil:
-		return m.noVariable(err, parent)
+	case m.text.isMapOfTwo(local):
+		return mapOfTwo
 	}
-	m.told[0] = true // no node has this number
-	return m.text.filtersList(entries)
-}
-
-// noVariable returns the message for a variable that does not exist, and suggests another one. parent
-// is the node that contains the variable, or nil.
-func (m *explainer) noVariable(err *expression.Error, parent ast.NavigableExpr) string {
-	local, at := err.Name, m.at(err)
 	text := "there is no variable " + local
 	if meant := m.Declared(err.Node.AsIdent()); meant != "" {
 		return fmt.Sprintf("%s: write %s", text, meant)
@@ -95,8 +87,8 @@ func (m *explainer) listed() string {
 // noItem returns the message for a variable of an item that a source does not see.
 func (m *explainer) noItem(whole ast.Expr, variable string) string {
 	text := fmt.Sprintf("there is no variable %s here: ", variable)
-	if entries := m.text.mapOfTwo(variable); entries != nil {
-		return m.text.filtersList(entries)
+	if m.text.isMapOfTwo(variable) {
+		return mapOfTwo
 	}
 	switch {
 	case m.Source.Items == expression.ItemKey:
@@ -110,31 +102,24 @@ func (m *explainer) noItem(whole ast.Expr, variable string) string {
 	return text + "only an export or a generator with forEachExpression and keyExpression has one"
 }
 
-// mapOfTwoNames matches a map whose first two arguments are names.
-var mapOfTwoNames = lazy.MustCompile(`\.map(\()\s*[A-Za-z_]\w*\s*,\s*([A-Za-z_]\w*)\s*,`)
+// mapOfTwo is the message for map with two names, as other languages have it.
+const mapOfTwo = "map with three arguments filters a list: write .transformList(k, v, ...) for the entries of a map"
 
-// mapOfTwo returns the offsets of a map whose second argument is the name, or nil.
-func (c *script) mapOfTwo(name string) []int {
-	for _, m := range mapOfTwoNames.FindAllStringSubmatchIndex(c.text, -1) {
-		if c.text[m[4]:m[5]] == name {
-			return m
+// isMapOfTwo reports whether the second argument of a map is a name.
+func (c *script) isMapOfTwo(name string) bool {
+	for _, m := range mapOfTwoNames.FindAllStringSubmatch(c.text, -1) {
+		if m[1] == name {
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
-// filtersList returns the message for a map whose arguments are at offsets.
-func (c *script) filtersList(entries []int) string {
-	return fmt.Sprintf("map with three arguments filters a list: write .transformList%s for the entries of a map",
-		c.arguments(entries[2]))
-}
+var mapOfTwoNames = lazy.MustCompile(`\.map\(\s*[A-Za-z_]\w*\s*,\s*([A-Za-z_]\w*)\s*,`)
 
-// noFunction returns the message for a function that does not exist, and suggests another one. It is empty for a
-// method of the result of such a function. at is the offset of its name.
+// noFunction returns the message for a function that does not exist, and suggests another one. at is the offset
+// of its name.
 func (m *explainer) noFunction(call ast.CallExpr, at int) string {
-	if m.ofUnknownCall(call) {
-		return ""
-	}
 	name := call.FunctionName()
 	if call.IsMemberFunction() && m.isUnknown(call.Target()) { // a namespace, as in json.loads
 		name = strings.TrimLeft(call.Target().AsIdent(), ".") + "." + name
@@ -204,22 +189,11 @@ func (m *explainer) isUnknown(e ast.Expr) bool {
 
 func (m *explainer) isFunction(name string) bool { return m.Environment.CEL().Functions()[name] != nil }
 
-// ofUnknownCall reports whether a call is a method of the result of a function that does not exist.
-func (m *explainer) ofUnknownCall(call ast.CallExpr) bool {
-	return call.IsMemberFunction() && call.Target().Kind() == ast.CallKind &&
-		!m.isFunction(call.Target().AsCall().FunctionName())
-}
-
-// ofUnknown reports whether a variable only exists for a function that does not exist: the namespace of the
-// function, or the name for each element, as in list.reduce(x, x.name).
-func (m *explainer) ofUnknown(e ast.Expr, parent ast.NavigableExpr) bool {
-	isName := func(a ast.Expr) bool { return m.isUnknown(a) && a.AsIdent() == e.AsIdent() }
+// ofUnknown reports whether one of the nodes around a node is a method that does not exist: the node may be its
+// namespace, or the name for each element, as in list.reduce(x, x.name).
+func (m *explainer) ofUnknown(parent ast.NavigableExpr) bool {
 	for p, ok := parent, parent != nil; ok; p, ok = p.Parent() {
-		if p.Kind() != ast.CallKind || m.isFunction(p.AsCall().FunctionName()) || !p.AsCall().IsMemberFunction() {
-			continue
-		}
-		call := p.AsCall()
-		if call.Target().ID() == e.ID() || len(call.Args()) > 1 && slices.ContainsFunc(call.Args(), isName) {
+		if p.Kind() == ast.CallKind && p.AsCall().IsMemberFunction() && m.Environment.CEL().Functions()[p.AsCall().FunctionName()] == nil {
 			return true
 		}
 	}

@@ -219,14 +219,13 @@ func conversionOf(from, to *types.Type) string {
 	return ""
 }
 
-// opaqueHint returns a hint for an operator or a function that does not accept a value of Kubernetes' functions.
+// opaqueHint returns what to write instead of a call with a value of Kubernetes' functions.
 func opaqueHint(fn string, have []*types.Type) string {
 	for _, t := range have {
 		switch hint := kubernetes.Instead(t); {
-		case hint == "":
-		case slices.Contains(comparisons, fn):
+		case hint != "" && slices.Contains(comparisons, fn):
 			return ": compare the values with .isLessThan(...), .isGreaterThan(...) or .compareTo(...)"
-		default:
+		case hint != "":
 			return ": " + hint
 		}
 	}
@@ -250,7 +249,7 @@ func (m *explainer) notAccepted(call ast.CallExpr, have []*types.Type) string {
 		if !celast.IsKind(have[0], types.BoolKind, types.DynKind, types.ErrorKind) {
 			return fmt.Sprintf("the condition of ?: is %s%s", m.aType(have[0]), m.compared(operands[0]))
 		}
-		return fmt.Sprintf("returns %s or %s%s", m.aType(have[1]), m.aType(have[2]), m.sameType(operands[1:]))
+		return fmt.Sprintf("returns %s or %s%s", m.aType(have[1]), m.aType(have[2]), hintFor(operandHints, fn, kindsOf(have[1:])))
 	}
 	names := make([]string, 0, len(have))
 	for _, t := range have {
@@ -260,30 +259,8 @@ func (m *explainer) notAccepted(call ast.CallExpr, have []*types.Type) string {
 	if fn == "merge" {
 		empty = "{}"
 	}
-	hint := m.withDefault(operands, empty)
-	if hint != "" {
-		hint += m.mapped(call)
-	}
 	return fmt.Sprintf("%s does not accept %s%s", expression.CallName(fn), strings.Join(names, " and "),
-		cmp.Or(hint, m.callHint(call, have)))
-}
-
-// sameType returns the hint for the results of a condition, which have different types.
-func (m *explainer) sameType(results []ast.Expr) string {
-	for i, e := range results {
-		other := m.typeOf(results[1-i])
-		switch of := m.typeOf(e); {
-		case of.Kind() == types.NullTypeKind:
-			return ": for no value write optional.of(...) and optional.none(), with optional: true"
-		case !celast.IsKind(other, types.StringKind) || !celast.IsKind(of, types.IntKind, types.DoubleKind, types.BoolKind):
-			continue
-		case e.Kind() == ast.LiteralKind:
-			return fmt.Sprintf(": write the %s in quotes, '%v'", m.Typing.Text(of), e.AsLiteral().Value())
-		default:
-			return fmt.Sprintf(": wrap the %s in string(...)", m.Typing.Text(of))
-		}
-	}
-	return ": make both the same type, or write dyn(...) around one"
+		cmp.Or(m.withDefault(operands, empty), m.callHint(call, have)))
 }
 
 // compared returns the hint for a condition that is not true or false.
@@ -345,6 +322,10 @@ var operandHints = []operandHint{ //nolint:gochecknoglobals // a table
 	{"_-_", "t", noSubtraction},
 	{"_<_ _<=_ _>_ _>=_", "t#", ": wrap the string in int(...) or double(...)"},
 	{"", "id", ": wrap the int in double(...)"},
+	{operators.Conditional, "n", ": for no value write optional.of(...) and optional.none(), with optional: true"},
+	{operators.Conditional, "t#", ": wrap the number in string(...)"},
+	{operators.Conditional, "tb", ": wrap the bool in string(...)"},
+	{operators.Conditional, "", ": make both the same type, or write dyn(...) around one"},
 	{"merge", "m", ": convert the values of one map, or write dyn(...) around it"},
 	{"join", "", ": convert its elements with .map(x, string(x))"},
 }

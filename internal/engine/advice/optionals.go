@@ -3,12 +3,10 @@ package advice
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/operators"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
@@ -65,44 +63,6 @@ func (c *script) literalAt(i int) string {
 		return t.text
 	}
 	return ""
-}
-
-// isPlain reports whether the value of a node is certainly not an optional, because it is a part of the
-// data without an optional step.
-func isPlain(e ast.NavigableExpr) bool {
-	switch e.Kind() { //nolint:exhaustive // all others may be an optional
-	case ast.SelectKind:
-		return isPlain(e.Children()[0])
-	case ast.IdentKind:
-		return isPlainVariable(e)
-	case ast.CallKind:
-		switch e.AsCall().FunctionName() {
-		case "json.decode", "yaml.decode":
-			return true
-		case operators.Index, "dyn", celast.OrderedCall:
-			return isPlain(e.Children()[0])
-		}
-	}
-	return false
-}
-
-// isPlainVariable reports whether a variable contains data. A local variable contains the element of a
-// range, or the value of cel.bind.
-func isPlainVariable(e ast.NavigableExpr) bool {
-	name, global := strings.CutPrefix(e.AsIdent(), ".")
-	for p, ok := e.Parent(); ok && !global; p, ok = p.Parent() {
-		if p.Kind() != ast.ComprehensionKind {
-			continue
-		}
-		c, children := p.AsComprehension(), p.Children()
-		switch {
-		case c.AccuVar() == name && celast.IsBind(c):
-			return isPlain(children[1])
-		case c.IterVar() == name, c.IterVar2() == name:
-			return isPlain(children[0])
-		}
-	}
-	return slices.Contains(inputs, name)
 }
 
 // Parts of the text of a path, up to a method.

@@ -56,7 +56,7 @@ func failedCall(f *expression.Failure) string {
 }
 
 func isSecretNode(e ast.Expr) bool {
-	path := selected(celast.AsWritten(e))
+	path := steps(celast.AsWritten(e))
 	return len(path) > 0 && isSecret(path[0])
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
@@ -31,19 +30,9 @@ func (m *explainer) result(err *expression.Error) *diagnostic.Diagnostic {
 		several = severalKeys(m.Environment, m.Source)
 	}
 	message, hint := m.wrongResult(p, plain, several)
-	if hint == stringHint && p.Entry == "" && !m.typed {
-		if d := m.wrongSum(); d != nil {
-			return d
-		}
-	}
 	message += convertedResult(hint, p, plain, (m.typed || p.Entry != "") && plain != of)
-	if p.Entry == "" && !m.typed {
-		if name := m.numberedName(); name != "" {
-			message += ", or write " + name + " if - is a part of the name"
-		}
-		if m.Source.Note != "" {
-			message += " (" + m.Source.Note + ")"
-		}
+	if p.Entry == "" && !m.typed && m.Source.Note != "" {
+		message += " (" + m.Source.Note + ")"
 	}
 	return m.Source.At(err.Line, err.Column, message)
 }
@@ -149,39 +138,6 @@ func convertedResult(hint string, p *expression.Part, plain *types.Type, optiona
 	return hint
 }
 
-// wrongSum explains a sum that must be a text, but is a number, because a number is added to a value of an unknown
-// type. It returns nil for all others.
-func (m *explainer) wrongSum() *diagnostic.Diagnostic {
-	root := m.Tree.Expr()
-	if !celast.IsCall(root, operators.Add) {
-		return nil
-	}
-	a, b := root.AsCall().Args()[0], root.AsCall().Args()[1]
-	if celast.IsKind(m.typeOf(b), types.DynKind) {
-		a, b = b, a
-	}
-	if !celast.IsKind(m.typeOf(b), types.IntKind, types.DoubleKind) || !celast.IsKind(m.typeOf(a), types.DynKind) {
-		return nil
-	}
-	l, of := m.Tree.SourceInfo().GetStartLocation(b.ID()), cel.FormatCELType(m.typeOf(b))
-	return m.Source.At(l.Line(), l.Column()+1, fmt.Sprintf("must return a string, but the sum with this %s "+
-		"is a number: wrap the %s in string(...) to add it to a text, or the whole sum", of, of))
-}
-
-// numberedName returns the name that may be meant by a subtraction such as environment.zone-1, or an empty text.
-func (m *explainer) numberedName() string {
-	root := m.Tree.Expr()
-	if !celast.IsCall(root, operators.Subtract) || root.AsCall().Args()[1].Kind() != ast.LiteralKind {
-		return ""
-	}
-	path := m.pathOf(root.AsCall().Args()[0])
-	step, number := stepAtEnd.FindStringSubmatch(path), root.AsCall().Args()[1].AsLiteral().Value()
-	if step == nil || step[1] == "" || !strings.Contains(m.Source.Text, fmt.Sprintf("%s-%v", step[1], number)) {
-		return ""
-	}
-	return fmt.Sprintf("%s['%s-%v']", strings.TrimSuffix(path, step[0]), step[1], number)
-}
-
 // misfit returns the message for an expression whose type does not fit a field, with a hint. For an
 // optional, it uses the type of the value.
 func misfit(t expression.Typing, err *expression.Error) string {
@@ -232,13 +188,4 @@ func (m *explainer) withDefault(operands []ast.Expr, without string) string {
 		}
 	}
 	return ""
-}
-
-// mapped returns how to leave out a key whose value is a function of an optional.
-func (m *explainer) mapped(call ast.CallExpr) string {
-	fn, args := call.FunctionName(), call.Args()
-	if m.Source.Want != expression.WantText || isOperator(fn) || call.IsMemberFunction() || len(args) != 1 {
-		return ""
-	}
-	return fmt.Sprintf(", or %s.optMap(v, %s(v)) with optional: true", m.textOf(args[0]), fn)
 }

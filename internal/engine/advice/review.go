@@ -6,7 +6,6 @@ import (
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
-	"cel.dev/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
@@ -39,7 +38,7 @@ func (adviser) Review(x *expression.Expression) diagnostic.List {
 		}
 	}
 	nodes := ast.MatchDescendants(ast.NavigateAST(x.Tree()), ast.AllMatcher())
-	for _, check := range []func(ast.NavigableExpr){r.optionalMethod, r.optionalEntry, r.shape} {
+	for _, check := range []func(ast.NavigableExpr){r.optional, r.shape} {
 		for _, n := range nodes {
 			check(n)
 		}
@@ -65,29 +64,24 @@ func (r *reviewer) start(n ast.Expr) (line, column int) {
 	return l.Line(), l.Column() + 1
 }
 
-// optionalMethod refuses a method of optionals whose target is a part of the data that is selected without ?.
-func (r *reviewer) optionalMethod(n ast.NavigableExpr) {
-	if n.Kind() != ast.CallKind || !n.AsCall().IsMemberFunction() ||
-		!slices.Contains(optionalMethods, n.AsCall().FunctionName()) || !isPlain(n.Children()[0]) {
-		return
-	}
-	at := r.text.nameBefore(r.offset(n))
-	line, column := r.text.position(at)
-	r.refuse(line, column, r.text.needsOptional(at))
-}
-
-// optionalEntry refuses an entry with ? whose value is such a part.
-func (r *reviewer) optionalEntry(n ast.NavigableExpr) {
-	if celast.IsCall(n, celast.OptionalCall) && isPlain(n.Children()[0]) {
+// optional refuses a method of optionals, or an entry with ?, for a part of the data that is selected without ?.
+func (r *reviewer) optional(n ast.NavigableExpr) {
+	switch {
+	case !r.x.LacksOptional(n):
+	case celast.IsCall(n, celast.OptionalCall):
 		line, column := r.start(n)
 		r.refuse(line, column, needsOptionalEntry(r.pathOf(n)))
+	default:
+		at := r.text.nameBefore(r.offset(n))
+		line, column := r.text.position(at)
+		r.refuse(line, column, r.text.needsOptional(at))
 	}
 }
 
 // shape refuses a path that never exists, and a comparison of the status of a condition with true or false.
 func (r *reviewer) shape(n ast.NavigableExpr) {
 	message := ""
-	if path := literalSteps(n); len(path) > 1 && isInput(path[0]) {
+	if path := steps(n); len(path) > 1 && isInput(path[0]) {
 		message = neverExists(path[:len(path)-1], path[len(path)-1])
 	} else if celast.IsCall(n, operators.Equals) || celast.IsCall(n, operators.NotEquals) {
 		message = statusOfCondition(n)
@@ -115,10 +109,7 @@ func (r *reviewer) suspicions(nodes []ast.NavigableExpr) {
 		}
 	}
 	for _, n := range nodes {
-		switch {
-		case celast.IsCall(n, operators.Equals) || celast.IsCall(n, operators.NotEquals):
-			warn(n, r.comparedWithNull(n.AsCall()))
-		case celast.IsCall(n, "base64.decode"):
+		if celast.IsCall(n, "base64.decode") {
 			warn(n, r.decodedTwice(n.AsCall()))
 		}
 	}
@@ -130,52 +121,13 @@ func rawHash(call ast.CallExpr) string {
 		"or bytes(%[1]s(...)) if the bytes are meant", call.FunctionName())
 }
 
-// comparedWithNull returns the warning about a comparison of a field of the data with null.
-func (r *reviewer) comparedWithNull(call ast.CallExpr) string {
-	args, not := call.Args(), ""
-	i := slices.IndexFunc(args, func(e ast.Expr) bool {
-		return e.Kind() == ast.LiteralKind && e.AsLiteral() == types.NullValue
-	})
-	if i < 0 {
-		return ""
-	}
-	path := r.plainPath(args[1-i])
-	if path == "" {
-		return ""
-	}
-	if call.FunctionName() == operators.Equals {
-		not = "!"
-	}
-	present := fmt.Sprintf("%shas(%s)", not, path)
-	if m := stepAtEnd.FindStringSubmatch(path); m == nil || m[1] == "" {
-		present = not + optionalPath(path) + ".hasValue()"
-	}
-	return fmt.Sprintf("a missing field is waited for, it is not null: write %s, or for a default %s.orValue('none')",
-		present, optionalPath(path))
-}
-
 // decodedTwice returns the warning about a connection detail that is decoded again.
 func (r *reviewer) decodedTwice(call ast.CallExpr) string {
-	args := call.Args()
-	path := r.plainPath(args[0], expression.Secret, expression.Secrets)
-	if path == "" {
-		return ""
-	}
-	return fmt.Sprintf("connection details are already decoded: write %s, or base64.decode(dyn(%s)) if it is encoded twice",
-		path, path)
-}
-
-// plainPath returns the text of an operand that selects a field that must exist, of one of the variables or of
-// any. It is empty for all other operands.
-func (r *reviewer) plainPath(e ast.Expr, variables ...string) string {
-	e = celast.AsWritten(e)
-	read, optional := r.x.Reading(e)
-	if _, _, selects := celast.Selection(e); !selects || read == nil || optional || celast.HasDyn(e) {
-		return ""
-	}
-	known := len(variables) == 0 || slices.Contains(variables, read.Variable)
-	if path := r.pathOf(e); known && !slices.ContainsFunc(read.Path, expression.Step.Any) && optionalPath(path) != "" {
-		return path
+	arg := celast.AsWritten(call.Args()[0])
+	read, optional := r.x.Reading(arg)
+	if path := r.pathOf(arg); read != nil && !optional && isSecret(read.Variable) && optionalPath(path) != "" && !celast.HasDyn(arg) {
+		return fmt.Sprintf("connection details are already decoded: write %s, or base64.decode(dyn(%s)) if it is encoded twice",
+			path, path)
 	}
 	return ""
 }

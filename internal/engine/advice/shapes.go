@@ -16,26 +16,17 @@ import (
 // unescape replaces the escapes that the CEL of Kubernetes has for the characters of names.
 var unescape = strings.NewReplacer("__dot__", ".", "__slash__", "/", "__dash__", "-", "__underscores__", "__")
 
-// literalSteps returns the names in a chain of selections that begins with a variable, as in resources['db'].status.
-// It returns nil for all other nodes.
-func literalSteps(e ast.Expr) []string {
-	var above ast.Expr
-	key := ""
-	switch {
-	case e.Kind() == ast.IdentKind:
+// steps returns the names in a chain of selections that begins with a variable, as in resources['db'].status. It returns
+// nil for all other nodes.
+func steps(e ast.Expr) []string {
+	if e.Kind() == ast.IdentKind {
 		return []string{e.AsIdent()}
-	case e.Kind() == ast.SelectKind:
-		above, key = e.AsSelect().Operand(), e.AsSelect().FieldName()
-	case celast.IsCall(e, operators.Index):
-		text, ok := celast.Text(e.AsCall().Args()[1])
-		if !ok {
-			return nil
-		}
-		above, key = e.AsCall().Args()[0], text
-	default:
+	}
+	above, key, ok := celast.Selection(e)
+	if !ok || celast.IsCall(e, operators.OptSelect) {
 		return nil
 	}
-	if path := literalSteps(above); path != nil {
+	if path := steps(above); path != nil {
 		return append(path, key)
 	}
 	return nil
@@ -131,7 +122,7 @@ func isConditions(n ast.NavigableExpr) bool {
 	if n.Kind() == ast.ComprehensionKind {
 		return isConditions(n.Children()[0])
 	}
-	return isConditionsPath(literalSteps(n))
+	return isConditionsPath(steps(n))
 }
 
 func isConditionsPath(path []string) bool {

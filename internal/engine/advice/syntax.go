@@ -159,8 +159,12 @@ func (c *script) explain(said string, at int) (message string, where int) {
 	if !strings.HasPrefix(said, grammarMessage) {
 		return said, at
 	}
-	if message, at := c.inserted(); message != "" {
-		return message, at
+	if m := template.FindStringSubmatchIndex(c.text); m != nil {
+		operator, example := c.text[m[2]:m[3]], exampleText
+		if wrapped.MatchString(c.text) {
+			example = templateExamples[operator]
+		}
+		return foreignOperators[operator] + content(c.text, example), m[2]
 	}
 	i := slices.IndexFunc(c.tokens, func(t token) bool { return t.end() > at })
 	if i < 0 {
@@ -288,8 +292,6 @@ func (c *script) insteadOf(i int, open token) string {
 		return "$ cannot be part of a name" + suggest.DidYouMean(path)
 	case t.text == "|":
 		return c.insteadOfPipe(i, next)
-	case t.text == "&" && c.joins(i):
-		return "there is no operator &: write + to join texts"
 	case t.text == "or":
 		return instead["or"] + c.withDefaultBefore(t.at, c.literalAt(i+1))
 	}
@@ -309,15 +311,6 @@ func (c *script) insteadOfPipe(i int, next string) string {
 		return what + foreignHint(next)
 	}
 	return instead["|"]
-}
-
-// joins reports whether a token is beside a text, in a source that compares nothing.
-func (c *script) joins(i int) bool {
-	compares := slices.ContainsFunc(c.tokens, func(t token) bool {
-		return slices.Contains([]string{"==", "!=", "<", ">", "<=", ">=", "?", "in"}, t.text)
-	})
-	beside := c.tokens[max(i-1, 0):min(i+2, len(c.tokens))]
-	return !compares && slices.ContainsFunc(beside, func(t token) bool { return t.kind == quoted })
 }
 
 // conversions are functions that other languages write without parentheses.
@@ -356,42 +349,22 @@ func (c *script) misplaced(t, before, open token) string {
 	case t.text == "," && open.text == "(" && strings.HasSuffix(strings.TrimSpace(c.text[:open.at]), "%"):
 		return "% divides numbers: write '%s'.format([...]) to put values into a text"
 	case inBracket[open.text+t.text] != "":
-		return c.misplacedIn(open.text + t.text)
+		return inBracket[open.text+t.text]
 	case afterValue && beginsValue:
 		return fmt.Sprintf("unexpected %s after %s: write an operator between them, such as +, and %s\"'some text'\"",
 			t, before, textInQuotes)
 	case !beginsValue && !afterValue:
 		return fmt.Sprintf("a value is missing before %s", t)
 	case t.text == "}":
-		return "{ } is a map here: leave { and } out, or write {'key': value}"
+		return "{ } is a map here: leave { and } out, or write {'key': value}, or for a text " + exampleText
 	case open.text != "":
 		return fmt.Sprintf("unexpected %s: %s: write %s before it, or a comma", t, c.notClosed(open), open.closedBy())
 	}
 	return fmt.Sprintf("unexpected %s: leave it out, or write %s\"'some text'\"", t, textInQuotes)
 }
 
-// misplacedIn returns the message about an open bracket, if there is one, and a token.
-func (c *script) misplacedIn(pair string) string {
-	if paths := c.colons(); pair == ":" && paths != "" {
-		return unexpectedColon + ": write " + paths
-	}
-	return inBracket[pair]
-}
-
 // inYAML is how a quote is escaped in YAML.
 var inYAML = map[string]string{"'": `, and \\' if YAML has the expression in double quotes`} //nolint:gochecknoglobals // a table
-
-// colons returns how to join paths that are only separated by colons, or an empty text.
-func (c *script) colons() string {
-	parts := strings.Split(strings.TrimSpace(c.text), ":")
-	for i, p := range parts {
-		if parts[i] = translated(p); parts[i] == "" {
-			return ""
-		}
-		parts[i] = inText(parts[i])
-	}
-	return strings.Join(parts, " + ':' + ")
-}
 
 // misplacedValue returns a message about a number, text or name that does not fit the token before it.
 func (c *script) misplacedValue(t, before token) string {

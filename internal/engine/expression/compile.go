@@ -60,6 +60,7 @@ type Expression struct {
 	references []Reference
 	byNode     map[int64][]int // node id -> indices of the references that its value may be
 	mayLack    map[string]bool // the paths that some part of the expression reads as optional
+	plain      map[int64]bool  // the nodes that need an optional, and have a part of the data instead
 	programs   sync.Pool       // of *program
 	warnings   diagnostic.List
 }
@@ -152,7 +153,8 @@ func (e *Environment) exceeds(s Source, format string, n, limit int) *Errors {
 // expression returns an expression that has no program yet.
 func (e *Environment) expression(s Source, checked *cel.Ast) *Expression {
 	x := &Expression{source: s, env: e, checked: checked, ast: checked.NativeRep()}
-	x.references, x.byNode, x.mayLack = findReferences(x.ast), map[int64][]int{}, map[string]bool{}
+	x.byNode, x.mayLack = map[int64][]int{}, map[string]bool{}
+	x.findReferences()
 	x.needs()
 	for i, r := range x.references {
 		x.byNode[r.node] = append(x.byNode[r.node], i)
@@ -199,6 +201,10 @@ func (x *Expression) Reading(e ast.Expr) (r *Reference, optional bool) {
 	r = &x.references[refs[0]]
 	return r, x.mayLack[x.name(*r)]
 }
+
+// LacksOptional reports whether a node is a method of optionals or an optional entry whose operand is a part of the data
+// that is never an optional.
+func (x *Expression) LacksOptional(e ast.Expr) bool { return x.plain[e.ID()] }
 
 // checkSize refuses an expression that would take too long to check.
 func (e *Environment) checkSize(s Source, a *ast.AST) *Errors {

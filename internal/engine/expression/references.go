@@ -67,7 +67,7 @@ func (t *tracer) partsOf(e ast.Expr, s *scope) []part {
 		}
 		return append(left, right...)
 	}
-	ps := (&tracer{types: t.types}).paths(e, s)
+	ps := (&tracer{types: t.types, plain: t.plain}).paths(e, s)
 	if len(ps) != 1 || !slices.Contains(nameable, ps[0].variable) {
 		return nil
 	}
@@ -206,12 +206,14 @@ type tracer struct {
 	types  map[int64]*types.Type // of the tree's nodes
 	out    []Reference
 	branch int // how many conditions are above the node
+
+	plain map[int64]bool // the nodes that need an optional, and have a part of the data instead
 }
 
-func findReferences(a *ast.AST) []Reference {
-	t := &tracer{types: a.TypeMap()}
-	t.use(a.Expr(), nil)
-	return t.out
+func (x *Expression) findReferences() {
+	t := &tracer{types: x.ast.TypeMap(), plain: map[int64]bool{}}
+	t.use(x.ast.Expr(), nil)
+	x.references, x.plain = t.out, t.plain
 }
 
 func (t *tracer) add(p path, node int64, tested bool) {
@@ -311,12 +313,17 @@ func (t *tracer) callPaths(e ast.Expr, s *scope) []path {
 		}
 		return nil
 	case ".value/0":
-		return t.paths(args[0], s)
+		return t.optional(e, args[0], s)
 	case ".or/1", ".orValue/1":
-		return append(t.paths(args[0], s), t.chosen(args[1], s)...)
+		return append(t.optional(e, args[0], s), t.chosen(args[1], s)...)
 	case ".hasValue/0":
-		for _, p := range t.paths(args[0], s) {
+		for _, p := range t.optional(e, args[0], s) {
 			t.add(p, e.ID(), true)
+		}
+		return nil
+	case celast.OptionalCall:
+		for _, p := range t.optional(e, args[0], s) {
+			t.add(p, args[0].ID(), false)
 		}
 		return nil
 	}
@@ -327,6 +334,19 @@ func (t *tracer) callPaths(e ast.Expr, s *scope) []path {
 		t.use(a, s)
 	}
 	return nil
+}
+
+// optional returns the paths of an operand of e that must be an optional. A part of the data is one only if a step of its
+// path is optional. A variable of the input can have any value.
+func (t *tracer) optional(e, operand ast.Expr, s *scope) []path {
+	ps := t.paths(operand, s)
+	data := func(p path) bool {
+		return p.variable != Variables && !slices.ContainsFunc(p.steps, func(s Step) bool { return s.optional })
+	}
+	if celast.IsKind(t.types[operand.ID()], types.DynKind) && len(ps) > 0 && !slices.ContainsFunc(ps, func(p path) bool { return !data(p) }) {
+		t.plain[e.ID()] = true
+	}
+	return ps
 }
 
 // chosen returns the paths of the value that a condition chooses.
