@@ -36,16 +36,6 @@ func TestDiagnostics(t *testing.T) {
 		input  string
 		want   []string
 	}{
-		"Empty": {
-			reason: "an empty file is no success",
-			input:  "",
-			want:   []string{nothing},
-		},
-		"NoObject": {
-			reason: "what is no object is ignored, as is another kind",
-			input:  "[1, 2]\n---\nhello\n---\n{apiVersion: v1, kind: Secret, data: {a: canary}}",
-			want:   []string{nothing},
-		},
 		"Types": {
 			reason: "each wrong type, with its place and without its value",
 			input: pipeline + `

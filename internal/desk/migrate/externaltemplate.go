@@ -135,7 +135,7 @@ func (x *external) template(key, text string) *node {
 	case e.Empty():
 		return n.with("value", textNode(celtext.Literal(""))).disable(emptyValue)
 	}
-	return n.with("value", textNode(e.CEL()))
+	return n.with("value", textNode(e.Value(false)))
 }
 
 func (x *external) templateData() gotemplate.Data {
@@ -186,29 +186,16 @@ func (x *external) templateFrom(c decode.Value) []*node {
 // keysAndValues returns the keys of a template that renders YAML.
 func (x *external) keysAndValues(text string) []*node {
 	m, err := gotemplate.Parse(text, "", "", x.templateData())
+	if err == nil && len(m.Documents) == 1 {
+		err = m.Documents[0].Read()
+	}
 	if err != nil || len(m.Documents) != 1 {
-		return []*node{unread("templateFrom", "it cannot be read as keys and values: write its keys in CEL")}
+		return []*node{unread("templateFrom", "it cannot be read as keys and values: write its keys in CEL: "+text)}
 	}
-	object, err := m.Object(m.Documents[0])
-	if err != nil || len(m.Conditions(m.Documents[0])) > 0 {
-		return []*node{unread("templateFrom", "it cannot be read as keys and values: write its keys in CEL: "+m.Source(m.Documents[0]))}
-	}
-	out := make([]*node, 0, len(object))
-	for _, k := range slices.Sorted(maps.Keys(object)) {
-		value, isText := object[k].(string)
-		n := mapping().withText("key", m.Source(k))
-		e, err := m.Expr(value)
-		switch {
-		case m.HasActions(k):
-			n.with("value", textNode(m.Source(value))).disable("its key depends on a secret: write valueMap in CEL")
-		case !isText:
-			n.with("value", textNode("''")).disable("its value is not a text: write it in CEL")
-		case err != nil:
-			n.with("value", textNode(m.Source(value))).disable("this Go template " + err.Error() + ": write it in CEL")
-		default:
-			n.with("value", textNode(e.CEL()))
-		}
-		out = append(out, n)
+	keys := m.Documents[0].Keys()
+	out := make([]*node, len(keys))
+	for i, k := range keys {
+		out[i] = entryOf(k, false, func(cel string) string { return cel })
 	}
 	return out
 }

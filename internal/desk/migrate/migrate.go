@@ -43,14 +43,14 @@ type Result struct {
 	Steps     int    // steps that export something, and are not comments
 	Ignored   int    // documents without anything to migrate
 	Decisions int    // comments that a person must act on
+	Reason    string // why there is no step, without any value of the documents
 }
 
 // Migrate converts documents into pipeline steps, in their order. It returns a result or diagnostics.
-// If no document has anything to migrate, it returns a diagnostic.
 func Migrate(ctx context.Context, env *expression.Environment, documents []Document) (*Result, []Diagnostic) {
 	m := &migration{ctx: ctx, env: env, generators: generatorsOf(documents), configMaps: configMapsOf(documents), composed: composedBy(documents),
 		sources: map[string]string{}, taken: map[string]bool{}, read: map[string]bool{}}
-	var sections []string
+	var sections, reasons []string
 	var all []Diagnostic
 	var definitions int
 	m.catalog, definitions, all = definitionsOf(documents)
@@ -67,7 +67,7 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 			if s.live() {
 				result.Steps++
 			}
-			sections = append(sections, s.print())
+			sections, reasons = append(sections, s.print()), append(reasons, s.reasons...)
 			result.Ignored--
 		}
 	}
@@ -82,11 +82,16 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 			result.Ignored--
 		}
 	}
-	if len(sections) == 0 && len(all) == 0 {
-		all = append(all, Diagnostic{Message: nothing})
-	}
 	if len(all) > 0 {
 		return nil, unique(all)
+	}
+	switch {
+	case result.Steps > 0:
+	case len(sections) == 0:
+		result.Reason = nothing
+		return result, nil
+	default:
+		result.Reason = strings.Join(append(reasons, "each part needs a decision: the comments say why"), "; ")
 	}
 	text := strings.Join(sections, "---\n") + checklistFor(documents)
 	result.YAML, result.Decisions = []byte(text), len(decisions.FindAllString(text, -1))

@@ -26,6 +26,7 @@ type step struct {
 	name    string
 	above   []string // comments
 	byHand  []string // comments on parts that cannot be translated
+	reasons []string // why, without the parts
 	remove  []string // the objects and fields that it replaces
 	details []*node  // connection details of Go templates
 

@@ -52,6 +52,22 @@ var templateFunctions = template.FuncMap{
 		}
 		return v
 	},
+	"join": func(sep string, list []any) string {
+		return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", sep)
+	},
+	"ternary": func(yes, no any, c bool) any {
+		if c {
+			return yes
+		}
+		return no
+	},
+	"until": func(n int) []int {
+		var out []int
+		for i := range n {
+			out = append(out, i)
+		}
+		return out
+	},
 	"nospace": func(s string) string { return strings.ReplaceAll(s, " ", "") },
 	"int":     func(v any) int { return int(v.(float64)) },
 	"getComposedConnectionDetails": func(root map[string]any, name string) any {
@@ -71,7 +87,7 @@ var templateFunctions = template.FuncMap{
 // rendered is what a template produces.
 func rendered(t testing.TB, text string, data any) string {
 	t.Helper()
-	parsed, err := template.New("").Option("missingkey=error").Funcs(templateFunctions).Parse(text)
+	parsed, err := template.New("").Funcs(templateFunctions).Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +182,8 @@ func observedDatabase(t testing.TB, status map[string]any, details map[string][]
 func TestTemplatedSecrets(t *testing.T) {
 	details := map[string][]byte{"username": []byte("ann"), "password": []byte("p\"1': #")}
 	status := map[string]any{"host": "db.example.org", "port": 5432.0, "addresses": []any{map[string]any{"ip": "10.0.0.1"}}, "off": false, "none": ""}
-	xr := compositeXR(map[string]any{"spec": map[string]any{"database": "shop", "team": "t-1", "empty": "", "size": 3.0}})
+	xr := compositeXR(map[string]any{"spec": map[string]any{"database": "shop", "team": "t-1", "empty": "", "size": 3.0, "off": false, "names": []any{"a", "b"}, "tags": map[string]any{"x": "1", "y": "2"},
+		"users": []any{map[string]any{"name": "ann", "age": 3.0, "keys": []any{"k1", "k2"}}, map[string]any{"name": "bob", "age": 4.0}}}})
 	encoded := map[string]any{}
 	for k, v := range details {
 		encoded[k] = base64.StdEncoding.EncodeToString(v)
@@ -188,6 +205,15 @@ func TestTemplatedSecrets(t *testing.T) {
 		"Branches":          head + "{{ if not .observed.resources }}\ndata: {}\n{{ else }}\ndata:\n  u: {{ .observed.resources.db.connectionDetails.username }}\n{{ end }}",
 		"Variables":         "{{ $db := .observed.resources.db }}{{ $d := $db.connectionDetails }}\n" + head + "data:\n  {{- if $d.username }}\n  u: {{ $d.username }}\n  {{- end }}\n",
 		"Block":             head + "stringData:\n  f: |\n    user={{ .observed.resources.db.connectionDetails.username | b64dec }}\n    host: {{ .observed.resources.db.resource.status.host | quote }}\n",
+		"Condition":         head + "stringData:\n  a: {{ if .observed.composite.resource.spec.team }}some{{ else }}none{{ end }}\n  b: '{{ if .observed.composite.resource.spec.empty }}some{{ else if eq .observed.composite.resource.spec.database \"shop\" }}shop{{ end }}'\n  c: \"{{ with .observed.composite.resource.spec.database }}{{ . }}-{{ end }}x\"\n  d: {{ if .observed.composite.resource.spec.off }}\"true\"{{ else }}\"false\"{{ end }}\n",
+		"ConditionalKeys":   head + "stringData:\n  z: z\n  {{- if and .observed.composite.resource.spec.team (ne .observed.composite.resource.spec.database \"x\") }}\n  a: {{ .observed.composite.resource.spec.team }}\n  {{- else }}\n  a: none\n  b: c\n  {{- end }}\n  {{- if .observed.composite.resource.spec.absent }}\n  d: e\n  {{- end }}\n",
+		"Loop":              head + "stringData:\n  a: '{{ range .observed.composite.resource.spec.users }}{{ .name }}:{{ .age }},{{ end }}'\n  b: '{{ range $k, $v := .observed.composite.resource.spec.tags }}{{ $k }}={{ $v }};{{ end }}{{ range .observed.composite.resource.spec.absent }}x{{ end }}.'\n",
+		"LoopOfKeys":        head + "stringData:\n  z: z\n  {{- range $i, $u := .observed.composite.resource.spec.users }}\n  user-{{ $i }}: {{ $u.name }}\n  {{- end }}\n",
+		"BlockOfLoops":      head + "stringData:\n  userdata: |\n    #cloud-config\n    host: {{ .observed.composite.resource.spec.database }}\n    {{- if .observed.composite.resource.spec.team }}\n    team: {{ .observed.composite.resource.spec.team }}\n    {{- end }}\n    {{- if .observed.composite.resource.spec.absent }}\n    absent: x\n    {{- end }}\n    users:\n      {{- range .observed.composite.resource.spec.users }}\n      - name: {{ .name }}\n        {{- if .keys }}\n        keys:\n          {{- range .keys }}\n          - {{ . }}\n          {{- end }}\n        {{- end }}\n      {{- end }}\n  after: x\n",
+		"Functions":         head + "stringData:\n  a: {{ join \",\" .observed.composite.resource.spec.names }}\n  b: {{ ternary \"x\" \"y\" (eq .observed.composite.resource.spec.database \"shop\") }}\n  c: {{ print .observed.composite.resource.spec.team \"-z\" }}\n  d: '{{ range $i := until 3 }}{{ $i }}{{ end }}'\n",
+		"DefaultOfDetail":   head + "data:\n  a: {{ .observed.resources.db.connectionDetails.absent | default (\"x\" | b64enc) }}\n  b: {{ .observed.resources.db.connectionDetails.username | default \"eA==\" }}\n",
+		"EmptyDefault":      head + "stringData:\n  z: z\n  a: {{ dig \"spec\" \"team\" \"\" .observed.composite.resource }}\n",
+		"Around":            "{{ if eq .observed.composite.resource.spec.database \"shop\" }}\n---\n" + head + "stringData: {a: b}\n{{ end }}\n",
 		"Name":              strings.Replace(head, "xr-conn", "{{ .observed.composite.resource.metadata.name }}-conn", 1) + "data: {a: YQ==}\n",
 	} {
 		t.Run(name, func(t *testing.T) {

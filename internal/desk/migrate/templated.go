@@ -1,9 +1,9 @@
 package migrate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,8 +27,11 @@ type templated struct {
 	xr    xr
 	kinds map[string]catalog.Kind // of composed resources
 
-	catalog *catalog.Catalog
-	*gotemplate.Manifests
+	catalog   *catalog.Catalog
+	manifests *gotemplate.Manifests
+	generated map[*gotemplate.Generator]string // the names of those that are used
+	loop      *gotemplate.Loop                 // around the Secret
+	list, key string                           // forEachExpression and keyExpression of the export
 }
 
 // goTemplates adds the exports of a step of function-go-templating.
@@ -48,15 +51,10 @@ func (s *step) goTemplates(name string, input decode.Value, t templated) {
 			t.byHandOnly("its template "+err.Error(), text)
 			continue
 		}
-		t.Manifests = m
+		t.manifests, t.generated = m, map[*gotemplate.Generator]string{}
 		for _, d := range m.Documents {
-			if composesSecret.MatchString(d) {
+			if composesSecret.MatchString(d.Source()) {
 				t.document(d)
-			}
-		}
-		for _, loop := range m.Loops() {
-			if composesSecret.MatchString(loop) {
-				t.byHandOnly("it is in a loop: use forEachExpression", loop)
 			}
 		}
 	}
@@ -66,7 +64,9 @@ var composesSecret = lazy.MustCompile(`(?m)^\s*["']?kind["']?:\s*["']?(?:Secret|
 
 // byHandOnly adds a comment with a part of the template that is not translated.
 func (t templated) byHandOnly(why, text string) {
-	t.byHand = append(t.byHand, fmt.Sprintf("%sstep %s composes a Secret that is not translated: %s. Write an export for it:", decide, t.name, why))
+	reason := fmt.Sprintf("step %s composes a Secret that is not translated: %s", t.name, why)
+	t.reasons = append(t.reasons, reason)
+	t.byHand = append(t.byHand, decide+reason+". Write an export for it:")
 	for line := range strings.Lines(text) {
 		if strings.TrimSpace(line) != "" {
 			t.byHand = append(t.byHand, "  "+strings.TrimRight(line, "\n"))
@@ -75,89 +75,150 @@ func (t templated) byHandOnly(why, text string) {
 }
 
 // document adds the export of a manifest.
-func (t templated) document(text string) {
-	o, err := t.Object(text)
-	if err != nil {
-		t.byHandOnly("its template "+err.Error(), t.Source(text))
+func (t templated) document(d *gotemplate.Document) {
+	if err := d.Read(); err != nil {
+		t.byHandOnly("its template "+err.Error(), d.Source())
 		return
 	}
-	apiVersion, _ := o["apiVersion"].(string)
+	kind, _ := d.Field("kind")
+	apiVersion, _ := d.Field("apiVersion")
+	loop, err := d.Loop()
 	switch {
-	case o["kind"] == connectionKind:
-		t.details = append(t.details, t.entries(o)...)
+	case kind.Source() == connectionKind:
+		t.details = append(t.details, t.entries(d)...)
 		t.remove = append(t.remove, connectionKind+" of step "+t.name)
-	case o["kind"] == "Secret" && apiVersion == "v1":
-		t.secret(text, o)
+	case kind.Source() != "Secret" && d.Contains("Secret"):
+		t.byHandOnly("it is a part of another object, which writes it: remove that part", d.Source())
+	case kind.Source() != "Secret" || apiVersion.Source() != "v1":
+	case err != nil:
+		t.byHandOnly("it "+err.Error(), d.Source())
+	default:
+		t.loop = loop
+		t.secret(d)
 	}
 }
 
 // secret adds the export of a Secret with the same name. The export has another composition resource name, so that it
 // takes the Secret over with all of its keys.
-func (t templated) secret(text string, o map[string]any) {
-	metadata, _ := o["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
-	own, _ := annotations[gotemplate.ResourceName].(string)
-	e := mapping()
-	own = t.unlessComputed(own, "secret")
-	name := t.exportName(own + "-export")
-	e.withText("name", name).with("metadata", t.metadata(e, own, metadata))
-	if kind, _ := o["type"].(string); kind != "" && !t.HasActions(kind) {
-		e.withText("type", kind)
+func (t templated) secret(d *gotemplate.Document) {
+	annotation, _ := d.Field("metadata", "annotations", gotemplate.ResourceName)
+	own, composed := "secret", cmp.Or(annotation.Source(), "secret")
+	if text, err := annotation.Expr(); err == nil {
+		if constant, ok := text.Constant(); ok && constant != "" {
+			own, composed = constant, constant
+		}
 	}
-	if o["immutable"] == true {
+	e := mapping().withText("name", t.exportName(own+"-export"))
+	metadata := t.metadata(e, own, d)
+	if !t.repeat(e, metadata, d, annotation) {
+		t.byHandOnly("it is in a loop, and nothing in its name depends on the item: use forEachExpression", d.Source())
+		return
+	}
+	if len(metadata.fields)+len(metadata.above) > 0 {
+		e.with("metadata", metadata)
+	}
+	if kind, ok := d.Field("type"); ok && !kind.HasActions() {
+		e.withText("type", kind.Source())
+	}
+	if immutable, _ := d.Field("immutable"); immutable.Source() == "true" {
 		e.with("immutable", rawNode(true))
 	}
-	entries := t.entries(o)
+	entries := t.entries(d)
 	if len(entries) == 0 {
 		return
 	}
 	e.with("data", list(entries...))
-	for _, c := range t.Conditions(text) {
-		e.note(decide + "the template composes it only under this condition, and here it always exists: " + c)
-	}
 	e.note(takenOver...)
-	t.remove = append(t.remove, "the Secret "+own+" of step "+t.name)
+	t.remove = append(t.remove, "the Secret "+composed+" of step "+t.name)
 	t.secrets.items = append(t.secrets.items, e)
 }
 
-// unlessComputed returns a text, or another one if the template computes it or has none.
-func (t templated) unlessComputed(text, other string) string {
-	if text == "" || t.HasActions(text) {
-		return other
+// repeat adds the loop and the conditions around a Secret. It is false if the items have no key. A condition alone is a
+// list with the name of the Secret, or without items.
+func (t *templated) repeat(e, metadata *node, d *gotemplate.Document, own gotemplate.Scalar) bool {
+	conditions, lost := d.Conditions()
+	for _, c := range lost {
+		e.note(decide + "the template composes it only under this condition, and here it always exists: " + c)
 	}
-	return text
+	condition := ""
+	if len(conditions) > 0 {
+		condition = strings.Join(conditions, " && ") + " ? "
+	}
+	switch {
+	case t.loop != nil:
+		name, _ := d.Field("metadata", "name")
+		t.list, t.key = t.loop.List, cmp.Or(itemKey(own), itemKey(name))
+		if t.key == "" {
+			return false
+		}
+		if condition != "" {
+			t.list = condition + t.list + " : []"
+		}
+		e.with("forEachExpression", textNode(t.list)).with("keyExpression", textNode(t.key))
+		if strings.Contains(t.key, "index") {
+			e.note(decide + "keyExpression is the position in the list, as in the template: use a field of the item, so that an item keeps its Secret when the order changes.")
+		}
+	case condition != "" && metadata.field("nameExpression") != nil:
+		name := metadata.field("nameExpression")
+		e.with("forEachExpression", textNode(condition+"["+name.value+"] : []")).with("keyExpression", textNode("item"))
+		*name = *textNode("key")
+		e.note("As in the template, it exists only under this condition. Its name is the key, which has at most 63 characters.")
+	}
+	return true
+}
+
+// itemKey returns the expression of the part of a name that depends on the item.
+func itemKey(name gotemplate.Scalar) string {
+	e, err := name.Expr()
+	if err != nil {
+		return ""
+	}
+	for _, value := range e.Values() {
+		if strings.Contains(value, "item") || strings.Contains(value, "index") {
+			return value
+		}
+	}
+	return ""
 }
 
 // metadata returns the same name and namespace. A Secret without a name has one that Crossplane chose.
-func (t templated) metadata(e *node, own string, c map[string]any) *node {
+func (t templated) metadata(e *node, own string, d *gotemplate.Document) *node {
 	n := mapping()
-	switch name, ok := c["name"].(string); {
-	case ok:
-		t.place(n, "name", name)
-	default:
-		n.with("nameExpression", textNode(fmt.Sprintf("resources[?%s].?metadata.?name.orValue(composite.metadata.name + %s)",
-			celtext.Literal(own), celtext.Literal("-"+freeName(own, func(string) bool { return false })))))
+	composed := celtext.Literal(own)
+	last := celtext.Literal("-" + freeName(own, func(string) bool { return false }))
+	if annotation, _ := d.Field("metadata", "annotations", gotemplate.ResourceName); t.loop != nil && annotation.HasActions() {
+		x, _ := annotation.Expr() // an error leaves the key of the loop out
+		composed, last = x.Text(), "'-' + "+x.Text()
 	}
-	if namespace, ok := c["namespace"].(string); ok {
-		t.place(n, "namespace", namespace)
+	chosen := fmt.Sprintf("resources[?%s].?metadata.?name.orValue(composite.metadata.name + %s)", composed, last)
+	name, ok := d.Field("metadata", "name")
+	if ok {
+		t.place(n, "name", name, chosen)
+		if text := n.field("name"); text != nil && d.Repeated() { // each object needs an expression
+			n.fields[0] = member{"nameExpression", textNode(celtext.Literal(text.value))}
+		}
+	} else {
+		n.with("nameExpression", textNode(chosen))
+	}
+	if namespace, ok := d.Field("metadata", "namespace"); ok {
+		t.place(n, "namespace", namespace, "")
 	}
 	for _, field := range []string{"labels", "annotations"} {
-		values, _ := c[field].(map[string]any)
 		plain := map[string]string{}
 		var computed []string
-		for _, k := range slices.Sorted(maps.Keys(values)) {
-			if strings.HasPrefix(k, "gotemplating.fn.crossplane.io/") {
+		for _, k := range d.Keys("metadata", field) {
+			name := k.Name.Source()
+			if strings.HasPrefix(name, "gotemplating.fn.crossplane.io/") {
 				continue
 			}
-			x, err := t.Expr(fmt.Sprint(values[k]))
-			text, constant := x.Constant()
+			text, constant := k.Value.Constant()
 			switch {
-			case err != nil || t.HasActions(k):
-				e.note(fmt.Sprintf("%s%s %s is a template: write it in CEL, in %sExpression.", decide, strings.TrimSuffix(field, "s"), t.Source(k), field))
+			case k.Err != nil || k.Value.IsRandom() || k.Loop != nil || k.Name.HasActions():
+				e.note(fmt.Sprintf("%s%s %s is a template: write it in CEL, in %sExpression.", decide, strings.TrimSuffix(field, "s"), name, field))
 			case constant:
-				plain[k] = text
+				plain[name] = text
 			default:
-				computed = append(computed, celtext.Literal(k)+": "+x.Text())
+				computed = append(computed, celtext.Literal(name)+": "+k.Value.Text())
 			}
 		}
 		n.with(field, stringMap(plain))
@@ -165,58 +226,129 @@ func (t templated) metadata(e *node, own string, c map[string]any) *node {
 			n.with(field+"Expression", textNode("{"+strings.Join(computed, ", ")+"}"))
 		}
 	}
-	if len(n.fields) == 0 && len(n.above) == 0 {
-		return nil
-	}
 	return n
 }
 
 // place sets the name or the namespace. The composite's own namespace is the default.
-func (t templated) place(n *node, field, text string) {
-	x, err := t.Expr(text)
+func (t templated) place(n *node, field string, text gotemplate.Scalar, otherwise string) {
+	x, err := text.Expr()
 	literal, constant := x.Constant()
+	if err == nil && x.IsRandom() {
+		err = errors.New("makes a random value, which only the data of a Secret can have")
+	}
 	switch {
 	case err != nil:
-		n.note(fmt.Sprintf("%sthe %s is %s, and the template %s: write it in CEL.", decide, field, t.Source(text), err))
+		n.note(fmt.Sprintf("%sthe %s is %s, and the template %s: write it in CEL.", decide, field, text.Source(), err))
 	case constant:
 		n.withText(field, literal)
 	case field == "namespace" && x.Text() == "composite.metadata.namespace":
+	case otherwise != "" && x.IsOptional():
+		n.with(field+"Expression", textNode(x.Value(false)+".orValue("+otherwise+")"))
 	default:
 		n.with(field+"Expression", textNode(x.Text()))
 	}
 }
 
 // entries returns the keys of data and of stringData, which has precedence.
-func (t templated) entries(o map[string]any) []*node {
+func (t templated) entries(d *gotemplate.Document) []*node {
 	var out []*node
-	texts, _ := o["stringData"].(map[string]any)
-	encoded, _ := o["data"].(map[string]any)
-	for _, k := range slices.Sorted(maps.Keys(encoded)) {
-		if _, again := texts[k]; !again {
-			out = append(out, t.entry(k, encoded[k], gotemplate.Expr.Decoded))
+	texts := d.Keys("stringData")
+	for _, k := range d.Keys("data") {
+		same := func(other gotemplate.Key) bool { return other.Name.Source() == k.Name.Source() }
+		if !slices.ContainsFunc(texts, same) {
+			out = append(out, t.entry(k, true))
 		}
 	}
-	for _, k := range slices.Sorted(maps.Keys(texts)) {
-		out = append(out, t.entry(k, texts[k], gotemplate.Expr.CEL))
+	for _, k := range texts {
+		out = append(out, t.entry(k, false))
 	}
 	return out
 }
 
-func (t templated) entry(key string, raw any, cel func(gotemplate.Expr) string) *node {
-	text, optional := t.Optional(key, fmt.Sprint(raw))
-	n := mapping().withText("key", t.Source(key))
-	x, err := t.Expr(text)
-	switch {
-	case t.HasActions(key):
-		return n.with("value", textNode(t.Source(text))).disable("its key is a template: write valueMap in CEL")
-	case err != nil:
-		return n.with("value", textNode(t.Source(text))).disable("this value " + err.Error() + ": write it in CEL")
-	case raw == nil || x.Empty():
-		return n.with("value", textNode(celtext.Literal(""))).disable(emptyValue)
+func (t templated) entry(k gotemplate.Key, inData bool) *node {
+	return entryOf(k, inData, func(cel string) string { return t.manifests.Named(cel, t.generator(k.Name.Source())) })
+}
+
+// entryOf returns the entry of a key of a template. The function named replaces its generators.
+func entryOf(k gotemplate.Key, inData bool, named func(cel string) string) *node {
+	name := k.Name.Source()
+	n := mapping().withText("key", name)
+	value := k.Value.Value(inData)
+	key, err := k.Name.Expr()
+	if k.Err != nil {
+		err = k.Err
 	}
-	n.with("value", textNode(cel(x)))
-	if optional {
+	repeated := k.Name.HasActions() || k.Loop != nil
+	switch {
+	case err != nil:
+		return n.with("value", textNode(k.Source)).disable("this value " + err.Error() + ": write it in CEL")
+	case value == "":
+		return n.with("value", textNode(celtext.Literal(""))).disable(emptyValue)
+	case repeated && strings.Contains(value, "optional."):
+		return n.with("value", textNode(k.Source)).disable("this value has a key that is a template, and a condition: write valueMap in CEL")
+	case k.Loop != nil:
+		value = fmt.Sprintf("%s.transformMapEntry(%s, %s, {%s: %s})", k.Loop.List, k.Loop.Index, k.Loop.Item, key.Text(), value)
+	case repeated:
+		value = "{" + key.Text() + ": " + value + "}"
+	}
+	if value = named(value); repeated {
+		return mapping().with("valueMap", textNode(value))
+	}
+	n.with("value", textNode(value))
+	if k.Optional {
 		n.with("optional", rawNode(true))
+	}
+	return n
+}
+
+// generator returns a function that adds a generator when it is used for the first time, and returns its step below
+// generated. In a loop, it is a generator with the same list.
+func (t templated) generator(hint string) func(*gotemplate.Generator) string {
+	return func(g *gotemplate.Generator) string {
+		if _, ok := t.generated[g]; !ok {
+			t.generated[g] = t.addGenerator(g, cmp.Or(g.Name, hint))
+		}
+		if t.key != "" {
+			return celtext.Select("", t.generated[g]) + "[key]"
+		}
+		return celtext.Select("", t.generated[g])
+	}
+}
+
+func (t templated) addGenerator(g *gotemplate.Generator, hint string) string {
+	fields := t.fieldsOfGenerator(g.Fields, hint)
+	name := t.generatorName(hint)
+	n := mapping().withText("name", name)
+	if t.key != "" {
+		n.with("forEachExpression", textNode(t.list)).with("keyExpression", textNode(t.key))
+	}
+	if len(t.step.generators.items) == 0 {
+		t.step.generators.note(decide+"a generator makes a new value once, and keeps it. To keep the value that the Secret has now, read it from where it is stored.",
+			"refreshPolicy says when a value is replaced.")
+	}
+	t.step.generators.items = append(t.step.generators.items, n.with(g.Kind, fields.short()))
+	return name
+}
+
+// fieldsOfGenerator returns the fields of a kind of generator. A generator that signs or hashes refers to another one.
+func (t templated) fieldsOfGenerator(fields []gotemplate.Field, hint string) *node {
+	n := mapping()
+	for _, f := range fields {
+		switch v := f.Value.(type) {
+		case string:
+			n.withText(f.Name, v)
+		case []string:
+			n.with(f.Name, textsNode(v))
+		case gotemplate.CEL:
+			n.with(f.Name, textNode(t.manifests.Named(string(v), t.generator(hint))))
+		case []gotemplate.Field:
+			n.with(f.Name, t.fieldsOfGenerator(v, hint))
+		case *gotemplate.Generator:
+			t.generator(hint + "-ca")(v)
+			n.withText(f.Name, t.generated[v])
+		default:
+			n.with(f.Name, rawNode(v))
+		}
 	}
 	return n
 }
@@ -232,7 +364,10 @@ const (
 
 // data describes what function-go-templating gives to a template.
 func (t templated) data() gotemplate.Data {
-	return gotemplate.Data{Lookup: t.lookup, Path: func(function string, args []any) []any {
+	observed := func(path []any) bool {
+		return len(path) > 1 && path[0] == any(observedState) && path[1] == any(ofResources)
+	}
+	return gotemplate.Data{Lookup: t.lookup, Observed: observed, Path: func(function string, args []any) []any {
 		switch {
 		case function == "getCompositeResource" && len(args) == 0:
 			return []any{observedState, ofComposite, fieldsOf}
@@ -254,6 +389,8 @@ func (t templated) lookup(path []any, optional bool) (gotemplate.Expr, error) {
 	switch {
 	case begins(observedState, ofComposite, fieldsOf):
 		return of(ofComposite, t.xr.schema, path[3:], optional), nil
+	case begins(observedState, ofResources) && len(path) == 3:
+		return gotemplate.Of(celtext.Path("resources", path[2:], optional), gotemplate.Any), nil
 	case begins(observedState, ofResources) && len(path) > 3:
 		return t.composed(path[2], path[3], path[4:], optional)
 	case begins("context", environmentKey):
@@ -284,8 +421,11 @@ func (t templated) composed(name, part any, path []any, optional bool) (gotempla
 // of returns a field of an object with a schema. Its type is a string if the schema says so.
 func of(variable string, s *structpb.Struct, path []any, optional bool) gotemplate.Expr {
 	kind := gotemplate.Any
-	if isText(path) || typeAt(s, path...) == "string" {
+	switch typed := typeAt(s, path...); {
+	case isText(path) || typed == "string":
 		kind = gotemplate.Text
+	case typed == "boolean":
+		kind = gotemplate.Bool
 	}
 	return gotemplate.Of(celtext.Path(variable, path, optional), kind)
 }

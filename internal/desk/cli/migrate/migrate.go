@@ -45,6 +45,7 @@ a comment as a whole. Everything else is compiled. The command changes no file: 
 comment names the parts that a step replaces and that you must remove. Literal values
 in a file, such as the value of a connection detail, are printed unchanged.
 
+If no step could be translated, the reason is a line on stderr, and the exit code is 1.
 If an object cannot be read, each error is a line on stderr with the line and the
 field, no step is printed, and the exit code is 2.
 
@@ -83,10 +84,17 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 		}
 		return fmt.Errorf("cannot migrate %s: %d errors", what, len(faults))
 	}
-	_, _ = fmt.Fprintf(stderr, "%s: %s; %s, %s\n", what, terminal.Counted(r.Steps, "step", "steps"),
-		terminal.Counted(r.Decisions, "decision is left to you", "decisions are left to you"), terminal.Counted(r.Ignored, "other object ignored", "other objects ignored"))
+	if r.Steps == 0 {
+		_, _ = fmt.Fprintf(stderr, "cannot migrate %s: %s\n", what, terminal.OneLine(r.Reason))
+	} else {
+		_, _ = fmt.Fprintf(stderr, "%s: %s; %s, %s\n", what, terminal.Counted(r.Steps, "step", "steps"),
+			terminal.Counted(r.Decisions, "decision is left to you", "decisions are left to you"), terminal.Counted(r.Ignored, "other object ignored", "other objects ignored"))
+	}
 	if _, err := stdout.Write(r.YAML); err != nil {
 		return fmt.Errorf("cannot write the steps: %w", err)
+	}
+	if r.Steps == 0 {
+		return &terminal.ExitError{Code: terminal.ExitErrors, Why: r.Reason}
 	}
 	return nil
 }

@@ -59,16 +59,25 @@ func TestMigrate(t *testing.T) {
 		"list.yaml":        "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(migrateComposition), "\n", "\n  ") + "\n- {apiVersion: v1, kind: Secret, stringData: {a: canary}}\n",
 		"secret.yaml":      "{apiVersion: v1, kind: Secret, stringData: {a: canary}}",
 		"items.yaml":       "apiVersion: v1\nkind: List\nitems:\n- {kind: A}\n- apiVersion: external-secrets.io/v1\n  kind: ExternalSecret\n  metadata: {name: e}\n  spec: {data: [{secretKey: a, remoteRef: {property: canary}}]}\n",
-		"bad.yaml":         "a: [\ncanary",
-		"fault.yaml":       "\n\n" + strings.Replace(migrateComposition, "type: FromValue", "type: canary", 1),
-		"faults.yaml":      strings.Replace(strings.Replace(migrateComposition, "type: FromValue", "type: canary", 1), "fromFieldPath: kind", `fromFieldPath: [canary]`, 1),
+		"object.yaml": "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata: {name: apps}\nspec:\n  mode: Pipeline\n  pipeline:\n  - step: render\n" +
+			"    input: {apiVersion: gotemplating.fn.crossplane.io/v1beta1, kind: GoTemplate, source: Inline, inline: {template: \"" +
+			`kind: Object\nspec:\n  manifest:\n    kind: Secret\n    stringData: {a: canary}` + "\"}}\n",
+		"bad.yaml":    "a: [\ncanary",
+		"fault.yaml":  "\n\n" + strings.Replace(migrateComposition, "type: FromValue", "type: canary", 1),
+		"faults.yaml": strings.Replace(strings.Replace(migrateComposition, "type: FromValue", "type: canary", 1), "fromFieldPath: kind", `fromFieldPath: [canary]`, 1),
 	}
 	for name, text := range files {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	const step = "- step: export-values"
+	const (
+		step    = "\n- step: export-values"
+		nothing = "nothing to migrate: neither a Composition with connectionDetails or with a Secret in a template, nor an ExternalSecret, " +
+			"nor a resource of Azure Service Operator with operatorSpec"
+		inObject = "step render composes a Secret that is not translated: it is a part of another object, which writes it: remove that part; " +
+			"each part needs a decision: the comments say why"
+	)
 	for name, c := range map[string]struct {
 		reason  string
 		paths   []string
@@ -101,9 +110,16 @@ func TestMigrate(t *testing.T) {
 			stderr: "list.yaml: 1 step; 3 decisions are left to you, 1 other object ignored\n",
 		},
 		"Nothing": {
-			paths: []string{"secret.yaml"},
-			failure: "cannot migrate secret.yaml: nothing to migrate: neither a Composition with connectionDetails or with a Secret in a template, nor an ExternalSecret, " +
-				"nor a resource of Azure Service Operator with operatorSpec",
+			reason:  "the reason is a line, and the exit code is 1",
+			paths:   []string{"secret.yaml"},
+			stderr:  "cannot migrate secret.yaml: " + nothing + "\n",
+			failure: nothing,
+		},
+		"NoStep": {
+			reason: "what is printed is a comment as a whole",
+			paths:  []string{"object.yaml"},
+			head:   "# From Composition apps (object.yaml:1).\n",
+			stderr: "cannot migrate object.yaml: " + inObject + "\n", failure: inObject,
 		},
 		"Missing": {
 			paths:   []string{"composition.yaml", "none.yaml"},

@@ -53,6 +53,9 @@ func NeedsEscape(r rune) bool { return !unicode.IsPrint(r) || r == unicode.Repla
 
 var identifier = lazy.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
 
+// Computed is the CEL of a step.
+type Computed string
+
 // Step returns a step into an object, by a string, or into a list, by an int. An optional one has a
 // question mark.
 func Step(step any, optional bool) string {
@@ -62,7 +65,7 @@ func Step(step any, optional bool) string {
 	}
 	name, isField := step.(string)
 	if !isField {
-		return fmt.Sprintf("[%s%d]", mark, step)
+		return fmt.Sprintf("[%s%v]", mark, step)
 	}
 	if identifier.MatchString(name) && !slices.Contains([]string{"in", "true", "false", "null"}, name) {
 		return "." + mark + name

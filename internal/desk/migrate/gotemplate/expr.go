@@ -2,6 +2,7 @@ package gotemplate
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,6 +16,7 @@ type Kind int
 const (
 	Any     Kind = iota // of unknown type
 	Text                // a string
+	Bool                // true or false
 	Bytes               // bytes, which the template uses as text
 	Encoded             // a string, which the template has in Base64
 )
@@ -22,7 +24,9 @@ const (
 // An Expr is what a template produces: literal text and values, in their order.
 type Expr struct {
 	parts    []part
-	unquoted *Expr // the value without quotes, if these are quotes of YAML
+	unquoted *Expr   // the value without quotes, if these are quotes of YAML
+	choice   *choice // if the only part depends on a condition
+	optional string  // the same value in CEL, of an optional type, if the template writes nothing without it
 }
 
 type part struct {
@@ -31,11 +35,27 @@ type part struct {
 	kind Kind
 }
 
+// A choice is one of two expressions.
+type choice struct {
+	condition string
+	yes, no   Expr
+}
+
 // Of returns a value.
 func Of(cel string, kind Kind) Expr { return Expr{parts: []part{{cel: cel, kind: kind}}} }
 
 // Literal returns a literal text.
 func Literal(text string) Expr { return Expr{parts: []part{{text: text}}} }
+
+// If returns one of two expressions.
+func If(condition string, yes, no Expr) Expr {
+	e := Of("("+condition+" ? "+yes.Text()+" : "+no.Text()+")", Text)
+	e.choice = &choice{condition, yes, no}
+	if yes, no := yes.withoutQuotes(), no.withoutQuotes(); yes != nil && no != nil {
+		return e.quoting(If(condition, *yes, *no))
+	}
+	return e
+}
 
 // quoting says that an expression is a text in quotes.
 func (e Expr) quoting(text Expr) Expr {
@@ -43,17 +63,35 @@ func (e Expr) quoting(text Expr) Expr {
 	return e
 }
 
+// withoutQuotes returns a text that is in quotes of YAML, or nil.
+func (e Expr) withoutQuotes() *Expr {
+	text, constant := e.Constant()
+	switch {
+	case e.unquoted != nil || !constant:
+		return e.unquoted
+	case text == "":
+		return &e
+	case len(text) > 1 && strings.ContainsAny(text[:1], `"'`) && text[len(text)-1] == text[0] && !strings.Contains(text[1:len(text)-1], text[:1]):
+		inner := Literal(text[1 : len(text)-1])
+		return &inner
+	}
+	return nil
+}
+
 // Join returns the expressions one after the other. Literal texts next to each other are one.
 func Join(list ...Expr) Expr {
+	list = slices.DeleteFunc(slices.Clone(list), Expr.Empty)
+	if len(list) == 1 {
+		return list[0]
+	}
 	var out []part
 	for _, e := range list {
 		for _, p := range e.parts {
-			switch last := len(out) - 1; {
-			case p.cel == "" && last >= 0 && out[last].cel == "":
+			if last := len(out) - 1; p.cel == "" && last >= 0 && out[last].cel == "" {
 				out[last].text += p.text
-			case p.cel != "" || p.text != "":
-				out = append(out, p)
+				continue
 			}
+			out = append(out, p)
 		}
 	}
 	return Expr{parts: out}
@@ -70,6 +108,12 @@ func (e Expr) Constant() (string, bool) {
 	return "", false
 }
 
+// Empty reports whether the template produces nothing.
+func (e Expr) Empty() bool {
+	text, ok := e.Constant()
+	return ok && text == ""
+}
+
 // single returns the only value of an expression.
 func (e Expr) single() (part, bool) {
 	if len(e.parts) == 1 && e.parts[0].cel != "" {
@@ -78,21 +122,13 @@ func (e Expr) single() (part, bool) {
 	return part{}, false
 }
 
-// CEL returns the expression, of type string or bytes.
-func (e Expr) CEL() string {
-	if p, ok := e.single(); ok && p.kind == Bytes {
-		return p.cel
-	}
-	return e.Text()
-}
-
 // Text returns the expression, of type string.
 func (e Expr) Text() string {
 	if text, ok := e.Constant(); ok {
 		return celtext.Literal(text)
 	}
 	if p, ok := e.single(); ok {
-		if p.kind == Any {
+		if p.kind == Any || p.kind == Bool {
 			return "string(" + p.cel + ")"
 		}
 		return p.formatted()
@@ -110,46 +146,137 @@ func (e Expr) Text() string {
 	return celtext.Format(format.String(), values)
 }
 
-// Decoded returns what the text of the expression is in Base64.
-func (e Expr) Decoded() string {
-	if p, ok := e.single(); ok && p.kind == Encoded {
-		return p.cel
+// formatted returns the value for a format, which converts values of any type.
+func (p part) formatted() string {
+	switch p.kind {
+	case Bytes:
+		return "string(" + p.cel + ")"
+	case Encoded:
+		return "base64.encode(bytes(" + p.cel + "))"
 	}
-	if text, ok := e.Constant(); ok {
-		b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
-		if err == nil && utf8.Valid(b) {
-			return celtext.Literal(string(b))
+	return p.cel
+}
+
+// Values returns the CEL of each value that the expression inserts, as texts.
+func (e Expr) Values() []string {
+	var out []string
+	for _, p := range e.parts {
+		if p.cel != "" {
+			out = append(out, Expr{parts: []part{p}}.Text())
 		}
 	}
-	return decode(e)
+	return out
 }
 
-// Encode returns the Base64 of an expression.
-func (e Expr) Encode() Expr { return Of(e.CEL(), Encoded) }
+// IsOptional reports whether the template writes nothing if the value is missing.
+func (e Expr) IsOptional() bool { return e.optional != "" }
 
-// Empty reports whether the template produces nothing.
-func (e Expr) Empty() bool {
-	text, ok := e.Constant()
-	return ok && text == ""
+// IsRandom reports whether a generator makes a part of the expression.
+func (e Expr) IsRandom() bool { return generatorMark.MatchString(e.Text()) }
+
+// typed returns the value as it is, without a conversion to text.
+func (e Expr) typed() string {
+	if p, ok := e.single(); ok && (p.kind == Any || p.kind == Bool) {
+		return p.cel
+	}
+	return e.Text()
 }
 
-// decode decodes Base64. The type is dyn, because connection details are usually decoded already, and
-// a warning says so.
-func decode(e Expr) string {
+// Value returns the CEL of the value of a key: of type string or bytes, or optional of it if a condition leaves the key
+// out. In data, the template has the value in Base64. It returns nothing if the value is empty.
+func (e Expr) Value(inData bool) string {
+	cel, _, _ := e.value(inData)
+	if strings.HasPrefix(cel, "(") && e.choice != nil {
+		return cel[1 : len(cel)-1]
+	}
+	return cel
+}
+
+func (e Expr) value(inData bool) (cel string, kind Kind, optional bool) {
+	switch p, single := e.single(); {
+	case e.choice != nil:
+		return e.choice.value(inData)
+	case e.optional != "":
+		v := Of("v", p.kind)
+		cel, kind, _ := v.value(inData)
+		if cel == "v" {
+			return e.optional, kind, true
+		}
+		return e.optional + ".optMap(v, " + cel + ")", kind, true
+	case e.Empty():
+		return "", Text, false
+	case inData:
+		d := e.decoded()
+		return d.parts[0].celOrText(), d.parts[0].kind, false
+	case single && p.kind == Bytes:
+		return p.cel, Bytes, false
+	}
+	return e.Text(), Text, false
+}
+
+func (c *choice) value(inData bool) (cel string, kind Kind, optional bool) {
+	yes, kind, maybe := c.yes.value(inData)
+	no, other, maybeNo := c.no.value(inData)
+	optional = maybe || maybeNo || yes == "" || no == ""
+	wrapped := func(cel string, maybe bool) string {
+		switch {
+		case cel == "":
+			return "optional.none()"
+		case kind != other && yes != "" && no != "" && !maybe:
+			cel = "dyn(" + cel + ")"
+		}
+		if optional && !maybe {
+			return "optional.of(" + cel + ")"
+		}
+		return cel
+	}
+	if yes == "" && no == "" {
+		return "", Text, false
+	}
+	if yes == "" {
+		kind = other
+	}
+	return "(" + c.condition + " ? " + wrapped(yes, maybe) + " : " + wrapped(no, maybeNo) + ")", kind, optional
+}
+
+func (p part) celOrText() string {
+	if p.cel == "" {
+		return celtext.Literal(p.text)
+	}
+	return p.cel
+}
+
+// decoded is the inverse of b64enc. The type of connection details is dyn, because they are usually decoded already,
+// and a warning says so.
+func (e Expr) decoded() Expr {
+	if p, ok := e.single(); ok && p.kind == Encoded {
+		return Of(p.cel, Text)
+	}
+	if text, ok := e.Constant(); ok {
+		if b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text)); err == nil && utf8.Valid(b) {
+			return Literal(string(b))
+		}
+	}
 	text := e.Text()
 	if strings.HasPrefix(text, "secrets") || strings.HasPrefix(text, "generated") {
 		text = "dyn(" + text + ")"
 	}
-	return "base64.decode(" + text + ")"
+	return Of("base64.decode("+text+")", Bytes)
 }
 
-// formatted returns the value for a format, which converts values of any type.
-func (p part) formatted() string {
-	if p.kind == Bytes {
-		return "string(" + p.cel + ")"
+// encoded returns the Base64 of an expression.
+func (e Expr) encoded() Expr {
+	if e.choice != nil { // so that a value that is left out stays one
+		c := e.choice
+		return If(c.condition, c.yes.encoded(), c.no.encoded())
 	}
-	if p.kind == Encoded {
-		return "base64.encode(bytes(" + p.cel + "))"
+	cel, _, _ := e.value(false)
+	if cel == "" {
+		return Expr{}
 	}
-	return p.cel
+	out := Of(cel, Encoded)
+	if e.optional != "" {
+		out = Of(e.Text(), Encoded)
+	}
+	return out
 }

@@ -6,21 +6,109 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
 )
 
-// unary are the functions of one text, in CEL. Letters that are not ASCII keep their case.
-var unary = map[string]func(e Expr) Expr{
-	"upper":     method("upperAscii"),
-	"lower":     method("lowerAscii"),
-	"trim":      method("trim"),
-	"quote":     func(e Expr) Expr { return called("strings.quote")(e).quoting(e) },
-	"sha256sum": called("sha256"),
-	"urlquery":  called("url.queryEscape"),
-	"squote":    func(e Expr) Expr { return Join(Literal("'"), e, Literal("'")).quoting(e) },
-	"toString":  func(e Expr) Expr { return Of(e.Text(), Text) },
-	"toJson":    func(e Expr) Expr { return Of("json.encode("+e.typed()+")", Text).quoting(e) },
-	"b64dec":    func(e Expr) Expr { return e.decoded() },
-	"b64enc":    Expr.Encode,
+// A function translates a call. The last argument may be the piped one.
+type function func(t *translation, args []value) (value, error)
+
+// An entry of the table of functions.
+type entry struct {
+	least, most int // the number of arguments
+	call        function
+	random      bool
+}
+
+const many = 99
+
+// table returns the functions of templates that have an equivalent. Letters that are not ASCII keep their case. It is no
+// variable, because its functions look functions up.
+func table() map[string]entry {
+	return map[string]entry{
+		"upper":             {1, 1, text(method("upperAscii")), false},
+		"lower":             {1, 1, text(method("lowerAscii")), false},
+		"trim":              {1, 1, text(method("trim")), false},
+		"quote":             {1, 1, text(func(e Expr) Expr { return called("strings.quote")(e).quoting(e) }), false},
+		"squote":            {1, 1, text(func(e Expr) Expr { return Join(Literal("'"), e, Literal("'")).quoting(e) }), false},
+		"sha256sum":         {1, 1, text(called("sha256")), false},
+		"urlquery":          {1, 1, text(called("url.queryEscape")), false},
+		"toString":          {1, 1, text(func(e Expr) Expr { return Of(e.Text(), Text) }), false},
+		"toJson":            {1, 1, text(func(e Expr) Expr { return Of("json.encode("+e.typed()+")", Text).quoting(e) }), false},
+		"b64dec":            {1, 1, text(Expr.decoded), false},
+		"b64enc":            {1, 1, text(Expr.encoded), false},
+		"replace":           {3, 3, replace, false},
+		"printf":            {1, many, printf, false},
+		"print":             {1, many, printed, false},
+		"join":              {2, 2, join, false},
+		"int":               {1, 1, same, false},
+		"fromJson":          {1, 1, fromJSON, false},
+		"index":             {1, many, index, false},
+		"get":               {2, 2, index, false},
+		"default":           {2, 2, orDefault, false},
+		"dig":               {3, many, dig, false},
+		"list":              {0, many, listOf, false},
+		"dict":              {0, 0, func(*translation, []value) (value, error) { return value{}, nil }, false},
+		"until":             {1, 1, until, false},
+		"eq":                {2, 2, comparison(" == "), false},
+		"ne":                {2, 2, comparison(" != "), false},
+		"not":               {1, 1, negation, false},
+		"empty":             {1, 1, negation, false},
+		"and":               {1, many, connective(" && "), false},
+		"or":                {1, many, connective(" || "), false},
+		"ternary":           {3, 3, ternary, false},
+		"hasKey":            {2, 2, has, false},
+		"uuidv4":            {0, 0, random("uuid", "uuid", nil), true},
+		"bcrypt":            {1, 1, random("bcrypt", "hash", hashed), true},
+		"htpasswd":          {2, 2, random("htpasswd", "auth", users), true},
+		"genCA":             {2, 2, certificate, true},
+		"genPrivateKey":     {1, 1, random("sshKey", "privateKey", privateKey), true},
+		"genSelfSignedCert": {4, 4, certificate, true},
+		"genSignedCert":     {5, 5, certificate, true},
+		"randAlphaNum":      {1, 1, random("password", "password", password("symbols")), true},
+		"randAlpha":         {1, 1, random("password", "password", password("symbols", "digits")), true},
+		"randAscii":         {1, 1, random("password", "password", password()), true},
+	}
+}
+
+// call translates a call of a function.
+func (t *translation) call(name string, args []value) (value, error) {
+	if v, ok, err := t.object(name, args); ok || err != nil {
+		return v, err
+	}
+	f := t.functions[name]
+	if f.call == nil || len(args) < f.least || len(args) > f.most {
+		return value{}, fmt.Errorf("uses %s, which has no equivalent", name)
+	}
+	v, err := f.call(t, args)
+	for _, a := range args {
+		v.random = v.random || a.random // what is made of a random value
+	}
+	return v, err
+}
+
+// object returns the path to an object that a function of the tool returns. Its first argument is the data.
+func (t *translation) object(name string, args []value) (value, bool, error) {
+	if t.data.Path == nil || len(args) == 0 || !args[0].isPath || len(args[0].path) > 0 {
+		return value{}, false, nil
+	}
+	list, err := t.steps(args[1:])
+	if err != nil {
+		return value{}, false, err
+	}
+	path := t.data.Path(name, list)
+	return value{isPath: true, path: path}, path != nil, nil
+}
+
+// text returns a function of one text.
+func text(f func(Expr) Expr) function {
+	return func(t *translation, args []value) (value, error) {
+		e, err := t.resolve(args[0])
+		if err != nil {
+			return value{}, err
+		}
+		return value{expr: f(e)}, nil
+	}
 }
 
 func method(name string) func(Expr) Expr {
@@ -31,64 +119,7 @@ func called(name string) func(Expr) Expr {
 	return func(e Expr) Expr { return Of(name+"("+e.Text()+")", Text) }
 }
 
-// typed returns the value as it is, without a conversion to text.
-func (e Expr) typed() string {
-	if p, ok := e.single(); ok && p.kind == Any {
-		return p.cel
-	}
-	return e.Text()
-}
-
-// decoded is the inverse of b64enc.
-func (e Expr) decoded() Expr {
-	if p, ok := e.single(); ok && p.kind == Encoded {
-		return Of(p.cel, Text)
-	}
-	return Of(decode(e), Bytes)
-}
-
-// call translates a call of a function. The last argument may be the piped one.
-func (t *translation) call(name string, args []value) (value, error) {
-	switch name {
-	case "index", "get":
-		return t.index(args)
-	case "printf":
-		return t.printf(args)
-	case "default":
-		return t.orDefault(args)
-	case "dig":
-		return t.dig(args)
-	case "fromJson":
-		list, err := t.all(args)
-		if err != nil || len(list) != 1 {
-			return value{}, cmp.Or(err, unknown(name))
-		}
-		return value{base: "json.decode(" + list[0].Text() + ")"}, nil
-	}
-	if v, ok, err := t.object(name, args); ok || err != nil {
-		return v, err
-	}
-	list, err := t.all(args)
-	if err != nil {
-		return value{}, err
-	}
-	if e, ok := textCall(name, list); ok {
-		return value{expr: e}, nil
-	}
-	return value{}, unknown(name)
-}
-
-// textCall translates a function whose arguments are texts.
-func textCall(name string, args []Expr) (Expr, bool) {
-	f := unary[name]
-	switch {
-	case f != nil && len(args) == 1:
-		return f(args[0]), true
-	case name == "replace" && len(args) == 3:
-		return Of(fmt.Sprintf("%s.replace(%s, %s)", args[2].Text(), args[0].Text(), args[1].Text()), Text), true
-	}
-	return Expr{}, false
-}
+func same(_ *translation, args []value) (value, error) { return args[0], args[0].err }
 
 // all resolves the arguments.
 func (t *translation) all(args []value) ([]Expr, error) {
@@ -102,8 +133,8 @@ func (t *translation) all(args []value) ([]Expr, error) {
 	return out, nil
 }
 
-// names returns constant arguments: texts, and whole numbers.
-func (t *translation) names(args []value) ([]any, error) {
+// steps returns arguments as steps of a path: texts, whole numbers, and what is computed.
+func (t *translation) steps(args []value) ([]any, error) {
 	list, err := t.all(args)
 	if err != nil {
 		return nil, err
@@ -119,39 +150,61 @@ func (t *translation) names(args []value) ([]any, error) {
 		case err == nil && number >= 0:
 			out[i] = number
 		default:
-			return nil, errors.New("computes the name of a field")
+			out[i] = celtext.Computed(e.typed())
 		}
 	}
 	return out, nil
 }
 
 // index selects fields by name.
-func (t *translation) index(args []value) (value, error) {
-	if len(args) == 0 {
-		return value{}, unknown("index")
-	}
-	names, err := t.names(args[1:])
-	return args[0].below(names), err
+func index(t *translation, args []value) (value, error) {
+	list, err := t.steps(args[1:])
+	return args[0].below(list), cmp.Or(args[0].err, err)
 }
 
-// object returns the path to an object that a function of the tool returns. Its first argument is the data.
-func (t *translation) object(name string, args []value) (value, bool, error) {
-	if t.data.Path == nil || len(args) == 0 || !args[0].isPath || len(args[0].path) > 0 {
-		return value{}, false, nil
-	}
-	names, err := t.names(args[1:])
+func fromJSON(t *translation, args []value) (value, error) {
+	e, err := t.resolve(args[0])
+	return value{base: "json.decode(" + e.Text() + ")"}, err
+}
+
+func replace(t *translation, args []value) (value, error) {
+	e, err := t.all(args)
 	if err != nil {
-		return value{}, false, err
+		return value{}, err
 	}
-	path := t.data.Path(name, names)
-	return value{isPath: true, path: path}, path != nil, nil
+	return value{expr: Of(fmt.Sprintf("%s.replace(%s, %s)", e[2].Text(), e[0].Text(), e[1].Text()), Text)}, nil
+}
+
+func join(t *translation, args []value) (value, error) {
+	separator, err := t.resolve(args[0])
+	if err != nil {
+		return value{}, err
+	}
+	list, err := t.iterated(args[1])
+	return value{expr: Of(fmt.Sprintf("%s.transformList(_, v, string(v)).join(%s)", list, separator.Text()), Text)}, err
+}
+
+func listOf(_ *translation, args []value) (value, error) {
+	return value{list: append([]value{}, args...)}, nil
+}
+
+// until is a list of numbers from 0.
+func until(t *translation, args []value) (value, error) {
+	e, err := t.resolve(args[0])
+	return value{base: "lists.range(int(" + e.typed() + "))"}, err
+}
+
+// printed is the text of all arguments. Blanks between numbers are not written.
+func printed(t *translation, args []value) (value, error) {
+	list, err := t.all(args)
+	return value{expr: Join(list...)}, err
 }
 
 // printf translates formats that insert values as they are.
-func (t *translation) printf(args []value) (value, error) {
+func printf(t *translation, args []value) (value, error) {
 	list, err := t.all(args)
-	if err != nil || len(list) == 0 {
-		return value{}, cmp.Or(err, unknown("printf"))
+	if err != nil {
+		return value{}, err
 	}
 	format, ok := list[0].Constant()
 	if !ok {
@@ -181,32 +234,59 @@ func (t *translation) printf(args []value) (value, error) {
 	return value{expr: out}, nil
 }
 
-// orDefault chooses a default for a value that is missing or empty. Empty values are never exported, so
-// an empty default is none.
-func (t *translation) orDefault(args []value) (value, error) {
-	if len(args) != 2 {
-		return value{}, unknown("default")
-	}
-	instead, err := t.resolve(args[0])
+// orDefault chooses a default for a value that is missing or empty.
+func orDefault(t *translation, args []value) (value, error) {
+	return t.or(args[1], args[0], func(cel string, optional bool) string {
+		if optional {
+			return cel + ".optFlatMap(v, optional.ofNonZeroValue(v))"
+		}
+		return "optional.ofNonZeroValue(" + cel + ")"
+	})
+}
+
+// dig looks up a path in its last argument. The argument before is the default for a missing value.
+func dig(t *translation, args []value) (value, error) {
+	list, err := t.steps(args[:len(args)-2])
 	if err != nil {
 		return value{}, err
 	}
-	if instead.Empty() {
-		return args[1], nil
+	return t.or(args[len(args)-1].below(list), args[len(args)-2], func(cel string, _ bool) string { return cel })
+}
+
+// or returns a value, or another one if it is missing. A random one that is only for the first rendering is a
+// generator, which keeps its value. An export waits for a composed resource instead of writing an empty value, and leaves out
+// another field that is empty, because empty values are never exported.
+func (t *translation) or(v, instead value, maybe func(cel string, optional bool) string) (value, error) {
+	observed := t.data.observed(v)
+	other, err := t.resolve(instead)
+	switch {
+	case observed && instead.random:
+		return instead, err
+	case instead.expr.Empty() && !instead.isPath && instead.base == "" && (observed || t.data.Strict || instead.list != nil || !v.isPath):
+		return v, v.err
+	case err != nil:
+		return value{}, err
 	}
-	e, may, err := t.optional(args[1])
+	e, optional, err := t.optional(v)
 	if err != nil {
 		return value{}, err
 	}
 	p, ok := e.single()
-	if !ok || p.kind == Encoded || p.kind == Bytes {
-		return value{}, errors.New("chooses a default for a value that is encoded or constant")
+	if !ok || p.kind == Bytes {
+		return value{}, errors.New("chooses a default for a value that is decoded or constant")
 	}
-	x := "optional.ofNonZeroValue(" + p.cel + ")"
-	if may {
-		x = p.cel + ".optFlatMap(v, optional.ofNonZeroValue(v))"
+	x := maybe(p.cel, optional)
+	if other.Empty() {
+		out := Of(x+".orValue('')", Any)
+		out.optional = x
+		out.parts[0].kind = p.kind
+		return value{expr: out}, nil
 	}
-	return value{expr: Of(x+".orValue("+instead.typed()+")", p.kind.with(instead))}, nil
+	if p.kind == Encoded {
+		d := other.decoded()
+		return value{expr: Of(x+".orValue("+d.parts[0].celOrText()+")", Encoded)}, nil
+	}
+	return value{expr: Of(x+".orValue("+other.typed()+")", p.kind.with(other))}, nil
 }
 
 // with returns the kind of a value that may also be the other one.
@@ -215,29 +295,4 @@ func (k Kind) with(other Expr) Kind {
 		return Any
 	}
 	return Text
-}
-
-// dig looks up a path in its last argument. The argument before is the default.
-func (t *translation) dig(args []value) (value, error) {
-	if len(args) < 3 {
-		return value{}, unknown("dig")
-	}
-	names, err := t.names(args[:len(args)-2])
-	if err != nil {
-		return value{}, err
-	}
-	v := args[len(args)-1].below(names)
-	instead, err := t.resolve(args[len(args)-2])
-	if err != nil {
-		return value{}, err
-	}
-	if instead.Empty() {
-		return v, nil
-	}
-	e, may, err := t.optional(v)
-	p, ok := e.single()
-	if err != nil || !ok || !may || p.kind == Encoded {
-		return value{}, cmp.Or(err, unknown("dig"))
-	}
-	return value{expr: Of(p.cel+".orValue("+instead.typed()+")", p.kind.with(instead))}, nil
 }

@@ -1,14 +1,18 @@
 // Package gotemplate translates Go templates into CEL. It parses a template and never runs it.
 //
-// It translates templates that only look up values, insert them into text, encode them, change their
-// case, format them, or choose a default. An error is the reason why a template is not one of these. It
-// quotes names of functions and fields, and no text of the template.
+// One walk over the syntax tree of a template translates its actions. In text, a condition becomes a choice, and a loop
+// becomes a comprehension. In YAML, conditions and loops around keys and documents are kept beside them. A table has the
+// functions of templates. What cannot be translated is an error of the value that contains it, and of nothing else. An
+// error is a reason: it quotes names of functions and fields, and no text of the template.
 package gotemplate
 
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"text/template/parse"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
@@ -22,9 +26,14 @@ type Data struct {
 	// Path returns the path to the object that a function of the tool returns, or nil. It may be nil.
 	Path func(function string, args []any) []any
 
+	// Observed reports whether a path leads to a composed resource. An export waits for it. It may be nil.
+	Observed func(path []any) bool
+
 	// Strict says that a missing field is an error, so that there is no default for it.
 	Strict bool
 }
+
+func (d Data) observed(v value) bool { return v.isPath && d.Observed != nil && d.Observed(v.path) }
 
 // Translate translates a template.
 func Translate(text string, data Data) (Expr, error) {
@@ -32,9 +41,103 @@ func Translate(text string, data Data) (Expr, error) {
 	if err != nil {
 		return Expr{}, err
 	}
-	t := newTranslation(data, root)
-	out := make([]Expr, 0, len(root.Nodes))
-	for _, n := range root.Nodes {
+	return newTranslation(data, root).list(root)
+}
+
+// errParse has no position, because the template is next to it.
+var errParse = errors.New("is not a valid Go template")
+
+func parseTemplate(text, left, right string) (*parse.ListNode, error) {
+	t := parse.New("")
+	t.Mode = parse.SkipFuncCheck
+	if _, err := t.Parse(text, left, right, map[string]*parse.Tree{}); err != nil || t.Root == nil {
+		return nil, errParse
+	}
+	return t.Root, nil
+}
+
+// A value is the result of a pipeline: a path into the data, fields below an expression, text, or a condition.
+type value struct {
+	isPath    bool
+	path      []any // into the data, or below base
+	base      string
+	expr      Expr
+	condition string
+	list      []value         // of the function list
+	fields    map[string]Expr // of a certificate
+	random    bool            // each rendering has another value
+	err       error           // of a variable that cannot be translated
+}
+
+// A translation knows the variables and the dot at one place of a template.
+type translation struct {
+	data       Data
+	dot        value
+	vars       map[string]value
+	assigned   map[string][]*parse.PipeNode // what the template assigns to each variable
+	functions  map[string]entry
+	generators *[]*Generator
+	depth      int    // of loops in text
+	itemized   bool   // it is in a loop around documents
+	indent     string // a new line with the indentation that YAML removes from a block of text
+}
+
+func newTranslation(data Data, template *parse.ListNode) *translation {
+	root := value{isPath: true}
+	t := &translation{
+		data: data, dot: root, vars: map[string]value{"$": root}, functions: table(),
+		assigned: map[string][]*parse.PipeNode{}, generators: &[]*Generator{},
+	}
+	t.assignments(template)
+	return t
+}
+
+// assignments remembers all values of each variable.
+func (t *translation) assignments(list *parse.ListNode) {
+	for _, n := range nodes(list) {
+		if b := branches(n); b != nil {
+			t.assignments(b.List)
+			t.assignments(b.ElseList)
+		}
+		if a, ok := n.(*parse.ActionNode); ok {
+			for _, d := range a.Pipe.Decl {
+				t.assigned[d.Ident[0]] = append(t.assigned[d.Ident[0]], a.Pipe)
+			}
+		}
+	}
+}
+
+func nodes(list *parse.ListNode) []parse.Node {
+	if list == nil {
+		return nil
+	}
+	return list.Nodes
+}
+
+// branches returns the branches of a condition or a loop, or nil.
+func branches(n parse.Node) *parse.BranchNode {
+	switch n := n.(type) {
+	case *parse.IfNode:
+		return &n.BranchNode
+	case *parse.WithNode:
+		return &n.BranchNode
+	case *parse.RangeNode:
+		return &n.BranchNode
+	}
+	return nil
+}
+
+// inner returns the translation inside of a branch.
+func (t *translation) inner(dot value) *translation {
+	out := *t
+	out.dot, out.vars = dot, maps.Clone(t.vars)
+	return &out
+}
+
+// list translates text with actions, conditions and loops.
+func (t *translation) list(list *parse.ListNode) (Expr, error) {
+	var out []Expr
+	for _, n := range nodes(list) {
 		e, err := t.node(n)
 		if err != nil {
 			return Expr{}, err
@@ -44,81 +147,12 @@ func Translate(text string, data Data) (Expr, error) {
 	return Join(out...), nil
 }
 
-// errParse has no position, because the template is next to it.
-var errParse = errors.New("is not a valid Go template")
-
-func parseTemplate(text, left, right string) (*parse.ListNode, error) {
-	t := parse.New("")
-	t.Mode = parse.SkipFuncCheck
-	trees := map[string]*parse.Tree{}
-	if _, err := t.Parse(text, left, right, trees); err != nil {
-		return nil, errParse
-	}
-	if t.Root == nil {
-		return nil, errParse
-	}
-	return t.Root, nil
-}
-
-// A value is a path into the data, fields below an expression, or text.
-type value struct {
-	isPath bool
-	path   []any // into the data, or below base
-	base   string
-	expr   Expr
-	err    error // of a variable that cannot be translated
-}
-
-// A translation knows the variables and the dot at one place of a template.
-type translation struct {
-	data     Data
-	dot      value
-	vars     map[string]value
-	assigned map[string]bool // variables that change, somewhere in the template
-}
-
-func newTranslation(data Data, template *parse.ListNode) *translation {
-	root := value{isPath: true}
-	t := &translation{data: data, dot: root, vars: map[string]value{"$": root}, assigned: map[string]bool{}}
-	t.assignments(template)
-	return t
-}
-
-// assignments remembers the variables that a list of nodes changes.
-func (t *translation) assignments(list *parse.ListNode) {
-	if list == nil {
-		return
-	}
-	for _, n := range list.Nodes {
-		switch n := n.(type) {
-		case *parse.ActionNode:
-			t.assignment(n.Pipe)
-		case *parse.IfNode:
-			t.branchAssignments(n.BranchNode)
-		case *parse.WithNode:
-			t.branchAssignments(n.BranchNode)
-		case *parse.RangeNode:
-			t.branchAssignments(n.BranchNode)
-		}
-	}
-}
-
-func (t *translation) branchAssignments(b parse.BranchNode) {
-	t.assignment(b.Pipe)
-	t.assignments(b.List)
-	t.assignments(b.ElseList)
-}
-
-func (t *translation) assignment(p *parse.PipeNode) {
-	for _, d := range p.Decl {
-		t.assigned[d.Ident[0]] = t.assigned[d.Ident[0]] || p.IsAssign
-	}
-}
-
-// node translates text or an action outside of branches.
 func (t *translation) node(n parse.Node) (Expr, error) {
 	switch n := n.(type) {
 	case *parse.TextNode:
+		if t.indent != "" {
+			return Literal(strings.ReplaceAll(string(n.Text), t.indent, "\n")), nil
+		}
 		return Literal(string(n.Text)), nil
 	case *parse.CommentNode:
 		return Expr{}, nil
@@ -133,38 +167,153 @@ func (t *translation) node(n parse.Node) (Expr, error) {
 		}
 		return t.resolve(v)
 	case *parse.IfNode, *parse.WithNode:
-		return Expr{}, errors.New("has a condition")
+		return t.choice(n)
 	case *parse.RangeNode:
-		return Expr{}, errors.New("has a loop")
+		return t.loop(n)
 	}
 	return Expr{}, errors.New("includes another template")
 }
 
+func (t *translation) choice(n parse.Node) (Expr, error) {
+	b := branches(n)
+	condition, in, err := t.branch(n)
+	if err != nil {
+		return Expr{}, err
+	}
+	yes, err := in.list(b.List)
+	if err != nil {
+		return Expr{}, err
+	}
+	no, err := t.inner(t.dot).list(b.ElseList)
+	if err != nil {
+		return Expr{}, err
+	}
+	return If(condition, yes, no), nil
+}
+
+// branch returns the condition of a branch, and the translation inside of it, also with an error.
+func (t *translation) branch(n parse.Node) (string, *translation, error) {
+	b := branches(n)
+	v, err := t.pipe(b.Pipe)
+	v.err = err
+	in := t.inner(t.dot)
+	if n.Type() == parse.NodeWith {
+		in.dot = v
+	}
+	for _, d := range b.Pipe.Decl {
+		in.vars[d.Ident[0]] = v
+	}
+	if err != nil {
+		return "", in, err
+	}
+	condition, err := t.truth(v)
+	return condition, in, err
+}
+
+// loop translates a loop that produces text. A comprehension with two variables walks lists and maps, as a loop does.
+func (t *translation) loop(n *parse.RangeNode) (Expr, error) {
+	index, item, in, list, err := t.each(n)
+	if err != nil {
+		return Expr{}, err
+	}
+	body, err := in.list(n.List)
+	if err != nil {
+		return Expr{}, err
+	}
+	if in.breaks(n.List) || n.ElseList != nil {
+		return Expr{}, errors.New("has a loop that ends early, or with else")
+	}
+	return Of(fmt.Sprintf("%s.transformList(%s, %s, %s).join()", list, index, item, body.Text()), Text), nil
+}
+
+// each returns the variables of a loop, the translation inside of it, and its list.
+func (t *translation) each(n *parse.RangeNode) (index, item string, in *translation, list string, err error) {
+	v, err := t.pipe(n.Pipe)
+	if err != nil {
+		return "", "", nil, "", err
+	}
+	list, err = t.iterated(v)
+	index, item = "i", "v"
+	if t.depth > 0 {
+		index, item = fmt.Sprintf("i%d", t.depth+1), fmt.Sprintf("v%d", t.depth+1)
+	}
+	in = t.inside(n, index, item)
+	in.depth++
+	return index, item, in, list, err
+}
+
+// inside returns the translation inside of a loop with these variables in CEL.
+func (t *translation) inside(n *parse.RangeNode, index, item string) *translation {
+	in := t.inner(value{base: item})
+	switch decl := n.Pipe.Decl; len(decl) {
+	case 1:
+		in.vars[decl[0].Ident[0]] = in.dot
+	case 2:
+		in.vars[decl[0].Ident[0]], in.vars[decl[1].Ident[0]] = value{base: index}, in.dot
+	}
+	return in
+}
+
+// iterated returns the list or map of a loop. A missing one is empty.
+func (t *translation) iterated(v value) (string, error) {
+	e, optional, err := t.optional(v)
+	if err != nil {
+		return "", err
+	}
+	if optional {
+		return e.parts[0].cel + ".orValue([])", nil
+	}
+	return e.typed(), nil
+}
+
+func (t *translation) breaks(list *parse.ListNode) bool {
+	return slices.ContainsFunc(nodes(list), func(n parse.Node) bool {
+		if n.Type() == parse.NodeBreak || n.Type() == parse.NodeContinue {
+			return true
+		}
+		b := branches(n)
+		return b != nil && (t.breaks(b.List) || t.breaks(b.ElseList))
+	})
+}
+
 // declare remembers the value of a variable. Its error matters only where the variable is used.
 func (t *translation) declare(p *parse.PipeNode) {
-	v, err := t.pipe(p)
 	name := p.Decl[0].Ident[0]
-	if _, ok := t.vars[name]; ok || t.assigned[name] || len(p.Decl) > 1 {
+	if v, ok := t.vars[name]; ok && v.random {
+		return // the other values are what it was before
+	}
+	v, err := t.pipe(p)
+	if err == nil && (len(t.assigned[name]) > 1 || len(p.Decl) > 1) && !t.keeps(name, v) {
 		err = errors.New("sets a variable more than once")
 	}
 	v.err = err
 	t.vars[name] = v
+	t.name(v, strings.TrimPrefix(name, "$"))
+}
+
+// keeps reports whether a variable is random, and all of its other values are what composed resources have: then a
+// generator replaces all of them, because it keeps its value.
+func (t *translation) keeps(name string, v value) bool {
+	others := 0
+	for _, p := range t.assigned[name] {
+		if !t.readsObserved(p) {
+			others++
+		}
+	}
+	return v.random && others == 1
 }
 
 // pipe translates commands of which each one receives the result of the former one.
 func (t *translation) pipe(p *parse.PipeNode) (value, error) {
-	var v value
-	for i, c := range p.Cmds {
-		var piped []value
-		if i > 0 {
-			piped = []value{v}
-		}
-		var err error
-		if v, err = t.command(c, piped); err != nil {
+	var piped []value
+	for _, c := range p.Cmds {
+		v, err := t.command(c, piped)
+		if err != nil {
 			return value{}, err
 		}
+		piped = []value{v}
 	}
-	return v, nil
+	return piped[0], nil
 }
 
 func (t *translation) command(c *parse.CommandNode, piped []value) (value, error) {
@@ -191,39 +340,40 @@ func (t *translation) operand(n parse.Node) (value, error) {
 	case *parse.DotNode:
 		return t.dot, t.dot.err
 	case *parse.FieldNode:
-		return t.dot.fields(n.Ident), t.dot.err
+		return t.dot.below(names(n.Ident)), t.dot.err
 	case *parse.VariableNode:
 		v, ok := t.vars[n.Ident[0]]
 		if !ok {
 			return value{}, errors.New("uses a variable that a branch or a loop sets")
 		}
-		return v.fields(n.Ident[1:]), v.err
+		return v.below(names(n.Ident[1:])), v.err
 	case *parse.ChainNode:
 		v, err := t.operand(n.Node)
-		return v.fields(n.Field), err
+		return v.below(names(n.Field)), err
 	case *parse.PipeNode:
 		return t.pipe(n)
 	case *parse.StringNode:
 		return value{expr: Literal(n.Text)}, nil
 	case *parse.NumberNode:
 		if n.IsInt {
-			return value{expr: Of(n.Text, Any)}, nil
+			return value{expr: Of(strconv.FormatInt(n.Int64, 10), Any)}, nil
 		}
 	case *parse.BoolNode:
-		return value{expr: Of(n.String(), Any)}, nil
+		return value{expr: Of(n.String(), Bool)}, nil
+	case *parse.NilNode:
+		return value{expr: Of("null", Any)}, nil
 	case *parse.IdentifierNode:
 		return t.call(n.Ident, nil)
 	}
 	return value{}, errors.New("has a value that has no equivalent")
 }
 
-// fields returns a field below a value.
-func (v value) fields(names []string) value {
-	path := make([]any, len(names))
-	for i, name := range names {
-		path[i] = name
+func names(fields []string) []any {
+	out := make([]any, len(fields))
+	for i, name := range fields {
+		out[i] = name
 	}
-	return v.below(path)
+	return out
 }
 
 // below returns the value at a path below a value.
@@ -231,11 +381,11 @@ func (v value) below(path []any) value {
 	if len(path) == 0 {
 		return v
 	}
+	if name, ok := path[0].(string); ok && len(path) == 1 && v.fields != nil {
+		return value{expr: v.fields[name], random: true}
+	}
 	if !v.isPath && v.base == "" {
-		v.base = v.expr.Text()
-		if p, ok := v.expr.single(); ok {
-			v.base = p.cel
-		}
+		v.base = v.expr.typed()
 	}
 	v.path = slices.Concat(v.path, path)
 	return v
@@ -250,6 +400,10 @@ func (t *translation) resolve(v value) (Expr, error) {
 		return t.data.Lookup(v.path, false)
 	case v.base != "":
 		return Of(celtext.Path(v.base, v.path, false), Any), nil
+	case v.condition != "":
+		return Of(v.condition, Bool), nil
+	case v.list != nil, v.fields != nil:
+		return Expr{}, errors.New("writes a list or an object as text")
 	}
 	return v.expr, nil
 }
@@ -258,7 +412,7 @@ func (t *translation) resolve(v value) (Expr, error) {
 // the value cannot be missing.
 func (t *translation) optional(v value) (Expr, bool, error) {
 	switch {
-	case t.data.Strict || !v.isPath && v.base == "":
+	case t.data.Strict || !v.isPath && (v.base == "" || len(v.path) == 0):
 		e, err := t.resolve(v)
 		return e, false, err
 	case v.isPath:
@@ -267,5 +421,3 @@ func (t *translation) optional(v value) (Expr, bool, error) {
 	}
 	return Of(celtext.Path(v.base, v.path, true), Any), true, nil
 }
-
-func unknown(function string) error { return fmt.Errorf("uses %s, which has no equivalent", function) }

@@ -1,368 +1,299 @@
 package gotemplate
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"text/template/parse"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // Manifests are the YAML documents of a template, with a marker for each of its actions.
 type Manifests struct {
-	Documents []string
-	actions   []action
+	Documents   []*Document
+	translation *translation
+	out         strings.Builder
+	actions     []action
+	controls    []*control
 }
 
-// An action is the part of a template between its delimiters, or a whole loop.
+// An action is the part of a template between its delimiters, or a condition or a loop in a text.
 type action struct {
 	source string // for comments
 	expr   Expr
 	err    error
-	guard  bool   // it is the condition of a document
-	waits  bool   // the condition only waits for composed resources
-	key    string // it is the condition of this key
-	loop   bool
-	plain  bool // it is a value in YAML, without anything else
 }
 
-// The marker of an action is its index between two characters that YAML allows in plain text.
+// A control is a branch of a condition, or a loop, around keys or documents.
+type control struct {
+	source    string // the beginning, for comments
+	condition string
+	err       error
+	waits     bool // the condition is only that composed resources are observed
+	loop      *Loop
+}
+
+// A Loop repeats keys or documents.
+type Loop struct {
+	Index, Item string // the variables
+	List        string // in CEL
+}
+
+// The marker of an action is its index between two characters that YAML allows in plain text. That of a control is a
+// comment of YAML, with a sign.
 const (
 	markerStart = "\ue000"
 	markerEnd   = "\ue001"
 )
 
-var marker = lazy.MustCompile(markerStart + `(\d+)` + markerEnd)
+var (
+	marker     = lazy.MustCompile(markerStart + `(\d+)` + markerEnd)
+	ruler      = lazy.MustCompile(`^#` + markerStart + `([+-])(\d+)` + markerEnd)
+	separator  = lazy.MustCompile(`^---(?:\s|$)`)
+	isDocument = lazy.MustCompile(`(?m)^\s*(?:apiVersion|kind):|^---`)
+	keyLine    = lazy.MustCompile(`(?m)^\s*['"]?[A-Za-z0-9._/` + markerStart + markerEnd + `-]+['"]?:(?:\s|$)`)
+	blockStart = lazy.MustCompile(`^( *)[^#\s].*:[ \t]+[|>][-+0-9]*[ \t]*$`)
+)
 
 // ResourceName is the annotation with the composition resource name.
 const ResourceName = "gotemplating.fn.crossplane.io/composition-resource-name"
 
-// Parse returns the documents of a template that renders YAML. Of a condition around documents, only the
-// branch that has data is there.
+// Parse returns the documents of a template that renders YAML.
 func Parse(text, left, right string, data Data) (*Manifests, error) {
-	if strings.ContainsAny(text, markerStart+markerEnd) {
+	if strings.ContainsAny(text, markerStart+markerEnd+generatorStart+generatorEnd) {
 		return nil, errParse
 	}
 	root, err := parseTemplate(text, left, right)
 	if err != nil {
 		return nil, err
 	}
-	m := &Manifests{}
-	rendered := m.list(newTranslation(data, root), root)
-	for _, found := range plainValue.FindAllStringSubmatch(rendered, -1) {
-		if i, err := strconv.Atoi(found[1]); err == nil && i < len(m.actions) {
-			m.actions[i].plain = true
-		}
-	}
-	m.Documents = separator.Split("\n"+rendered, -1)
+	m := &Manifests{translation: newTranslation(data, root)}
+	m.write(m.translation, root)
+	m.split()
 	return m, nil
 }
 
-// plainValue matches an action that is a whole value, with its condition.
-var plainValue = lazy.MustCompile(`(?m):[ \t]+` + markerStart + `(\d+)` + markerEnd + `(?:` + markerStart + `\d+` + markerEnd + `)?[ \t]*$`)
-
-var separator = lazy.MustCompile(`\n---[^\n]*`)
-
-// Object decodes a document. Its texts still have markers.
-func (m *Manifests) Object(document string) (map[string]any, error) {
-	var out map[string]any
-	if err := yaml.Unmarshal([]byte(document), &out); err != nil {
-		return nil, errors.New("is not valid YAML without its actions") // the error may quote the text
-	}
-	b, err := json.Marshal(out)
-	for _, found := range marker.FindAllStringSubmatch(document, -1) {
-		if a := m.action(found[1]); a.err != nil && !strings.Contains(string(b), found[0]) {
-			return nil, a.err // in a comment
+// write writes the YAML of a part of the template.
+func (m *Manifests) write(t *translation, list *parse.ListNode) {
+	for _, n := range nodes(list) {
+		in := t
+		switch n := n.(type) {
+		case *parse.TextNode:
+			m.out.Write(n.Text)
+			continue
+		case *parse.ActionNode:
+			if m.resourceName(t, n.Pipe) {
+				continue
+			}
+		case *parse.IfNode, *parse.WithNode, *parse.RangeNode:
+			if m.isAround(n) {
+				m.around(t, n)
+				continue
+			}
+			in = m.inBlock(t, n)
 		}
-	}
-	return out, err
-}
-
-// Expr translates a text of a document.
-func (m *Manifests) Expr(text string) (Expr, error) {
-	if whole := marker.FindStringSubmatch(text); whole != nil && whole[0] == text {
-		if a := m.action(whole[1]); a.err == nil && a.plain && a.expr.unquoted != nil {
-			return *a.expr.unquoted, nil // the quotes are YAML's
+		e, err := in.node(n)
+		if text, ok := e.Constant(); ok && err == nil {
+			m.out.WriteString(text)
+			continue
 		}
+		m.mark(action{source: n.String(), expr: e, err: err})
 	}
-	var out []Expr
-	last := 0
-	for _, at := range marker.FindAllStringSubmatchIndex(text, -1) {
-		a := m.action(text[at[2]:at[3]])
-		if a.err != nil {
-			return Expr{}, a.err
-		}
-		out = append(out, Literal(text[last:at[0]]), a.expr)
-		last = at[1]
-	}
-	return Join(append(out, Literal(text[last:]))...), nil
 }
 
-var trailing = lazy.MustCompile(markerStart + `(\d+)` + markerEnd + `$`)
-
-// Optional returns the value of a key without a condition that only waits for composed resources, and
-// whether there is such a condition.
-func (m *Manifests) Optional(key, text string) (string, bool) {
-	if at := trailing.FindStringSubmatchIndex(text); at != nil {
-		if a := m.action(text[at[2]:at[3]]); a.key == key && a.waits {
-			return text[:at[0]], true
-		}
-	}
-	return text, false
-}
-
-// Source returns a text of a document as it is in the template.
-func (m *Manifests) Source(text string) string {
-	return marker.ReplaceAllStringFunc(text, func(found string) string {
-		return m.action(strings.Trim(found, markerStart+markerEnd)).source
-	})
-}
-
-// HasActions reports whether a text of a document depends on the data.
-func (m *Manifests) HasActions(text string) bool { return marker.MatchString(text) }
-
-// Conditions returns the conditions of a document, as they are in the template. It does not return those
-// that only wait for composed resources, as an export does anyway.
-func (m *Manifests) Conditions(document string) []string {
-	var out []string
-	for _, found := range marker.FindAllStringSubmatch(document, -1) {
-		if a := m.action(found[1]); a.guard && !a.waits {
-			out = append(out, a.source)
-		}
-	}
-	return out
-}
-
-// Loops returns the loops, as they are in the template.
-func (m *Manifests) Loops() []string {
-	var out []string
-	for _, a := range m.actions {
-		if a.loop {
-			out = append(out, a.source)
-		}
-	}
-	return out
-}
-
-func (m *Manifests) action(index string) action {
-	i, err := strconv.Atoi(index)
-	if err != nil || i >= len(m.actions) {
-		return action{err: errParse}
-	}
-	return m.actions[i]
-}
-
-func (m *Manifests) mark(a action) string {
+func (m *Manifests) mark(a action) {
 	m.actions = append(m.actions, a)
-	return fmt.Sprintf("%s%d%s", markerStart, len(m.actions)-1, markerEnd)
+	fmt.Fprintf(&m.out, "%s%d%s", markerStart, len(m.actions)-1, markerEnd)
 }
 
-func (m *Manifests) list(t *translation, list *parse.ListNode) string {
-	var b strings.Builder
-	if list == nil {
-		return ""
+// resourceName writes the line of setResourceNameAnnotation.
+func (m *Manifests) resourceName(t *translation, p *parse.PipeNode) bool {
+	args := p.Cmds[0].Args
+	if len(p.Cmds) != 1 || len(args) != 2 || args[0].String() != "setResourceNameAnnotation" {
+		return false
 	}
-	for _, n := range list.Nodes {
-		b.WriteString(m.node(t, n))
+	v, err := t.operand(args[1])
+	e := Expr{}
+	if err == nil {
+		e, err = t.resolve(v)
+	}
+	m.out.WriteString(ResourceName + ": ")
+	m.mark(action{source: "{{" + args[1].String() + "}}", expr: e, err: err})
+	return true
+}
+
+// lineStart returns what is already written of the current line.
+func (m *Manifests) lineStart() string {
+	text := m.out.String()
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
+// literal returns the text of a branch, with x for each action.
+func literal(list *parse.ListNode) string {
+	var b strings.Builder
+	for _, n := range nodes(list) {
+		switch n := n.(type) {
+		case *parse.TextNode:
+			b.Write(n.Text)
+		case *parse.ActionNode:
+			if len(n.Pipe.Decl) == 0 {
+				b.WriteString("x")
+				if n.Pipe.Cmds[0].Args[0].String() == "setResourceNameAnnotation" {
+					b.WriteString(": x")
+				}
+			}
+		default:
+			if inner := branches(n); inner != nil {
+				b.WriteString(literal(inner.List) + literal(inner.ElseList))
+			}
+		}
 	}
 	return b.String()
 }
 
-func (m *Manifests) node(t *translation, n parse.Node) string {
-	switch n := n.(type) {
-	case *parse.TextNode:
-		return string(n.Text)
-	case *parse.ActionNode:
-		if name, ok := resourceName(n.Pipe); ok {
-			return ResourceName + ": " + name
-		}
-		e, err := t.node(n)
-		if len(n.Pipe.Decl) > 0 || err == nil && e.Empty() {
-			return ""
-		}
-		if text, ok := e.Constant(); err == nil && ok {
-			return text
-		}
-		return m.mark(action{source: n.String(), expr: e, err: err})
-	case *parse.CommentNode:
-		return ""
-	case *parse.IfNode:
-		return m.branches(t, t.dot, n.BranchNode, n)
-	case *parse.WithNode:
-		dot, err := t.pipe(n.Pipe)
-		dot.err = err
-		return m.branches(t, dot, n.BranchNode, n)
-	case *parse.RangeNode:
-		return m.loop(t, n)
+// isAround reports whether a condition or loop is around keys or documents, and not in a text.
+func (m *Manifests) isAround(n parse.Node) bool {
+	b := branches(n)
+	text := literal(b.List) + literal(b.ElseList)
+	start := m.lineStart()
+	if block, _, ok := m.block(); ok && (!strings.Contains(text, "\n") || indentation(text) > block) {
+		return false
 	}
-	return m.mark(action{source: n.String(), err: errors.New("includes another template")})
+	if strings.TrimSpace(text) == "" {
+		return strings.TrimSpace(start) == ""
+	}
+	return keyLine.MatchString(text) && (strings.TrimSpace(start) == "" || strings.HasPrefix(strings.TrimLeft(text, " \t"), "\n"))
 }
 
-// loop returns a marker, in a comment of YAML if the loop composes objects, or nothing if it renders nothing.
-func (m *Manifests) loop(t *translation, n *parse.RangeNode) string {
-	body := m.list(t.inner(value{err: errors.New("has a loop")}), n.List) + m.list(t.inner(t.dot), n.ElseList)
-	switch {
-	case strings.TrimSpace(body) == "":
-		return ""
-	case separator.MatchString(body):
-		return "\n# " + m.mark(action{source: n.String(), guard: true, waits: true, loop: true}) + "\n"
+// indentation returns the one of the first line with text, without the rest of the line where the text begins.
+func indentation(text string) int {
+	_, text, _ = strings.Cut(text, "\n")
+	for line := range strings.Lines(text) {
+		if trimmed := strings.TrimLeft(line, " "); strings.TrimSpace(line) != "" {
+			return len(line) - len(trimmed)
+		}
 	}
-	return m.mark(action{source: n.String(), err: errors.New("has a loop")})
+	return -1
 }
 
-// resourceName returns the text of setResourceNameAnnotation, which is a line of YAML.
-func resourceName(p *parse.PipeNode) (string, bool) {
-	args := p.Cmds[0].Args
-	if len(p.Cmds) != 1 || len(args) != 2 || args[0].String() != "setResourceNameAnnotation" {
-		return "", false
+// block returns the indentation of the key of a block of text that is open, and of its first line.
+func (m *Manifests) block() (key, content int, ok bool) {
+	lines := strings.Split(m.out.String(), "\n")
+	least := len(m.out.String())
+	content = -1
+	for i := len(lines) - 1; i >= 0; i-- {
+		line := lines[i]
+		if found := blockStart.FindStringSubmatch(line); found != nil && i < len(lines)-1 {
+			return len(found[1]), content, len(found[1]) < least
+		} else if found != nil {
+			return len(found[1]), -1, true
+		}
+		if strings.TrimSpace(line) != "" {
+			content = len(line) - len(strings.TrimLeft(line, " "))
+			least = min(least, content)
+		}
 	}
-	name, ok := args[1].(*parse.StringNode)
+	return 0, 0, false
+}
+
+// inBlock returns the translation of a condition or loop in a block of text. YAML removes the indentation of its lines.
+func (m *Manifests) inBlock(t *translation, n parse.Node) *translation {
+	_, content, ok := m.block()
 	if !ok {
-		return "", false
+		return t
 	}
-	return strconv.Quote(name.Text), true
+	b := branches(n)
+	if content < 0 {
+		content = max(0, indentation(literal(b.List)+literal(b.ElseList)))
+	}
+	if start := m.lineStart(); strings.TrimSpace(start) == "" && len(start) < content {
+		m.out.WriteString(strings.Repeat(" ", content-len(start)))
+	}
+	out := *t // shares the variables
+	out.indent = "\n" + strings.Repeat(" ", content)
+	return &out
 }
 
-// nothing matches a branch that has no data, header a branch that has more than keys of data.
-var (
-	nothing = lazy.MustCompile(`^\s*(?:data:\s*(?:\{\s*\})?)?\s*$`)
-	header  = lazy.MustCompile(`(?m)^\s*(?:apiVersion|kind|data|stringData|metadata):`)
-	keyLine = lazy.MustCompile(`(?m)^(\s*['"]?([A-Za-z0-9._-]+)['"]?:[ \t]*\S.*)$`)
-)
-
-// branches returns the only branch that has data, in which the dot may have another value.
-func (m *Manifests) branches(t *translation, dot value, b parse.BranchNode, n parse.Node) string {
-	inner := t.inner(dot)
-	for _, d := range b.Pipe.Decl {
-		inner.vars[d.Ident[0]] = dot
-		if n.Type() == parse.NodeIf {
-			inner.vars[d.Ident[0]] = value{err: errors.New("uses a variable of a condition")}
-		}
+// around writes branches or the body of a loop between comments.
+func (m *Manifests) around(t *translation, n parse.Node) {
+	b := branches(n)
+	if n, ok := n.(*parse.RangeNode); ok {
+		m.repeated(t, n)
+		return
 	}
-	yes := m.list(inner, b.List)
-	no := m.list(t.inner(t.dot), b.ElseList)
-	waits := t.waits(b.Pipe) && !negated(b.Pipe)
-	if nothing.MatchString(yes) {
-		yes, no = no, yes
-		waits = t.waits(b.Pipe) && negated(b.Pipe)
-	}
+	condition, in, err := t.branch(n)
 	source := "{{if " + b.Pipe.String() + "}}"
 	if n.Type() == parse.NodeWith {
 		source = "{{with " + b.Pipe.String() + "}}"
 	}
+	waits := t.readsObserved(b.Pipe)
+	m.between(&control{source: source, condition: condition, err: err, waits: waits && !negated(b.Pipe)}, in, b.List)
+	if b.ElseList != nil {
+		source := "{{if not (" + b.Pipe.String() + ")}}"
+		m.between(&control{source: source, condition: not(condition), err: err, waits: waits && negated(b.Pipe)}, t.inner(t.dot), b.ElseList)
+	}
+}
+
+// repeated writes the body of a loop.
+func (m *Manifests) repeated(t *translation, n *parse.RangeNode) {
+	index, item, in, list, err := t.each(n)
 	switch {
-	case allKeys(yes) && allKeys(no):
-		return m.eitherKeys(yes+"\n"+no, n.String())
-	case !nothing.MatchString(no):
-		return m.mark(action{source: n.String(), err: errors.New("has a condition with two results")})
-	case nothing.MatchString(yes):
-		return yes
-	case header.MatchString(yes):
-		guard := "\n# " + m.mark(action{source: source, guard: true, waits: waits})
-		yes = separator.ReplaceAllString(yes, "$0"+guard)
-		if strings.TrimSpace(separator.Split(yes, 2)[0]) != "" {
-			yes = guard + "\n" + yes
+	case err == nil && (in.breaks(n.List) || n.ElseList != nil):
+		err = errors.New("has a loop that ends early, or with else")
+	case isDocument.MatchString(literal(n.List)):
+		if t.depth > 0 || t.itemized {
+			err = errors.New("is in a loop in a loop")
 		}
-		return yes
-	case !allKeys(yes):
-		return m.mark(action{source: n.String(), err: errors.New("has a condition")})
+		index, item = "index", "item"
+		in = t.inside(n, index, item)
+		in.itemized = true
 	}
-	return keyLine.ReplaceAllStringFunc(yes, func(line string) string {
-		key := keyLine.FindStringSubmatch(line)[2]
-		a := action{source: " # " + source, key: key, waits: waits, err: errors.New("has a condition")}
-		return line + m.mark(a)
-	})
+	if err != nil {
+		in = t.inside(n, "i", "v")
+	}
+	m.between(&control{source: "{{range " + n.Pipe.String() + "}}", err: err, loop: &Loop{index, item, list}}, in, n.List)
 }
 
-// eitherKeys returns the keys of two branches without their values.
-func (m *Manifests) eitherKeys(text, source string) string {
-	var b strings.Builder
-	seen := map[string]bool{}
-	for _, line := range keyLine.FindAllStringSubmatch(text, -1) {
-		if name, _, _ := strings.Cut(line[1], ":"); !seen[line[2]] {
-			seen[line[2]] = true
-			mark := m.mark(action{source: source, err: errors.New("has a condition with two results")})
-			b.WriteString("\n" + strings.TrimLeft(name, "\n") + ": " + mark)
-		}
+// between writes a part of the template between the markers of a control.
+func (m *Manifests) between(c *control, t *translation, list *parse.ListNode) {
+	m.controls = append(m.controls, c)
+	index := len(m.controls) - 1
+	start := m.lineStart()
+	fmt.Fprintf(&m.out, "\n#%s+%d%s\n", markerStart, index, markerEnd)
+	if strings.TrimSpace(start) == "" {
+		m.out.WriteString(start)
 	}
-	return b.String()
+	m.write(t, list)
+	fmt.Fprintf(&m.out, "\n#%s-%d%s\n", markerStart, index, markerEnd)
 }
 
-// allKeys reports whether all lines have a key with a value.
-func allKeys(text string) bool {
-	lines := 0
-	for line := range strings.Lines(text) {
-		if strings.TrimSpace(line) == "" {
+// split finds the documents in what was written, and the controls around each of their lines.
+func (m *Manifests) split() {
+	var open []*control
+	d := &Document{manifests: m}
+	add := func() {
+		if strings.TrimSpace(d.text.String()) != "" {
+			m.Documents = append(m.Documents, d)
+		}
+		d = &Document{manifests: m}
+	}
+	for line := range strings.Lines(m.out.String()) {
+		if found := ruler.FindStringSubmatch(line); found != nil {
+			if i, err := strconv.Atoi(found[2]); err == nil && found[1] == "+" {
+				open = append(open[:len(open):len(open)], m.controls[i])
+			} else {
+				open = open[:len(open)-1]
+			}
+			line = "\n"
+		}
+		if separator.MatchString(line) {
+			add()
 			continue
 		}
-		lines++
-		if !keyLine.MatchString(strings.TrimSuffix(line, "\n")) {
-			return false
-		}
+		d.text.WriteString(line)
+		d.open = append(d.open, open)
 	}
-	return lines > 0
-}
-
-// inner returns the translation inside of a branch.
-func (t *translation) inner(dot value) *translation {
-	return &translation{data: t.data, dot: dot, vars: maps.Clone(t.vars), assigned: t.assigned}
-}
-
-// negated reports whether a condition asks for something that is not there.
-func negated(p *parse.PipeNode) bool {
-	for _, c := range p.Cmds {
-		for _, a := range c.Args {
-			switch a := a.(type) {
-			case *parse.IdentifierNode:
-				if a.Ident == "not" || a.Ident == "eq" {
-					return true
-				}
-			case *parse.PipeNode:
-				if negated(a) {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-// waits reports whether a condition only asks whether composed resources are observed.
-func (t *translation) waits(p *parse.PipeNode) bool {
-	for _, c := range p.Cmds {
-		for _, a := range c.Args {
-			if !t.waitsFor(a) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func (t *translation) waitsFor(n parse.Node) bool {
-	switch n := n.(type) {
-	case *parse.NilNode, *parse.StringNode:
-		return true
-	case *parse.IdentifierNode:
-		return slices.Contains([]string{"and", "ne", "eq", "not", "index", "get", "hasKey", "dig"}, n.Ident)
-	case *parse.PipeNode:
-		if v, err := t.pipe(n); err == nil && v.isPath {
-			return v.observed()
-		}
-		return t.waits(n)
-	}
-	v, err := t.operand(n)
-	return err == nil && v.isPath && v.observed()
-}
-
-// observed reports whether a value belongs to composed resources.
-func (v value) observed() bool {
-	return len(v.path) > 1 && v.path[0] == any("observed") && v.path[1] == any("resources")
+	add()
 }
