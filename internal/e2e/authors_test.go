@@ -321,53 +321,6 @@ func validateNamed(t *testing.T, p Peers, schemas string, objects map[string]*un
 	return faults
 }
 
-// The exports of composite authors in the examples pass the schema: only the function finds their
-// mistakes. Kubernetes accepts the resulting composite, and fn render has the same result for it.
-func TestAuthorExamples(t *testing.T) {
-	p := PeersForTest(t)
-	program := buildFunction(t)
-
-	for name, dir := range examples(t) {
-		if !strings.HasPrefix(name, filepath.Base(authorExample)) {
-			continue
-		}
-
-		t.Run(name, func(t *testing.T) {
-			composite := readObjects(t, filepath.Join(dir, "xr.yaml"))[0]
-
-			faults := validateNamed(t, p, filepath.Join(dir, "xrd.yaml"), map[string]*unstructured.Unstructured{name: composite})
-			if len(faults) > 0 {
-				t.Errorf("the schema refuses it: %v", faults)
-			}
-
-			expected := readObjects(t, filepath.Join(dir, "expected.yaml"))
-
-			var names []string
-
-			var objects []*unstructured.Unstructured
-
-			for _, o := range expected {
-				if composed := o.GetAnnotations()[resourceName]; strings.HasPrefix(composed, "fromComposite/") {
-					names, objects = append(names, composed), append(objects, o)
-				}
-			}
-
-			if len(objects) == 0 {
-				t.Fatal("its author gets nothing")
-			}
-
-			if diff := cmp.Diff([]string(nil), validate(t, p, append(objects, exportsInput(t, dir))...)); diff != "" {
-				t.Errorf("-want, +got:\n%s", diff)
-			}
-
-			own := parseObjects(t, renderOwn(t, nil, program, dir).stdout)
-			if diff := cmp.Diff(projected(expected, names), projected(own, names)); diff != "" {
-				t.Errorf("fn render gives something else: -crossplane, +fn:\n%s", diff)
-			}
-		})
-	}
-}
-
 // checkCRD is a program that prints the API server's errors about the CustomResourceDefinition in a
 // file, one per line. It is built in the module of the peers: the product does not depend on what
 // it imports.

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -133,42 +132,6 @@ func before(t *testing.T, dir string) string {
 	return filepath.Dir(all[i-1])
 }
 
-// Moments follow each other: what is observed in one is all that the one before makes
-// Crossplane compose, and time goes by. Only a provider writes the status of an object.
-func TestMoments(t *testing.T) {
-	chained := 0
-
-	for name, dir := range examples(t) {
-		last := before(t, dir)
-		if last == "" {
-			continue
-		}
-
-		chained++
-
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(appliedIn(t, last), withoutStatus(readObjects(t, filepath.Join(dir, "observed.yaml")))); diff != "" {
-				t.Errorf("what is observed is not what was composed before: -before, +observed:\n%s", diff)
-			}
-
-			c := newClock(t)
-			if was, is := c.set(t, last), c.set(t, dir); is <= was { // both in UTC, as they end with Z
-				t.Errorf("its time is %s, and that of the moment before %s", is, was)
-			}
-
-			for _, file := range []string{"composition.yaml", "functions.yaml"} {
-				if diff := cmp.Diff(readObjects(t, filepath.Join(last, file)), readObjects(t, filepath.Join(dir, file))); diff != "" {
-					t.Errorf("%s is another one than that of the moment before: -before, +now:\n%s", file, diff)
-				}
-			}
-		})
-	}
-
-	if chained == 0 {
-		t.Error("there is no example with moments")
-	}
-}
-
 // followMoment makes what is observed in a moment what is composed in the one before. The status of an object
 // stays.
 func followMoment(t *testing.T, dir string) {
@@ -190,15 +153,6 @@ func followMoment(t *testing.T, dir string) {
 	}
 
 	writeObjects(t, path, observed)
-}
-
-// withoutStatus leaves out what providers write.
-func withoutStatus(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
-	for _, o := range objects {
-		delete(o.Object, "status")
-	}
-
-	return objects
 }
 
 // appliedIn is what Crossplane has composed after a moment. The API server gives each

@@ -355,3 +355,28 @@ func withoutCrossplane(m map[string]string) map[string]string {
 
 	return out
 }
+
+// environmentKey is the key of the environment in the context.
+const environmentKey = "apiextensions.crossplane.io/environment"
+
+// fieldIn is a field that the context among the objects has, if any.
+func fieldIn(t *testing.T, text, key string) map[string]any {
+	t.Helper()
+
+	for _, o := range parseObjects(t, text) {
+		if o.GetKind() != "Context" {
+			continue
+		}
+
+		field, _, err := unstructured.NestedMap(o.Object, "fields", key)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return field
+	}
+
+	t.Fatalf("there is no context:\n%s", text)
+
+	return nil
+}

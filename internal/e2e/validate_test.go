@@ -2,15 +2,11 @@ package e2e
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 )
 
 // schema is the input's CustomResourceDefinition.
@@ -65,89 +61,6 @@ func TestValidateCompositions(t *testing.T) {
 				t.Error("no input is validated")
 			}
 		})
-	}
-}
-
-// TestValidateRefuses guards TestValidate: a validation that never finds an error would pass it.
-func TestValidateRefuses(t *testing.T) {
-	p := PeersForTest(t)
-
-	cases := map[string]struct {
-		reason string
-		object string
-		want   string
-	}{
-		"UnknownField": {
-			reason: "A field that is misspelt is refused, not ignored.",
-			object: `{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, secret: []}`,
-			want:   "unknown field",
-		},
-		"Rule": {
-			reason: "The rules of the schema are evaluated, not only its types.",
-			object: `{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, secrets: [{name: a, data: [{key: b}]}]}`,
-			want:   "exactly one of value and valueMap must be set",
-		},
-		"Secret": {
-			reason: "Objects of Kubernetes' own kinds are decoded strictly.",
-			object: `{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {b: not base64}}`,
-			want:   "base64",
-		},
-	}
-
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := strings.Join(validate(t, p, parseObjects(t, tc.object)...), "\n")
-			if !strings.Contains(got, tc.want) {
-				t.Errorf("%s\nwant an error with %q, got: %s", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
-
-// TestValidateRefusesBroken holds the inputs that the schemas for editors refuse against
-// the schema that those are made from: an editor and a pipeline tell the same.
-func TestValidateRefusesBroken(t *testing.T) {
-	p := PeersForTest(t)
-
-	paths, err := filepath.Glob("../desk/reference/testdata/broken/*.yaml")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("there is no broken input: %v", err)
-	}
-
-	want := make([]string, 0, len(paths))
-	inputs := make([]*unstructured.Unstructured, 0, len(paths))
-
-	for _, path := range paths {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		var broken struct {
-			Input map[string]any `json:"input"`
-		}
-		if err := yaml.Unmarshal(b, &broken); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-
-		input := &unstructured.Unstructured{Object: broken.Input}
-		input.SetName(strings.TrimSuffix(filepath.Base(path), ".yaml"))
-		inputs, want = append(inputs, input), append(want, input.GetName())
-	}
-
-	var got []string
-
-	for _, r := range validated(t, p, schema, inputs) {
-		if len(r.faults()) > 0 {
-			got = append(got, r.Name)
-		}
-	}
-
-	slices.Sort(want)
-	slices.Sort(got)
-
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("inputs that are refused: -want, +got:\n%s", diff)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestFreshnessCosts(t *testing.T) {
 
 		watches[stage] = watchesOfSecrets(t)
 		figure("costs-"+stage, fmt.Sprintf("secrets=%d kibibytes=%d watches-of-secrets=%.0f crossplane-MiB=%.0f", count, secretSize>>10,
-			watches[stage], mebibytes(usageOf(t, plane.Crossplane.PID()).rss)))
+			watches[stage], memoryOf(t, plane.Crossplane.PID())))
 	}
 
 	measure("start")

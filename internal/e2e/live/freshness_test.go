@@ -280,7 +280,7 @@ func callsByFunction(t *testing.T, sets ...*freshSet) callCount {
 
 	text, out := getText(t, plane.CrossplaneMetrics()), callCount{map[string]float64{}}
 	for _, s := range sets {
-		out.calls[s.name] = histogramOf(text, s.function).count
+		out.calls[s.name] = callsOf(text, s.function)
 	}
 
 	return out

@@ -75,7 +75,7 @@ func TestTypeChecking(t *testing.T) {
 	r := record(t.Context(), t, name)
 
 	for test, play := range map[string]func(ctx context.Context, t *testing.T, s typed) error{
-		"misspelled": warnsOfMisspelt, "optional": letsOptionalBe,
+		"misspelled": warnsOfMisspelt,
 	} {
 		t.Run(test, func(t *testing.T) {
 			t.Parallel()
@@ -198,34 +198,6 @@ func warnsOfMisspelt(ctx context.Context, t *testing.T, s typed) error {
 			}
 
 			return wantText(len(calls) > 0, "there was no call")
-		},
-	)
-}
-
-// An optional key does not prevent the exports from being available, so the schema of its object is not required. The
-// schema of the composite is required until it has the status field that this step writes.
-func letsOptionalBe(ctx context.Context, _ *testing.T, s typed) error {
-	since := 0
-
-	return first(
-		func() error {
-			return s.open(ctx, "Shop", settings(rightShop, `{key: host, value: resources.db.status.atProvider.hsot, optional: true}`), server)
-		},
-		func() error { return s.applyShop(ctx) },
-		func() error { return s.run(ctx, "shop-db") },
-		func() error { return s.becomes(ctx, "ConfigMap", "shop-settings", map[string]string{"size": "small"}) },
-		func() error { return s.says(ctx, s.shop(), "Available") },
-		func() error { since = len(s.recorder.of(s.ns, 0)); return s.force(ctx, s.shop(), 2) },
-		func() error {
-			for _, c := range s.recorder.of(s.ns, since) {
-				for _, schema := range c.rsp.GetRequirements().GetSchemas() {
-					if schema.GetKind() == "Server" {
-						return brokenf("the schema of what is optional is asked for")
-					}
-				}
-			}
-
-			return s.says(ctx, s.shop(), "Available")
 		},
 	)
 }

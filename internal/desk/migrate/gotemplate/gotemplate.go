@@ -2,7 +2,7 @@
 //
 // One walk over the syntax tree of a template translates its actions. In text, a condition becomes a choice, and a loop
 // becomes a comprehension. In YAML, conditions and loops around keys and documents are kept beside them. A table has the
-// functions of templates. What cannot be translated is an error of the value that contains it, and of nothing else. An
+// functions of templates. A part without an equivalent is an error of the value that contains it, and of no other value. An
 // error is a reason: it quotes names of functions and fields, and no text of the template.
 package gotemplate
 
@@ -221,7 +221,7 @@ func (t *translation) loop(n *parse.RangeNode) (Expr, error) {
 		return Expr{}, err
 	}
 	if in.breaks(n.List) || n.ElseList != nil {
-		return Expr{}, errors.New("has a loop that ends early, or with else")
+		return Expr{}, errors.New("has a loop with break, continue, or an else branch")
 	}
 	return Of(fmt.Sprintf("%s.transformList(%s, %s, %s).join()", list, index, item, body.Text()), Text), nil
 }

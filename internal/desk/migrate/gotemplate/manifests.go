@@ -241,7 +241,7 @@ func (m *Manifests) repeated(t *translation, n *parse.RangeNode) {
 	index, item, in, list, err := t.each(n)
 	switch {
 	case err == nil && (in.breaks(n.List) || n.ElseList != nil):
-		err = errors.New("has a loop that ends early, or with else")
+		err = errors.New("has a loop with break, continue, or an else branch")
 	case isDocument.MatchString(literal(n.List)):
 		if t.depth > 0 || t.itemized {
 			err = errors.New("is in a loop in a loop")
