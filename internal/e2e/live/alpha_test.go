@@ -91,7 +91,7 @@ func TestAlphaFeatures(t *testing.T) {
 
 	t.Run("scenarios", func(t *testing.T) {
 		for name, play := range map[string]func(ctx context.Context, s scenario) error{
-			"alpha-create": creates, "alpha-update": updates, "alpha-hold": holds, "alpha-rotate": rotatesByPassword,
+			"alpha-create": creates, "alpha-update": updates, "alpha-rotate": rotatesByPassword,
 			"alpha-authors": exportsForAuthors, "alpha-connection": exportsOwnConnections, withoutTTL: exportsWithoutTTL,
 		} {
 			t.Run(name, func(t *testing.T) {

@@ -368,3 +368,38 @@ func readyStatus(fields string) string {
 
 // base64Of returns a value in the form of an object's data.
 func base64Of(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+
+// unchangedBy returns an error if reconciles change a Secret, or create one.
+func (s scenario) unchangedBy(ctx context.Context, reconciles int) error {
+	before, err := s.composedSecrets(ctx)
+	if err != nil {
+		return err
+	}
+
+	if err := s.force(ctx, s.app(), reconciles); err != nil {
+		return err
+	}
+
+	for _, o := range before {
+		if err := s.untouched(ctx, o); err != nil {
+			return err
+		}
+	}
+
+	after, err := s.composedSecrets(ctx)
+	if err == nil && len(after) != len(before) {
+		return brokenf("there were %d Secrets, and now there are %d", len(before), len(after))
+	}
+
+	return err
+}
+
+func (s scenario) composedSecrets(ctx context.Context) (out []*unstructured.Unstructured, err error) {
+	err = eachObject(ctx, s.ns, func(o *unstructured.Unstructured) {
+		if o.GetKind() == "Secret" && o.GetLabels()["crossplane.io/composite"] != "" {
+			out = append(out, o)
+		}
+	})
+
+	return out, err
+}

@@ -2,7 +2,6 @@ package live_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -185,90 +184,6 @@ secrets: [{name: connection, data: [{key: url, value: "'app://%s@%s'.format([sec
 		func() error { return config("south") },
 		func() error { return exported("south") },
 	)
-}
-
-// If a composite is deleted, all its composed resources are also deleted, and nothing else.
-func leavesNothing(ctx context.Context, s scenario) error {
-	given := login()
-
-	if err := first(
-		func() error {
-			return s.open(ctx, "App", loginSource+`
-generators: [{name: admin, password: {length: 24, symbols: 0, prefix: hush-}, gracePeriod: 1h}]
-secrets:
-- {name: connection, data: [{valueMap: "{'login': secrets.login.password, 'password': generated.admin.password}"}]}
-configMaps:
-- {name: settings, data: [{key: host, value: resources.db.status.host}]}
-fromComposite: {fieldPath: spec.operatorSpec, allow: {resources: [db]}}
-`, database)
-		},
-		func() error { return s.write(ctx, "Secret", "login", given) },
-	); err != nil {
-		return err
-	}
-
-	before, err := s.everything(ctx)
-	if err != nil {
-		return err
-	}
-
-	return first(
-		func() error {
-			return s.applyApp(ctx, "operatorSpec: {secretExpressions: [{name: mine, key: name, value: self.metadata.name}]}")
-		},
-		func() error { return s.provide(ctx, "app-db", "app-db-details", login(), readyStatus(`"host": "db",`)) },
-		func() error { return s.says(ctx, s.app(), "Available") },
-		func() error { return s.rotate(ctx, "admin", "1") },
-		func() error {
-			return eventually(ctx, soon, "two generations", func() error {
-				_, err1 := s.Get(ctx, s.core("Secret", "app-admin-1"))
-				_, err2 := s.Get(ctx, s.core("Secret", "app-admin-2"))
-
-				return errors.Join(err1, err2)
-			})
-		},
-		func() error { return s.says(ctx, s.app(), "Available") },
-		func() error { return s.Delete(ctx, s.app()) },
-		func() error {
-			return eventually(ctx, 2*time.Minute, "the garbage collector", func() error {
-				after, err := s.everything(ctx)
-				if err != nil {
-					return err
-				}
-
-				for r := range after {
-					if _, ok := before[r]; !ok {
-						return fmt.Errorf("%s is there", r)
-					}
-				}
-
-				for r := range before {
-					if _, ok := after[r]; !ok {
-						return brokenf("%s is gone", r)
-					}
-				}
-
-				return nil
-			})
-		},
-	)
-}
-
-// everything returns all objects of the scenario's namespace, except events and the objects that Kubernetes creates in
-// each namespace, which can exist only after the scenario has begun.
-func (s scenario) everything(ctx context.Context) (map[live.Ref]*unstructured.Unstructured, error) {
-	out := map[live.Ref]*unstructured.Unstructured{}
-
-	return out, eachObject(ctx, s.ns, func(o *unstructured.Unstructured) {
-		switch o.GetKind() + "/" + o.GetName() {
-		case "ServiceAccount/default", "ConfigMap/kube-root-ca.crt":
-			return
-		}
-
-		if o.GetKind() != "Event" {
-			out[live.RefOf(o)] = o
-		}
-	})
 }
 
 // eachObject calls a function for each object of a namespace, or of the whole API server if the namespace is empty.

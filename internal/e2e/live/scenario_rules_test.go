@@ -139,47 +139,6 @@ func updates(ctx context.Context, s scenario) error {
 	)...)
 }
 
-// A key of a source is deleted, and then the source. Its Secret is kept, and is updated when the source exists again.
-func holds(ctx context.Context, s scenario) error {
-	given, later := login(), login()
-
-	if err := first(
-		func() error { return s.open(ctx, "App", connectionOfLogin) },
-		func() error { return s.write(ctx, "Secret", "login", given) },
-		func() error { return s.applyApp(ctx) },
-		func() error { return s.becomes(ctx, "Secret", "app-connection", connection(given)) },
-		func() error { return s.says(ctx, s.app(), "Available") },
-	); err != nil {
-		return err
-	}
-
-	before, err := s.Get(ctx, s.core("Secret", "app-connection"))
-	if err != nil {
-		return err
-	}
-
-	held := func(mentions ...string) error {
-		return first(
-			func() error { return s.saysOf(ctx, before, "Held", mentions...) },
-			func() error { return s.force(ctx, s.app(), 3) },
-			func() error { return s.untouched(ctx, before) },
-		)
-	}
-
-	return first(
-		func() error {
-			return s.write(ctx, "Secret", "login", map[string]string{"username": later["username"]})
-		},
-		func() error { return held("password") },
-		func() error { return s.Delete(ctx, s.core("Secret", "login")) },
-		func() error { return held("login") },
-		func() error { return s.write(ctx, "Secret", "login", later) },
-		func() error { return s.becomes(ctx, "Secret", "app-connection", connection(later)) },
-		func() error { return s.says(ctx, s.app(), "Available") },
-		func() error { return s.versions("app-connection", connection(given), connection(later)) },
-	)
-}
-
 // Another owner has an object with the name. It is not changed. The Secret is created after that object is deleted.
 func conflicts(ctx context.Context, s scenario) error {
 	given := login()

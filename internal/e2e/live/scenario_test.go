@@ -23,7 +23,6 @@ var scenarios = []struct {
 }{
 	{"create", "The Secret is created with all of its keys when all of its inputs exist. The composite is ready then, and not before", creates},
 	{"update", "When a source changes, all keys of its Secret change together", updates},
-	{"hold", "A key of a source is deleted, and then the source: the Secret stays the same byte for byte, and the composite is not ready. When the source is back, the Secret follows it again", holds},
 	{"conflict", "An existing Secret of another owner with the same name stays the same byte for byte. When it is deleted, the export is created", conflicts},
 	{"refused-input", "If an input is invalid, nothing is applied, and existing objects stay the same byte for byte", refuses},
 	{"author-exports", "A composite author asks for a Secret and a ConfigMap and gets them. If the author makes a mistake, they are kept. When the author no longer asks for them, they are deleted", exportsForAuthors},
@@ -33,19 +32,14 @@ var scenarios = []struct {
 	{"legacy-claim", "A claim gets its exported Secret and its connection Secret. Both follow the source, and both stay when the source is deleted", exportsToClaims},
 	{"cluster-scoped", "A cluster scoped composite exports to the namespace that the input names", exportsFromClusterScope},
 	{"for-each", "Each item of a list has its own Secret. Adding an item, or changing the order, changes no other Secret. When an item leaves the list, only its Secret is deleted. If a key is missing or there twice, or if the list is missing, no Secret is deleted, and the condition names the key or the list", exportsItems},
-	{"for-each-generated", "A generator with a list keeps one credential for each item. Adding an item, or changing the order, changes no other credential. While a key is there twice, or the list is missing, no credential is deleted. When an item leaves the list, only its credential is deleted", generatesItems},
 	{"parameters", "A certificate has the names of its composite. While a name is invalid or missing, the certificate is kept, and the condition names the item. When the names change, another certificate with them is exported", followsNames},
 	{"config-map", "A ConfigMap and a status field follow the composite and a source, and stay when the source is deleted", exportsConfigMaps},
 	{"environment", "When an EnvironmentConfig changes, the exports that read it change", exportsEnvironments},
 	{"generate-once", "During 50 reconciles and 5 changes of the composite, a generator makes one generation, and its value never changes", generatesOnce},
 	{"rotate", "A generation is created, adopted, and exported. Then the former one is flagged, and deleted after its grace period. Until then, both values are available", rotatesByPassword},
-	{"annotated", "A person annotates, edits and replays the state of generations and exports with kubectl. The value in use stays, rotations go on, and a former value stays for its grace period", toleratesAnnotations},
-	{"write-ahead", "A generation that the API server refuses is not exported, and the value in use stays the same byte for byte", storesFirst},
-	{"derived", "Hashes, keystores and keys are made once. When a password changes, its hashes are made again, and no version of a Secret has a password beside the hash of another one. 50 reconciles in between change no Secret", derives},
 	{"resource-generator", "The resource of the next generation is adopted when it is ready. Only then is the former one deleted", generatesByResource},
 	{"forged-generation", "Secrets that someone else made to look like a generation are never exported, whatever their names are. The value in use stays, and rotates once they are deleted", refusesForgedGenerations},
 	{"deleted-generation", "When the generation in use is deleted, objects of a later step that refer to it stay, and then follow the next generation", keepsReferences},
-	{"delete", "When a composite is deleted, all of its objects are deleted, and no other object is", leavesNothing},
 }
 
 // TestScenarios runs each scenario with the published form of the function.
