@@ -10,29 +10,14 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
-// celStep returns a step into an object or a list, in CEL. An optional one has a question mark.
-func celStep(s fieldpath.Segment, optional bool) string {
-	if s.Type == fieldpath.SegmentField {
-		return celtext.Step(s.Field, optional)
-	}
-	return celtext.Step(s.Index, optional)
-}
-
 // celPath returns the CEL of a field path below a variable.
 func celPath(variable, path string, optional bool) (string, error) {
-	segments, err := parsePath(path)
-	return celSteps(variable, segments, optional), err
-}
-
-func celSteps(variable string, path fieldpath.Segments, optional bool) string {
-	for _, s := range path {
-		variable += celStep(s, optional)
-	}
-	return variable
+	list, err := parsePath(path)
+	return celtext.Path(variable, list, optional), err
 }
 
 // parsePath parses a field path to one value, as Crossplane does. Its error does not quote the path.
-func parsePath(path string) (fieldpath.Segments, error) {
+func parsePath(path string) ([]any, error) {
 	segments, err := fieldpath.Parse(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot be parsed as a field path: %w", err)
@@ -40,12 +25,22 @@ func parsePath(path string) (fieldpath.Segments, error) {
 	if len(segments) == 0 {
 		return nil, errors.New("must name a field")
 	}
-	for _, s := range segments {
+	list := make([]any, len(segments))
+	for i, s := range segments {
 		if s.Type == fieldpath.SegmentField && s.Field == "*" {
 			return nil, errors.New("has a wildcard, which matches nothing here: name one element")
 		}
+		list[i] = pathStep(s)
 	}
-	return segments, nil
+	return list, nil
+}
+
+// pathStep returns the name of a field, or an index.
+func pathStep(s fieldpath.Segment) any {
+	if s.Type == fieldpath.SegmentField {
+		return s.Field
+	}
+	return int(s.Index)
 }
 
 // percent matches a format that only inserts strings. Such formats are the same in CEL and Go.

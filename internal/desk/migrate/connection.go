@@ -12,7 +12,7 @@ import (
 )
 
 // ownName is the name that a composite can set itself.
-var ownName = []string{"spec", "writeConnectionSecretToRef", "name"}
+var ownName = []any{"spec", "writeConnectionSecretToRef", "name"}
 
 // placeConnection names the Secret as function-patch-and-transform does for a composite of Crossplane v2:
 // after the composite, then by ref of its input, whose patches change the name. The Secret has no type:
@@ -23,8 +23,7 @@ func placeConnection(e *node, ref decode.Value, x xr) {
 		name.last = celtext.Literal(n)
 	}
 	if x.may(ownName...) {
-		own, _ := celPath(x.variable(ownName...), strings.Join(ownName, "."), true)
-		name.prefer(own)
+		name.prefer(celtext.Path(x.variable(ownName...), ownName, true))
 	}
 	literal := ref.Get("namespace").Text()
 	if literal != "" {
@@ -113,10 +112,11 @@ func fromComposite(p decode.Value, to *choice, c xr) error {
 	}
 	required := p.Get("policy", "fromFieldPath").Text() == "Required"
 	path := needed(p.Get("fromFieldPath"))
-	x, err := celPath("composite", path, !required)
+	list, err := parsePath(path)
 	if err != nil {
 		return err
 	}
+	x := celtext.Path("composite", list, !required)
 	if format != "" {
 		value := x
 		if !required {
@@ -137,7 +137,7 @@ func fromComposite(p decode.Value, to *choice, c xr) error {
 		to.prefer(x)
 		return nil
 	}
-	if c.kindOf(path) != "string" {
+	if typeAt(c.schema, list...) != "string" {
 		x = "string(" + x + ")"
 	}
 	*to = choice{last: x}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
-	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
 )
 
 // definitionsOf returns the kinds that the documents define, and how many documents define kinds.
@@ -44,46 +43,21 @@ func (m *migration) kindOfComposites(ref decode.Value) xr {
 }
 
 // may reports whether composites may have a field.
-func (x xr) may(path ...string) bool {
-	_, ok := catalog.At(x.schema, steps(path)...)
+func (x xr) may(path ...any) bool {
+	_, ok := catalog.At(x.schema, path...)
 	return ok
 }
 
 // variable returns the composite. It is dyn if the schema may not have the field.
-func (x xr) variable(path ...string) string {
-	if s, _ := catalog.At(x.schema, steps(path)...); s == nil {
+func (x xr) variable(path ...any) string {
+	if s, _ := catalog.At(x.schema, path...); s == nil {
 		return "dyn(composite)"
 	}
 	return "composite"
 }
 
-// kindOf returns the JSON type at a field path, or nothing if it is not known.
-func (x xr) kindOf(path string) string { return kindAt(x.schema, path) }
-
-func kindAt(s *structpb.Struct, path string) string {
-	segments, err := fieldpath.Parse(path)
-	if err != nil {
-		return ""
-	}
-	list := make([]any, len(segments))
-	for i, p := range segments {
-		list[i] = p.Field
-		if p.Type == fieldpath.SegmentIndex {
-			list[i] = int(p.Index)
-		}
-	}
-	return typeAt(s, list...)
-}
-
+// typeAt returns the JSON type at a path, or nothing if it is not known.
 func typeAt(s *structpb.Struct, path ...any) string {
 	at, _ := catalog.At(s, path...)
 	return at.GetFields()["type"].GetStringValue()
-}
-
-func steps(path []string) []any {
-	out := make([]any, len(path))
-	for i, name := range path {
-		out[i] = name
-	}
-	return out
 }

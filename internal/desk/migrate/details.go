@@ -8,7 +8,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
-	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 )
 
@@ -107,22 +106,22 @@ func (d *details) fromField(t template, path string) (value, why string) {
 		return "''", ""
 	}
 	resource := celtext.Select("resources", t.name)
-	segments, err := parsePath(path)
+	list, err := parsePath(path)
 	if err != nil {
 		return resource + "." + path, "fromFieldPath " + err.Error()
 	}
 	d.missing = true
-	x := celSteps(resource, segments, false)
+	x := celtext.Path(resource, list, false)
 	base := t.Get("base")
 	switch {
 	case base.Get("apiVersion").Text() == "v1" && base.Get("kind").Text() == "Secret" &&
-		(segments[0].Field == "data" || segments[0].Field == "stringData"):
+		(list[0] == "data" || list[0] == "stringData"):
 		return x, "the data of a Secret is hidden here: add the Secret to sources, and read secrets.<source>"
-	case isString(segments):
+	case isText(list):
 		return x, ""
 	}
 	k := catalog.Kind{APIVersion: base.Get("apiVersion").Text(), Kind: base.Get("kind").Text()}
-	switch kindAt(d.catalog.Find(k), path) {
+	switch typeAt(d.catalog.Find(k), list...) {
 	case "string":
 		return x, ""
 	case "object", "array":
@@ -132,15 +131,6 @@ func (d *details) fromField(t template, path string) (value, why string) {
 	}
 	d.fields = true
 	return "string(" + x + ")", ""
-}
-
-// isString reports whether a path leads to a string in all objects.
-func isString(path fieldpath.Segments) bool {
-	list := make([]any, len(path))
-	for i, p := range path {
-		list[i] = p.Field
-	}
-	return isText(list)
 }
 
 // isText reports whether a path leads to a string in all objects.

@@ -269,7 +269,7 @@ func (x *external) remote(secretKey string, ref decode.Value) (value, why string
 	names := strings.Split(property, ".")
 	inside := "json.decode(" + celtext.Select(input, names[0]) + ")"
 	for _, name := range names[1:] {
-		inside += celStep(fieldpath.FieldOrIndex(name), false)
+		inside += celtext.Step(pathStep(fieldpath.FieldOrIndex(name)), false)
 	}
 	return fmt.Sprintf("%s%s.orValue(string(%s))", input, celtext.Step(property, true), inside), ""
 }

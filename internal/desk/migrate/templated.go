@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
@@ -326,7 +327,11 @@ func (t templated) addGenerator(g *gotemplate.Generator, hint string) string {
 		t.step.generators.note(decide+"a generator makes a new value once, and keeps it. To keep the value that the Secret has now, read it from where it is stored.",
 			"refreshPolicy says when a value is replaced.")
 	}
-	t.step.generators.items = append(t.step.generators.items, n.with(g.Kind, fields.short()))
+	n.with(g.Kind, fields.short())
+	if g.Kind == "certificate" && fields.field("isCA") == nil {
+		n.withText("refreshPolicy", string(v1beta1.OnChange)) // so that it is renewed
+	}
+	t.step.generators.items = append(t.step.generators.items, n)
 	return name
 }
 
