@@ -192,7 +192,7 @@ func events(ns string) string {
 	return out.String()
 }
 
-// internal/README.md has a row for each scenario.
+// internal/README.md names each scenario.
 func TestPageHasScenarios(t *testing.T) {
 	b, err := os.ReadFile(root + "/internal/README.md")
 	if err != nil {
@@ -200,8 +200,8 @@ func TestPageHasScenarios(t *testing.T) {
 	}
 
 	for _, sc := range scenarios {
-		if row := fmt.Sprintf("| %s | %s | `TestScenarios/%s` |", strings.ReplaceAll(sc.name, "-", " "), sc.promise, sc.name); !strings.Contains(string(b), row+"\n") {
-			t.Errorf("internal/README.md has no row\n%s", row)
+		if name := "`TestScenarios/" + sc.name + "`"; !strings.Contains(string(b), name) {
+			t.Errorf("internal/README.md does not name %s", name)
 		}
 	}
 }
