@@ -27,20 +27,23 @@ import (
 // varies, each figure is the median of all rounds, and each ratio is the median of the ratios of all rounds.
 func BenchmarkLoad(b *testing.B) {
 	programs := benchPrograms(b)
-	var rows [][]string
+	var rows, memory [][]string
 	for _, r := range benchRequests(b) {
 		for _, clients := range []int{1, 8} {
 			b.Run(fmt.Sprintf("%s/clients=%d", r.name, clients), func(b *testing.B) {
 				empty, export := programs[0].start(b), programs[1].start(b)
 				measure(b, []*benchProcess{empty, export}, turn{r.request, clients, 20, 300 * time.Millisecond})
-				key := []string{r.name, strconv.Itoa(clients)}
-				rows = append(rows, append(key, ratioRow(b, empty, export)...))
+				key := fmt.Sprintf("%s, %d", r.name, clients)
+				row := ratioRow(b, empty, export)
+				rows = append(rows, append([]string{key}, row[:5]...))
+				memory = append(memory, append([]string{key}, row[5:]...))
 			})
 		}
 	}
-	printRow("Request", "Clients", "CPU, empty", "CPU", "ratio", "Allocations, empty", "Allocations",
-		"Peak memory, empty", "Peak memory", "ratio")
+	printRow("Request, clients", "CPU, empty", "CPU", "ratio", "Allocations, empty", "Allocations")
 	printTable(rows)
+	printRow("Request, clients", "Peak memory, empty", "Peak memory", "ratio")
+	printTable(memory)
 }
 
 // ratioRow returns the CPU, the allocations and the memory of both servers, and reports the ratio of the CPU.
