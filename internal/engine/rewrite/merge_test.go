@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -119,10 +120,14 @@ func TestMerge(t *testing.T) {
 func TestMergeRefusesValues(t *testing.T) {
 	cases := map[string]error{
 		``: errNotObject, `"x"`: errNotObject, `[{}]`: errNotObject, `[]`: errNotObject, `1`: errNotObject, `{`: errNotObject, `{"a":1}{}`: errNotObject, `{"a":1,}`: errNotObject,
+		`{"a":1,"\u0061":2}`: errDuplicates, `{"o":[{"a":1,"a":1}]}`: errDuplicates,
 		"{\"a\":\"\xff\"}": errNotText, `{"a":"\ud83d"}`: errNotText, `{"\uDE00":1}`: errNotText, `{"a":"\ud83d\ud83d\ude00"}`: errNotText, `{"a":"\ud83dx"}`: errNotText,
 		`{"a":"\ud83dxude00"}`: errNotText, `{"a":"\ud83d\n"}`: errNotText, `{"a":"\n"}`: nil,
-		`{"a":"\\ud83d\ud83d\ude00"}`: nil,
-		` null `:                      nil, //nolint:gocritic // JSON may begin and end with spaces
+		`{"a":"\\ud83d\ud83d\ude00\uFFFD"}`: nil,
+		` null `:                            nil, //nolint:gocritic // JSON may begin and end with spaces
+		strings.Repeat(`{"a":`, maxDepth) + "1" + strings.Repeat(`}`, maxDepth):       nil,
+		strings.Repeat(`{"a":`, maxDepth+1) + "1" + strings.Repeat(`}`, maxDepth+1):   errTooDeep,
+		`{"a":` + strings.Repeat(`[`, maxDepth) + strings.Repeat(`]`, maxDepth) + `}`: errTooDeep,
 	}
 	for value, want := range cases {
 		_, err := run(Options{Rules: []Rule{mergeRule(Merge{})}}, []Key{key("db", "a", value)})
@@ -133,6 +138,50 @@ func TestMergeRefusesValues(t *testing.T) {
 		if got != text {
 			t.Errorf("%.40q: want %q, got %q", value, text, got)
 		}
+	}
+}
+
+// After a merge a key is still called by what came in, never by its members.
+func TestErrorsBehindAMerge(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		rules  []Rule
+		want   string
+	}{
+		"OneKey": {
+			reason: "members of one key look alike from outside",
+			rules:  []Rule{mergeRule(Merge{}), regexpRule("^[pq].*", "x")},
+			want:   `rewrite[1].regexp: produces the same name for 2 members of "a" of "db": write a target that contains what differs in them, for example a group such as $1`,
+		},
+		"TwoKeys": {
+			reason: "those of two keys do not",
+			rules:  []Rule{mergeRule(Merge{}), regexpRule("^[rp].*", "x")},
+			want:   `rewrite[1].regexp: produces the same name for "a" of "db" and "b" of "web": write a target that contains what differs in them, for example a group such as $1`,
+		},
+		"Twice": {
+			reason: "a later merge calls members by the key that they were in",
+			rules:  []Rule{mergeRule(Merge{}), mergeRule(Merge{})},
+			want:   `rewrite[1].merge: the value of "a" of "db" is not a JSON object`,
+		},
+		"Merged": {
+			reason: "a merged object comes from all",
+			rules:  []Rule{mergeRule(Merge{Strategy: "JSON", Into: "all"}), regexpRule("^al*$", "x")},
+			want:   `rewrite[1].regexp: produces the same name for "a" of "db" and ("a" of "db" + "b" of "web"): write a target that contains what differs in them, for example a group such as $1`,
+		},
+		"Missing": {
+			reason: "what is listed is known from the input",
+			rules:  []Rule{mergeRule(Merge{}), mergeRule(Merge{Priority: []string{"zz"}})},
+			want:   `rewrite[1].merge.priority[0]: the key "zz" of rewrite[1].merge.priority: name a key that exists, or set priorityPolicy: IgnoreNotFound`,
+		},
+	}
+	in := []Key{key("db", "a", `{"p`+canary+`":1,"q`+canary+`":2}`), key("web", "b", `{"r`+canary+`":1}`)}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := run(Options{Rules: tc.rules}, in)
+			if diff := cmp.Diff(tc.want, message(err)); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
 

@@ -133,9 +133,9 @@ func TestApplyRefuses(t *testing.T) {
 		},
 		"Template": {
 			reason: "the reason is that of the function, and names the place",
-			rules:  []Rule{templateRule("ab\n{{ .value | snakecase }}")},
-			in:     []Key{{Name: longest, Origins: []Origin{{Key: "us"}}}},
-			want:   `rewrite[0].transform.template:2:13: cannot rename "us": it matches a text over the limit of 1024 bytes or splits it into words`,
+			rules:  []Rule{templateRule("ab\n{{ .value | b64dec }}")},
+			in:     []Key{key("db", "us", "v")},
+			want:   `rewrite[0].transform.template:2:13: cannot rename "us" of "db": the argument of b64dec is not base64`,
 		},
 		"TemplateFails": {
 			reason: "the text of an error of text/template may contain data",
@@ -151,9 +151,9 @@ func TestApplyRefuses(t *testing.T) {
 		},
 		"TemplateOutput": {
 			reason: "nor is the output unbounded",
-			rules:  []Rule{templateRule(`{{ .value }}xx`)},
-			in:     []Key{{Name: longest, Origins: []Origin{{Key: "a"}}}},
-			want:   `rewrite[0].transform.template: cannot rename "a": it returns a text over the limit of 4096 bytes`,
+			rules:  []Rule{templateRule(`{{ repeat 4096 .value }}x`)},
+			in:     []Key{key("db", "a", "v")},
+			want:   `rewrite[0].transform.template: cannot rename "a" of "db": it returns a text over the limit of 4096 bytes`,
 		},
 		"TemplateEmpty": {
 			reason: "a template can forget a key as a regular expression can",
@@ -221,6 +221,46 @@ func TestMissing(t *testing.T) {
 		var f *Failed
 		if !errors.As(err, &f) || f.Missing != want {
 			t.Errorf("want missing %t, got %+v", want, f)
+		}
+	}
+}
+
+// A name in a text is never longer than a line, nor cut inside of a character.
+func TestLongNamesAreCut(t *testing.T) {
+	name := strings.Repeat("x", maxQuoted-1) + "ä" + strings.Repeat("y", 1000)
+	_, err := run(Options{Rules: []Rule{regexpRule(".*", "")}}, []Key{key("db", name, "v"), {Name: "n"}})
+	want := `rewrite[0].regexp: produces an empty name for "` + strings.Repeat("x", maxQuoted-1) + `"… of "db" and a key: write a source and a target that leave at least one character, for example (.+) in place of (.*)`
+	if diff := cmp.Diff(want, message(err)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// A name of the longest length is whole, and one without any character is cut to nothing.
+func TestQuote(t *testing.T) {
+	longest := strings.Repeat("x", maxQuoted)
+	for name, want := range map[string]string{longest: `"` + longest + `"`, strings.Repeat("\x80", maxQuoted+1): `""…`} {
+		if got := quote(name); got != want {
+			t.Errorf("quote(%q): want %s, got %s", name, want, got)
+		}
+	}
+}
+
+// A message names as many keys as a message has items, and counts the rest.
+func TestOriginsAreCounted(t *testing.T) {
+	const ten = `"k0" of "db" + "k1" of "db" + "k2" of "db" + "k3" of "db" + "k4" of "db" + "k5" of "db" + "k6" of "db" + "k7" of "db" + "k8" of "db" + "k9" of "db"`
+	for n, want := range map[int]string{10: "(" + ten + ")", 11: "(" + ten + " + 1 more)"} {
+		k := Key{}
+		for i := range n {
+			k.Origins = append(k.Origins, Origin{"db", fmt.Sprintf("k%d", i)})
+		}
+		if got := k.String(); got != want {
+			t.Errorf("%d origins: want %s, got %s", n, want, got)
+		}
+	}
+	items := strings.Split("a b c d e f g h i j k", " ")
+	for n, want := range map[int]string{10: "a b c d e f g h i j", 11: "a b c d e f g h i j 1 more"} {
+		if got := several(items[:n], " "); got != want {
+			t.Errorf("%d names: want %s, got %s", n, want, got)
 		}
 	}
 }

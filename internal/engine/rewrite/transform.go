@@ -30,8 +30,8 @@ const (
 
 // Transform computes each name from the previous one. It has exactly one of the fields.
 type Transform struct {
-	// Template is a Go template with .value, the name after the previous rules. It may use some
-	// functions of sprig, conditions, variables and with, but no loops and no other templates.
+	// Template is a Go template with .value, the name after the previous rules. It may use the deterministic
+	// functions of sprig for strings and paths, conditions, variables and with, but no loops and no other templates.
 	Template string
 
 	// Key is a compiled function in another language. It must be deterministic, its errors must not contain data,
@@ -145,7 +145,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 func publicReason(err error) string {
 	var own callError
 	if errors.As(err, &own) {
-		return string(own)
+		return own.reason
 	}
 	return "the template fails for this key"
 }
@@ -153,7 +153,7 @@ func publicReason(err error) string {
 // dependsOnData reports whether another key may not cause the error.
 func dependsOnData(err error) bool {
 	var own callError
-	return errors.As(err, &own)
+	return errors.As(err, &own) && !own.always
 }
 
 // errorText matches the text of an error. Its groups are the line, the column in bytes from 0, which only
@@ -165,7 +165,7 @@ func (c *compiled) diagnostic(path string, err error, prefix string) *diagnostic
 	d, message := c.place(path, err)
 	var own callError
 	if errors.As(err, &own) {
-		message = string(own)
+		message = own.reason
 	}
 	d.Message = prefix + strings.Join(strings.Fields(message), " ")
 	return d
