@@ -29,6 +29,7 @@ func kubernetes(t testing.TB) *cel.Env {
 		cel.OptionalTypes(cel.OptionalTypesVersion(2)), cel.CrossTypeNumericComparisons(true),
 		ext.Strings(ext.StringsVersion(5)), ext.Bindings(ext.BindingsVersion(0)), ext.Sets(ext.SetsVersion(0)),
 		library.URLs(), library.IP(), library.CIDR(), library.Quantity(), library.SemverLib(library.SemverVersion(1)),
+		library.Format(),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -141,6 +142,15 @@ var calls = []string{
 	"semver(%s, true).patch()", "semver(%s).isLessThan(semver(%s))", "semver(%s).isGreaterThan(semver(%s))",
 	"semver(%s).compareTo(semver(%s))", "semver(%s, true).compareTo(semver(%s, true))", "semver(%s) == semver(%s)",
 	"semver(%s).compareTo(quantity(%s))", "semver(%s, 1)",
+
+	"format.named(%s)", "format.named(%s).hasValue()", "format.named('uuid') == optional.of(format.uuid())",
+	"format.named('dns1123Label').value().validate(%s)", "format.dns1123Label() == format.uri()", "format.dns1123Label(%s)",
+	"format.%[1]s().validate(%[2]s).hasValue()", "format.%[1]s().validate(%[2]s).orValue(['']).join('; ')",
+}
+
+var formats = []string{
+	"dns1123Label", "dns1123Subdomain", "dns1035Label", "qualifiedName", "dns1123LabelPrefix", "dns1123SubdomainPrefix",
+	"dns1035LabelPrefix", "labelValue", "uri", "uuid", "byte", "date", "datetime", "email",
 }
 
 // The examples of Kubernetes' documentation, and texts at the limits of what is valid.
@@ -167,7 +177,10 @@ var texts = []string{
 }
 
 // fill replaces the texts of a call.
-func fill(call, a, b string) string {
+func fill(call string, name string, a, b string) string {
+	if strings.Contains(call, "%[1]s") {
+		return fmt.Sprintf(call, name, quoted(a))
+	}
 	args := []any{quoted(a), quoted(b)}
 	return fmt.Sprintf(call, args[:strings.Count(strings.ReplaceAll(call, "%%", ""), "%s")]...)
 }
@@ -184,11 +197,13 @@ func TestKubernetesAgrees(t *testing.T) {
 		for i, a := range texts {
 			n := len(texts)
 			for _, b := range []string{a, texts[(i+1)%n], texts[(i+2)%n], texts[(i+5)%n], texts[random.Intn(n)]} {
-				text := fill(call, a, b)
-				if !seen[text] {
-					compare(t, theirs, own, text)
+				for _, name := range formats {
+					text := fill(call, name, a, b)
+					if !seen[text] {
+						compare(t, theirs, own, text)
+					}
+					seen[text] = true
 				}
-				seen[text] = true
 			}
 		}
 	}
@@ -239,11 +254,11 @@ func TestKubernetesDiffers(t *testing.T) {
 // The law: whatever the texts are, a call has the same value or fails in the same way as in Kubernetes.
 func FuzzKubernetesAgrees(f *testing.F) {
 	for i, a := range texts {
-		f.Add(uint16(i), a, texts[(i*7)%len(texts)])
+		f.Add(uint16(i), uint8(i), a, texts[(i*7)%len(texts)])
 	}
 	theirs, own := kubernetes(f), ours(f)
-	f.Fuzz(func(t *testing.T, call uint16, a, b string) {
+	f.Fuzz(func(t *testing.T, call uint16, name uint8, a, b string) {
 		a, b = a[:min(len(a), 200)], b[:min(len(b), 200)] // an expression has a limited length
-		compare(t, theirs, own, fill(calls[int(call)%len(calls)], a, b))
+		compare(t, theirs, own, fill(calls[int(call)%len(calls)], formats[int(name)%len(formats)], a, b))
 	})
 }

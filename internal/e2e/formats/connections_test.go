@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/redis/go-redis/v9"
@@ -46,6 +47,23 @@ func FuzzLibpqRoundTrips(f *testing.F) {
 		}
 		want := login{"db.example.org", "x" + a, "x" + b, a + b, b}
 		w.same(t, "pgconn", want, login{cfg.Host, cfg.Database, cfg.User, cfg.Password, cfg.RuntimeParams["application_name"]}, err)
+	})
+}
+
+func FuzzMySQLRoundTrips(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, a, b string) {
+		w := write(format.MySQL(with(fieldsOf(a, b), map[string]any{"parameters": map[string]any{"sql_mode": b, "charset": "utf8mb4,utf8", "loc": "UTC"}})))
+		if w.refused(t, strings.Contains(b, ":"), a, b) {
+			return
+		}
+		cfg, err := mysql.ParseDSN(w.text)
+		if err != nil {
+			t.Fatalf("%q: %v", w.text, err)
+		}
+		want := wantOf(a, b)
+		want.Parameter = b
+		w.same(t, "go-sql-driver", want, login{cfg.Addr, cfg.DBName, cfg.User, cfg.Passwd, cfg.Params["sql_mode"]}, err)
 	})
 }
 
@@ -127,7 +145,13 @@ func FuzzMongoDBRoundTrips(f *testing.F) {
 func TestHosts(t *testing.T) {
 	for host, want := range map[string]string{"db": "db:7000", "10.0.0.1": "10.0.0.1:7000", "2001:db8::1": "[2001:db8::1]:7000", "my_db.svc": "my_db.svc:7000"} {
 		m := map[string]any{"host": host, "port": int64(7000)}
-		w := write(format.Redis(m))
+		w := write(format.MySQL(m))
+		cfg, err := mysql.ParseDSN(w.text)
+		if err != nil {
+			t.Fatal(w, err)
+		}
+		w.same(t, "go-sql-driver", want, cfg.Addr, err)
+		w = write(format.Redis(m))
 		o, err := redis.ParseURL(w.text)
 		if err != nil {
 			t.Fatal(w, err)

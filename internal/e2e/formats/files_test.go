@@ -10,6 +10,7 @@ import (
 	"github.com/joho/godotenv"
 	"github.com/magiconair/properties"
 	"github.com/pelletier/go-toml/v2"
+	"gopkg.in/ini.v1"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/format"
 )
@@ -67,6 +68,36 @@ func FuzzDotenvRoundTrips(f *testing.F) {
 		w.same(t, "compose-go", textsOf(m), got, err)
 		got, err = godotenv.Unmarshal(w.text)
 		w.same(t, "godotenv", textsOf(m), got, err)
+	})
+}
+
+func FuzzINIRoundTrips(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, a, b string) {
+		sections := map[string]any{"default": entries(a, b), "profile " + b: map[string]any{"x": a}, "empty": map[string]any{}}
+		w := write(format.INI(sections))
+		if w.refused(t, true, a, b) {
+			return
+		}
+		file, err := ini.Load([]byte(w.text))
+		if err != nil {
+			t.Fatalf("%q: %v", w.text, err)
+		}
+		got := map[string]map[string]string{}
+		for _, s := range file.Sections() {
+			if s.Name() == ini.DefaultSection && len(s.Keys()) == 0 {
+				continue
+			}
+			got[s.Name()] = map[string]string{}
+			for _, k := range s.Keys() {
+				got[s.Name()][k.Name()] = k.String()
+			}
+		}
+		want := map[string]map[string]string{}
+		for name, m := range sections {
+			want[name] = textsOf(m.(map[string]any))
+		}
+		w.same(t, "ini.v1", want, got, err)
 	})
 }
 

@@ -3,6 +3,7 @@ module github.com/crossplane-contrib/function-export/internal/e2e/formats
 go 1.26.0
 
 require (
+	filippo.io/edwards25519 v1.2.0 // indirect
 	github.com/BurntSushi/toml v1.6.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
@@ -19,6 +20,7 @@ require (
 require (
 	github.com/compose-spec/compose-go/v2 v2.16.2
 	github.com/crossplane-contrib/function-export v0.0.0
+	github.com/go-sql-driver/mysql v1.10.1
 	github.com/google/go-cmp v0.7.0
 	github.com/jackc/pgpassfile v1.0.0
 	github.com/jackc/pgx/v5 v5.12.0
@@ -28,6 +30,7 @@ require (
 	github.com/rabbitmq/amqp091-go v1.16.0
 	github.com/redis/go-redis/v9 v9.23.0
 	go.mongodb.org/mongo-driver/v2 v2.10.0
+	gopkg.in/ini.v1 v1.67.3
 )
 
 replace github.com/crossplane-contrib/function-export => ../../..

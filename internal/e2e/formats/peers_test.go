@@ -84,6 +84,11 @@ func dotenv(a, b string) (string, any, error) {
 
 func TestByPython(t *testing.T) {
 	docs := documents(t, "dotenv", dotenv)
+	docs = append(docs, documents(t, "ini", func(a, b string) (string, any, error) {
+		m := map[string]any{"default": map[string]any{"a": a, "B": b}, "profile x": map[string]any{"a": b}}
+		text, err := format.INI(m)
+		return text, m, err
+	})...)
 	docs = append(docs, documents(t, "toml", func(a, b string) (string, any, error) {
 		m := map[string]any{a: b, "list": []any{a, b}, "tables": []any{map[string]any{b: a}}}
 		text, err := format.TOML(m, 1<<20, 100)

@@ -50,6 +50,7 @@ var foreignFunctions = func() map[string]string { //nolint:gochecknoglobals // a
 		"write json.encode(value)":                 "tojson jsonencode dumps marshal stringify tojsonstring",
 		"write json.decode(text)":                  "fromjson jsondecode parsejson loads unmarshal json.parse",
 		"write toml.encode(map)":                   "totoml tomlencode toml.dumps",
+		"write ini.encode(map)":                    "toini",
 		"write properties.encode(map)":             "toproperties",
 		"write dotenv.encode(map)":                 "todotenv toenv",
 		"write yaml.encode(value)":                 "toyaml yamlencode yaml.dump",

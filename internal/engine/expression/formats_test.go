@@ -16,6 +16,7 @@ func TestFormats(t *testing.T) {
 	for name, c := range map[string]struct{ reason, text, want string }{
 		"Map":         {"a whole map is in the order of its keys", "properties.encode(composite.spec.labels)", "a=x\nb=1\n"},
 		"Kinds":       {"observed numbers are whole", "dotenv.encode({'P': composite.spec.port, 'R': composite.spec.ratio, 'O': composite.spec.on, 'U': 1u, 'B': b'b'})", "B=b\nO=true\nP=7000\nR=1\nU=1\n"},
+		"Secret":      {"", "ini.encode({'default': {'port': secret.port, 'user': secret.username}})", "[default]\nport = 5432\nuser = ann\n"},
 		"Optional":    {"an entry that is left out", "toml.encode({'a': 1, ?'b': composite.spec.?no})", "a = 1\n"},
 		"Double":      {"a double remains one", "toml.encode({'a': 1.0, 'b': 1})", "a = 1.0\nb = 1\n"},
 		"Decoded":     {"", "toml.encode(json.decode('{\"a\": {\"b\": 9007199254740993}}'))", "[a]\nb = 9007199254740993\n"},
@@ -27,6 +28,7 @@ func TestFormats(t *testing.T) {
 		"Missing":     {"", "dotenv.encode({'A': secret.token})", "waiting for secret.token"},
 		"NullLiteral": {"", "dotenv.encode({'A': [null]})", "here:1:14: dotenv.encode failed: a value is null: leave the key out"},
 		"NoValue":     {"", "toml.encode({'a': [optional.none()]})", "here:1:12: toml.encode failed: a value is null: leave the key out"},
+		"Rule":        {"", "mysql.dsn({'host': 'db', 'username': secret.username + ':'})", "here:1:10: mysql.dsn failed: username contains a colon, after which the driver expects the password"},
 		"List":        {"", "dotenv.encode({'A': [1]})", "here:1:14: dotenv.encode failed: a value is not a string, bytes, a bool or a number: leave the key out, or use json.encode"},
 		"Binary":      {"", "dotenv.encode({'A': base64.decode('/w==')})", "here:1:14: dotenv.encode failed: a text is not UTF-8: use base64.encode"},
 		"Time":        {"", "toml.encode({'a': timestamp('2026-01-02T03:04:05Z')})", "here:1:12: toml.encode failed: there is a google.protobuf.Timestamp: wrap it in string(...)"},

@@ -115,6 +115,8 @@ func (w *writer) text(depth int) string {
 		return "string(" + w.of("isURL(", "isIP(", "isCIDR(", "isSemver(", "isQuantity(") + e() + "))"
 	case 26:
 		return "url('/' + url.pathEscape(" + e() + ")).getEscapedPath()"
+	case 27:
+		return "format.uri().validate(" + e() + ").orValue([]).join()"
 	}
 	return "string(bytes(" + e() + "))"
 }

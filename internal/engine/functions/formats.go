@@ -25,10 +25,12 @@ type textFormat struct {
 var textFormats = map[string]textFormat{ //nolint:gochecknoglobals // a table
 	"properties.encode": ofMap(format.Properties, 6),
 	"dotenv.encode":     ofMap(format.Dotenv, 2),
+	"ini.encode":        ofMap(format.INI, 2),
 	"toml.encode":       ofMap(encodeTOML, 16), // as much work as YAML
 	"pgpass.encode":     {cel.ListType(cel.MapType(cel.StringType, cel.DynType)), encodePgpass, 8},
 	"libpq.encode":      ofMap(format.Libpq, 2),
 	"jdbc.url":          ofMap(format.JDBC, 3),
+	"mysql.dsn":         ofMap(format.MySQL, 3),
 	"amqp.url":          ofMap(format.AMQP, 3),
 	"mongodb.url":       ofMap(format.MongoDB, 3),
 	"redis.url":         ofMap(format.Redis, 3),

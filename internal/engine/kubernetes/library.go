@@ -1,5 +1,5 @@
-// Package kubernetes contains the functions that Kubernetes adds to CEL: url, ip, cidr, quantity and semver, with
-// the functions of their values.
+// Package kubernetes contains the functions that Kubernetes adds to CEL: url, ip, cidr, quantity, semver and format,
+// with the functions of their values.
 //
 // Kubernetes' own package k8s.io/apiserver/pkg/cel/library also authorizes requests. Therefore, it imports the typed
 // API, which is large and registers itself at start. The functions here have the same names, signatures and results,
@@ -31,10 +31,10 @@ func networkFunctions() []cel.EnvOption {
 
 // Library declares the functions and types. An environment with them also needs optional types.
 func Library() []cel.EnvOption {
-	return slices.Concat(networkFunctions(), urlFunctions(), quantityFunctions(), semverFunctions())
+	return slices.Concat(networkFunctions(), urlFunctions(), quantityFunctions(), semverFunctions(), formatFunctions())
 }
 
-// An Opaque value is a URL, an IP address, a network, a quantity or a version.
+// An Opaque value is a URL, an IP address, a network, a quantity, a version or a format.
 type Opaque interface {
 	ref.Val
 
@@ -49,6 +49,7 @@ var instead = map[string]string{ //nolint:gochecknoglobals // a table
 	urls.typ.TypeName():       "select a part of it, for example with .getHost()",
 	quantities.typ.TypeName(): "convert it with .asInteger() or .asApproximateFloat()",
 	versions.typ.TypeName():   "select a part of it, for example with .major()",
+	formats.typ.TypeName():    "apply it to a text with .validate(...)",
 }
 
 // Instead returns what to write instead of an opaque value. It returns an empty text for all other types.
@@ -67,7 +68,8 @@ func Parser(t *cel.Type) string { return parsers[t.TypeName()] }
 type kind[T any] struct {
 	typ   *cel.Type
 	equal func(a, b T) bool
-	size  func(T) int64 // nil if the size is limited
+	text  func(T) string // the result of string(...), or nil if there is none
+	size  func(T) int64  // nil if the size is limited
 }
 
 // of returns an opaque value, or an error that replaces err, which can contain a part of the text.
@@ -91,11 +93,13 @@ func (o opaque[T]) ConvertToNative(reflect.Type) (any, error) {
 	return nil, fmt.Errorf("cannot convert %s", o.kind.typ)
 }
 
-// ConvertToType returns the type of a value.
+// ConvertToType returns the text of an address or a network, and the type of all values.
 func (o opaque[T]) ConvertToType(t ref.Type) ref.Val {
 	switch {
 	case t == types.TypeType:
 		return o.kind.typ
+	case t == types.StringType && o.kind.text != nil:
+		return types.String(o.kind.text(o.value))
 	case t.TypeName() == o.kind.typ.TypeName():
 		return o
 	}

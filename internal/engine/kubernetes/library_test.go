@@ -111,6 +111,19 @@ var documented = map[string]any{
 	"semver('1.2.3').compareTo(semver('2.0.0'))":     int64(-1),
 	"semver('1.2.3').isGreaterThan(semver('1.2.3'))": false,
 	"semver('1.2.3').isLessThan(semver('2.0.0'))":    true,
+
+	"format.dns1123Label().validate('my-label-name').hasValue()":                    false,
+	"format.dns1123Label().validate('contains a space').hasValue()":                 true,
+	"format.dns1123Subdomain().validate('apiextensions.k8s.io').hasValue()":         false,
+	"format.qualifiedName().validate('apiextensions.k8s.io/v1beta1').hasValue()":    false,
+	"format.dns1123LabelPrefix().validate('my-label-prefix-').hasValue()":           false,
+	"format.uuid().validate('123e4567-e89b-12d3-a456-426614174000').hasValue()":     false,
+	"format.byte().validate('aGVsbG8=').hasValue()":                                 false,
+	"format.datetime().validate('2021-01-01T00:00:00Z').hasValue()":                 false,
+	"format.date().validate('2021-13-01').value()[0]":                               "invalid date",
+	"format.named('dns1123Label').value().validate('a').hasValue()":                 false,
+	"format.named('unknown').hasValue()":                                            false,
+	"'%s is %s'.format(['a', 'b']) + string(format.uri().validate('/').hasValue())": "a is bfalse",
 }
 
 func TestDocumented(t *testing.T) {
@@ -153,7 +166,7 @@ func FuzzErrorsHoldNoText(f *testing.F) {
 	}
 	var programs []cel.Program
 	for _, text := range []string{
-		"url(s)", "quantity(s)", "semver(s)", "semver(s, true)", "quantity(s).asInteger()", "string(dyn(url(s)))",
+		"url(s)", "quantity(s)", "semver(s)", "semver(s, true)", "quantity(s).asInteger()", "format.uri().validate(s)", "format.named(s)", "string(dyn(url(s)))",
 	} {
 		a, iss := env.Compile(text)
 		if iss.Err() != nil {

@@ -21,14 +21,15 @@ func TestFunctionsOfSecretsAreSecret(t *testing.T) {
 		"url(secret.password).getHost()", "isURL(secret.password) ? 'a' : 'b'", "string(ip(secret.password))",
 		"string(cidr(secret.password).masked())", "string(cidr('10.0.0.0/8').containsIP(secret.password))",
 		"string(quantity(secret.password).asInteger())", "string(quantity('1').add(quantity(secret.password)).asInteger())",
-		"string(semver(secret.password).major())",
+		"string(semver(secret.password).major())", "format.uri().validate(secret.password).orValue(['']).join()",
+		"format.named(secret.password).hasValue() ? 'a' : 'b'",
 		"{'a': secret.password}.merge({}).a", "{}.merge({'a': secret.password}).b",
 		"pem.split(secret.password)[0]", "pem.join([secret.password, '']) + ''", "pem.chain(secret.password)",
 		"pem.leaf(secret.password)", "pem.ca(secret.password)", "pem.certificates(secret.password)", "pem.privateKey(secret.password)",
-		"properties.encode({'a': secret.password})", "dotenv.encode({'A': secret.password})",
+		"properties.encode({'a': secret.password})", "dotenv.encode({'A': secret.password})", "ini.encode({'a': {'b': secret.password}})",
 		"toml.encode({'a': [secret.password]})", "pgpass.encode([{'password': secret.password}])", "libpq.encode({'password': secret.password})",
 		"jdbc.url({'driver': 'mysql', 'host': 'h', 'username': 'u', 'password': secret.password})",
-		"amqp.url({'host': 'h', 'username': 'u', 'password': secret.password})",
+		"mysql.dsn({'host': 'h', 'username': 'u', 'password': secret.password})", "amqp.url({'host': 'h', 'username': 'u', 'password': secret.password})",
 		"mongodb.url({'host': 'h', 'username': 'u', 'password': secret.password})", "redis.url({'host': 'h', 'password': secret.password})",
 	} {
 		_, wrong := plantest.Compile(t, plantest.Exports(fmt.Sprintf(

@@ -141,50 +141,6 @@ func TestMergeRefusesValues(t *testing.T) {
 	}
 }
 
-// After a merge a key is still called by what came in, never by its members.
-func TestErrorsBehindAMerge(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		rules  []Rule
-		want   string
-	}{
-		"OneKey": {
-			reason: "members of one key look alike from outside",
-			rules:  []Rule{mergeRule(Merge{}), regexpRule("^[pq].*", "x")},
-			want:   `rewrite[1].regexp: produces the same name for 2 members of "a" of "db": write a target that contains what differs in them, for example a group such as $1`,
-		},
-		"TwoKeys": {
-			reason: "those of two keys do not",
-			rules:  []Rule{mergeRule(Merge{}), regexpRule("^[rp].*", "x")},
-			want:   `rewrite[1].regexp: produces the same name for "a" of "db" and "b" of "web": write a target that contains what differs in them, for example a group such as $1`,
-		},
-		"Twice": {
-			reason: "a later merge calls members by the key that they were in",
-			rules:  []Rule{mergeRule(Merge{}), mergeRule(Merge{})},
-			want:   `rewrite[1].merge: the value of "a" of "db" is not a JSON object`,
-		},
-		"Merged": {
-			reason: "a merged object comes from all",
-			rules:  []Rule{mergeRule(Merge{Strategy: "JSON", Into: "all"}), regexpRule("^al*$", "x")},
-			want:   `rewrite[1].regexp: produces the same name for "a" of "db" and ("a" of "db" + "b" of "web"): write a target that contains what differs in them, for example a group such as $1`,
-		},
-		"Missing": {
-			reason: "what is listed is known from the input",
-			rules:  []Rule{mergeRule(Merge{}), mergeRule(Merge{Priority: []string{"zz"}})},
-			want:   `rewrite[1].merge.priority[0]: the key "zz" of rewrite[1].merge.priority: name a key that exists, or set priorityPolicy: IgnoreNotFound`,
-		},
-	}
-	in := []Key{key("db", "a", `{"p`+canary+`":1,"q`+canary+`":2}`), key("web", "b", `{"r`+canary+`":1}`)}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			_, err := run(Options{Rules: tc.rules}, in)
-			if diff := cmp.Diff(tc.want, message(err)); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
 // Origins tell which keys made one.
 func TestOrigins(t *testing.T) {
 	in := []Key{key("db", "a", `{"x":1,"y":1}`), key("web", "b", `{"y":2}`)}

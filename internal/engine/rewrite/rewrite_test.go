@@ -225,46 +225,6 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// A name in a text is never longer than a line, nor cut inside of a character.
-func TestLongNamesAreCut(t *testing.T) {
-	name := strings.Repeat("x", maxQuoted-1) + "ä" + strings.Repeat("y", 1000)
-	_, err := run(Options{Rules: []Rule{regexpRule(".*", "")}}, []Key{key("db", name, "v"), {Name: "n"}})
-	want := `rewrite[0].regexp: produces an empty name for "` + strings.Repeat("x", maxQuoted-1) + `"… of "db" and a key: write a source and a target that leave at least one character, for example (.+) in place of (.*)`
-	if diff := cmp.Diff(want, message(err)); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
-	}
-}
-
-// A name of the longest length is whole, and one without any character is cut to nothing.
-func TestQuote(t *testing.T) {
-	longest := strings.Repeat("x", maxQuoted)
-	for name, want := range map[string]string{longest: `"` + longest + `"`, strings.Repeat("\x80", maxQuoted+1): `""…`} {
-		if got := quote(name); got != want {
-			t.Errorf("quote(%q): want %s, got %s", name, want, got)
-		}
-	}
-}
-
-// A message names as many keys as a message has items, and counts the rest.
-func TestOriginsAreCounted(t *testing.T) {
-	const ten = `"k0" of "db" + "k1" of "db" + "k2" of "db" + "k3" of "db" + "k4" of "db" + "k5" of "db" + "k6" of "db" + "k7" of "db" + "k8" of "db" + "k9" of "db"`
-	for n, want := range map[int]string{10: "(" + ten + ")", 11: "(" + ten + " + 1 more)"} {
-		k := Key{}
-		for i := range n {
-			k.Origins = append(k.Origins, Origin{"db", fmt.Sprintf("k%d", i)})
-		}
-		if got := k.String(); got != want {
-			t.Errorf("%d origins: want %s, got %s", n, want, got)
-		}
-	}
-	items := strings.Split("a b c d e f g h i j k", " ")
-	for n, want := range map[int]string{10: "a b c d e f g h i j", 11: "a b c d e f g h i j 1 more"} {
-		if got := several(items[:n], " "); got != want {
-			t.Errorf("%d names: want %s, got %s", n, want, got)
-		}
-	}
-}
-
 func TestConvertAndDecode(t *testing.T) {
 	in := []Key{key("db", "größe/²", "1234")}
 	cases := map[string]struct {
