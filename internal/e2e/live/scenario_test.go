@@ -37,6 +37,7 @@ var scenarios = []struct {
 	{"environment", "When an EnvironmentConfig changes, the exports that read it change", exportsEnvironments},
 	{"generate-once", "During 50 reconciles and 5 changes of the composite, a generator makes one generation, and its value never changes", generatesOnce},
 	{"rotate", "A generation is created, adopted, and exported. Then the former one is flagged, and deleted after its grace period. Until then, both values are available", rotatesByPassword},
+	{"annotated", "A person annotates, edits and replays the state of generations and exports with kubectl. The value in use stays, rotations go on, and a former value stays for its grace period", toleratesAnnotations},
 	{"resource-generator", "The resource of the next generation is adopted when it is ready. Only then is the former one deleted", generatesByResource},
 	{"forged-generation", "Secrets that someone else made to look like a generation are never exported, whatever their names are. The value in use stays, and rotates once they are deleted", refusesForgedGenerations},
 	{"deleted-generation", "When the generation in use is deleted, objects of a later step that refer to it stay, and then follow the next generation", keepsReferences},
