@@ -248,8 +248,7 @@ const (
 	// AuthorTime is the time of all evaluations. Except on a busy machine, the limits of cost are reached first.
 	AuthorTime = 500 * time.Millisecond
 
-	// AuthorBytes is the size of all objects together, without objects that are only kept. A single object may have as
-	// much.
+	// AuthorBytes is the size of all objects together, which is as much as a single object may have.
 	AuthorBytes = 1 << 20
 
 	// AuthorKeys is how many keys all objects may have together, without objects that are only kept. Each key is visited

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/seal"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // authorsExports are the exports of the composite author.
@@ -67,10 +69,8 @@ func (x *authorPhase) run(before objects, composed []generations.Composed) autho
 		if at.lookUp != nil {
 			out.Require(*at.lookUp)
 		}
-		o := x.export(at)
-		o.Author = true
-		out.objects = out.objects.add(o)
 	}
+	out.objects = x.add(out.objects, placed)
 	return out
 }
 
@@ -100,6 +100,26 @@ func (x *authorPhase) findMentions(composes mention.Resources) map[lifecycle.Pla
 	return out
 }
 
+// add makes the objects. Existing ones use the quota until they are made again: then, what is desired uses it.
+func (x *authorPhase) add(to objects, placed []*placement) objects {
+	exists := make([]int, len(placed))
+	for i, at := range placed {
+		if at.slot.Shown != nil {
+			exists[i] = sizeOf(at.Observed)
+		}
+		x.exporter.reader.Quota.Bytes -= exists[i]
+	}
+	for i, at := range placed {
+		x.exporter.reader.Quota.Bytes += exists[i]
+		o := x.export(at)
+		if o.Author = true; o.Desired != nil { // it is kept
+			x.exporter.reader.Quota.Bytes -= exists[i]
+		}
+		to = to.add(o)
+	}
+	return to
+}
+
 // exports returns what the author asks for, and what may still be in a list that cannot be read, in this order.
 func (x *authorPhase) exports() (out []plan.Export, unsure map[string]bool) {
 	byName := func(a, b plan.Export) int { return strings.Compare(a.Name, b.Name) }
@@ -112,6 +132,30 @@ func (x *authorPhase) exports() (out []plan.Export, unsure map[string]bool) {
 		}
 	}
 	return out, unsure
+}
+
+// sizeOf returns the number of bytes of the data, labels and annotations of an object, without labels and annotations
+// that only Crossplane, kubectl or this function sets.
+func sizeOf(o wire.Struct) int {
+	n := 0
+	add := func(m wire.Value, encoded bool) {
+		for k, v := range m.Struct().All() {
+			text := v.Text()
+			switch {
+			case object.IsReserved(k):
+			case encoded:
+				n += len(k) + base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(text, "=")))
+			default:
+				n += len(k) + len(text)
+			}
+		}
+	}
+	_, kind, _, _ := object.Identity(o)
+	add(o.Get("data"), kind == string(object.Secret))
+	add(o.Get("binaryData"), true)
+	add(o.At("metadata", "labels"), false)
+	add(o.At("metadata", "annotations"), false)
+	return n
 }
 
 // export makes one object, unless the Composition composes or refers to an object of that name.

@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -496,6 +497,70 @@ func setText(o wire.Struct, text string, path ...string) {
 		fields = fields[name].GetStructValue().GetFields()
 	}
 	fields[path[len(path)-1]] = structpb.NewStringValue(text)
+}
+
+// Existing objects count, so that kept and new objects together are within the limit. An object
+// that is created again no longer counts as existing. An object that is not listed yet does not count twice.
+func TestAuthorsDoNotGrow(t *testing.T) {
+	half := strings.Repeat("a", 500<<10)
+	object := func(name string) string {
+		return fmt.Sprintf(`{apiVersion: v1, kind: Secret, metadata: {name: %s, namespace: team, annotations: {crossplane.io/composition-resource-name: fromComposite/Secret/%s},
+  ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}]}, type: Opaque, data: {k: ""}}`, name, name)
+	}
+	objects := "desired: {x: {apiVersion: v1, kind: Secret, metadata: {name: taken}}}\ncluster: [" + object("unlisted") + "]\nresources:\n"
+	for _, name := range []string{"a", "b", "taken"} {
+		objects += "  fromComposite/Secret/" + name + ": {object: " + object(name) + "}\n"
+	}
+	for name, c := range map[string]struct{ reason, asks, want string }{
+		"Held": {
+			"two objects exist, and are kept",
+			`{name: a, key: k, value: "self.status.later"}, {name: b, key: k, value: "self.status.later"}, {name: c, ` +
+				`key: k, value: "self.spec.text"}`,
+			"Held Held Held",
+		},
+		"Anew": {
+			"two objects exist, and are made again",
+			`{name: a, key: k, value: self.spec.text}, {name: b, key: k, value: self.spec.text}`, "Available Available",
+		},
+		"Others": {
+			"an object that is deleted does not count",
+			`{name: b, key: k, value: self.spec.text}, {name: c, key: k, value: self.spec.text}`, "Available Available",
+		},
+		"GivesWay": {
+			"nor does an object that is deleted because the Composition composes it",
+			`{name: a, key: k, value: self.spec.text}, {name: taken, key: k, value: self.spec.text}, {name: z, key: ` +
+				`k, value: self.spec.text}`,
+			"Available Conflict Available",
+		},
+		"Unlisted": {
+			"an object that is not listed yet does not add to the limit",
+			`{name: unlisted, key: k, value: self.spec.text}, {name: x, key: k, value: self.spec.text}, {name: z, ` +
+				`key: k, value: self.spec.text}`,
+			"Available Available Held",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(
+				t, plantest.Exports("fromComposite: {fieldPath: spec.operatorSpec}"),
+				asks(fmt.Sprintf(`operatorSpec: {secretExpressions: [%s]}`, c.asks)), objects,
+			)
+			setText(s.req.Observation.Composite.Object, half, "spec", "text")
+			for name, res := range s.req.Observation.Resources {
+				if plan.IsAuthors(name) {
+					setText(res.Object, base64.StdEncoding.EncodeToString([]byte(half)), "data", "k")
+				}
+			}
+			setText(s.cluster[0], base64.StdEncoding.EncodeToString([]byte(half)), "data", "k")
+			r := s.run(t)
+			var got []string
+			for _, o := range r.Objects {
+				got = append(got, o.State.String())
+			}
+			if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s\n%.300s", c.reason, diff, show(r))
+			}
+		})
+	}
 }
 
 // What an earlier step composed for the author gives way to an export.
