@@ -76,7 +76,7 @@ func (m *Merge) run(b *budget.Budget, path string, keys []Key) ([]Key, *Failed) 
 	}
 	out := make([]Key, 0, len(merged))
 	for name, member := range merged {
-		out = append(out, Key{name, sensitive.New(plain(member.raw)), member.origins})
+		out = append(out, Key{name, sensitive.New(memberText(member.value)), member.origins})
 	}
 	return out, nil
 }
@@ -109,7 +109,7 @@ func (m *Merge) order(path string, keys []Key) ([]Key, *Failed) {
 
 // A member of the merged object.
 type member struct {
-	raw     []byte   // as canonical JSON
+	value   any
 	origins []Origin // of all keys that have it
 }
 
@@ -124,10 +124,10 @@ func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]
 		if err != nil {
 			return nil, failed(path, "the value of %s %s", k.name(), err)
 		}
-		for name, raw := range members {
+		for name, v := range members {
 			before, taken := merged[name]
 			if !taken {
-				merged[name] = member{raw, k.Origins}
+				merged[name] = member{v, k.Origins}
 				continue
 			}
 			if err := b.Spend(budget.Counted(4+len(before.origins)+len(k.Origins), 0)); err != nil {
@@ -137,7 +137,7 @@ func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]
 				conflicts = append(conflicts, describe([]Key{{Origins: before.origins}, k}))
 				continue
 			}
-			merged[name] = member{raw, union(before.origins, k.Origins)}
+			merged[name] = member{v, union(before.origins, k.Origins)}
 		}
 	}
 	if len(conflicts) == 0 {
@@ -150,11 +150,11 @@ func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]
 
 // object returns the key that the strategy JSON adds. Its origins are those of all keys.
 func (m *Merge) object(b *budget.Budget, keys []Key, merged map[string]member) (Key, error) {
-	members := make(map[string][]byte, len(merged))
+	members := make(map[string]any, len(merged))
 	for name, member := range merged {
-		members[name] = member.raw
+		members[name] = member.value
 	}
-	origins, n := make([][]Origin, 0, len(keys)), 0
+	origins, n := make([][]Origin, 0, len(keys)), len(members)
 	for _, k := range keys {
 		origins = append(origins, k.Origins)
 		n += len(k.Origins)
@@ -162,6 +162,5 @@ func (m *Merge) object(b *budget.Budget, keys []Key, merged map[string]member) (
 	if err := b.Spend(budget.Counted(n, 0)); err != nil {
 		return Key{}, err
 	}
-	raw, err := appendObject(b, nil, members)
-	return Key{m.Into, sensitive.New(raw), union(origins...)}, err
+	return Key{m.Into, sensitive.New(encodeJSON(members)), union(origins...)}, nil
 }

@@ -14,28 +14,27 @@ import (
 //
 // The error is a [*Failed]. It names the path, which is part of the input.
 func Open(b *budget.Budget, k Key, path []string) ([]Key, error) {
-	raw := k.Value.Reveal()
-	for i := 0; ; i++ {
-		members, err := parseObject(b, raw)
-		if b.Context().Err() != nil || errors.Is(err, budget.ErrSpent) {
-			return nil, spent("", budget.ErrSpent)
-		}
-		if err != nil {
-			return nil, failed("", "the value of %s %s", k.below(path[:i]), err)
-		}
-		if i == len(path) {
-			out := make([]Key, 0, len(members))
-			for name, raw := range members {
-				out = append(out, Key{name, sensitive.New(plain(raw)), k.Origins})
-			}
-			return out, nil
-		}
-		next, ok := members[path[i]]
+	members, err := parseObject(b, k.Value.Reveal())
+	switch {
+	case b.Context().Err() != nil || errors.Is(err, budget.ErrSpent):
+		return nil, spent("", budget.ErrSpent)
+	case err != nil:
+		return nil, failed("", "the value of %s %s", k.name(), err)
+	}
+	for i, name := range path {
+		next, ok := members[name]
 		if !ok {
 			return nil, &Failed{Reason: k.below(path[:i+1]), Missing: true}
 		}
-		raw = next
+		if members, ok = next.(map[string]any); !ok && next != nil {
+			return nil, failed("", "the value of %s %s", k.below(path[:i+1]), errNotObject)
+		}
 	}
+	out := make([]Key, 0, len(members))
+	for name, v := range members {
+		out = append(out, Key{name, sensitive.New(memberText(v)), k.Origins})
+	}
+	return out, nil
 }
 
 // below describes a member of the value of a key.

@@ -133,9 +133,9 @@ func TestApplyRefuses(t *testing.T) {
 		},
 		"Template": {
 			reason: "the reason is that of the function, and names the place",
-			rules:  []Rule{templateRule("ab\n{{ .value | b64dec }}")},
-			in:     []Key{key("db", "us", "v")},
-			want:   `rewrite[0].transform.template:2:13: cannot rename "us" of "db": the argument of b64dec is not base64`,
+			rules:  []Rule{templateRule("ab\n{{ .value | snakecase }}")},
+			in:     []Key{{Name: longest, Origins: []Origin{{Key: "us"}}}},
+			want:   `rewrite[0].transform.template:2:13: cannot rename "us": it matches a text over the limit of 1024 bytes or splits it into words`,
 		},
 		"TemplateFails": {
 			reason: "the text of an error of text/template may contain data",
@@ -151,9 +151,9 @@ func TestApplyRefuses(t *testing.T) {
 		},
 		"TemplateOutput": {
 			reason: "nor is the output unbounded",
-			rules:  []Rule{templateRule(`{{ repeat 4096 .value }}x`)},
-			in:     []Key{key("db", "a", "v")},
-			want:   `rewrite[0].transform.template: cannot rename "a" of "db": it returns a text over the limit of 4096 bytes`,
+			rules:  []Rule{templateRule(`{{ .value }}xx`)},
+			in:     []Key{{Name: longest, Origins: []Origin{{Key: "a"}}}},
+			want:   `rewrite[0].transform.template: cannot rename "a": it returns a text over the limit of 4096 bytes`,
 		},
 		"TemplateEmpty": {
 			reason: "a template can forget a key as a regular expression can",
