@@ -65,15 +65,6 @@ func TestCacheTellsInputsApart(t *testing.T) {
 	}
 }
 
-func TestCacheKeepsFaults(t *testing.T) {
-	c := plan.NewCache(plantest.Env)
-	_, first, _ := c.Get(input(t, "nope"))
-	p, second, hit := c.Get(input(t, "nope"))
-	if p != nil || len(first) != 1 || !hit || second[0] != first[0] {
-		t.Errorf("Get(...): plan %v, faults %v, hit %v: want the diagnostics of the first call", p, second, hit)
-	}
-}
-
 func TestCacheIsBounded(t *testing.T) {
 	c := plan.NewCache(plantest.Env)
 	for i := range limits.Plans + 1 {
@@ -96,7 +87,6 @@ func TestCacheRefuses(t *testing.T) {
 		input  wire.Struct
 		want   string
 	}{
-		"None": {"a step without an input has none", wire.Struct{}, "input: must be set: add an input of kind Exports to the pipeline step"},
 		"Huge": {"an input over the limit is not compiled", wire.Of(plantest.Parse(t, plantest.Exports(`{secrets: [{name: "`+big+`"}]}`))), "input: has 524369 bytes, over the limit of 524288: split it into several pipeline steps"},
 	} {
 		t.Run(name, func(t *testing.T) {

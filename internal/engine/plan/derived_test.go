@@ -27,11 +27,9 @@ generators:
 		return generators + "- {name: x, bcrypt: {secretExpression: " + secret + "}}"
 	}
 	checkCompiled(t, map[string]compiled{
-		"HashOfSecret":   {"a connection detail, also of a resource with the name of a generator", bcrypt("secrets.admin.seed + secrets.hash.seed"), nil},
 		"HashOfPassword": {"a password is stored", bcrypt("generated.admin.password"), nil},
 		"AnyGenerator":   {"it could be a hash", bcrypt(`"generated[composite.spec.x].seed"`), []string{at + "bcrypt.secretExpression:1:28: may not use all of generated" + nameOne}},
 		"HashOfHash":     {"both are made at the same time", bcrypt("generated.hash.hash"), []string{at + "bcrypt.secretExpression:1:15: may not use generated.hash.hash" + noHash}},
-		"WrongHash":      {"one diagnostic is enough", bcrypt("nope"), []string{at + "bcrypt.secretExpression:1:1: " + noSource}},
 	})
 }
 
@@ -99,14 +97,6 @@ func TestCompileManifest(t *testing.T) {
 			reason: "one diagnostic for each use",
 			input:  resource(`set: [{fieldPath: metadata.name, value: secrets.db.host + generation.id}, {fieldPath: spec.a, value: "1"}]`),
 			want:   []string{at + "set[0].value:1:11: may not use secrets.db.host" + readFirst},
-		},
-		"NoField": {
-			reason: "a generation has a number and an id, and a variable of another name has any field",
-			input:  resource("set: [{fieldPath: spec.a, value: composite.spec.nmber}, {fieldPath: spec.b, value: generation.nmber}]", ", readyExpression: resource.ok && generation.numbr == 1"),
-			want: []string{
-				at + `set[1].value:1:11: generation has no field "nmber": it has number and id`,
-				`generators[1].readyExpression:1:26: generation has no field "numbr": it has number and id`,
-			},
 		},
 		"WrongOfItems": {
 			reason: "one diagnostic is enough",

@@ -16,7 +16,6 @@ func TestCompileEnvironment(t *testing.T) {
 		reason, input string
 		want          []string
 	}{
-		"Nothing": {"an environment may be empty", "environment: {}", nil},
 		"Moved": {
 			reason: "the spec of an input of function-environment-configs",
 			input: `
@@ -44,25 +43,6 @@ environment:
 				"environment.set[3].value:1:1: must return a value that JSON can represent, but returns a timestamp: wrap it in string(...)",
 			},
 		},
-		"Secrets": {
-			reason: "no secret flows into the environment, unless the input declares it nonSensitive",
-			input: `
-sources: [{name: ca, apiVersion: v1, kind: Secret}]
-variables: [{name: v, value: secrets.ca.key}]
-environment:
-  set:
-  - {fieldPath: a, value: secrets.db.password}
-  - {fieldPath: b, value: variables.v}
-  - {fieldPath: c, value: secret}
-  - {fieldPath: d, value: secrets.db.endpoint, nonSensitive: [db.endpoint]}
-  - {fieldPath: e, value: "{'k': has(secrets.db.password)}"}`,
-			want: []string{
-				`environment.set[0].value:1:11: uses secrets.db.password, ` + plantest.Flow + `: leave it out, or list "db.password" under nonSensitive if it is not secret`,
-				`environment.set[1].value:1:10: uses secrets.ca.key, ` + plantest.Flow + `: leave it out, or list "ca.key" under nonSensitive if it is not secret`,
-				`environment.set[2].value:1:1: uses all keys of secret, ` + plantest.Flow + `: name the keys that it needs, and list those that are not secret under nonSensitive; secret is the connection details of the composite here: write secrets.<name> for a composed resource`,
-				`environment.set[4].value:1:10: uses secrets.db.password, ` + plantest.Flow + `: leave it out, or list "db.password" under nonSensitive if it is not secret`,
-			},
-		},
 		"NamesFromTheEnvironment": {
 			reason: "what is asked for must not depend on what was asked for",
 			input: `
@@ -76,11 +56,6 @@ configMaps:
 				"configMaps[0].metadata.nameExpression: " + ownEnvironment,
 				"configMaps[0].metadata.namespaceExpression: " + ownEnvironment,
 			},
-		},
-		"NamesFromASetEnvironment": {
-			reason: "nor on what set gives, which may read a source",
-			input:  "environment: {set: [{fieldPath: a, value: \"'x'\"}]}\nconfigMaps: [{name: a, metadata: {nameExpression: environment.a}, data: [{key: k, value: \"'v'\"}]}]",
-			want:   []string{"configMaps[0].metadata.nameExpression: " + ownEnvironment},
 		},
 		"NamesFromEarlierSteps": {
 			reason: "the environment of an earlier step and defaults are known",

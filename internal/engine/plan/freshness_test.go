@@ -26,18 +26,13 @@ func TestFreshness(t *testing.T) {
 		want          time.Duration
 	}{
 		"Watch":              {"Crossplane watches all that is read", fromDB, all, 10 * time.Minute},
-		"WatchSet":           {"that is the default", "{freshness: Watch, " + fromDB + "}", all, 10 * time.Minute},
 		"Poll":               {"the input does not rely on it", "{freshness: Poll, " + fromDB + "}", all, time.Minute},
 		"TTL":                {"what the input sets is used", "{ttl: 7s, " + fromDB + "}", plan.Watches{}, 7 * time.Second},
-		"TTLAndPoll":         {"also if it polls", "{ttl: 2h, freshness: Poll, " + fromDB + "}", plan.Watches{}, 2 * time.Hour},
 		"Never":              {"0s is a time that the input sets", "{ttl: 0s, freshness: Poll, " + fromDB + "}", all, 0},
 		"Unwatched":          {"Crossplane does not watch required objects", fromDB, plan.Watches{Environment: true}, time.Minute},
 		"Context":            {"another step may set any value", context, all, time.Minute},
-		"ContextOfName":      {"also for the name of an object that is read", named, all, time.Minute},
-		"ContextUnread":      {"an object that is not read needs no name", unread, all, 10 * time.Minute},
 		"Environment":        {"no other step made an environment", env, all, 10 * time.Minute},
 		"EarlierEnvironment": {"another step may have read it from anywhere", env, plan.Watches{Objects: true}, time.Minute},
-		"EarlierUnread":      {"which no expression reads", fromDB, plan.Watches{Objects: true}, 10 * time.Minute},
 		"EarlierMerged":      {"a part of what this step passes on is from there", config, plan.Watches{Objects: true}, time.Minute},
 		"EnvironmentConfigs": {"Crossplane watches those that the input requires", config, all, 10 * time.Minute},
 		"EarlierForAuthors":  {"expressions of composite authors may read it", authors, plan.Watches{Objects: true}, time.Minute},

@@ -5,33 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
 )
 
-// refusals are inputs and their diagnostics.
-type refusals map[string]struct {
-	reason string
-	input  string
-	want   []string
-}
-
-func (all refusals) run(t *testing.T) {
-	t.Helper()
-	for name, c := range all {
-		t.Run(name, func(t *testing.T) {
-			_, got := plantest.Compile(t, plantest.Exports(c.input))
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("Compile(...): %s: -want, +got:\n%s", c.reason, diff)
-			}
-		})
-	}
-}
-
 func TestCompileGenerators(t *testing.T) {
-	refusals{
+	checkCompiled(t, map[string]compiled{
 		"Certificates": {
 			reason: "the issuer must be a CA, and another generator",
 			input: `
@@ -55,7 +35,7 @@ generators:
 				"generators[8].certificate.ca: must not be the generator itself: leave ca out for a self-signed certificate",
 			},
 		},
-	}.run(t)
+	})
 }
 
 func TestCompileManifests(t *testing.T) {
@@ -68,12 +48,7 @@ func TestCompileManifests(t *testing.T) {
 	set := func(items string) string {
 		return "generators: [{name: a, resource: {manifest: {apiVersion: example.org/v1, kind: User}, set: [" + items + "]}}]"
 	}
-	refusals{
-		"APIVersion": {
-			reason: "what Crossplane could not compose",
-			input:  manifest("{apiVersion: a/b/c, kind: User}"),
-			want:   []string{at + "manifest.apiVersion: must be a version, or a group, a slash and a version"},
-		},
+	checkCompiled(t, map[string]compiled{
 		"Metadata": {
 			reason: "a name is of one generation, a namespace is one, and the rest is not an author's",
 			input:  manifest("{apiVersion: v1, kind: User, metadata: {namespace: A.b, uid: y, generateName: x-, ownerReferences: [], finalizers: [a], managedFields: []}}"),
@@ -84,23 +59,6 @@ func TestCompileManifests(t *testing.T) {
 				`generators[0].resource.manifest.metadata.namespace: cannot use namespace "A.b": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
 				"generators[0].resource.manifest.metadata.ownerReferences: must not be set in a manifest",
 				"generators[0].resource.manifest.metadata.uid: must not be set in a manifest",
-			},
-		},
-		"Types": {
-			reason: "a value of another type is reported, and nothing below it",
-			input: `
-generators:
-- {name: a, resource: {manifest: {apiVersion: v1, kind: [a], metadata: x}}}
-- {name: b, resource: {manifest: {apiVersion: v1, kind: User, metadata: {labels: {a: b, c: 1}, annotations: {a: null}, namespace: 5}}}}
-- {name: c, resource: {manifest: {apiVersion: v1, kind: User, metadata: {labels: [], annotations: x}}}}`,
-			want: []string{
-				"generators[0].resource.manifest.kind: must be a string",
-				"generators[0].resource.manifest.metadata: must be an object, but is a string",
-				"generators[1].resource.manifest.metadata.annotations: must be an object whose values are strings",
-				"generators[1].resource.manifest.metadata.labels: must be an object whose values are strings",
-				"generators[1].resource.manifest.metadata.namespace: cannot use an empty namespace: set a namespace for the object",
-				"generators[2].resource.manifest.metadata.annotations: must be an object whose values are strings",
-				"generators[2].resource.manifest.metadata.labels: must be an object whose values are strings",
 			},
 		},
 		"SecretData": {
@@ -153,19 +111,7 @@ generators:
 sources: [{name: s, apiVersion: v1, kind: ConfigMap}]`,
 			want: []string{at + "set[0].value: returns the same name for each generation: use generation.number or generation.id in it"},
 		},
-		"SetOfGeneration": {
-			reason: "it would fail on each call; a computed field may be one of them",
-			input: set(`{fieldPath: metadata.name, value: string(generation.nubmer)}, {fieldPath: a, value: generation.uid}, {fieldPath: b, value: has(generation.x)},
-  {fieldPath: c, value: "generation.?x.orValue(1)"}, {fieldPath: d, value: "generation['x']"}, {fieldPath: e, value: "generation[composite.spec.x]"}, {fieldPath: f, value: generation}`),
-			want: []string{
-				at + `set[0].value:1:18: generation has no field "nubmer": it has number and id`,
-				at + `set[1].value:1:11: generation has no field "uid": it has number and id`,
-				at + `set[2].value:1:4: generation has no field "x": it has number and id`,
-				at + `set[3].value:1:22: generation has no field "x": it has number and id`,
-				at + `set[4].value:1:11: generation has no field "x": it has number and id`,
-			},
-		},
-	}.run(t)
+	})
 }
 
 func TestCompileGeneratorExpressions(t *testing.T) {
@@ -174,63 +120,7 @@ func TestCompileGeneratorExpressions(t *testing.T) {
 		unknown  = ": its outputs are not known yet: use them where they are exported"
 		gens     = "generators:\n- {name: word, password: {}}\n- {name: key, sshKey: {}}\n- {name: otp, uuid: {}}\n- {name: user, resource: {manifest: {apiVersion: example.org/v1, kind: User}}}\n"
 	)
-	refusals{
-		"Keepers": {
-			reason: "a hash of it is in an annotation, and a secret of a few letters could be guessed: also through variables, by computed names, as a map, and by asking whether it is there",
-			input: gens + `
-- {name: a, uuid: {}, refreshPolicy: OnChange, keepersExpression: secrets.db.x}
-- {name: b, uuid: {}, refreshPolicy: OnChange, keepersExpression: secret.password}
-- {name: c, uuid: {}, refreshPolicy: OnChange, keepersExpression: variables.w}
-- {name: d, uuid: {}, refreshPolicy: OnChange, keepersExpression: "variables[composite.spec.x]"}
-- {name: e, uuid: {}, refreshPolicy: OnChange, keepersExpression: "secrets[composite.spec.x].y"}
-- {name: f, uuid: {}, refreshPolicy: OnChange, keepersExpression: "secrets.map(s, s)"}
-- {name: g, uuid: {}, refreshPolicy: OnChange, keepersExpression: "has(secrets.db.x)"}
-- {name: h, uuid: {}, refreshPolicy: OnChange, keepersExpression: generated.word.password}
-- {name: i, uuid: {}, refreshPolicy: OnChange, keepersExpression: "previous.?key.?publicKey"}
-variables: [{name: v, value: secrets.db.x}, {name: w, value: "variables.v + 'x'"}]`,
-			want: []string{
-				"generators[4].keepersExpression:1:11: uses secrets.db.x" + secretly,
-				"generators[5].keepersExpression:1:7: uses secret.password" + secretly,
-				"generators[6].keepersExpression:1:10: uses secrets.db.x" + secretly,
-				"generators[7].keepersExpression:1:10: uses secrets.db.x" + secretly,
-				"generators[8].keepersExpression:1:26: uses all secrets" + secretly,
-				"generators[9].keepersExpression:1:1: uses all secrets" + secretly,
-				"generators[10].keepersExpression:1:4: uses secrets.db.x" + secretly,
-				"generators[11].keepersExpression:1:15: uses generated.word.password" + secretly,
-				"generators[12].keepersExpression:1:14: uses previous.key.publicKey" + secretly,
-			},
-		},
-		"Ready": {
-			reason: "true or false, of the resource alone",
-			input: `
-generators:
-- {name: a, resource: {manifest: {apiVersion: example.org/v1, kind: User}}, readyExpression: "'true'"}
-- {name: b, resource: {manifest: {apiVersion: example.org/v1, kind: User}}, readyExpression: "1"}
-- {name: d, resource: {manifest: {apiVersion: example.org/v1, kind: User}}, readyExpression: "has(generated.c.x)"}`,
-			want: []string{
-				"generators[0].readyExpression:1:1: must return true or false, but returns a string: compare it with something",
-				"generators[1].readyExpression:1:1: must return true or false, but returns an int: compare it with something",
-				`generators[2].readyExpression:1:4: there is no generator "c": there are a, b, d`,
-			},
-		},
-		"Derived": {
-			reason: "derived generators are stepped after all others",
-			input: gens + `
-- {name: a, bcrypt: {secretExpression: generated.word.password}}
-- {name: b, bcrypt: {secretExpression: generated.a.hash}}
-- {name: c, htpasswd: {secretExpression: "{'me': generated.c.auth}"}}
-- {name: d, jks: {secretExpression: generated.word.password}}
-- {name: e, pkcs12: {secretExpression: variables.v}}
-- {name: f, bcrypt: {secretExpression: "{'a': 'b'}"}}
-variables: [{name: v, value: "{'tls.crt': generated.a.hash, 'tls.key': generated.word.password}"}]`,
-			want: []string{
-				"generators[5].bcrypt.secretExpression:1:12: may not use generated.a.hash: it has a secretExpression itself: use what that reads",
-				"generators[6].htpasswd.secretExpression:1:19: may not use generated.c.auth: it has a secretExpression itself: use what that reads",
-				"generators[7].jks.secretExpression:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'}",
-				"generators[8].pkcs12.secretExpression:1:10: may not use generated.a.hash: it has a secretExpression itself: use what that reads",
-				"generators[9].bcrypt.secretExpression:1:1: must return a string, but returns a map(string, string): select one of its keys, use valueMap for several keys, or encode it as one text with json.encode(...)",
-			},
-		},
+	checkCompiled(t, map[string]compiled{
 		"GenerationElsewhere": {
 			reason: "only of a manifest it is known which generation it is",
 			input: `
@@ -253,39 +143,7 @@ status: [{fieldPath: a, value: generation.number}]`,
 				"status[0].value:1:1: there is no variable generation here: the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables",
 			},
 		},
-		"Unknown": {
-			reason: "it would wait for ever; outputs of a resource are not all known",
-			input: gens + `
-variables: [{name: v, value: generated.wrd.password}]
-secrets:
-- name: s
-  data:
-  - {key: a, value: generated.elsewhere.x}
-  - {key: b, value: previous.kye.publicKey}
-  - {key: c, value: "generated.?wrod.?password"}
-  - {key: d, value: generated.word.pasword}
-  - {key: e, value: generated.key.public}
-  - {key: f, value: "has(generated.otp.uid) ? 'a' : 'b'"}
-  - {key: h, value: generated.user.anything}`,
-			want: []string{
-				`variables[0].value:1:14: there is no generator "wrd": did you mean word?`,
-				`secrets[0].data[0].value:1:20: there is no generator "elsewhere": there are key, otp, user, word`,
-				`secrets[0].data[1].value:1:13: there is no generator "kye": did you mean key?`,
-				`secrets[0].data[2].value:1:16: there is no generator "wrod": did you mean word?`,
-				`secrets[0].data[3].value:1:15: generator "word" has no output "pasword": did you mean password?`,
-				`secrets[0].data[4].value:1:14: generator "key" has no output "public": there are privateKey, publicKey`,
-				`secrets[0].data[5].value:1:4: generator "otp" has no output "uid": did you mean uuid?`,
-			},
-		},
-		"FindPrevious": {
-			reason: "a find takes what is in use",
-			input:  gens + "secrets: [{name: s, dataFrom: [{find: {path: previous.word/}}, {find: {path: previous.word}}]}]",
-			want: []string{
-				"secrets[0].dataFrom[0].find.path: cannot find previous generations: use extract with key previous.word",
-				"secrets[0].dataFrom[1].find.path: cannot find previous generations: use extract with key previous.word",
-			},
-		},
-	}.run(t)
+	})
 }
 
 func TestCompileGeneratedFlow(t *testing.T) {
@@ -296,7 +154,7 @@ func TestCompileGeneratedFlow(t *testing.T) {
 	early := func(place, use string) string {
 		return place + ": may not use " + use + ": the name must be known before a credential is generated"
 	}
-	refusals{
+	checkCompiled(t, map[string]compiled{
 		"ConfigMap": {
 			reason: "by itself, through a variable, the former one, by a computed name, as a map, by its size or its being there; what is listed is one output of one generation",
 			input: gens + `
@@ -337,7 +195,7 @@ configMaps: [{name: b, metadata: {nameExpression: previous.key.publicKey}, data:
 				early("configMaps[0].metadata.nameExpression:1:13", "previous.key.publicKey"),
 			},
 		},
-	}.run(t)
+	})
 }
 
 func TestCompileGeneratorsThatAreRight(t *testing.T) {
@@ -346,21 +204,6 @@ func TestCompileGeneratorsThatAreRight(t *testing.T) {
 		input  string
 	}{
 		"Design": {reason: "the input that the design shows", input: design},
-		"Kinds": {
-			reason: "each, with next to nothing and with all it has",
-			input: plantest.Exports(`
-generators:
-- {name: a, password: {}}
-- {name: b, password: {length: 8, digits: 2, symbols: 2, symbolCharacters: "-_", noUpper: true, allowRepeat: true, prefix: p, suffix: s, encoding: hex, secretKeys: [user, word]}}
-- {name: c, uuid: {}}
-- {name: d, sshKey: {}}
-- {name: e, sshKey: {type: rsa, bits: 2048, comment: c}}
-- {name: f, certificate: {ca: g, dnsNames: [a.b], ipAddresses: [10.0.0.1], duration: 240h, keyType: rsa}}
-- {name: g, certificate: {isCA: true, subject: {commonName: x, organizations: [o]}}}
-- {name: h, bcrypt: {secretExpression: secret.password, cost: 12}}
-- {name: i, bcrypt: {secretExpression: generated.a.password}, refreshPolicy: CreatedOnce}
-- {name: j, resource: {manifest: {apiVersion: example.org/v1, kind: User}}}`),
-		},
 		"Resource": {
 			reason: "a manifest with what varies in it, and what comes of it; generation is a name like others elsewhere",
 			input: plantest.Exports(`

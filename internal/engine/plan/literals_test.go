@@ -30,15 +30,10 @@ func TestExpressionsInLiteralFields(t *testing.T) {
 	const dnsName = "generators[0].certificate.dnsNames[0]"
 	checkCompiled(t, map[string]compiled{
 		"DNSName":   {"a certificate of that name is useless", names("composite.spec.hosts"), []string{dnsName + write + "dnsNamesExpression"}},
-		"Name":      {"a valid name of an object", secret("metadata: {name: composite.metadata.name}"), []string{"secrets[0].metadata.name" + write + "nameExpression"}},
-		"Label":     {"a valid label", secret("metadata: {labels: {team: composite.spec.team}}"), []string{"secrets[0].metadata.labels[team]" + write + "labelsExpression"}},
-		"MatchName": {"the name of a source", "sources: [{name: a, apiVersion: v1, kind: ConfigMap, matchName: composite.spec.name}]", []string{"sources[0].matchName" + write + "nameExpression"}},
-		"Bracket":   {"a step in brackets", names(`"composite['spec'].host"`), []string{dnsName + write + "dnsNamesExpression"}},
 		"Variable":  {"a declared name", "variables: [{name: host, value: \"'a'\"}]\n" + names("variables.host"), []string{dnsName + write + "dnsNamesExpression"}},
 		"Source":    {"the name of a source", "sources: [{name: ca, apiVersion: v1, kind: Secret}]\n" + names("secrets.ca.host"), []string{dnsName + write + "dnsNamesExpression"}},
 		"From":      {"the name of a composed resource that an export names", secret("metadata: {labels: {a: resources.db.id}}"), []string{"secrets[0].metadata.labels[a]" + write + "labelsExpression"}},
 		"OtherName": {"a DNS name with a part that is not declared", names("secrets.example.com"), nil},
-		"OtherWord": {"a name that begins like a variable", names("composites.spec.example.com"), nil},
 		"Extract":   {"the key of an extract is written like an expression", "generators: [{name: a, uuid: {}}]\nsecrets: [{name: s, dataFrom: [{extract: {key: generated.a}}]}]", nil},
 		"FieldPath": {"a field of the status may have the name of a variable", "status: [{fieldPath: resource.status, value: \"'a'\"}]", nil},
 	})

@@ -38,19 +38,8 @@ func TestPlaceholders(t *testing.T) {
 					"but is used as it is: write '...' + composite.metadata.name + '...'" + raw,
 			},
 		},
-		"Arguments": {
-			reason: "only the name in a placeholder is repeated",
-			input:  value(`'{{ default "hunter2" .host }}'`),
-			want: []string{"configMaps[0].data[0].value:1:1: {{ default ... }} looks like a placeholder of a Go template, but is used as it is: " +
-				"write for example '...' + composite.spec.field + '...'" + raw},
-		},
 		"Raw":      {reason: "a raw text is meant as it is", input: value(`r'${x}' + R"""{{ .y }}""" + '$(z)'.replace(r'$(z)', 'a')`)},
 		"Replaced": {reason: "a variable has the text, and another expression replaces the placeholder", input: plantest.Exports(`{variables: [{name: t, value: "'a ${HOST} b'"}], configMaps: [{name: a, data: [{key: a, value: "variables.t.replace('${HOST}', 'x')"}]}]}`)},
-		"Compared": {reason: "a text that is compared is not part of the result", input: value(`composite.spec.a.contains('${x}') || composite.spec.a == '{{ x }}' ? 'a' : 'b'`)},
-		"Rewrite": {
-			reason: "rules have placeholders of their own",
-			input:  plantest.Exports(`secrets: [{name: a, dataFrom: [{extract: {key: db}, rewrite: [{regexp: {source: '(?P<n>.*)', target: '${n}'}}, {transform: {template: '{{ .value }}'}}]}]}]`),
-		},
 		"Literals": {
 			reason: "literal fields, and the field for an expression",
 			input:  plantest.Exports(`{sources: [{name: s, apiVersion: v1, kind: ConfigMap, matchName: '${a}'}], configMaps: [{name: a, metadata: {annotations: {a.b/c: '%(d)s'}}, data: [{key: k, value: sources.s.data.k}]}]}`),

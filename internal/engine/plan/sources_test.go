@@ -19,21 +19,16 @@ func TestSourcesThatAreRead(t *testing.T) {
 		uses   string
 		want   []string
 	}{
-		"None":            {"nothing uses them", data + "composite.spec.x" + end, nil},
-		"Secret":          {"its data", data + "secrets.ca.x" + end, []string{"ca"}},
-		"Two":             {"both", data + "secrets.ca.x + secrets.tls.x" + end, []string{"ca", "tls"}},
-		"AnySecret":       {"a computed name can be that of any Secret", data + `"secrets[composite.spec.x].y"` + end, []string{"ca", "tls"}},
-		"ConfigMap":       {"one object", data + "sources.cm.data.x" + end, []string{"cm"}},
-		"TwoConfigMaps":   {"both", data + "sources.cm.data.x + sources.crd.x" + end, []string{"cm", "crd"}},
-		"AnySource":       {"a computed name can be that of any object, but of no Secret", data + `"sources[composite.spec.x].y"` + end, []string{"cm", "crd"}},
-		"SecretOfAnother": {"the group is not that of Kubernetes", data + "sources.crd.x" + end, []string{"crd"}},
-		"ComposedOnly":    {"the connection details of a composed resource", data + "secrets.db.x" + end, nil},
-		"Generated":       {"a generator can have the name of a Secret", data + "generated.ca.uuid" + end, nil},
-		"Variable":        {"through a variable", "variables: [{name: v, value: secrets.ca.x}]\n" + data + "variables.v" + end, []string{"ca"}},
-		"UnusedVariable":  {"a variable without a user is not evaluated", "variables: [{name: v, value: secrets.ca.x}]\n" + data + "composite.spec.x" + end, nil},
-		"Find":            {"a find that can reach it", "secrets: [{name: a, dataFrom: [{find: {path: ca/}}]}]", []string{"ca"}},
-		"FindOfAnother":   {"a find that cannot", "secrets: [{name: a, dataFrom: [{find: {path: db/}}]}]", nil},
-		"OfTheCompositon": {"the Composition itself can require objects", data + "sources.other.data.x" + end, nil},
+		"None":           {"nothing uses them", data + "composite.spec.x" + end, nil},
+		"Secret":         {"its data", data + "secrets.ca.x" + end, []string{"ca"}},
+		"AnySecret":      {"a computed name can be that of any Secret", data + `"secrets[composite.spec.x].y"` + end, []string{"ca", "tls"}},
+		"ConfigMap":      {"one object", data + "sources.cm.data.x" + end, []string{"cm"}},
+		"AnySource":      {"a computed name can be that of any object, but of no Secret", data + `"sources[composite.spec.x].y"` + end, []string{"cm", "crd"}},
+		"Generated":      {"a generator can have the name of a Secret", data + "generated.ca.uuid" + end, nil},
+		"Variable":       {"through a variable", "variables: [{name: v, value: secrets.ca.x}]\n" + data + "variables.v" + end, []string{"ca"}},
+		"UnusedVariable": {"a variable without a user is not evaluated", "variables: [{name: v, value: secrets.ca.x}]\n" + data + "composite.spec.x" + end, nil},
+		"Find":           {"a find that can reach it", "secrets: [{name: a, dataFrom: [{find: {path: ca/}}]}]", []string{"ca"}},
+		"FindOfAnother":  {"a find that cannot", "secrets: [{name: a, dataFrom: [{find: {path: db/}}]}]", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, wrong := plantest.Compile(t, plantest.Exports(`
