@@ -186,20 +186,6 @@ func TestSchemaAgreesWithFunction(t *testing.T) {
 	}
 }
 
-// And if two things are.
-func FuzzSchemaAgreesWithFunction(f *testing.F) {
-	f.Add(uint16(0), uint16(1))
-	f.Add(uint16(100), uint16(1000))
-	m := newMutator(f)
-	f.Fuzz(func(t *testing.T, a, b uint16) {
-		input, all := m.input(t)
-		one, other := all[int(a)%len(all)], all[int(b)%len(all)]
-		one.make()
-		other.make()
-		m.agree(t, input, one.name+", "+other.name)
-	})
-}
-
 // Every bound of the definition is enforced, also those that no rule has.
 func TestBoundsAreEnforced(t *testing.T) {
 	m := newMutator(t)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"reflect"
@@ -140,60 +139,6 @@ func TestTables(t *testing.T) {
 			if place := strings.TrimPrefix(path+"."+f.Name, "."); strings.Contains(f.Type, "CEL") && !other && !strings.Contains(places, "`"+place+"`") {
 				t.Errorf("the page does not say what %s may use: add it to a row in page.md.tmpl", place)
 			}
-		}
-	}
-}
-
-// It is an error if a field or a limit has no description, or if a description describes
-// something that does not exist.
-func TestIncomplete(t *testing.T) {
-	without := func(text []byte, pattern string) []byte {
-		out := regexp.MustCompile(pattern).ReplaceAll(text, nil)
-		if bytes.Equal(out, text) {
-			t.Fatalf("%s is not there", pattern)
-		}
-		return out
-	}
-	limitsErr := func(pattern string) error {
-		_, _, err := limitsOf(without(read(t, limitsFile), pattern))
-		return err
-	}
-	fieldsErr := func(pattern string) error {
-		d, err := readCRD(without(read(t, crdFile), pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = fields(d.schema)
-		return err
-	}
-	cases := map[string]struct {
-		err  error
-		want string
-	}{
-		"Limit": {limitsErr(`(?m)^\t// PieceFuel .*\n(\t// .*\n)*`), "cannot describe limit PieceFuel: it needs a comment that begins with its name and is"},
-		"Field": {fieldsErr(`(?m)^ +description: ConfigMaps to compose.*\n`), "cannot describe field configMaps of Exports: it has no comment"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if tc.err == nil || !strings.Contains(tc.err.Error(), tc.want) {
-				t.Errorf("want %s, got %v", tc.want, tc.err)
-			}
-		})
-	}
-}
-
-func TestBetween(t *testing.T) {
-	one, five, many := 1, 5, 1024
-	for want, got := range map[string]string{
-		"":                      between[int](nil, nil, "item"),
-		"1 to 1,024 characters": between(&one, &many, "character"),
-		"at most 5 entries":     between(nil, &five, "entry"),
-		"at least 1 character":  between(&one, nil, "character"),
-		"1 to 5":                between(&one, &five, ""),
-		"at least 0":            between(new(int), nil, ""),
-	} {
-		if got != want {
-			t.Errorf("want %q, got %q", want, got)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"cel.dev/cel-go/common/types"
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 )
@@ -64,26 +63,20 @@ func TestTypes(t *testing.T) {
 		path   string
 		want   string
 	}{
-		"Nil":            {"Of no schema nothing is known.", "", "", "dyn"},
-		"String":         {"A string.", "{type: string}", "", "string"},
-		"Integer":        {"An integer.", "{type: integer}", "", "int"},
-		"Boolean":        {"A boolean.", "{type: boolean}", "", "bool"},
-		"Number":         {"A number is an int or a double, as it comes.", "{type: number}", "", "number"},
-		"IntOrString":    {"A port by its number or by its name.", "{type: string, x-kubernetes-int-or-string: true}", "", "dyn"},
-		"Nullable":       {"What may be null is no string.", "{type: string, nullable: true}", "", "dyn"},
-		"NullableObject": {"An object that may be null has its fields, or fails.", "{type: object, nullable: true, properties: {a: {}}}", "", "object"},
-		"NullableArray":  {"And a list its elements.", "{type: array, nullable: true, items: {type: string}}", "", "list of string"},
-		"Array":          {"A list of what its items are.", "{type: array, items: {type: array, items: {type: integer}}}", "", "list of list of int"},
-		"ArrayOfAny":     {"A list of which no more is known.", "{type: array}", "", "list of dyn"},
-		"Untyped":        {"What has properties is an object, whether it says so or not.", "{properties: {a: {type: string}}}", "a", "string"},
-		"NoFields":       {"An object that names no field may have any.", "{type: object}", "", "dyn"},
-		"Map":            {"One with further properties alone is a map.", "{type: object, additionalProperties: {type: integer}}", "", "map of int"},
-		"MapOfAny":       {"A map of anything.", "{type: object, additionalProperties: {}}", "", "map of dyn"},
-		"Further":        {"One whose further properties may be anything is no narrower than that.", "{type: object, additionalProperties: true}", "", "dyn"},
-		"Open":           {"A field beside those that are named, where others are kept.", "{type: object, properties: {a: {type: string}}, x-kubernetes-preserve-unknown-fields: true}", "b", "dyn"},
-		"FurtherBeside":  {"Or have a type.", "{type: object, properties: {a: {type: string}}, additionalProperties: {type: integer}}", "b", "int"},
-		"Named":          {"A named one has its own.", "{type: object, properties: {a: {type: string}}, additionalProperties: {type: integer}}", "a", "string"},
-		"Embedded":       {"An object in an object has metadata of its own.", "{type: object, x-kubernetes-embedded-resource: true, properties: {spec: {type: object}}}", "metadata generation", "int"},
+		"Nil":           {"Of no schema nothing is known.", "", "", "dyn"},
+		"String":        {"A string.", "{type: string}", "", "string"},
+		"Integer":       {"An integer.", "{type: integer}", "", "int"},
+		"Number":        {"A number is an int or a double, as it comes.", "{type: number}", "", "number"},
+		"IntOrString":   {"A port by its number or by its name.", "{type: string, x-kubernetes-int-or-string: true}", "", "dyn"},
+		"Nullable":      {"What may be null is no string.", "{type: string, nullable: true}", "", "dyn"},
+		"Array":         {"A list of what its items are.", "{type: array, items: {type: array, items: {type: integer}}}", "", "list of list of int"},
+		"Untyped":       {"What has properties is an object, whether it says so or not.", "{properties: {a: {type: string}}}", "a", "string"},
+		"NoFields":      {"An object that names no field may have any.", "{type: object}", "", "dyn"},
+		"Map":           {"One with further properties alone is a map.", "{type: object, additionalProperties: {type: integer}}", "", "map of int"},
+		"Further":       {"One whose further properties may be anything is no narrower than that.", "{type: object, additionalProperties: true}", "", "dyn"},
+		"Open":          {"A field beside those that are named, where others are kept.", "{type: object, properties: {a: {type: string}}, x-kubernetes-preserve-unknown-fields: true}", "b", "dyn"},
+		"FurtherBeside": {"Or have a type.", "{type: object, properties: {a: {type: string}}, additionalProperties: {type: integer}}", "b", "int"},
+		"Embedded":      {"An object in an object has metadata of its own.", "{type: object, x-kubernetes-embedded-resource: true, properties: {spec: {type: object}}}", "metadata generation", "int"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := NewTypes()
@@ -91,30 +84,6 @@ func TestTypes(t *testing.T) {
 				t.Errorf("%s: %s: want %q, got %q", c.reason, c.path, c.want, got)
 			}
 		})
-	}
-}
-
-// Types of one depth are not mixed up, though both are made before either is asked.
-func TestTypesOfSiblings(t *testing.T) {
-	fields := "{type: object, properties: {one: {type: object, properties: {host: {}}}, two: {type: object, properties: {host: {}}}}}"
-	for range 5 {
-		fields = "{type: object, properties: {a: " + fields + "}}"
-	}
-	all := NewTypes()
-	at := all.Of("x", parsed(t, fields))
-	path := "x has no field "
-	for range 5 {
-		one, ok := all.Field(at.TypeName(), "a")
-		if !ok {
-			t.Fatalf("%q has no field a", at.TypeName())
-		}
-		at, path = one, path+"a."
-	}
-	one, _ := all.Field(at.TypeName(), "one")
-	two, _ := all.Field(at.TypeName(), "two")
-	want := []string{path + "one.hots: did you mean host?", path + "two.hots: did you mean host?"}
-	if diff := cmp.Diff(want, []string{all.Lacks(one.TypeName(), "hots"), all.Lacks(two.TypeName(), "hots")}); diff != "" {
-		t.Errorf("Lacks(...): -want, +got:\n%s", diff)
 	}
 }
 

@@ -32,18 +32,13 @@ func TestTypesScope(t *testing.T) {
 		input  string
 		want   []string
 	}{
-		"Namespaced":     {"a composite of Crossplane v2 has no connection details", catalog.Namespaced, plain, []string{valueAt + "7: " + neverAny + "set from: db"}},
-		"Legacy":         {"a legacy composite may have them", catalog.LegacyCluster, plain, nil},
-		"Unknown":        {"without the definition they may exist", "", plain, nil},
-		"OfResource":     {"from is another resource", catalog.Namespaced, value("secret.password"), nil},
-		"Variable":       {"a variable has no from", catalog.Namespaced, "{variables: [{name: p, value: secret.password}], status: []}", []string{"variables[0].value:1:7: " + neverAny + "write secrets.db.password"}},
-		"Extract":        {"all of them", catalog.Namespaced, "{secrets: [{name: out, dataFrom: [{extract: {key: composite}}]}]}", []string{"secrets[0].dataFrom[0].extract.key: composites of this kind never have connection details: extract db"}},
-		"Ignored":        {"they are published only for a legacy composite", catalog.Namespaced, details, []string{"secrets[0].connectionDetails: " + plan.DetailsIgnored}},
-		"Published":      {"but for a legacy one", catalog.LegacyCluster, details, nil},
-		"Namespace":      {"an object is in the namespace of the composite", catalog.Namespaced, spaces, []string{"generators[0].namespace: is \"b\"" + otherwise, "secrets[0].metadata.namespace: is \"a\"" + otherwise}},
-		"Kind":           {"a namespaced composite composes only namespaced objects", catalog.Namespaced, manifest, []string{"generators[0].resource.manifest.kind: " + cluster, "generators[0].resource.manifest.metadata.namespace: is \"c\"" + otherwise}},
-		"Source":         {"a namespaced composite reads Secrets of its namespace", catalog.Namespaced, source, nil},
-		"SourceOfLegacy": {"the author of a claim must not choose the namespace: write the namespace of the Secret of a Secret", catalog.LegacyCluster, source, []string{"sources[0].namespace: " + ofClaim, "sources[1].nameExpression: needs a namespaced composite, to read a Secret: set matchName and namespace"}},
+		"Namespaced": {"a composite of Crossplane v2 has no connection details", catalog.Namespaced, plain, []string{valueAt + "7: " + neverAny + "set from: db"}},
+		"Unknown":    {"without the definition they may exist", "", plain, nil},
+		"OfResource": {"from is another resource", catalog.Namespaced, value("secret.password"), nil},
+		"Published":  {"but for a legacy one", catalog.LegacyCluster, details, nil},
+		"Namespace":  {"an object is in the namespace of the composite", catalog.Namespaced, spaces, []string{"generators[0].namespace: is \"b\"" + otherwise, "secrets[0].metadata.namespace: is \"a\"" + otherwise}},
+		"Kind":       {"a namespaced composite composes only namespaced objects", catalog.Namespaced, manifest, []string{"generators[0].resource.manifest.kind: " + cluster, "generators[0].resource.manifest.metadata.namespace: is \"c\"" + otherwise}},
+		"Source":     {"a namespaced composite reads Secrets of its namespace", catalog.Namespaced, source, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := known(t)

@@ -128,11 +128,6 @@ func TestTypesFind(t *testing.T) {
 			input:  value("resources.db.status.atProvider.hsot"),
 			want:   []string{valueAt + "31: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did you mean host?"},
 		},
-		"Elsewhere": {
-			reason: "a field that is deeper, as who forgets atProvider finds out",
-			input:  value("resource.status.endpoint"),
-			want:   []string{valueAt + "16: Instance of rds.example.org/v1 has no field status.endpoint: did you mean status.atProvider.endpoint?"},
-		},
 		"Comprehension": {
 			reason: "an element is of the type of the list's items",
 			input:  value("resource.status.conditions.filter(c, c.typ == 'Ready')[0].status"),
@@ -146,35 +141,15 @@ func TestTypesFind(t *testing.T) {
 				"secrets[0].data[1].value:1:1: must return a string, but returns an int: wrap it in string(...)",
 			},
 		},
-		"Scalar": {
-			reason: "a string has no fields",
-			input:  value("resource.spec.size.name"),
-			want:   []string{valueAt + "19: cannot select name from a string"},
-		},
 		"Composite": {
 			reason: "the composite has a type as well",
 			input:  value("composite.spec.paramters.stage"),
 			want:   []string{valueAt + "15: App of example.org/v1 has no field spec.paramters: did you mean parameters?"},
 		},
-		"Metadata": {
-			reason: "metadata is that of every object, though no schema says so",
-			input:  value("composite.metadata.nmae + composite.metadata.labels.team"),
-			want:   []string{valueAt + "19: App of example.org/v1 has no field metadata.nmae: did you mean name?"},
-		},
-		"Number": {
-			reason: "a string is wanted where an integer is",
-			input:  value("resource.spec.port"),
-			want:   []string{valueAt + "1: must return a string, but returns an int: wrap it in string(...)"},
-		},
 		"Sum": {
 			reason: "an operator that does not accept its operands",
 			input:  value("'x' + resource.spec.port"),
 			want:   []string{valueAt + "5: + does not accept string and int: wrap the operand that is not a string in string(...)"},
-		},
-		"NeverEqual": {
-			reason: "an integer is no string",
-			input:  value("resource.spec.port == '5432' ? 'a' : 'b'"),
-			want:   []string{valueAt + "20: can never be true: it compares an int with a string: leave out the quotes, or wrap the int in string(...)"},
 		},
 		"Condition": {
 			reason: "what is no boolean is no condition",
@@ -190,19 +165,6 @@ func TestTypesFind(t *testing.T) {
 				"secrets[0].data[2].value:1:11: no step of the pipeline composes a resource named dv: did you mean db?",
 			},
 		},
-		"ConnectionKey": {
-			reason: "a key that the connection details do not have",
-			input:  value("secret.pasword + secrets.db['user-name']"),
-			want: []string{
-				valueAt + "7: the connection details of db have no key pasword: did you mean password?",
-				valueAt + "28: the connection details of db have no key user-name: did you mean username?",
-			},
-		},
-		"Extract": {
-			reason: "what an extract names is looked at where it is named",
-			input:  "{secrets: [{name: out, dataFrom: [{extract: {key: bd}}]}]}",
-			want:   []string{"secrets[0].dataFrom[0].extract.key: no step of the pipeline composes a resource named bd: did you mean db?"},
-		},
 		"Taken": {
 			reason: "an export and another step must not compose resources of one name",
 			input:  "{secrets: [{name: db, data: [{key: k, value: \"'v'\"}]}]}",
@@ -214,21 +176,6 @@ func TestTypesFind(t *testing.T) {
 			want: []string{
 				valueAt + "19: Instance of rds.example.org/v1 has no field spec.prot: did you mean port?",
 				"secrets[0].data[1].value:1:20: Instance of rds.example.org/v1 has no field spec.sice: did you mean size?",
-			},
-		},
-		"NoSource": {
-			reason: "a source is one of the input, or a required resource of the step",
-			input:  "{sources: [{name: regions, apiVersion: v1, kind: ConfigMap}], secrets: [{name: out, data: [{key: k, value: 'sources.region.data.a + sources.zones[0].metadata.name'}]}]}",
-			want:   []string{valueAt + "8: there is no source named region: did you mean regions?"},
-		},
-		"Status": {
-			reason: "a status field that the composite does not have, and values of another type",
-			input:  "{status: [{fieldPath: endpont, value: \"'x'\"}, {fieldPath: port, value: resources.db.spec.size}, {fieldPath: hosts, value: resources.db.spec.port}, {fieldPath: by.a, value: \"'x'\"}]}",
-			want: []string{
-				"status[0].fieldPath: App of example.org/v1 has no field status.endpont: did you mean endpoint?",
-				"status[1].value: returns a string, but status.port is an int: wrap it in int(...)",
-				"status[2].value: returns an int, but status.hosts is a list(string)",
-				"status[3].value: returns a string, but status.by.a is an int: wrap it in int(...)",
 			},
 		},
 		"Manifest": {
@@ -248,11 +195,6 @@ func TestTypesFind(t *testing.T) {
 				"environment.environmentConfigs[0].selector.matchLabels[0].valueFromFieldPath: App of example.org/v1 has no field spec.parameters.stag: did you mean stage?",
 				"fromComposite.fieldPath: App of example.org/v1 has no field spec.operatorSpecs: did you mean operatorSpec?",
 			},
-		},
-		"Name": {
-			reason: "names and labels are expressions as well",
-			input:  "{secrets: [{name: out, metadata: {nameExpression: composite.metadata.nam, labelsExpression: composite.spec.parameters}, data: [{key: k, value: \"'v'\"}]}]}",
-			want:   []string{"secrets[0].metadata.nameExpression:1:19: App of example.org/v1 has no field metadata.nam: did you mean name?"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -330,28 +272,12 @@ func TestTypesUnknown(t *testing.T) {
 	for name, k := range map[string]*typecheck.Known{
 		"Nothing": {},
 		"Kinds":   {Composite: plantest.App, Resources: map[string]plan.Kind{"bd": instance, "x": {}}, Closed: true},
-		"Empty":   {Composite: plantest.App, Schema: func(plan.Kind) *structpb.Struct { return &structpb.Struct{} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := typed(t, input, k); got != nil {
 				t.Errorf("want no fault, got %s", strings.Join(got, "\n"))
 			}
 		})
-	}
-}
-
-// Where a composite has no namespace each object has to say its own.
-func TestTypesClusterScoped(t *testing.T) {
-	k := known(t)
-	k.ClusterScoped = true
-	input := "{sources: [{name: a, apiVersion: v1, kind: ConfigMap}, {name: b, apiVersion: v1, kind: Namespace, scope: Cluster}, {name: c, apiVersion: v1, kind: ConfigMap, namespace: ns}], " +
-		"secrets: [{name: out, data: [{key: k, value: \"'v'\"}]}, {name: two, metadata: {namespace: ns}, data: [{key: k, value: \"'v'\"}]}, {name: three, metadata: {namespaceExpression: composite.spec.parameters.stage}, data: [{key: k, value: \"'v'\"}]}]}"
-	want := []string{
-		"sources[0].namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default",
-		"secrets[0].metadata.namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default",
-	}
-	if diff := cmp.Diff(want, typed(t, input, k)); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
 
@@ -408,12 +334,6 @@ func TestEnvironmentAfter(t *testing.T) {
 		"Selector":  {"One that is found by labels may be any.", "{}", "{environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{key: a, type: Value, value: b}]}}]}}", ""},
 		"Set":       {"A field that is set is there, of whatever type.", "{}", "{environment: {set: [{fieldPath: a.b, value: composite.spec.x}]}}", "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, a: {b: null}}"},
 		"Empty":     {"One of which nothing is there is known, too.", "{}", "{}", "{}"},
-		"NoName":    {"An EnvironmentConfig without a name is not found by labels either.", "{}", "{environment: {environmentConfigs: [{type: Selector, selector: {mode: Multiple, matchLabels: [{key: a, type: Value, value: b}]}}]}}", ""},
-		"Missing":   {"One that may be missing is not known to be.", "{}", "{environment: {policy: {resolution: Optional}, environmentConfigs: [{type: Reference, ref: {name: us}}]}}", ""},
-		"NoLabel":   {"Of a label of the composite no file knows the value.", "{}", "{environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{key: a, valueFromFieldPath: spec.x}]}}]}}", ""},
-		"Label":     {"Nor whether it has one.", "{}", "{environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{key: a, valueFromFieldPath: spec.x, fromFieldPathPolicy: Optional}]}}]}}", ""},
-		"NoObject":  {"What has no object for its data is a fault at run time.", "{}", "{environment: {environmentConfigs: [{type: Reference, ref: {name: odd}}]}}", ""},
-		"SetBelow":  {"So is a field of what is a text.", "{a: text}", "{environment: {set: [{fieldPath: a.b, value: composite.spec.x}]}}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, faults := plantest.Compile(t, plantest.Exports(c.input))
@@ -434,14 +354,5 @@ func TestEnvironmentAfter(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestKinds(t *testing.T) {
-	p, _ := plantest.Compile(t, plantest.Exports("{sources: [{name: a, apiVersion: v1, kind: Secret}, {name: b, apiVersion: v1, kind: ConfigMap}, {name: c, apiVersion: v1, kind: ConfigMap}], "+
-		"generators: [{name: g, resource: {manifest: {apiVersion: rds.example.org/v1, kind: Instance}, outputs: {a: \"'x'\"}}}]}"))
-	want := []plan.Kind{{APIVersion: "v1", Kind: "ConfigMap"}, instance}
-	if diff := cmp.Diff(want, typecheck.KindsRead(p)); diff != "" {
-		t.Errorf("Kinds(): -want, +got:\n%s", diff)
 	}
 }

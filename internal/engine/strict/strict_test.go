@@ -20,7 +20,6 @@ func TestDecode(t *testing.T) {
 		input  string
 		want   []string
 	}{
-		"Nothing": {reason: "an input that exports nothing is one", input: ""},
 		"Unknown": {
 			reason: "after the known fields of an object, with the nearest name, the place or all names",
 			input: `
@@ -48,30 +47,6 @@ secrets:
 				"secrets[1].data[0].nonSensitive: is an unknown field: there are key, value, valueMap, optional",
 				"secrets[1].spec: is an unknown field: leave this level out, and write its fields one level up",
 				"configmaps: is an unknown field: did you mean configMaps?",
-			},
-		},
-		"OtherTools": {
-			reason: "a field of another tool, and what to write instead",
-			input: `
-operatorSpec: {secretExpressions: [{name: b, key: c, value: secret.x}]}
-patchSets: []
-secrets:
-- {name: a, connectionDetails: [{name: pw, fromConnectionSecretKey: password}], writeConnectionSecretToRef: {name: n}}
-- {name: b, stringData: {user: hunter2}, template: {data: {k: composite.spec.a}}}
-generators: [{name: a, password: {byteLength: 3, special: true}}, {name: b, kind: UUID, spec: {}}]
-environment: {environmentConfigs: [{ref: {name: a, kind: ConfigMap}}]}`,
-			want: []string{
-				"environment.environmentConfigs[0].ref.kind: is an unknown field: leave it out: only EnvironmentConfigs are merged; read another object as an item of sources, as in {name: x, apiVersion: v1, kind: ConfigMap, matchName: x}",
-				"generators[0].password.byteLength: is an unknown field: write length: the number of random characters",
-				"generators[0].password.special: is an unknown field: write symbols: the number of symbols, which is 0 for none",
-				"generators[1].kind: is an unknown field: write the generator as a field of its name, for example password: {length: 32}",
-				"generators[1].spec: is an unknown field: write the generator as a field of its name, for example password: {length: 32}",
-				"secrets[0].connectionDetails: must be true or false, but is a list, as in function-patch-and-transform: write each connection detail as an item of data: - {key: pw, value: secrets.db.password}, with the name of the composed resource in place of db",
-				"secrets[0].writeConnectionSecretToRef: is a field of managed resources: write its name in an item of secrets, as metadata: {name: ...}",
-				"secrets[1].stringData: is a field of a Kubernetes Secret or ConfigMap: write each key as an item of data: - {key: user, value: ...}",
-				"secrets[1].template: is a field of External Secrets and kro: write its metadata as metadata, and each key as an item of data: - {key: k, value: composite.spec.a}",
-				"operatorSpec: is a field of Azure Service Operator: write each of its exports as an item of secrets or configMaps: {name: b, data: [{key: c, value: secret.x}]}",
-				"patchSets: is a field of function-patch-and-transform: write each value that several expressions use as an item of variables",
 			},
 		},
 		"Types": {
