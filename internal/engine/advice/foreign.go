@@ -32,8 +32,8 @@ var foreignOperators = map[string]string{ //nolint:gochecknoglobals // a table
 	"::":  "two colons are not an operator: write a dot to select a field",
 	"|>":  "there is no operator |>: write name(value) for a function",
 	"++":  "there is no operator ++: write + to join texts",
-	"**":  "there is no operator **: write for example x * x",
-	"..":  "there is no operator ..: write one dot to select a field, or + to join texts",
+	"**":  "there is no operator **: write for example x * x" + orMerge,
+	"..":  "there is no operator ..: write one dot to select a field, + to join texts" + orMerge,
 	"+=":  "there is no operator +=: an expression is one value; put parts of it under variables",
 	":=":  "there is no operator :=: an expression is one value; put parts of it under variables",
 	".#":  "there is no #: write " + ofElements + ", or size(list) for their number",
@@ -44,10 +44,10 @@ var foreignOperators = map[string]string{ //nolint:gochecknoglobals // a table
 	"(|":  "there is no |x|: write list.filter(x, x.ready)",
 }
 
-// ofElements is an example of a field of all elements. The beginning is replaced by the list and the field that are meant.
+// Examples of all elements of a list, and of several maps.
 const (
-	ofElements = mapExample + " for all elements"
-	mapExample = "list.map(x, x.name)"
+	ofElements = "list.map(x, x.name) for all elements"
+	orMerge    = ", or a.merge(b) to join two maps"
 )
 
 // Operators of other languages, and single characters that are not part of CEL.
@@ -69,6 +69,12 @@ var instead = map[string]string{ //nolint:gochecknoglobals // a table
 	"“": "“ cannot quote a text: write \"", "”": "” cannot quote a text: write \"",
 	"\u00a0": "this is a no-break space (U+00A0): write a plain space",
 	"\\":     `a \ can only be inside a text: leave it out`,
+}
+
+// insteadInMap are the same in a map.
+var insteadInMap = map[string]string{ //nolint:gochecknoglobals // a table
+	"=": "there is no = in a map: write : between a key and its value",
+	";": "there is no ; in a map: write a comma between two entries",
 }
 
 // insteadBefore are words of other languages before a value.
@@ -198,10 +204,9 @@ func (c *script) foreign(n, wrong int) (message string, at int) {
 		if i > wrong {
 			continue
 		}
-		if t.kind == unclosed {
-			quote := strings.TrimLeft(t.text, "rRbB")[:1]
-			message := "the text that begins here does not end: close it with " + quote
-			if t.end() == len(strings.TrimRight(c.text, " ")) && len(t.text) == 1 {
+		if t.text == "'" || t.text == `"` {
+			message := "the text that begins here does not end: close it with " + t.text
+			if t.end() == len(strings.TrimRight(c.text, " ")) {
 				message += ", and if a space and # come after it in the YAML, write `|-` after the key, and the expression indented in the next line"
 			}
 			return message, i
@@ -213,49 +218,39 @@ func (c *script) foreign(n, wrong int) (message string, at int) {
 	return "", 0
 }
 
-// isSpread matches a map that is spread, after a bracket, a comma or a space.
-var isSpread = lazy.MustCompile(`^.?\{?(?:\.\.\.|\*\*)`)
-
 // foreignOperator returns a message about a token and the next one, which follows without a space.
 func (c *script) foreignOperator(i int) string {
-	two, before := c.tokens[i].text+c.tokens[i+1].text, token{}
-	if i > 0 {
-		before = c.tokens[i-1]
-	}
+	two, before := c.tokens[i].text+c.tokens[i+1].text, c.token(i-1)
 	switch {
-	case two == "[]" && before.isValue(closing) && before.end() == c.tokens[i].at:
-		return foreignOperators["[]"]
-	case two == "[]":
-		return ""
-	case isSpread.MatchString(c.text[max(c.tokens[i].at-1, 0):]) && (before.is("{,") || two == "{."):
-		return "a map cannot be spread into another one" + noMerge
+	case two == "[]" && (!before.isValue(closing) || before.end() != c.tokens[i].at):
+		return "" // a list
 	case two == "??" || two == "?:":
 		return foreignOperators[two] + c.withDefaultBefore(c.tokens[i].at, c.literalAt(i+2))
 	case two == "=>" && c.open(i).text == "{":
 		return "there is no => in a map: write : between a key and its value"
 	case c.tokens[i].text == "." && c.tokens[i+1].kind == quoted:
 		return fmt.Sprintf("a text cannot follow a dot: write [%s] without the dot", c.tokens[i+1])
+	case two == "{." && c.token(i+2).text == ".": // a map is spread
+		return foreignOperators[".."]
+	case templateExamples[two] != "":
+		return c.inserted(two)
 	}
-	return c.ofThisList(foreignOperators[two]+templateContent(two, c.text), c.tokens[i].at)
+	at := c.tokens[i].at
+	if m, list := elements.FindStringSubmatch(c.text[at:]), pathBefore(c.text[:at]); m != nil && list != "" {
+		return strings.Replace(foreignOperators[two], ofElements, fmt.Sprintf("%s.map(x, x.%s)", list, m[1]), 1)
+	}
+	return foreignOperators[two]
 }
 
 // elements matches the selection of all elements of a list in other languages, and the field that follows.
 var elements = lazy.MustCompile(`^(?:\.[*#]|\[\*?\])\.([A-Za-z_]\w*)`)
 
-// ofThisList writes the list before an offset, and the field after it, into the example of a message.
-func (c *script) ofThisList(message string, at int) string {
-	field := elements.FindStringSubmatch(c.text[at:])
-	list := pathBefore(c.text[:at])
-	if field == nil || list == "" {
-		return message
+// inserted returns the message about the operator of a template language. The example is for a whole value, or for a
+// value in a text.
+func (c *script) inserted(operator string) string {
+	example := templateExamples[operator]
+	if !wrapped.MatchString(c.text) && example == exampleContent {
+		example = exampleText
 	}
-	return strings.Replace(message, ofElements, fmt.Sprintf("%s.map(x, x.%s)", list, field[1]), 1)
-}
-
-// templateContent completes the message about a template language.
-func templateContent(operator, text string) string {
-	if example, ok := templateExamples[operator]; ok {
-		return content(text, example)
-	}
-	return ""
+	return foreignOperators[operator] + content(c.text, example)
 }

@@ -44,10 +44,10 @@ type tokenKind int
 
 const (
 	symbol tokenKind = iota
+	blank            // or a comment; no token is one
 	word
 	number
 	quoted
-	unclosed // a text without its closing quote
 )
 
 // Brackets, in the same order.
@@ -84,17 +84,10 @@ func (t token) String() string {
 	return t.text
 }
 
-// Texts in double quotes. A group of each is the closing quote. As in CEL, a text in single quote
-// characters ends with its line.
-const (
-	rawText     = `(?:[rR][rRbB]?|[bB][rR])(?:"{3}.*?(?:("{3})|\z)|"[^\n"]*(")?)`
-	escapedText = `[bB]{0,2}(?:"{3}(?:\\.|[^\\])*?(?:("{3})|\\?\z)|"(?:\\.|[^\\\n"])*(?:(")|\\\z)?)`
-)
-
-// lexer matches a token: a blank or comment (group 1), a text (group 2, with a group for each
-// closing quote), a word, a number, or a symbol. A no-break space is a symbol.
+// lexer matches a token: a blank or comment, a text, a word, a number, or a symbol. A no-break space is a symbol, and also
+// the quote of a text that does not end.
 var lexer = func() *regexp.Regexp {
-	texts := rawText + "|" + escapedText
+	texts := `[rRbB]{0,2}"{3}.*?"{3}|[bB]?[rR][bB]?"[^\n"]*"|[bB]?"(?:\\.|[^\\\n"])*"`
 	texts += "|" + strings.ReplaceAll(texts, `"`, `'`)
 	return regexp.MustCompile(`(?s)\x{a0}|([\s\v\x{85}\pZ]|//[^\n]*)|(` + texts +
 		`)|([a-zA-Z_]\w*)|([0-9][\w.]*|\.[0-9][\w.]*)|&&|\|\||[=!<>]=|.`)
@@ -104,21 +97,14 @@ func newScript(text string) *script {
 	c := &script{text: text}
 	for _, m := range lexer.FindAllStringSubmatchIndex(text, -1) {
 		t := token{text: text[m[0]:m[1]], at: m[0]}
-		groups := m[2:]
-		last := len(groups) - 4 // of word and number
-		switch {
-		case groups[0] >= 0:
-			continue
-		case groups[2] >= 0 && slices.Max(groups[4:last]) < 0:
-			t.kind = unclosed
-		case groups[2] >= 0:
-			t.kind = quoted
-		case groups[last] >= 0:
-			t.kind = word
-		case groups[last+2] >= 0:
-			t.kind = number
+		for group, kind := range []tokenKind{blank, quoted, word, number} {
+			if m[2+2*group] >= 0 {
+				t.kind = kind
+			}
 		}
-		c.tokens = append(c.tokens, t)
+		if t.kind != blank {
+			c.tokens = append(c.tokens, t)
+		}
 	}
 	return c
 }
@@ -160,11 +146,7 @@ func (c *script) explain(said string, at int) (message string, where int) {
 		return said, at
 	}
 	if m := template.FindStringSubmatchIndex(c.text); m != nil {
-		operator, example := c.text[m[2]:m[3]], exampleText
-		if wrapped.MatchString(c.text) {
-			example = templateExamples[operator]
-		}
-		return foreignOperators[operator] + content(c.text, example), m[2]
+		return c.inserted(c.text[m[2]:m[3]]), m[2]
 	}
 	i := slices.IndexFunc(c.tokens, func(t token) bool { return t.end() > at })
 	if i < 0 {
@@ -176,10 +158,8 @@ func (c *script) explain(said string, at int) (message string, where int) {
 	if i == len(c.tokens) {
 		return c.endsEarly(strings.HasSuffix(said, noColonMessage)), len(c.text)
 	}
-	if i > 0 && c.tokens[i].isValue(opening) {
-		if message, ok := insteadBefore[c.tokens[i-1].text]; ok {
-			return message, c.tokens[i-1].at
-		}
+	if message, ok := insteadBefore[c.token(i-1).text]; ok && c.tokens[i].isValue(opening) {
+		return message, c.tokens[i-1].at
 	}
 	return c.unexpected(i), c.tokens[i].at
 }
@@ -260,15 +240,12 @@ const unexpectedColon = "unexpected : in an expression"
 
 // unexpected returns a message about a token in a wrong place, or about a missing token before it.
 func (c *script) unexpected(i int) string {
-	t, before, open := c.tokens[i], token{}, c.open(i)
-	if i > 0 {
-		before = c.tokens[i-1]
-	}
-	switch text := c.insteadOf(i, open); {
+	t, open := c.tokens[i], c.open(i)
+	switch text := cmp.Or(c.insteadOf(i), messageFor(misplaced, c.place(i))); {
 	case text != "":
 		return text
 	case !t.is(closing) || open.closedBy() == t.text:
-		return c.misplaced(t, before, open)
+		return c.misplaced(i, open)
 	case open.text == "":
 		return fmt.Sprintf("there is one %s too many: leave it out", t)
 	}
@@ -276,22 +253,15 @@ func (c *script) unexpected(i int) string {
 }
 
 // insteadOf returns a message about a token that is an operator in other languages.
-func (c *script) insteadOf(i int, open token) string {
-	t, next := c.tokens[i], ""
-	if i+1 < len(c.tokens) {
-		next = c.tokens[i+1].text
-	}
+func (c *script) insteadOf(i int) string {
+	t := c.tokens[i]
 	switch path := translated(c.text[t.end():]); {
-	case t.text == ":" && i == 1 && slices.Contains([]string{"cel", "expr", "expression"}, strings.ToLower(c.tokens[0].text)):
-		return fmt.Sprintf("the field is already CEL: leave the prefix %s: out", c.tokens[0])
-	case t.text == "=" && open.text == "{":
-		return "there is no = in a map: write : between a key and its value"
-	case t.text == ";" && open.text == "{":
-		return "there is no ; in a map: write a comma between two entries"
+	case c.open(i).text == "{" && insteadInMap[t.text] != "":
+		return insteadInMap[t.text]
 	case t.text == "$" && path != "":
 		return "$ cannot be part of a name" + suggest.DidYouMean(path)
 	case t.text == "|":
-		return c.insteadOfPipe(i, next)
+		return c.insteadOfPipe(i)
 	case t.text == "or":
 		return instead["or"] + c.withDefaultBefore(t.at, c.literalAt(i+1))
 	}
@@ -299,9 +269,9 @@ func (c *script) insteadOf(i int, open token) string {
 }
 
 // insteadOfPipe returns a message about a pipe to a function of another language.
-func (c *script) insteadOfPipe(i int, next string) string {
+func (c *script) insteadOfPipe(i int) string {
 	const what = "there is no operator |: "
-	at := c.tokens[i].at
+	at, next := c.tokens[i].at, c.token(i+1).text
 	switch {
 	case next == "default":
 		return what + "for a default write " + c.withDefaultBefore(at, c.literalAt(i+2))
@@ -313,43 +283,51 @@ func (c *script) insteadOfPipe(i int, next string) string {
 	return instead["|"]
 }
 
-// conversions are functions that other languages write without parentheses.
-var conversions = []string{ //nolint:gochecknoglobals // a table
-	"string", "int", "double", "bool", "bytes", "size", "has",
+// token returns a token, or an empty one before the first and after the last.
+func (c *script) token(i int) token {
+	if i < 0 || i >= len(c.tokens) {
+		return token{}
+	}
+	return c.tokens[i]
 }
 
-// numberPatterns are texts that begin like numbers, and that CEL cannot read.
-var numberPatterns = patterns([][2]string{ //nolint:gochecknoglobals // a table
-	{`^([0-9]+)_([0-9]+)(?:_([0-9]+))?$`, "$0 is not a number: write ${1}${2}$3"},
-	{`^[0-9][\w.]{0,31}$`, "$0 is not a number: write it in quotes, '$0'"},
-})
-
-// selectedNumbers are numbers after a value.
-var selectedNumbers = patterns([][2]string{ //nolint:gochecknoglobals // a table
-	{`^\.(\w*)`, ".$1 does not select anything: write ['$1'] for a key, or [$1] for an element of a list"},
-})
-
-// inBracket are messages about a token, after the bracket that is open, if there is one.
-var inBracket = map[string]string{ //nolint:gochecknoglobals // a table
-	",": "returns more than one value: join them with +, or write [ ] around a list",
-	":": unexpectedColon + ": write " + textInQuotes + "\"'https://host:443'\"" +
-		", or with values \"'https://%s:443'.format([value])\"",
-	"[:": "there is no slice [a:b]: write text.substring(0, 3) or list.slice(0, 3)",
+// place describes the place of a token for patterns: the bracket that is open, the token before it, and the token, each
+// with a space after it. A text is ”, and ∅ means that there is none.
+func (c *script) place(i int) (place string) {
+	for _, t := range []token{c.open(i), c.token(i - 1), c.tokens[i]} {
+		if t.kind == quoted {
+			t.text = "''"
+		}
+		place += cmp.Or(t.text, "∅") + " "
+	}
+	return place
 }
+
+// misplaced are the messages about the place of a token.
+var misplaced = patterns([][2]string{ //nolint:gochecknoglobals // a table
+	{`^∅ ((?i)cel|expr|expression) : $`, "the field is already CEL: leave the prefix $1: out"},
+	{`^\S+ [\w')}\]]\S* \.(\d\w*) $`, ".$1 does not select anything: write ['$1'] for a key, or [$1] for an element of a list"},
+	{`^\S+ \S+ (([0-9]+)_([0-9]+)(?:_([0-9]+))?) $`, "$1 is not a number: write ${2}${3}$4"},
+	{`^\S+ \S+ ([0-9]+[A-Za-z_.][\w.]{0,31}) $`, "$1 is not a number: write it in quotes, '$1'"},
+	{`^\S+ \. '' $`, "a text cannot follow a dot: write + between two texts"},
+	{`^\S+ (string|int|double|bool|bytes|size|has) [A-Za-z_]\w* $`, "$1 is a function: write $1(...) around the value"},
+	{`^\S+ [^\w')}\]]\S* / $`, "a value is missing before /: write a regular expression as a text, and a comment after //"},
+	{`^∅ \S+ , $`, "returns more than one value: join them with +, or write [ ] around a list"},
+	{`^∅ \S+ : $`, unexpectedColon + ": write " + textInQuotes + "\"'https://host:443'\"" +
+		", or with values \"'https://%s:443'.format([value])\""},
+	{`^\[ \S+ : $`, "there is no slice [a:b]: write text.substring(0, 3) or list.slice(0, 3)"},
+})
 
 // misplaced returns a message about a token that does not fit the token before it or the open bracket.
-func (c *script) misplaced(t, before, open token) string {
-	if message := c.misplacedValue(t, before); message != "" {
-		return message
-	}
+func (c *script) misplaced(i int, open token) string {
+	t, before := c.tokens[i], c.token(i-1)
 	afterValue, beginsValue := before.isValue(closing), t.isValue(opening)
 	switch {
-	case t.text == "/" && !afterValue:
-		return "a value is missing before /: write a regular expression as a text, and a comment after //"
+	case before.kind == quoted && before.end() == t.at && (t.kind == word || t.kind == quoted):
+		quote := before.text[len(before.text)-1:]
+		return fmt.Sprintf(`the text ends before %s: write \%s for a %s inside a text%s`, t, quote, quote, inYAML[quote])
 	case t.text == "," && open.text == "(" && strings.HasSuffix(strings.TrimSpace(c.text[:open.at]), "%"):
 		return "% divides numbers: write '%s'.format([...]) to put values into a text"
-	case inBracket[open.text+t.text] != "":
-		return inBracket[open.text+t.text]
 	case afterValue && beginsValue:
 		return fmt.Sprintf("unexpected %s after %s: write an operator between them, such as +, and %s\"'some text'\"",
 			t, before, textInQuotes)
@@ -365,21 +343,3 @@ func (c *script) misplaced(t, before, open token) string {
 
 // inYAML is how a quote is escaped in YAML.
 var inYAML = map[string]string{"'": `, and \\' if YAML has the expression in double quotes`} //nolint:gochecknoglobals // a table
-
-// misplacedValue returns a message about a number, text or name that does not fit the token before it.
-func (c *script) misplacedValue(t, before token) string {
-	switch {
-	case t.kind == number && before.isValue(closing):
-		return messageFor(selectedNumbers, t.text)
-	case t.kind == number && strings.Trim(t.text, "0123456789") != "":
-		return messageFor(numberPatterns, t.text)
-	case before.kind == quoted && before.end() == t.at && (t.kind == word || t.kind == quoted):
-		quote := before.text[len(before.text)-1:]
-		return fmt.Sprintf(`the text ends before %s: write \%s for a %s inside a text%s`, t, quote, quote, inYAML[quote])
-	case t.kind == quoted && before.text == ".":
-		return "a text cannot follow a dot: write + between two texts"
-	case before.kind == word && t.kind == word && slices.Contains(conversions, before.text):
-		return fmt.Sprintf("%s is a function: write %s(...) around the value", before, before)
-	}
-	return ""
-}
