@@ -25,6 +25,8 @@ func TestMessages(t *testing.T) {
 	for text, want := range map[string][]string{
 		"string(composite.spec.size-1)":                   nil,
 		"string(resource.a-resource.b)":                   nil,
+		"resource.m.transformList(k, v, resource.a-v)[0]": nil,
+		"'a-b'.split('-')[size(resource.list)-1]":         nil,
 		"string(composite.spec.a-size(secret))":           nil,
 		"composite.spec.size-1":                           {"1: must return a string, but returns an int: wrap it in string(...)"},
 		"composite.spec.size - 1":                         {"1: must return a string, but returns an int: wrap it in string(...)"},

@@ -32,10 +32,8 @@ const mostReviewed = 100
 func (adviser) Review(x *expression.Expression) diagnostic.List {
 	errs := &expression.Errors{Source: x.Source(), Environment: x.Environment(), Tree: x.Tree()}
 	r := &reviewer{explainer: newExplainer(errs), x: x}
-	if minusOfObject(x.Tree()) > 0 {
-		if list := r.dashes(); len(list) > 0 {
-			return list
-		}
+	if list := r.dashes(); len(list) > 0 {
+		return list
 	}
 	nodes := ast.MatchDescendants(ast.NavigateAST(x.Tree()), ast.AllMatcher())
 	for _, check := range []func(ast.NavigableExpr){r.optional, r.shape} {

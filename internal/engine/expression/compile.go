@@ -89,9 +89,6 @@ func (e *Environment) Compile(s Source, declared ...func(name string) string) (*
 	return x.plan()
 }
 
-// Try returns an expression that cannot be evaluated, or why the source cannot be used, without advice.
-func (e *Environment) Try(s Source) (*Expression, *Errors) { return e.compile(s) }
-
 // Suspicions returns warnings about parts that are valid, but probably do not do what is meant.
 func (x *Expression) Suspicions() diagnostic.List { return x.warnings }
 
