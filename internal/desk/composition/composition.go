@@ -33,6 +33,9 @@ type Step struct {
 	// Err names the first field of the input with a wrong type. Such a step is Opaque.
 	Err error
 
+	// Status are the fields of the composite's status that the step writes.
+	Status []string
+
 	// Resources that the input names, in its order. The step may compose only some of them.
 	Resources []Resource
 
@@ -57,7 +60,17 @@ func (s Step) Group() string {
 type Resource struct {
 	Name             string // the composition resource name
 	APIVersion, Kind string // after the step; both are empty if they cannot be read
+
+	// Object is the name of the object, with [CompositeName] in place of the name of the composite. It is empty if it
+	// cannot be read. Namespace is literal, or empty.
+	Object, Namespace string
+
+	// Base is the literal manifest that patches are applied to, or nil.
+	Base map[string]any
 }
+
+// CompositeName is the name of the composite in the name of an object.
+const CompositeName = "{composite}"
 
 // A Requirement is a resource that the Composition requires for a step. It is selected by its labels
 // if it has no MatchName.

@@ -61,8 +61,40 @@ func patchAndTransform(s *Step, input decode.Value, before []Step) {
 		if patched {
 			apiVersion, kind = "", ""
 		}
-		s.Resources = append(s.Resources, Resource{Name: name.Text(), APIVersion: apiVersion, Kind: kind})
+		base := r.Get("base")
+		out := Resource{Name: name.Text(), APIVersion: apiVersion, Kind: kind, Base: base.Object()}
+		out.Object = objectName(base.Get("metadata", "name").Text(), r.Get("patches"))
+		out.Namespace = base.Get("metadata", "namespace").Text()
+		s.Resources = append(s.Resources, out)
+		for _, p := range r.Get("patches").List() {
+			to := cmp.Or(p.Get("toFieldPath").Text(), p.Get("fromFieldPath").Text())
+			if path, ok := strings.CutPrefix(to, "status."); ok && p.Get("type").Text() == "ToCompositeFieldPath" {
+				s.Status = append(s.Status, path)
+			}
+		}
 	}
+}
+
+// objectName returns the name of an object after the patches, if it is literal, or the composite's name in a format.
+func objectName(literal string, patches decode.Value) string {
+	for _, p := range patches.List() {
+		switch {
+		case p.Get("type").Text() == "PatchSet", cmp.Or(p.Get("toFieldPath").Text(), p.Get("fromFieldPath").Text()) != "metadata.name":
+			continue
+		case p.Get("fromFieldPath").Text() != "metadata.name",
+			cmp.Or(p.Get("type").Text(), "FromCompositeFieldPath") != "FromCompositeFieldPath":
+			return ""
+		}
+		literal = CompositeName
+		for _, t := range p.Get("transforms").List() {
+			format := t.Get("string", "fmt").Text()
+			if strings.Count(format, "%") != 1 || !strings.Contains(format, "%s") {
+				return ""
+			}
+			literal = strings.Replace(format, "%s", literal, 1)
+		}
+	}
+	return literal
 }
 
 // changesKind reports whether one of the patches writes apiVersion or kind.

@@ -7,7 +7,7 @@ import (
 
 // An object of a template. It is YAML only after it is rendered, so it is scanned line by line.
 type object struct {
-	apiVersion, kind, names scalar
+	apiVersion, kind, names, object scalar
 }
 
 // A scalar holds the values of a field, one for each branch.
@@ -44,9 +44,10 @@ func (o *object) resources() []Resource {
 	if !ok || !known {
 		apiVersion, kind = "", ""
 	}
+	object, _ := o.object.only()
 	out := make([]Resource, 0, len(o.names.literals))
 	for _, name := range o.names.literals {
-		out = append(out, Resource{Name: name, APIVersion: apiVersion, Kind: kind})
+		out = append(out, Resource{Name: name, APIVersion: apiVersion, Kind: kind, Object: object})
 	}
 	return out
 }
@@ -91,7 +92,11 @@ func scan(lines []string) *object {
 		}
 		key, text := cutKey(content)
 		l := level{indent: indent, key: key, field: o.field(levels, key)}
-		if l.field != nil {
+		switch l.field {
+		case nil:
+		case &o.object:
+			l.field.add(literal(strings.ReplaceAll(text, string(composite), CompositeName)))
+		default:
 			l.field.add(literal(text))
 		}
 		levels = append(levels, l)
@@ -106,6 +111,8 @@ func (o *object) field(above []level, key string) *scalar {
 		return &o.apiVersion
 	case len(above) == 0 && key == "kind":
 		return &o.kind
+	case len(above) == 1 && above[0].key == "metadata" && key == "name":
+		return &o.object
 	case len(above) == 2 && above[0].key == "metadata" && above[1].key == "annotations" && key == goTemplateName:
 		return &o.names
 	}
@@ -141,5 +148,5 @@ func literal(text string) (string, bool) {
 	}
 	text, _, _ = strings.Cut(text, " #")
 	text = strings.Trim(text, space)
-	return text, text != "" && !strings.ContainsAny(text[:1], "&*!|>{}[]#%@,`?")
+	return text, text != "" && (strings.HasPrefix(text, CompositeName) || !strings.ContainsAny(text[:1], "&*!|>{}[]#%@,`?"))
 }

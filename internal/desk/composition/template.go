@@ -55,12 +55,13 @@ func agreed(resources []Resource) []Resource {
 	return out
 }
 
-// The markers of an action in the scanned text: for unknown text, and for no text.
+// The markers of an action in the scanned text: for unknown text, for no text, and for the name of the composite.
 const (
-	someText = '\x00'
-	noText   = '\x01'
-	markers  = "\x00\x01"
-	space    = " \t\r\n"
+	someText  = '\x00'
+	noText    = '\x01'
+	composite = '\x02'
+	markers   = "\x00\x01\x02"
+	space     = " \t\r\n"
 )
 
 // withMarkers returns the texts of a Go template and of the templates that it defines, with a marker
@@ -127,5 +128,16 @@ func writeAction(b *strings.Builder, pipe *parse.PipeNode) {
 			return
 		}
 	}
+	if len(pipe.Cmds) == 1 && len(args) == 1 && isCompositeName(args[0].String()) {
+		b.WriteByte(composite)
+		return
+	}
 	b.WriteByte(someText)
+}
+
+// isCompositeName reports whether an action writes the name of the composite, directly or through a variable with a
+// usual name.
+func isCompositeName(action string) bool {
+	of, ok := strings.CutSuffix(action, ".metadata.name")
+	return ok && (strings.HasSuffix(of, ".observed.composite.resource") || slices.Contains([]string{"$xr", "$oxr", "$composite"}, of))
 }

@@ -5,7 +5,16 @@ import "strings"
 // Hints that several functions share.
 const (
 	forPresence = "write for example has(composite.spec.host), or for a default composite.spec.?host.orValue('none')"
-	forRandom   = "put it under generators"
+	forRandom   = "add generators: [{name: admin, password: {length: 32}}], and write generated.admin.password"
+	forUUID     = "add generators: [{name: id, uuid: {}}], and write generated.id.uuid"
+	forHash     = "add generators: [{name: hash, bcrypt: {secretExpression: secret.password}}], and write generated.hash.hash"
+	forHtpasswd = "add generators: [{name: web, htpasswd: {secretExpression: \"{'admin': secret.password}\"}}], " +
+		"and write generated.web.auth"
+	forCA = "add generators: [{name: ca, refreshPolicy: OnChange, certificate: {isCA: true, subject: {commonName: ca}}}], " +
+		"and write generated.ca['tls.crt']"
+	forCertificate = "add generators: [{name: tls, refreshPolicy: OnChange, certificate: {subject: {commonName: app}, dnsNames: [app.example.org]}}], " +
+		"and write generated.tls['tls.crt']"
+	forSSHKey   = "add generators: [{name: key, sshKey: {}}], and write generated.key.privateKey"
 	forClock    = "expressions have no clock: read a time from an object, as in composite.metadata.creationTimestamp"
 	forPattern  = "write regex.replace(text, pattern, new), with r'\\1' for its first group"
 	forReplace  = "write text.replace(old, new)"
@@ -69,8 +78,14 @@ var foreignFunctions = func() map[string]string { //nolint:gochecknoglobals // a
 		"write hex.encode(hmac.sha256(key, text))": "hmac hmacsha256 hmac.new",
 		"write hmac.sha256(key, text), which is the only keyed hash": "hmac.sha512 hmac.sha1 hmac.md5 " +
 			"hmacsha512 hmacsha1",
-		"compute it in a step before, and select it from the resource of this step": "bcrypt htpasswd argon2",
-		"write for example " + forDefault:                                           "default coalesce getordefault get dig",
+		"compute it in a step before, and select it from the resource of this step": "argon2 scrypt",
+		forHash:                           "bcrypt bcrypt.hash hashpw",
+		forHtpasswd:                       "htpasswd",
+		forCA:                             "genca gencawithkey",
+		forCertificate:                    "genselfsignedcert gensignedcert genselfsignedcertwithkey gensignedcertwithkey",
+		forSSHKey:                         "genprivatekey",
+		forUUID:                           "uuid uuidv4 uuid.v4",
+		"write for example " + forDefault: "default coalesce getordefault get dig",
 		forPresence: "defined isset isdefined empty isempty " +
 			"try can isnull isnone hasattr haskey",
 		"write orValue for a default value": "orelse ordefault getorelse unwrapor",
@@ -93,7 +108,7 @@ var foreignFunctions = func() map[string]string { //nolint:gochecknoglobals // a
 		forElements:                                   "keys",
 		"iterate over the map to read its values: map.map(key, map[key])": "values items entries toentries",
 		strings.TrimPrefix(noMerge, ": "):                                 "mergeoverwrite deepmerge assign update union",
-		forRandom: "random uuid uuidv4 uuid.v4 randalphanum " +
+		forRandom: "random randalphanum randascii randnumeric randbytes derivepassword " +
 			"randalpha randstring random.seededstring seededint genpassword rand",
 		"put the object under sources, and write sources.name.spec.host, or secrets.name.key for a Secret": "lookup",
 		"write secrets.db.password for a connection detail of db; put another Secret under sources, " +

@@ -176,7 +176,29 @@ func (m *explainer) wrongForm(call ast.CallExpr) string {
 	} else {
 		text += " argument"
 	}
-	return fmt.Sprintf("%s takes %s in its parentheses, but has %d", fn, text, n)
+	return fmt.Sprintf("%s takes %s in its parentheses, but has %d%s", fn, text, n, exampleOfMap(fn))
+}
+
+// exampleOfMap returns an example of a call, if the function takes a map.
+func exampleOfMap(fn string) string {
+	const login = "'username': secret.username, 'password': secret.password"
+	argument := "{'host': resource.status.atProvider.address, 'port': 5432, 'database': 'app', " + login + "}"
+	switch fn {
+	case "jdbc.url":
+		argument = "{'driver': 'postgresql', " + argument[1:]
+	case "mysql.dsn", "mongodb.url":
+	case "redis.url", "amqp.url":
+		argument = "{'host': resource.status.atProvider.address, " + login + "}"
+	case "libpq.encode", "dotenv.encode", "properties.encode", "toml.encode":
+		argument = "{'host': resource.status.atProvider.address}"
+	case "ini.encode":
+		argument = "{'client': {" + login + "}}"
+	case "pgpass.encode":
+		argument = "[" + argument + "]"
+	default:
+		return ""
+	}
+	return ": write " + fn + "(" + argument + ")"
 }
 
 // conversion returns a hint for a call that accepts all operands except one.
@@ -300,6 +322,9 @@ func (m *explainer) callHint(call ast.CallExpr, have []*types.Type) string {
 		return ": leave out the quotes, or wrap the number in string(...)"
 	}
 	hint := hintFor(operandHints, fn, kinds)
+	if hint == "" {
+		hint = exampleOfMap(fn)
+	}
 	if hint == "" && call.IsMemberFunction() && celast.IsNumber(have[0]) {
 		hint = fmt.Sprintf(": wrap the %s in string(...)", m.Typing.Text(have[0]))
 	}

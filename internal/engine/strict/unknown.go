@@ -17,6 +17,8 @@ const (
 		"as in {name: x, apiVersion: v1, kind: ConfigMap, matchName: x}"
 	asLetters = "leave it out: the characters that are neither digits nor symbols are letters"
 	asLength  = "write length: the number of random characters"
+
+	asKeystorePassword = "leave it out: a password is generated with the keystore: export it as generated.<name>.password"
 )
 
 // insteadOfField says what to write instead of a field of another tool that has a meaning only in one object. Objects
@@ -43,6 +45,8 @@ var insteadOfField = map[string]map[string]string{ //nolint:gochecknoglobals // 
 		"privateKey": "write keyType: rsa, ecdsa or ed25519",
 		"usages":     "leave it out: the certificate is for servers and clients, or for a CA with isCA: true",
 	},
+	"PKCS12Generator": {"password": asKeystorePassword, "passwordSecretRef": asKeystorePassword},
+	"JKSGenerator":    {"password": asKeystorePassword, "passwordSecretRef": asKeystorePassword},
 	"Environment": {
 		"patches": "write a field of the status as an item of status, as in {fieldPath: region, value: environment.region}, " +
 			"and a field of the environment as an item of environment.set",
