@@ -207,7 +207,7 @@ func (r runner) checkBlocks(t *testing.T, p pages.Page) {
 					t.Errorf("%s: %v", place, err)
 				}
 			}
-		case slices.Contains([]string{"text", "mermaid", "go", "json"}, b.Lang):
+		case slices.Contains([]string{"text", "mermaid", "go", "json", "diff"}, b.Lang):
 		default:
 			t.Errorf("%s: a code block of the language %q: use shell, yaml, text output, yaml output, cel or mermaid", place, b.Lang)
 		}

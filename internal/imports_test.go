@@ -43,7 +43,7 @@ const engine = `
 const desk = `
 	document composition migrate/celtext pages catalog
 	inspect vocabulary typecheck migrate/gotemplate
-	migrate reference
+	migrate reference rules
 	cli
 `
 

@@ -186,13 +186,11 @@ func exampleOfMap(fn string) string {
 	switch fn {
 	case "jdbc.url":
 		argument = "{'driver': 'postgresql', " + argument[1:]
-	case "mysql.dsn", "mongodb.url":
+	case "mongodb.url":
 	case "redis.url", "amqp.url":
 		argument = "{'host': resource.status.atProvider.address, " + login + "}"
 	case "libpq.encode", "dotenv.encode", "properties.encode", "toml.encode":
 		argument = "{'host': resource.status.atProvider.address}"
-	case "ini.encode":
-		argument = "{'client': {" + login + "}}"
 	case "pgpass.encode":
 		argument = "[" + argument + "]"
 	default:

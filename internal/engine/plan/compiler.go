@@ -45,7 +45,6 @@ type compiler struct {
 	each               *ForEach               // whose item expressions see; nil for none
 
 	suspicions diagnostic.List      // about expressions
-	cautions   diagnostic.List      // about generators
 	texts      []strict.Placeholder // of other tools
 	replaced   []string             // texts that expressions search for
 
@@ -117,7 +116,6 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 	p.Expressions, p.Declared, p.CompositePaths = c.compiled, in.Sources, compositePaths(in)
 	p.Needed = p.neededExpressions()
 	p.Freshness = c.freshness(in)
-	c.cautionRotations(p)
 	return p
 }
 

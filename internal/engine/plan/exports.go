@@ -150,7 +150,6 @@ func (c *compiler) export(x exportInput) Export {
 	}
 	slices.Sort(e.Generators)
 	e.Generators = slices.Compact(e.Generators)
-	c.warnUnverified(e)
 	return e
 }
 
@@ -221,10 +220,6 @@ func (c *compiler) metadata(at *field.Path, x exportInput, from string) metadata
 	out.AnnotationsExpression = compile("annotationsExpression", m.AnnotationsExpression, expression.WantLabels)
 	for _, x := range []*expression.Expression{out.NameExpr, out.NamespaceExpr} {
 		c.refuseUnknown(x, "the name")
-		c.cautionChanging(x, "the export is held, because a name cannot change")
-	}
-	for _, x := range []*expression.Expression{out.LabelsExpression, out.AnnotationsExpression} {
-		c.cautionChanging(x, "the object is written")
 	}
 	c.refuseOneNameOfItems(out.NameExpr)
 	c.refuseSecrets(out.LabelsExpression, m.NonSensitive)

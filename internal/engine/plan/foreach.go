@@ -66,7 +66,6 @@ func (c *compiler) forEach(at *field.Path, list, key string) *ForEach {
 	c.refuseUnknown(c.each.List, "the list")
 	c.refuseUnknown(c.each.Key, "the key")
 	c.refuseOneItem(c.each.Key, "returns the same key for each item: use item in it, for example item.name")
-	c.cautionChanging(c.each.Key, "another object replaces the former one")
 	return c.each
 }
 

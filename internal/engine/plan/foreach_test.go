@@ -2,8 +2,6 @@ package plan_test
 
 import (
 	"testing"
-
-
 )
 
 func TestCompileForEach(t *testing.T) {

@@ -297,16 +297,9 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 		c.diagnostics = append(c.diagnostics, c.kindsWrong[i]...)
 		c.authority(m)
 		m.ForEach = c.forEach(m.Path, g.ForEachExpression, g.KeyExpression)
-		if g.Certificate != nil && !g.Certificate.IsCA && g.RefreshPolicy == "" {
-			w := warning(m.Path.Child("certificate"), "expires, and is not renewed by default: write refreshPolicy: OnChange beside it, "+
-				"which renews it in time, or refreshPolicy: CreatedOnce if it is renewed by hand")
-			w.Key = true
-			c.cautions = append(c.cautions, w)
-		}
 		if g.KeepersExpression != "" {
 			m.Keepers = c.output(source(m.Path.Child("keepersExpression"), g.KeepersExpression, expression.WantJSON))
 			c.refuseAllSecrets(m.Keepers)
-			c.cautionChanging(m.Keepers, "the credential is rotated")
 			m.LooksAhead = m.LooksAhead || c.readsLater(m.Keepers)
 		}
 		c.parameters(m)

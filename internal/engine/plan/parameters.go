@@ -70,7 +70,6 @@ func (c *compiler) parameters(m *Generator) {
 		name := literal[len(literal)-1] + expressionSuffix
 		x := c.output(source(at.Child(name), text.GetFields()[name].GetStringValue(), wantOf(schema, literal)))
 		c.refuseAllSecrets(x)
-		c.cautionChanging(x, "the credential may be rotated")
 		if x != nil {
 			m.LooksAhead = m.LooksAhead || c.readsLater(x)
 			m.Parameters = append(m.Parameters, Parameter{x, literal})

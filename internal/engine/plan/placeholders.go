@@ -34,9 +34,9 @@ func (c *compiler) notePlaceholders(x *expression.Expression) {
 	}
 }
 
-// warnings returns the warnings about generators, expressions, and placeholders that the input does not replace itself.
+// warnings returns the warnings about expressions, and placeholders that the input does not replace itself.
 func (c *compiler) warnings() diagnostic.List {
-	list := slices.Concat(c.cautions, c.suspicions)
+	list := slices.Clone(c.suspicions)
 	for _, t := range c.texts {
 		replaces := func(needle string) bool {
 			return strings.Contains(needle, t.Text) || len(needle) > 1 && strings.HasPrefix(t.Text, needle)

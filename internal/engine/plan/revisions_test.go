@@ -2,8 +2,6 @@ package plan_test
 
 import (
 	"testing"
-
-
 )
 
 // TestCompileRevisions tests where expressions may use revisions, so that no revision can change itself.

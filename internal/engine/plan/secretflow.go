@@ -304,10 +304,3 @@ func (c *compiler) fields(diagnostics field.ErrorList) {
 func diagnosed(path, message string) *diagnostic.Diagnostic {
 	return &diagnostic.Diagnostic{Path: path, Rule: diagnostic.Input, Message: message}
 }
-
-// warning returns a diagnostic of a field that does not keep the input from being used.
-func warning(at *field.Path, format string, args ...any) *diagnostic.Diagnostic {
-	w := diagnosed(at.String(), fmt.Sprintf(format, args...))
-	w.Warning = true
-	return w
-}

@@ -85,18 +85,3 @@ func (c *compiler) window(at *field.Path, in *v1beta1.RotationWindow) *rotation.
 	}
 	return w
 }
-
-// warnUnverified warns about an export with the candidate of a generator whose generations are not verified.
-func (c *compiler) warnUnverified(e Export) {
-	for _, name := range e.Candidates {
-		list, _, _ := SplitItem(name)
-		m := c.generator(list)
-		if m == nil || m.Ready != nil || !m.IsComputed() {
-			continue
-		}
-		w := warning(e.Path, "uses %s, but generator %q has no readyExpression: each generation is in use as soon as it is stored, so "+
-			"consumers have it before it is set: add a readyExpression to the generator, or use %s",
-			SpelledAs(expression.Candidate, list), list, SpelledAs(expression.Generated, list))
-		c.cautions = append(c.cautions, w)
-	}
-}

@@ -2,10 +2,6 @@ package plan_test
 
 import (
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
 )
 
 func TestCompileVerification(t *testing.T) {
@@ -48,27 +44,4 @@ func TestCompileVerification(t *testing.T) {
 			[]string{at + "rotationWindow.schedule: never opens: change the day of the month, or the month"},
 		},
 	})
-}
-
-// Without a verification, an export that sets a credential changes at the same time as its consumers.
-func TestCandidateWithoutVerification(t *testing.T) {
-	const secrets = "\nsecrets: [{name: setter, data: [{key: k, value: candidate.admin.uuid}]}]"
-	for generator, want := range map[string][]string{
-		"{name: admin, uuid: {}}": {"secrets[0]: uses candidate.admin, but generator \"admin\" has no readyExpression: each generation is in use " +
-			"as soon as it is stored, so consumers have it before it is set: add a readyExpression to the generator, or use generated.admin"},
-		"{name: admin, uuid: {}, readyExpression: secrets.db.id == candidate.admin.uuid}": nil,
-		"{name: admin, resource: {manifest: {apiVersion: example.org/v1, kind: User}}}":   nil,
-	} {
-		p, diagnostics := plantest.Compile(t, plantest.Exports("generators: ["+generator+"]"+secrets))
-		if p == nil {
-			t.Fatal(diagnostics)
-		}
-		var got []string
-		for _, w := range p.Warnings {
-			got = append(got, w.Error())
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: -want, +got:\n%s", generator, diff)
-		}
-	}
 }

@@ -14,8 +14,10 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/rules"
 	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
 	"github.com/crossplane-contrib/function-export/internal/engine/advice"
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
@@ -167,26 +169,50 @@ func (c *Command) check(ctx context.Context, stdin io.Reader, progress func(done
 	}
 	byFile := groupByFile(in.Steps)
 	diagnostics := files.OnAllCores(byFile, func(steps []files.Step) []files.Diagnostic {
-		out := make([]files.Diagnostic, 0, len(steps))
-		for _, s := range steps {
-			out = append(out, checkStep(ctx, env, in.Known, s)...)
-		}
-		return out
+		return checkFile(ctx, env, in.Known, steps)
 	}, func(done int) { progress(done, len(byFile)) })
 	return &checked{
-		Diagnostics: append(in.Unread, slices.Concat(diagnostics...)...), Unread: len(in.Unread) > 0,
+		Diagnostics: append(in.Unread, slices.Concat(diagnostics...)...), Unread: slices.ContainsFunc(in.Unread, isUnreadable),
 		Files: len(byFile), Steps: len(in.Steps), Untyped: in.Known.Untyped(),
 	}, nil
 }
 
-// checkStep returns the diagnostics of a step.
-func checkStep(ctx context.Context, env *expression.Environment, known *files.Knowledge, s files.Step) []files.Diagnostic {
-	input, wrong := files.InputOf(s)
-	if wrong != nil {
-		return []files.Diagnostic{s.InFile(wrong)}
+func isUnreadable(d files.Diagnostic) bool { return d.Rule == files.Unreadable }
+
+// checkFile returns the diagnostics of the steps of a file. Rules are for inputs that compile, because the cause of what
+// they find is often another mistake.
+func checkFile(ctx context.Context, env *expression.Environment, known *files.Knowledge, steps []files.Step) []files.Diagnostic {
+	plans, wrong := make([]*plan.Plan, len(steps)), make([]diagnostic.List, len(steps))
+	for i, s := range steps {
+		input, unfit := files.InputOf(s)
+		if unfit != nil {
+			wrong[i] = diagnostic.List{unfit}
+			continue
+		}
+		plans[i], wrong[i] = plan.CompilePartly(ctx, env, input)
 	}
-	all := typecheck.Check(ctx, env, input, func(p *plan.Plan) *typecheck.Known { return known.Of(ctx, env, s, p) })
-	return s.AllInFile(all)
+	out := make([]files.Diagnostic, 0, len(steps))
+	for i, s := range steps {
+		all := wrong[i]
+		if p := plans[i]; p != nil {
+			k := known.Of(ctx, env, s, p)
+			all = slices.Concat(all, p.Warnings, typecheck.CheckTypes(p, k))
+			if len(wrong[i]) == 0 {
+				all = append(all, withoutPlacesOf(all, rules.Check(known.View(steps, plans, i, k), known.Settings.Level(s.File)))...)
+			}
+		}
+		out = append(out, s.AllInFile(all)...)
+	}
+	return out
+}
+
+// withoutPlacesOf returns the diagnostics of rules about fields that have no error, and at places that have no warning.
+func withoutPlacesOf(before, found diagnostic.List) diagnostic.List {
+	return slices.DeleteFunc(found, func(d *diagnostic.Diagnostic) bool {
+		return slices.ContainsFunc(before, func(b *diagnostic.Diagnostic) bool {
+			return b.Path == d.Path && (!b.Warning || b.Line == d.Line && b.Column == d.Column)
+		})
+	})
 }
 
 func groupByFile(steps []files.Step) [][]files.Step {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/rules"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 )
 
@@ -68,6 +69,7 @@ type (
 	sarifRule struct {
 		ID               string    `json:"id"`
 		ShortDescription sarifText `json:"shortDescription"`
+		HelpURI          string    `json:"helpUri,omitempty"`
 	}
 	sarifText struct {
 		Text string `json:"text"`
@@ -97,22 +99,31 @@ type (
 	}
 )
 
-// sarifRules are all rules, in a fixed order.
-func sarifRules() []sarifRule {
-	return []sarifRule{
-		{string(diagnostic.Input), sarifText{"The input has only known fields and valid values."}},
-		{string(diagnostic.Expression), sarifText{"Expressions compile, and secret data may flow only into the data of Secrets."}},
-		{string(diagnostic.Type), sarifText{"Expressions read only fields that the schemas of known kinds have."}},
-		{string(files.Unreadable), sarifText{"Files can be read."}},
+// pageOfRules describes each rule with a name.
+const pageOfRules = "https://github.com/crossplane-contrib/function-export/blob/main/fn/RULES.md"
+
+// sarifRules are the classes of rules, and the rules with names that found something, in a fixed order.
+func (r *checked) sarifRules() []sarifRule {
+	out := []sarifRule{
+		{string(diagnostic.Input), sarifText{"The input has only known fields and valid values."}, ""},
+		{string(diagnostic.Expression), sarifText{"Expressions compile, and secret data may flow only into the data of Secrets."}, ""},
+		{string(diagnostic.Type), sarifText{"Expressions read only fields that the schemas of known kinds have."}, ""},
+		{string(files.Unreadable), sarifText{"Files can be read."}, ""},
 	}
+	for _, rule := range rules.All() {
+		if slices.ContainsFunc(r.Diagnostics, func(d files.Diagnostic) bool { return string(d.Rule) == rule.Name }) {
+			out = append(out, sarifRule{rule.Name, sarifText{strings.ReplaceAll(rule.Text, "`", "")}, pageOfRules + "#" + rule.Name})
+		}
+	}
+	return out
 }
 
 // printSARIF prints diagnostics for code scanning. A path is relative as it was passed, with characters escaped that
 // a URI cannot have.
 func (r *checked) printSARIF(w io.Writer) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}}
-	rules := sarifRules()
-	run.Tool.Driver = sarifDriver{Name: "function-export", Version: terminal.VersionText(), InformationURI: "https://github.com/crossplane-contrib/function-export", Rules: rules}
+	all := r.sarifRules()
+	run.Tool.Driver = sarifDriver{Name: "function-export", Version: terminal.VersionText(), InformationURI: "https://github.com/crossplane-contrib/function-export", Rules: all}
 	for _, f := range r.Diagnostics {
 		var at sarifLocation
 		at.PhysicalLocation.ArtifactLocation.URI = (&url.URL{Path: filepath.ToSlash(f.File)}).String()
@@ -120,7 +131,7 @@ func (r *checked) printSARIF(w io.Writer) error {
 		if f.Field != "" {
 			at.LogicalLocations = []sarifLogical{{f.Field}}
 		}
-		rule := slices.IndexFunc(rules, func(r sarifRule) bool { return r.ID == string(f.Rule) })
+		rule := slices.IndexFunc(all, func(r sarifRule) bool { return r.ID == string(f.Rule) })
 		run.Results = append(run.Results, sarifResult{string(f.Rule), rule, f.Level(), sarifText{f.Message}, []sarifLocation{at}})
 	}
 	return terminal.WriteJSON(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/rules"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 )
 
@@ -43,7 +44,7 @@ func (s Step) InFile(d *diagnostic.Diagnostic) Diagnostic {
 	if reason := s.cutByYAML(d, at); reason != "" {
 		out.Message = reason
 	}
-	if s.hasOwnLines() {
+	if s.hasOwnLines() && d.Rule != rules.LiteralCredential {
 		out.source = s.doc.Line(at.Line)
 	}
 	return out

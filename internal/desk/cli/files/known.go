@@ -16,7 +16,9 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/rules"
 	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
+	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
@@ -24,11 +26,13 @@ import (
 
 // Knowledge holds what the command line and the files declare about kinds.
 type Knowledge struct {
+	Settings  *Settings
 	Catalog   *catalog.Catalog
 	schemas   []string                    // files to learn from
 	resources map[string]plan.Kind        // by composed resource
 	keys      map[string][]string         // by composed resource, or kind
 	configs   map[string]*structpb.Struct // EnvironmentConfigs by name
+	functions []rules.Function            // installed by the checked files
 
 	mu      sync.Mutex
 	missing map[plan.Kind]bool // without a schema
@@ -41,9 +45,9 @@ type Flags struct {
 	Resources, ConnectionKeys map[string]string
 }
 
-func newKnowledge(flags Flags) (*Knowledge, error) {
+func newKnowledge(flags Flags, settings *Settings) (*Knowledge, error) {
 	k := &Knowledge{
-		Catalog: catalog.NewCatalog(), resources: map[string]plan.Kind{}, keys: map[string][]string{},
+		Settings: settings, Catalog: catalog.NewCatalog(), resources: map[string]plan.Kind{}, keys: maps.Clone(settings.keys),
 		configs: map[string]*structpb.Struct{}, missing: map[plan.Kind]bool{},
 	}
 	for name, text := range flags.Resources {
@@ -62,7 +66,7 @@ func newKnowledge(flags Flags) (*Knowledge, error) {
 		k.keys[name] = keys
 	}
 	var err error
-	k.schemas, err = Find(flags.Schemas, Below)
+	k.schemas, err = Find(slices.Concat(flags.Schemas, settings.schemas), Below)
 	return k, err
 }
 
@@ -95,6 +99,7 @@ func (k *Knowledge) learn(read []File) []Diagnostic {
 		for _, o := range f.Objects() {
 			object, _ := o.Value.(map[string]any)
 			k.learnConfig(object)
+			k.learnFunction(object)
 			if err := k.Catalog.Add(object); err != nil {
 				out = append(out, f.unreadable(o.start(), err.Error()))
 			}
@@ -195,6 +200,17 @@ func (k *Knowledge) learnConfig(object map[string]any) {
 	k.configs[name] = config
 }
 
+// learnFunction notes a Function.
+func (k *Knowledge) learnFunction(object map[string]any) {
+	var ignored decode.First
+	v := decode.Value{Raw: object, Report: ignored.Report}
+	if group, _, _ := strings.Cut(v.Get("apiVersion").Text(), "/"); group == "pkg.crossplane.io" && object["kind"] == "Function" {
+		k.functions = append(k.functions, rules.Function{
+			Name: v.Get("metadata", "name").Text(), Package: v.Get("spec", "package").Text(),
+		})
+	}
+}
+
 // wanted returns the names of kinds whose schemas are needed.
 func (k *Knowledge) wanted(steps []Step) map[string]bool {
 	out := map[string]bool{}
@@ -242,6 +258,12 @@ func (k *Knowledge) Of(ctx context.Context, env *expression.Environment, s Step,
 	out := &typecheck.Known{Resources: map[string]plan.Kind{}, ConnectionKeys: map[string][]string{}, Schema: k.find,
 		Scope: k.Catalog.ScopeOf}
 	if c := s.composition; c != nil {
+		out.Schema = func(kind plan.Kind) *structpb.Struct {
+			if found := k.find(kind); found != nil {
+				return found
+			}
+			return c.Schema(kind.APIVersion, kind.Kind)
+		}
 		out.Composite = plan.Kind{APIVersion: c.CompositeAPIVersion, Kind: c.CompositeKind}
 		out.ClusterScoped = k.Catalog.ClusterScoped(out.Composite)
 		out.Closed = c.Closed()
@@ -362,5 +384,5 @@ func (k *Knowledge) connectionKeys(name string, kind plan.Kind) []string {
 // schema of a kind, or an EnvironmentConfig.
 func mayMatter(text string) bool {
 	return mayHoldSteps(text) || strings.Contains(text, "CustomResourceDefinition") || strings.Contains(text, "CompositeResourceDefinition") ||
-		strings.Contains(text, "EnvironmentConfig")
+		strings.Contains(text, "EnvironmentConfig") || strings.Contains(text, "kind: Function")
 }

@@ -23,11 +23,12 @@ func Load(paths []string, stdin io.Reader, flags Flags) (*Inputs, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := newKnowledge(flags)
+	settings := readSettings(names)
+	known, err := newKnowledge(flags, settings)
 	if err != nil {
 		return nil, err
 	}
-	out := &Inputs{Known: known}
+	out := &Inputs{Known: known, Unread: settings.wrong}
 	read := ReadAll(names, stdin, mayMatter)
 	for _, f := range read {
 		steps, unread := FindSteps(f)

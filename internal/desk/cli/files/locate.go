@@ -1,10 +1,12 @@
 package files
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/desk/rules"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 )
 
@@ -18,6 +20,10 @@ type location struct {
 // locate finds the position that a diagnostic is about. The position of a missing field is the key
 // of the nearest parent.
 func (s Step) locate(d *diagnostic.Diagnostic) location {
+	if d.Path == rules.FunctionRef {
+		place, _ := s.doc.Find(append(slices.Clone(s.at[:len(s.at)-1]), "functionRef", "name")...)
+		return location{place.Value, false}
+	}
 	steps, rest := follow(any(s.Input), d.Path)
 	if d.Path == "input" { // the input itself
 		rest = ""

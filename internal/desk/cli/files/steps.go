@@ -9,6 +9,9 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/desk/rules"
+	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
@@ -41,6 +44,21 @@ func (s Step) Owner() string {
 		return ""
 	}
 	return s.composition.Name
+}
+
+// View returns what rules see of a step of a file, whose plans are in the order of the steps.
+func (k *Knowledge) View(steps []Step, plans []*plan.Plan, i int, known *typecheck.Known) *rules.View {
+	s := steps[i]
+	out := &rules.View{
+		Plan: plans[i], Input: s.Input, Known: known, Composition: s.composition, Index: s.index,
+		Plans: map[int]*plan.Plan{}, Functions: k.functions,
+	}
+	for j, other := range steps {
+		if s.composition != nil && other.composition == s.composition && plans[j] != nil {
+			out.Plans[other.index] = plans[j]
+		}
+	}
+	return out
 }
 
 // isStep reports whether the step is the one at an index of the pipeline.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/rules"
 )
 
 // lineShown is how much of a long line is shown around an error.
@@ -29,7 +30,11 @@ func printText(w io.Writer, diagnostics []Diagnostic, colors terminal.Colors) er
 			where += terminal.OneLine(f.Field) + ": "
 		}
 		place := fmt.Sprintf("%s:%d:%d:", terminal.OneLine(f.File), f.Line, f.Column)
-		fmt.Fprintf(&b, "%s %s%s\n", colors.Place(place), where, terminal.OneLine(f.Message))
+		rule := ""
+		if rules.Named(string(f.Rule)) != nil {
+			rule = colors.Faint(" [" + string(f.Rule) + "]")
+		}
+		fmt.Fprintf(&b, "%s %s%s%s\n", colors.Place(place), where, terminal.OneLine(f.Message), rule)
 		if strings.TrimSpace(f.source) != "" {
 			text, caret := shownLine(f.source, f.Column)
 			number := colors.Faint(fmt.Sprintf("%5d |", f.Line))

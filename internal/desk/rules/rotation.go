@@ -1,0 +1,206 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/credential"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+)
+
+// This file has the rules about rotations that cannot end, or that end too early.
+
+// noticed is how long a mounted Secret takes to change: the kubelet reads it about once a minute.
+const noticed = 2 * time.Minute
+
+func rotates(m plan.Generator) bool {
+	return m.Policy == v1beta1.Periodic || m.Policy == v1beta1.OnChange
+}
+
+func abandonedAfterNext(v *View, say Say) {
+	for _, m := range v.Plan.Generators {
+		if m.AbandonAfter > 0 && m.Interval > 0 && m.AbandonAfter >= m.Interval {
+			say(field(m.Path.Child("abandonAfter").String()), "is %s, but the next rotation is due after %s: set it to less than "+
+				"refreshInterval", credential.DurationText(m.AbandonAfter), credential.DurationText(m.Interval))
+		}
+	}
+}
+
+// noOverlap is about credentials of other systems, which stop working when their resource is deleted.
+func noOverlap(v *View, say Say) {
+	for i, m := range v.Plan.Generators {
+		if m.Kind == plan.KindResource && rotates(m) && m.Grace < noticed && v.input("generators", i, "gracePeriodExpression") == nil {
+			say(field(m.Path.String()), "deletes the former credential as soon as the next one is exported, but a mounted Secret "+
+				"changes only after about a minute, and applications read it later: set gracePeriod, for example 1h")
+		}
+	}
+}
+
+// uses reports whether an export uses the outputs of a generator, from a list of Export.Generators or Export.Candidates.
+func uses(list []string, m plan.Generator) bool {
+	return slices.ContainsFunc(list, func(name string) bool {
+		name, _, _ = plan.SplitItem(name)
+		return name == m.Name
+	})
+}
+
+// setters returns the exports that use the candidate of a generator, and readers those that use its verified generation.
+func (v *View) setters(m plan.Generator) (setters, readers []plan.Export) {
+	for _, e := range v.Plan.Exports {
+		if uses(e.Candidates, m) {
+			setters = append(setters, e)
+		}
+		if uses(e.Generators, m) {
+			readers = append(readers, e)
+		}
+	}
+	return setters, readers
+}
+
+func candidateNeverSet(v *View, say Say) {
+	for _, m := range v.Plan.Generators {
+		compares := func(r expression.Reference) bool { return r.Variable == expression.Candidate }
+		if m.Ready == nil || !slices.ContainsFunc(m.Ready.References(), compares) {
+			continue
+		}
+		if setters, _ := v.setters(m); len(setters) == 0 {
+			say(field(m.Path.Child("readyExpression").String()), "waits for ever, because no export uses %s: use it in the export "+
+				"that sets the credential", m.Spelled(expression.Candidate))
+		}
+	}
+}
+
+// candidateForConsumers finds exports with a credential that was not verified, or not set. A connection string is for a
+// consumer.
+func candidateForConsumers(v *View, say Say) {
+	for _, m := range v.Plan.Generators {
+		setters, _ := v.setters(m)
+		for _, e := range setters {
+			if m.Ready == nil && m.IsComputed() {
+				say(field(e.Path.String()), "uses %s, but generator %q has no readyExpression: each generation is in use as soon as it is stored, "+
+					"so consumers have it before it is set: add a readyExpression to the generator, or use %s",
+					m.Spelled(expression.Candidate), m.Name, m.Spelled(expression.Generated))
+			}
+			for _, d := range e.Data {
+				if m.Ready != nil && d.Value != nil && isConnectionString(d.Value) && v.readsCandidate(d.Value, m) {
+					say(field(d.Path), "is for an application, and %s is not in use before it is verified: use %s",
+						m.Spelled(expression.Candidate), m.Spelled(expression.Generated))
+				}
+			}
+		}
+	}
+}
+
+func (v *View) readsCandidate(x *expression.Expression, m plan.Generator) bool {
+	return slices.ContainsFunc(v.reads(x), func(r read) bool {
+		return r.Variable == expression.Candidate && plan.StepName(r.Reference, 0) == m.Name
+	})
+}
+
+// isConnectionString reports whether an expression writes a URL or another connection string.
+func isConnectionString(x *expression.Expression) bool {
+	text := x.Source().Text
+	return strings.Contains(text, "://") ||
+		slices.ContainsFunc([]string{"jdbc.url(", "amqp.url(", "mongodb.url(", "redis.url(", "libpq.encode(", "pgpass.encode("},
+			func(call string) bool { return strings.Contains(text, call) })
+}
+
+// setterReadsGenerated finds a Secret from which another step sets a password, and which has the verified generation
+// instead of the next one.
+func setterReadsGenerated(v *View, say Say) {
+	if v.Composition == nil {
+		return
+	}
+	for _, m := range v.Plan.Generators {
+		_, readers := v.setters(m)
+		for _, e := range readers {
+			if m.Ready == nil || uses(e.Candidates, m) || e.ForEach != nil {
+				continue
+			}
+			for _, s := range v.Composition.Steps {
+				for _, r := range s.Resources {
+					if by := passwordFrom(r.Base, objectOf(e)); by != "" {
+						say(field(e.Path.String()), "sets the credential through %s of %s, but has the generation that is already in use: use %s",
+							by, r.Name, m.Spelled(expression.Candidate))
+					}
+				}
+			}
+		}
+	}
+}
+
+// passwordFrom returns the field of a manifest that reads a password from the Secret with a name.
+func passwordFrom(manifest any, secret string) string {
+	list, _ := manifest.([]any)
+	for _, item := range list {
+		if by := passwordFrom(item, secret); by != "" {
+			return by
+		}
+	}
+	fields, _ := manifest.(map[string]any)
+	for _, name := range plan.SortedKeys(fields) {
+		ref, _ := fields[name].(map[string]any)
+		if strings.HasSuffix(strings.ToLower(name), "passwordsecretref") && ref["name"] == secret {
+			return name
+		}
+		if by := passwordFrom(fields[name], secret); by != "" {
+			return by
+		}
+	}
+	return ""
+}
+
+// caWithoutFormer finds exports with only the present certificate of a CA that is rotated.
+func caWithoutFormer(v *View, say Say) {
+	for _, m := range v.Plan.Generators {
+		if k := m.Certificate(); k == nil || !k.IsCA() || !rotates(m) && m.Grace == 0 {
+			continue
+		}
+		for _, e := range v.Plan.Exports {
+			for _, d := range e.Data {
+				if d.Value != nil && v.lacksFormer(d.Value, m.Name) {
+					say(field(d.Path), "has only the present CA, but while the CA is rotated, clients also need the former one: write "+
+						"generated.%[1]s['tls.crt'] + previous.?%[1]s[?'tls.crt'].orValue('')", m.Name)
+				}
+			}
+		}
+	}
+}
+
+// lacksFormer reports whether an expression uses the certificate of a CA, and not the former one.
+func (v *View) lacksFormer(x *expression.Expression, ca string) bool {
+	var present, former bool
+	for _, r := range v.reads(x) {
+		of := plan.StepName(r.Reference, 0)
+		present = present || r.Variable == expression.Generated && of == ca && plan.StepName(r.Reference, 1) == "tls.crt"
+		former = former || r.Variable == expression.Previous && (of == ca || of == plan.Anything)
+	}
+	return present && !former
+}
+
+func certificateExpires(v *View, say Say) {
+	for i, m := range v.Plan.Generators {
+		if k := m.Certificate(); k != nil && !k.IsCA() && v.input("generators", i, "refreshPolicy") == nil {
+			say(field(m.Path.Child(plan.KindCertificate).String()), "expires, and is not renewed by default: write refreshPolicy: OnChange "+
+				"beside it, which renews it in time, or refreshPolicy: CreatedOnce if it is renewed by hand")
+		}
+	}
+}
+
+func derivedSchedule(v *View, say Say) {
+	for i, m := range v.Plan.Generators {
+		if m.Source() == nil {
+			continue
+		}
+		for _, name := range []string{"refreshInterval", "refreshIntervalExpression", "rotationWindow", "keepersExpression"} {
+			if v.input("generators", i, name) != nil {
+				say(field(m.Path.Child(name).String()), "generates again from the same source: leave it and refreshPolicy out, because "+
+					"each change of secretExpression already leads to a new generation, and rotate the source instead")
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/format"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+)
+
+// This file has the rules about what expressions read and return.
+
+// changing are the fields of an object that change with each write of it, or without one.
+var changing = [][]string{ //nolint:gochecknoglobals // a table
+	{"metadata", "resourceVersion"}, {"metadata", "generation"}, {"metadata", "managedFields"}, {"status", "conditions"},
+}
+
+// effects are what happens if a value changes, by the end of the path of its expression.
+var effects = []struct{ field, then string }{ //nolint:gochecknoglobals // a table
+	{"metadata.nameExpression", "the export is held, because a name cannot change"},
+	{"metadata.namespaceExpression", "the export is held, because a namespace cannot change"},
+	{"metadata.labelsExpression", "the object is written"},
+	{"metadata.annotationsExpression", "the object is written"},
+	{"].keyExpression", "another object replaces the former one"},
+	{"keepersExpression", "the credential is rotated"},
+	{"readyExpression", ""},
+	{"forEachExpression", ""},
+	{"secretExpression", ""},
+	{"Expression", "the credential may be rotated"}, // of another parameter of a generator
+}
+
+func changingValue(v *View, say Say) {
+	for _, x := range v.Plan.Expressions {
+		i := slices.IndexFunc(effects, func(e struct{ field, then string }) bool { return strings.HasSuffix(x.Source().Path, e.field) })
+		if i >= 0 && effects[i].then != "" {
+			for _, r := range v.reads(x.Expression) {
+				sayChanging(say, r, effects[i].then)
+			}
+		}
+		eachKey(x.Expression, func(key ast.Expr) {
+			ast.PreOrderVisit(key, ast.NewExprVisitor(func(e ast.Expr) {
+				if r, _ := x.Reading(e); r != nil {
+					sayChanging(say, read{*r, x.Place(*r)}, "another key replaces the former one")
+				}
+			}))
+		})
+	}
+}
+
+func sayChanging(say Say, r read, then string) {
+	for _, fields := range changing {
+		at := slices.IndexFunc(r.Path, func(s expression.Step) bool { return s.Key == fields[0] })
+		if at >= 0 && plan.StepName(r.Reference, at+1) == fields[1] {
+			say(r.at, "reads %s.%s, which changes again and again, and each time %s: use something that stays, such as metadata.uid",
+				fields[0], fields[1], then)
+		}
+	}
+}
+
+// eachKey calls a function for each computed key of the map that an expression returns.
+func eachKey(x *expression.Expression, do func(key ast.Expr)) {
+	if e := x.Tree().Expr(); x.Source().Want == expression.WantTextMap && e.Kind() == ast.MapKind {
+		for _, entry := range e.AsMap().Entries() {
+			if _, literal := celast.Text(entry.AsMapEntry().Key()); !literal {
+				do(entry.AsMapEntry().Key())
+			}
+		}
+	}
+}
+
+func indexAsKey(v *View, say Say) {
+	for _, x := range v.Plan.Expressions {
+		if !strings.HasSuffix(x.Source().Path, "].keyExpression") {
+			continue
+		}
+		for _, r := range x.References() {
+			if r.Variable == expression.Index {
+				say(x.Place(r), "is the position in the list, so if an item is removed, the items after it get the objects of their "+
+					"neighbors: use something that identifies the item, for example item.name")
+			}
+		}
+	}
+}
+
+// encodedTwice finds connection details and fields that are encoded in Base64, and become the data of a Secret, which is
+// encoded by Kubernetes. A program may expect a generated key in Base64.
+func encodedTwice(v *View, say Say) {
+	for _, e := range v.Plan.Exports {
+		for _, d := range e.Data {
+			if e.Kind != object.Secret || d.Value == nil {
+				continue
+			}
+			values := []ast.Expr{d.Value.Tree().Expr()}
+			if top := values[0]; top.Kind() == ast.MapKind {
+				values = nil
+				for _, entry := range top.AsMap().Entries() {
+					values = append(values, entry.AsMapEntry().Value())
+				}
+			}
+			for _, value := range values {
+				value = celast.AsWritten(value)
+				if celast.IsCall(value, "base64.encode") && !v.reads1(d.Value, expression.Generated, expression.Candidate) {
+					say(place(d.Value, value), "is encoded twice, because the data of a Secret is encoded for you: leave base64.encode out, "+
+						"and write the text without bytes(...)")
+				}
+			}
+		}
+	}
+}
+
+// reads1 reports whether an expression reads one of some variables.
+func (v *View) reads1(x *expression.Expression, variables ...string) bool {
+	return slices.ContainsFunc(v.reads(x), func(r read) bool { return slices.Contains(variables, r.Variable) })
+}
+
+// place returns the position of a node.
+func place(x *expression.Expression, e ast.Expr) expression.Place {
+	info := x.Tree().SourceInfo()
+	if _, ok := info.GetOffsetRange(e.ID()); !ok {
+		return field(x.Source().Path)
+	}
+	l := info.GetStartLocation(e.ID())
+	return expression.Place{Path: x.Source().Path, Line: l.Line(), Column: l.Column() + 1}
+}
+
+// formats are the functions that accept a map with certain keys.
+var formats = map[string]func(map[string]any) (string, error){ //nolint:gochecknoglobals // a table
+	"jdbc.url": format.JDBC, "amqp.url": format.AMQP, "mongodb.url": format.MongoDB,
+	"redis.url": format.Redis, "libpq.encode": format.Libpq, "dotenv.encode": format.Dotenv,
+	"properties.encode": format.Properties,
+}
+
+// functionKeys calls these functions with the literal keys of their maps. Only what they say about a key is known before
+// there are values.
+func functionKeys(v *View, say Say) {
+	for _, x := range v.Plan.Expressions {
+		ast.PreOrderVisit(x.Tree().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+			if e.Kind() != ast.CallKind || len(e.AsCall().Args()) != 1 {
+				return
+			}
+			write := formats[e.AsCall().FunctionName()]
+			m, _ := sample(celast.AsWritten(e.AsCall().Args()[0])).(map[string]any)
+			if write == nil || m == nil {
+				return
+			}
+			_, err := write(m)
+			if err == nil {
+				return
+			}
+			for _, begin := range []string{"a key ", "driver is not "} {
+				if strings.HasPrefix(err.Error(), begin) && (begin != "driver is not " || m["driver"] != unknown) {
+					say(place(x.Expression, e), "%s refuses its argument: %s", e.AsCall().FunctionName(), err)
+				}
+			}
+		}))
+	}
+}
+
+// unknown is the value of an expression in a sample.
+const unknown = "1"
+
+// sample returns a value like the one of an expression: maps with literal keys, and texts. It returns nil for a map with
+// another key.
+func sample(e ast.Expr) any {
+	if text, ok := celast.Text(e); ok {
+		return text
+	}
+	if e.Kind() != ast.MapKind {
+		return unknown
+	}
+	out := map[string]any{}
+	for _, entry := range e.AsMap().Entries() {
+		key, ok := celast.Text(entry.AsMapEntry().Key())
+		if !ok {
+			return nil
+		}
+		if out[key] = sample(celast.AsWritten(entry.AsMapEntry().Value())); out[key] == nil {
+			return nil
+		}
+	}
+	return out
+}
+
+// setByCrossplane are the fields of spec that Crossplane sets, or that it adds to each XRD.
+var setByCrossplane = []string{ //nolint:gochecknoglobals // a table
+	"crossplane", "claimRef", "resourceRef", "resourceRefs", "compositionRef", "compositionSelector", "compositionRevisionRef",
+	"compositionRevisionSelector", "compositionUpdatePolicy", "writeConnectionSecretToRef",
+}
+
+// optionalField finds fields of the composite that exports wait for, and that no author must set.
+func optionalField(v *View, say Say) {
+	if v.Known.Schema == nil || v.Known.Composite.Kind == "" {
+		return
+	}
+	s := v.Known.Schema(v.Known.Composite)
+	told := map[string]bool{}
+	for _, x := range v.Plan.Needed {
+		for _, r := range x.Reads() {
+			own := r.Variable == expression.Composite ||
+				(r.Variable == expression.Resource || r.Variable == expression.Self) && x.Source().From == "" && !x.Source().Own
+			ofCrossplane := slices.Contains(setByCrossplane, plan.StepName(r.Reference, 1))
+			if !own || ofCrossplane || r.Need != expression.Required || plan.StepName(r.Reference, 0) != "spec" {
+				continue
+			}
+			if path := mayLack(s, r.Path); path != "" && !told[path] {
+				told[path] = true
+				say(plan.Place(x, r.Reference), "waits for ever if the author does not set %s, which the XRD does not require: "+
+					"read it with .? and orValue(...), or give it a default in the XRD", path)
+			}
+		}
+	}
+}
+
+// mayLack returns the path up to the first field that a schema neither requires nor sets, or nothing.
+func mayLack(s *structpb.Struct, path []expression.Step) string {
+	at := "composite"
+	for i, step := range path {
+		name, ok := step.Key.(string)
+		fields := s.GetFields()
+		next := fields["properties"].GetStructValue().GetFields()[name].GetStructValue()
+		if !ok || next == nil {
+			return ""
+		}
+		required := slices.ContainsFunc(fields["required"].GetListValue().GetValues(), func(r *structpb.Value) bool {
+			return r.GetStringValue() == name
+		})
+		at += "." + name
+		if _, hasDefault := next.GetFields()["default"]; i > 0 && !required && !hasDefault {
+			return at
+		}
+		s = next
+	}
+	return ""
+}
+
+// ofOptional are the methods of optional values.
+var ofOptional = []string{"orValue", "hasValue", "or"} //nolint:gochecknoglobals // a constant
+
+// orValueOfField finds methods of optional values after a field that is no optional value: the expression waits for the
+// field, and then fails. Variables of the input, and those of cel.bind, may hold an optional value.
+func orValueOfField(v *View, say Say) {
+	for _, x := range v.Plan.Expressions {
+		may := map[string]bool{expression.Variables: true}
+		ast.PreOrderVisit(x.Tree().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+			if e.Kind() == ast.ComprehensionKind && celast.IsBind(e.AsComprehension()) {
+				may[e.AsComprehension().AccuVar()] = true
+			}
+			if e.Kind() != ast.CallKind || !e.AsCall().IsMemberFunction() || !slices.Contains(ofOptional, e.AsCall().FunctionName()) {
+				return
+			}
+			target := celast.AsWritten(e.AsCall().Target())
+			if _, name, selected := celast.Selection(target); selected && !mayBeOptional(target, may) {
+				say(place(x.Expression, target), "is no optional value, so %[1]s fails: write .?%[2]s.%[1]s(...)", e.AsCall().FunctionName(), name)
+			}
+		}))
+	}
+}
+
+// mayBeOptional reports whether a path has an optional step, or begins with a variable that may be optional.
+func mayBeOptional(e ast.Expr, may map[string]bool) bool {
+	for {
+		switch operand, _, ok := celast.Selection(e); {
+		case celast.IsCall(e, operators.OptSelect), celast.IsCall(e, operators.OptIndex):
+			return true
+		case ok:
+			e = operand
+		default:
+			return e.Kind() != ast.IdentKind || may[e.AsIdent()]
+		}
+	}
+}
+
+// dividedName finds a key with a slash that CEL reads as a division, such as a key of the context.
+func dividedName(v *View, say Say) {
+	for _, x := range v.Plan.Expressions {
+		ast.PreOrderVisit(x.Tree().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+			if !celast.IsCall(e, operators.Divide) {
+				return
+			}
+			args := e.AsCall().Args()
+			left, _ := x.Reading(args[0])
+			right, _ := x.Reading(args[1])
+			if left == nil || right == nil || left.Variable != expression.Context || len(left.Path) < 2 {
+				return
+			}
+			var name []string
+			for i := range left.Path {
+				name = append(name, plan.StepName(*left, i))
+			}
+			instead := expression.PathText(left.Variable, strings.Join(name, ".")+"/"+right.Variable)
+			say(x.Place(*left), "/ is a division here: did you mean %s%s?", instead, strings.TrimPrefix(right.String(), right.Variable))
+		}))
+	}
+}
