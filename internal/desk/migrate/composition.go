@@ -50,6 +50,7 @@ func (m *migration) composition(c decode.Value) *step {
 		s.secrets.items = append(s.secrets.items, e.with("data", rawNode("[]")))
 	}
 	if s.empty() {
+		m.reasons = append(m.reasons, s.reasons...)
 		return nil
 	}
 	s.above = append(s.above, s.byHand...)

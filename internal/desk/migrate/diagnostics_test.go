@@ -30,7 +30,6 @@ const (
 )
 
 func TestDiagnostics(t *testing.T) {
-	const nothing = "nothing to migrate: neither a Composition with connectionDetails or with a Secret in a template, nor an ExternalSecret, nor a resource of Azure Service Operator with operatorSpec"
 	for name, c := range map[string]struct {
 		reason string
 		input  string

@@ -88,7 +88,7 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 	switch {
 	case result.Steps > 0:
 	case len(sections) == 0:
-		result.Reason = nothing
+		result.Reason = strings.Join(append(m.reasons, nothing), "; ")
 		return result, nil
 	default:
 		result.Reason = strings.Join(append(reasons, "each part needs a decision: the comments say why"), "; ")
@@ -154,6 +154,7 @@ type migration struct {
 	composed   map[string]bool           // the composition resource names in all Compositions
 	sources    map[string]string         // the names of sources, by remote secret
 	taken      map[string]bool           // the names of sources and exports, except in Compositions
+	reasons    []string                  // why a Composition has nothing to migrate
 }
 
 // document returns the step of a document, or nil if there is nothing to migrate.

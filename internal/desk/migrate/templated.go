@@ -9,7 +9,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
@@ -38,6 +37,7 @@ type templated struct {
 // goTemplates adds the exports of a step of function-go-templating.
 func (s *step) goTemplates(name string, input decode.Value, t templated) {
 	if source := input.Get("source").Text(); source != "" && source != "Inline" {
+		s.reasons = append(s.reasons, fmt.Sprintf("step %s has its templates elsewhere (source %s), and only inline templates are read", name, oneLine(source)))
 		return
 	}
 	inline := input.Get("inline")
@@ -64,7 +64,7 @@ func (s *step) goTemplates(name string, input decode.Value, t templated) {
 var composesSecret = lazy.MustCompile(`(?m)^\s*["']?kind["']?:\s*["']?(?:Secret|` + connectionKind + `)\b`)
 
 // byHandOnly adds a comment with a part of the template that is not translated.
-func (t templated) byHandOnly(why, text string) {
+func (t *templated) byHandOnly(why, text string) {
 	reason := fmt.Sprintf("step %s composes a Secret that is not translated: %s", t.name, why)
 	t.reasons = append(t.reasons, reason)
 	t.byHand = append(t.byHand, decide+reason+". Write an export for it:")
@@ -76,7 +76,7 @@ func (t templated) byHandOnly(why, text string) {
 }
 
 // document adds the export of a manifest.
-func (t templated) document(d *gotemplate.Document) {
+func (t *templated) document(d *gotemplate.Document) {
 	if err := d.Read(); err != nil {
 		t.byHandOnly("its template "+err.Error(), d.Source())
 		return
@@ -94,14 +94,14 @@ func (t templated) document(d *gotemplate.Document) {
 	case err != nil:
 		t.byHandOnly("it "+err.Error(), d.Source())
 	default:
-		t.loop = loop
+		t.loop, t.list, t.key = loop, "", ""
 		t.secret(d)
 	}
 }
 
 // secret adds the export of a Secret with the same name. The export has another composition resource name, so that it
 // takes the Secret over with all of its keys.
-func (t templated) secret(d *gotemplate.Document) {
+func (t *templated) secret(d *gotemplate.Document) {
 	annotation, _ := d.Field("metadata", "annotations", gotemplate.ResourceName)
 	own, composed := "secret", cmp.Or(annotation.Source(), "secret")
 	if text, err := annotation.Expr(); err == nil {
@@ -183,7 +183,7 @@ func itemKey(name gotemplate.Scalar) string {
 }
 
 // metadata returns the same name and namespace. A Secret without a name has one that Crossplane chose.
-func (t templated) metadata(e *node, own string, d *gotemplate.Document) *node {
+func (t *templated) metadata(e *node, own string, d *gotemplate.Document) *node {
 	n := mapping()
 	composed := celtext.Literal(own)
 	last := celtext.Literal("-" + freeName(own, func(string) bool { return false }))
@@ -204,34 +204,38 @@ func (t templated) metadata(e *node, own string, d *gotemplate.Document) *node {
 	if namespace, ok := d.Field("metadata", "namespace"); ok {
 		t.place(n, "namespace", namespace, "")
 	}
-	for _, field := range []string{"labels", "annotations"} {
-		plain := map[string]string{}
-		var computed []string
-		for _, k := range d.Keys("metadata", field) {
-			name := k.Name.Source()
-			if strings.HasPrefix(name, "gotemplating.fn.crossplane.io/") {
-				continue
-			}
-			text, constant := k.Value.Constant()
-			switch {
-			case k.Err != nil || k.Value.IsRandom() || k.Loop != nil || k.Name.HasActions():
-				e.note(fmt.Sprintf("%s%s %s is a template: write it in CEL, in %sExpression.", decide, strings.TrimSuffix(field, "s"), name, field))
-			case constant:
-				plain[name] = text
-			default:
-				computed = append(computed, celtext.Literal(name)+": "+k.Value.Text())
-			}
-		}
-		n.with(field, stringMap(plain))
-		if len(computed) > 0 {
-			n.with(field+"Expression", textNode("{"+strings.Join(computed, ", ")+"}"))
-		}
-	}
+	t.texts(e, n, d, "labels")
+	t.texts(e, n, d, "annotations")
 	return n
 }
 
+// texts adds labels or annotations to the metadata.
+func (t *templated) texts(e, metadata *node, d *gotemplate.Document, field string) {
+	plain := map[string]string{}
+	var computed []string
+	for _, k := range d.Keys("metadata", field) {
+		name := k.Name.Source()
+		if strings.HasPrefix(name, "gotemplating.fn.crossplane.io/") {
+			continue
+		}
+		text, constant := k.Value.Constant()
+		switch {
+		case k.Err != nil || k.Value.IsRandom() || k.Loop != nil || k.Name.HasActions():
+			e.note(fmt.Sprintf("%s%s %s is a template: write it in CEL, in %sExpression.", decide, strings.TrimSuffix(field, "s"), name, field))
+		case constant:
+			plain[name] = text
+		default:
+			computed = append(computed, celtext.Literal(name)+": "+k.Value.Text())
+		}
+	}
+	metadata.with(field, stringMap(plain))
+	if len(computed) > 0 {
+		metadata.with(field+"Expression", textNode("{"+strings.Join(computed, ", ")+"}"))
+	}
+}
+
 // place sets the name or the namespace. The composite's own namespace is the default.
-func (t templated) place(n *node, field string, text gotemplate.Scalar, otherwise string) {
+func (t *templated) place(n *node, field string, text gotemplate.Scalar, otherwise string) {
 	x, err := text.Expr()
 	literal, constant := x.Constant()
 	if err == nil && x.IsRandom() {
@@ -251,7 +255,7 @@ func (t templated) place(n *node, field string, text gotemplate.Scalar, otherwis
 }
 
 // entries returns the keys of data and of stringData, which has precedence.
-func (t templated) entries(d *gotemplate.Document) []*node {
+func (t *templated) entries(d *gotemplate.Document) []*node {
 	var out []*node
 	texts := d.Keys("stringData")
 	for _, k := range d.Keys("data") {
@@ -266,7 +270,7 @@ func (t templated) entries(d *gotemplate.Document) []*node {
 	return out
 }
 
-func (t templated) entry(k gotemplate.Key, inData bool) *node {
+func (t *templated) entry(k gotemplate.Key, inData bool) *node {
 	return entryOf(k, inData, func(cel string) string { return t.manifests.Named(cel, t.generator(k.Name.Source())) })
 }
 
@@ -302,62 +306,6 @@ func entryOf(k gotemplate.Key, inData bool, named func(cel string) string) *node
 	return n
 }
 
-// generator returns a function that adds a generator when it is used for the first time, and returns its step below
-// generated. In a loop, it is a generator with the same list.
-func (t templated) generator(hint string) func(*gotemplate.Generator) string {
-	return func(g *gotemplate.Generator) string {
-		if _, ok := t.generated[g]; !ok {
-			t.generated[g] = t.addGenerator(g, cmp.Or(g.Name, hint))
-		}
-		if t.key != "" {
-			return celtext.Select("", t.generated[g]) + "[key]"
-		}
-		return celtext.Select("", t.generated[g])
-	}
-}
-
-func (t templated) addGenerator(g *gotemplate.Generator, hint string) string {
-	fields := t.fieldsOfGenerator(g.Fields, hint)
-	name := t.generatorName(hint)
-	n := mapping().withText("name", name)
-	if t.key != "" {
-		n.with("forEachExpression", textNode(t.list)).with("keyExpression", textNode(t.key))
-	}
-	if len(t.step.generators.items) == 0 {
-		t.step.generators.note(decide+"a generator makes a new value once, and keeps it. To keep the value that the Secret has now, read it from where it is stored.",
-			"refreshPolicy says when a value is replaced.")
-	}
-	n.with(g.Kind, fields.short())
-	if g.Kind == "certificate" && fields.field("isCA") == nil {
-		n.withText("refreshPolicy", string(v1beta1.OnChange)) // so that it is renewed
-	}
-	t.step.generators.items = append(t.step.generators.items, n)
-	return name
-}
-
-// fieldsOfGenerator returns the fields of a kind of generator. A generator that signs or hashes refers to another one.
-func (t templated) fieldsOfGenerator(fields []gotemplate.Field, hint string) *node {
-	n := mapping()
-	for _, f := range fields {
-		switch v := f.Value.(type) {
-		case string:
-			n.withText(f.Name, v)
-		case []string:
-			n.with(f.Name, textsNode(v))
-		case gotemplate.CEL:
-			n.with(f.Name, textNode(t.manifests.Named(string(v), t.generator(hint))))
-		case []gotemplate.Field:
-			n.with(f.Name, t.fieldsOfGenerator(v, hint))
-		case *gotemplate.Generator:
-			t.generator(hint + "-ca")(v)
-			n.withText(f.Name, t.generated[v])
-		default:
-			n.with(f.Name, rawNode(v))
-		}
-	}
-	return n
-}
-
 // The paths of the data of function-go-templating.
 const (
 	observedState = "observed"
@@ -368,7 +316,7 @@ const (
 )
 
 // data describes what function-go-templating gives to a template.
-func (t templated) data() gotemplate.Data {
+func (t *templated) data() gotemplate.Data {
 	observed := func(path []any) bool {
 		return len(path) > 1 && path[0] == any(observedState) && path[1] == any(ofResources)
 	}
@@ -389,7 +337,7 @@ func (t templated) data() gotemplate.Data {
 const environmentKey = "apiextensions.crossplane.io/environment"
 
 // lookup returns the CEL of a field of the request.
-func (t templated) lookup(path []any, optional bool) (gotemplate.Expr, error) {
+func (t *templated) lookup(path []any, optional bool) (gotemplate.Expr, error) {
 	begins := func(names ...any) bool { return len(path) >= len(names) && slices.Equal(path[:len(names)], names) }
 	switch {
 	case begins(observedState, ofComposite, fieldsOf):
@@ -409,7 +357,7 @@ func (t templated) lookup(path []any, optional bool) (gotemplate.Expr, error) {
 var errUnread = errors.New("reads something other than observed resources and the context")
 
 // composed returns the CEL of a field or of a connection detail of a composed resource.
-func (t templated) composed(name, part any, path []any, optional bool) (gotemplate.Expr, error) {
+func (t *templated) composed(name, part any, path []any, optional bool) (gotemplate.Expr, error) {
 	if part == detailsOf && len(path) == 1 {
 		return gotemplate.Of(celtext.Path("secrets", []any{name, path[0]}, optional), gotemplate.Encoded), nil
 	}

@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"regexp"
@@ -40,6 +41,17 @@ spec:
         - {name: port, type: FromValue, value: "5432"}
 `
 
+// templates is a Composition with a template of function-go-templating.
+const templates = `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps}
+spec:
+  mode: Pipeline
+  pipeline:
+  - step: render
+    input: {apiVersion: gotemplating.fn.crossplane.io/v1beta1, kind: GoTemplate, source: %s, inline: {template: "%s"}}
+`
+
 func migratedFile(t *testing.T, c Command, stdin io.Reader) (stdout, stderr, failure string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -59,12 +71,11 @@ func TestMigrate(t *testing.T) {
 		"list.yaml":        "apiVersion: v1\nkind: List\nitems:\n- " + strings.ReplaceAll(strings.TrimSpace(migrateComposition), "\n", "\n  ") + "\n- {apiVersion: v1, kind: Secret, stringData: {a: canary}}\n",
 		"secret.yaml":      "{apiVersion: v1, kind: Secret, stringData: {a: canary}}",
 		"items.yaml":       "apiVersion: v1\nkind: List\nitems:\n- {kind: A}\n- apiVersion: external-secrets.io/v1\n  kind: ExternalSecret\n  metadata: {name: e}\n  spec: {data: [{secretKey: a, remoteRef: {property: canary}}]}\n",
-		"object.yaml": "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata: {name: apps}\nspec:\n  mode: Pipeline\n  pipeline:\n  - step: render\n" +
-			"    input: {apiVersion: gotemplating.fn.crossplane.io/v1beta1, kind: GoTemplate, source: Inline, inline: {template: \"" +
-			`kind: Object\nspec:\n  manifest:\n    kind: Secret\n    stringData: {a: canary}` + "\"}}\n",
-		"bad.yaml":    "a: [\ncanary",
-		"fault.yaml":  "\n\n" + strings.Replace(migrateComposition, "type: FromValue", "type: canary", 1),
-		"faults.yaml": strings.Replace(strings.Replace(migrateComposition, "type: FromValue", "type: canary", 1), "fromFieldPath: kind", `fromFieldPath: [canary]`, 1),
+		"object.yaml":      fmt.Sprintf(templates, "Inline", `kind: Object\nspec:\n  manifest:\n    kind: Secret\n    stringData: {a: canary}`),
+		"elsewhere.yaml":   fmt.Sprintf(templates, "FileSystem", ""),
+		"bad.yaml":         "a: [\ncanary",
+		"fault.yaml":       "\n\n" + strings.Replace(migrateComposition, "type: FromValue", "type: canary", 1),
+		"faults.yaml":      strings.Replace(strings.Replace(migrateComposition, "type: FromValue", "type: canary", 1), "fromFieldPath: kind", `fromFieldPath: [canary]`, 1),
 	}
 	for name, text := range files {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -75,7 +86,8 @@ func TestMigrate(t *testing.T) {
 		step    = "\n- step: export-values"
 		nothing = "nothing to migrate: neither a Composition with connectionDetails or with a Secret in a template, nor an ExternalSecret, " +
 			"nor a resource of Azure Service Operator with operatorSpec"
-		inObject = "step render composes a Secret that is not translated: it is a part of another object, which writes it: remove that part; " +
+		elsewhere = "step render has its templates elsewhere (source FileSystem), and only inline templates are read; "
+		inObject  = "step render composes a Secret that is not translated: it is a part of another object, which writes it: remove that part; " +
 			"each part needs a decision: the comments say why"
 	)
 	for name, c := range map[string]struct {
@@ -114,6 +126,12 @@ func TestMigrate(t *testing.T) {
 			paths:   []string{"secret.yaml"},
 			stderr:  "cannot migrate secret.yaml: " + nothing + "\n",
 			failure: nothing,
+		},
+		"Elsewhere": {
+			reason:  "templates that are not in the Composition",
+			paths:   []string{"elsewhere.yaml"},
+			stderr:  "cannot migrate elsewhere.yaml: " + elsewhere + nothing + "\n",
+			failure: elsewhere + nothing,
 		},
 		"NoStep": {
 			reason: "what is printed is a comment as a whole",

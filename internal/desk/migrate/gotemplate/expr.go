@@ -153,8 +153,9 @@ func (p part) formatted() string {
 		return "string(" + p.cel + ")"
 	case Encoded:
 		return "base64.encode(bytes(" + p.cel + "))"
+	default:
+		return p.cel
 	}
-	return p.cel
 }
 
 // Values returns the CEL of each value that the expression inserts, as texts.

@@ -254,17 +254,18 @@ func dig(t *translation, args []value) (value, error) {
 }
 
 // or returns a value, or another one if it is missing. A random one that is only for the first rendering is a
-// generator, which keeps its value. An export waits for a composed resource instead of writing an empty value, and leaves out
-// another field that is empty, because empty values are never exported.
+// generator, which keeps its value. An export waits for a composed resource instead of writing an empty value.
 func (t *translation) or(v, instead value, maybe func(cel string, optional bool) string) (value, error) {
 	observed := t.data.observed(v)
-	other, err := t.resolve(instead)
+	empty := instead.expr.Empty() && !instead.isPath && instead.base == ""
 	switch {
 	case observed && instead.random:
-		return instead, err
-	case instead.expr.Empty() && !instead.isPath && instead.base == "" && (observed || t.data.Strict || instead.list != nil || !v.isPath):
+		return instead, instead.err
+	case empty && (observed || t.data.Strict || instead.list != nil || !v.isPath):
 		return v, v.err
-	case err != nil:
+	}
+	other, err := t.resolve(instead)
+	if err != nil {
 		return value{}, err
 	}
 	e, optional, err := t.optional(v)
@@ -275,18 +276,21 @@ func (t *translation) or(v, instead value, maybe func(cel string, optional bool)
 	if !ok || p.kind == Bytes {
 		return value{}, errors.New("chooses a default for a value that is decoded or constant")
 	}
-	x := maybe(p.cel, optional)
-	if other.Empty() {
-		out := Of(x+".orValue('')", Any)
-		out.optional = x
-		out.parts[0].kind = p.kind
-		return value{expr: out}, nil
+	return value{expr: p.or(other, maybe(p.cel, optional))}, nil
+}
+
+// or returns the value with this CEL, or another one. A value without another one is left out, because empty values are
+// never exported.
+func (p part) or(other Expr, maybe string) Expr {
+	switch {
+	case other.Empty():
+		e := Of(maybe+".orValue('')", p.kind)
+		e.optional = maybe
+		return e
+	case p.kind == Encoded:
+		return Of(maybe+".orValue("+other.decoded().parts[0].celOrText()+")", Encoded)
 	}
-	if p.kind == Encoded {
-		d := other.decoded()
-		return value{expr: Of(x+".orValue("+d.parts[0].celOrText()+")", Encoded)}, nil
-	}
-	return value{expr: Of(x+".orValue("+other.typed()+")", p.kind.with(other))}, nil
+	return Of(maybe+".orValue("+other.typed()+")", p.kind.with(other))
 }
 
 // with returns the kind of a value that may also be the other one.
