@@ -506,15 +506,13 @@ func (b *builtProgram) path() (string, error) {
 		if b.dir, b.err = os.MkdirTemp("", "function-export-"); b.err != nil {
 			return
 		}
-		fn := filepath.Join(b.dir, "fn")
-		cmd := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false", "-o", fn, ".")
+		program := filepath.Join(b.dir, "function-export")
+		cmd := exec.CommandContext(context.Background(), "go", "build", "-buildvcs=false", "-o", program, ".")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			b.err = fmt.Errorf("cannot build the program: %w\n%s", err, out)
-			return
 		}
-		b.err = os.Symlink(fn, filepath.Join(b.dir, "function-export"))
 	})
-	return filepath.Join(b.dir, "fn"), b.err
+	return filepath.Join(b.dir, "function-export"), b.err
 }
 
 // remove deletes the program, if it was built.

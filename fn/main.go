@@ -54,7 +54,7 @@ shows what an input reads, and migrate prints an input that replaces an existing
 of exporting values.`
 
 func newParser() *kong.Kong {
-	parser := kong.Must(&cli{},
+	return kong.Must(&cli{},
 		kong.Name(terminal.Name()),
 		kong.Vars{"version": terminal.VersionText()},
 		kong.Description(description),
@@ -69,10 +69,6 @@ func newParser() *kong.Kong {
 		})),
 		kong.Bind(render.FunctionAt(functionAt)),
 	)
-	for _, command := range parser.Model.Leaves(true) {
-		command.Detail = terminal.Named(command.Detail)
-	}
-	return parser
 }
 
 // functionAt returns the function to render with. A rehearsal returns the same bytes each time.

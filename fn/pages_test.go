@@ -227,14 +227,14 @@ func replace(t *testing.T, file, from, to string) {
 	}
 }
 
-// ownProgram is this program, under one of its names, at the beginning of a command.
-var ownProgram = regexp.MustCompile(`(^|[|&(;]\s*|=\S*\s+)(fn|function-export)\s`)
+// ownProgram is this program at the beginning of a command.
+var ownProgram = regexp.MustCompile(`(^|[|&(;]\s*|=\S*\s+)function-export\s`)
 
 // run runs a command if it belongs to this program. It returns its output.
 func (r runner) run(t *testing.T, page string, c pages.Command) (string, bool) {
 	t.Helper()
 	place := fmt.Sprintf("%s:%d", page, c.Line)
-	text := regexp.MustCompile(`\bgo run \./fn\b`).ReplaceAllString(c.Text, "fn")
+	text := regexp.MustCompile(`\bgo run \./fn\b`).ReplaceAllString(c.Text, "function-export")
 	if !ownProgram.MatchString(text) {
 		if _, ok := notRun[c.Program]; !ok {
 			t.Errorf("%s: no test runs %q", place, c.Program)

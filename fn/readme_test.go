@@ -60,7 +60,7 @@ func TestPageOfCompositeAuthors(t *testing.T) {
 	}
 	out, _ := r.run(t, page.Path, pages.Command{
 		Line: page.Blocks[i].Line,
-		Text: "fn render shown-xr.yaml shown-composition.yaml --observed-resources " + folder + "/observed.yaml -e " + folder + "/required.yaml 2>&1",
+		Text: "function-export render shown-xr.yaml shown-composition.yaml --observed-resources " + folder + "/observed.yaml -e " + folder + "/required.yaml 2>&1",
 	})
 	for _, want := range []string{"name: orders-jdbc\n", "name: orders-settings\n", "is created in this reconcile\n"} {
 		if !strings.Contains(out, want) {

@@ -41,7 +41,7 @@ func runScripts(t *testing.T, dir string) {
 	})
 }
 
-// programFolder returns a folder with the program under both of its names.
+// programFolder returns a folder with the program.
 func programFolder(t *testing.T) string {
 	t.Helper()
 	fn, err := builtFunction.path()

@@ -1,5 +1,5 @@
 // Package vocabulary describes the functions, operators and macros of expressions: what they do, how they are written,
-// and an example with its result. The reference of the input and `fn explain --functions` print the same list.
+// and an example with its result. The reference of the input and `function-export explain --functions` print the same list.
 package vocabulary
 
 import (

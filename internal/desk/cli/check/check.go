@@ -1,4 +1,4 @@
-// Package check implements the command fn check: it finds the errors of the inputs in files.
+// Package check implements the command function-export check: it finds the errors of the inputs in files.
 package check
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
-// Command is the command `fn check`: it compiles every input of this function in files, and prints
+// Command is the command `function-export check`: it compiles every input of this function in files, and prints
 // every error with its position.
 type Command struct {
 	Paths []string `arg:"" help:"Files, folders with all YAML files below them, patterns such as 'apis/**/composition.yaml', or - for stdin." name:"file|folder" predictor:"path"`
@@ -59,13 +59,13 @@ be read or if there was nothing to check.
 
 Examples:
 
-    fn check composition.yaml
+    function-export check composition.yaml
 
-    fn check apis/ --schema crds/ --connection-keys db=username,password
+    function-export check apis/ --schema crds/ --connection-keys db=username,password
 
-    fn check 'apis/**/composition.yaml' --output github
+    function-export check 'apis/**/composition.yaml' --output github
 
-    kubectl get composition app -o yaml | fn check -`
+    kubectl get composition app -o yaml | function-export check -`
 }
 
 // Run is called by kong.

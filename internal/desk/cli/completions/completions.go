@@ -1,5 +1,5 @@
-// Package completions implements the command fn completions: it prints a script with which a shell completes
-// command lines of the program. The script asks the program itself for the completions, so that it stays correct
+// Package completions implements the command function-export completions: it prints a script with which a shell
+// completes command lines of the program. The script asks the program itself for the completions, so that it stays correct
 // when the program is updated.
 //
 // This is not github.com/jotaen/kong-completion, which shows no descriptions and completes no --flag=value, and which
@@ -17,7 +17,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 )
 
-// Command is the command `fn completions`.
+// Command is the command `function-export completions`.
 type Command struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"The shell: bash, zsh, or fish." name:"shell"`
 }
@@ -30,17 +30,17 @@ func (c *Command) Help() string {
 	return `Prints a script with which the shell completes commands, flags, their values, and
 files. Load it when the shell starts:
 
-    bash, in ~/.bashrc                     source <(fn completions bash)
+    bash, in ~/.bashrc                     source <(function-export completions bash)
 
-    zsh, in ~/.zshrc                       source <(fn completions zsh)
+    zsh, in ~/.zshrc                       source <(function-export completions zsh)
 
-    fish, in ~/.config/fish/config.fish    fn completions fish | source
+    fish, in ~/.config/fish/config.fish    function-export completions fish | source
 
 Examples:
 
-    fn completions bash
+    function-export completions bash
 
-    fn completions fish | source`
+    function-export completions fish | source`
 }
 
 // Run is called by kong.

@@ -1,4 +1,4 @@
-// Package explain implements the command fn explain: it prints what an input reads and composes.
+// Package explain implements the command function-export explain: it prints what an input reads and composes.
 package explain
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
-// Command is the command `fn explain`: it prints what the Exports inputs in files read and compose,
+// Command is the command `function-export explain`: it prints what the Exports inputs in files read and compose,
 // without any data. With --functions, it prints the functions of expressions.
 type Command struct {
 	Paths []string `arg:"" help:"Files, folders with all YAML files below them, patterns such as 'apis/**/composition.yaml', or - for stdin. With --functions, parts of names." name:"file|folder" optional:"" predictor:"path"`
@@ -52,13 +52,13 @@ expressions with their signatures, and an example with its result.
 
 Examples:
 
-    fn explain example/ca-from-a-secret/composition.yaml
+    function-export explain example/ca-from-a-secret/composition.yaml
 
-    fn explain apis/ --schema crds/
+    function-export explain apis/ --schema crds/
 
-    fn explain composition.yaml --output mermaid
+    function-export explain composition.yaml --output mermaid
 
-    fn explain --functions hex`
+    function-export explain --functions hex`
 }
 
 // Run is called by kong.

@@ -85,7 +85,7 @@ func FindSteps(f File) ([]Step, []Diagnostic) {
 }
 
 func stepsOf(o Object) ([]Step, error) {
-	if list, ok := o.Value.([]any); ok { // of steps, as `fn migrate` prints them
+	if list, ok := o.Value.([]any); ok { // of steps, as `function-export migrate` prints them
 		return pipelineSteps(composition.ReadSteps(list), o.At, nil), nil
 	}
 	object, _ := o.Value.(map[string]any)

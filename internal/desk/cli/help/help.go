@@ -1,4 +1,4 @@
-// Package help implements the commands fn help and fn version.
+// Package help implements the commands function-export help and function-export version.
 package help
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 )
 
-// Command is the command `fn help`: it prints what --help prints.
+// Command is the command `function-export help`: it prints what --help prints.
 type Command struct {
 	Command string `arg:"" help:"The command to describe." name:"command" optional:"" predictor:"command"`
 }
@@ -20,9 +20,9 @@ func (c *Command) Help() string {
 
 Examples:
 
-    fn help
+    function-export help
 
-    fn help check`
+    function-export help check`
 }
 
 // Validate is called by kong when the arguments are parsed.
@@ -46,7 +46,7 @@ func (c *Command) Run(k *kong.Context) error {
 	return described.PrintUsage(false)
 }
 
-// VersionCommand is the command `fn version`: it prints what --version prints.
+// VersionCommand is the command `function-export version`: it prints what --version prints.
 type VersionCommand struct{}
 
 // Help is what kong prints below the flags.
@@ -56,7 +56,7 @@ checkout without a version.
 
 Examples:
 
-    fn version`
+    function-export version`
 }
 
 // Run is called by kong.

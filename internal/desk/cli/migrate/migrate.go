@@ -1,5 +1,5 @@
-// Package migrate implements the command fn migrate: it prints pipeline steps that replace existing ways of
-// exporting values.
+// Package migrate implements the command function-export migrate: it prints pipeline steps that replace existing ways
+// of exporting values.
 package migrate
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 )
 
-// Command is the command `fn migrate`: it reads objects that export values today, and prints the
+// Command is the command `function-export migrate`: it reads objects that export values today, and prints the
 // pipeline steps of this function that replace them.
 type Command struct {
 	Paths []string `arg:"" help:"A YAML file, or - for stdin. Several files are read as if they were one." name:"file" predictor:"path"`
@@ -51,9 +51,9 @@ field, no step is printed, and the exit code is 2.
 
 Examples:
 
-    fn migrate composition.yaml
+    function-export migrate composition.yaml
 
-    kubectl get externalsecret orders -o yaml | fn migrate -`
+    kubectl get externalsecret orders -o yaml | function-export migrate -`
 }
 
 // Run is called by kong.

@@ -12,15 +12,15 @@ import (
 // refused has the flags of `crossplane composition render` that this command does not need. The help of each is the
 // reason.
 type refused struct {
-	CacheDir                refusedFlag `hidden:"" help:"fn render downloads no package."`
-	Config                  refusedFlag `hidden:"" help:"fn render has no configuration file."`
-	CrossplaneBinary        refusedFlag `hidden:"" help:"fn render runs only this function, without Crossplane."`
-	CrossplaneDockerNetwork refusedFlag `hidden:"" help:"fn render runs no container."`
-	CrossplaneImage         refusedFlag `hidden:"" help:"fn render runs only this function, without Crossplane."`
-	CrossplaneVersion       refusedFlag `hidden:"" help:"fn render runs only this function, without Crossplane."`
-	MaxConcurrency          refusedFlag `hidden:"" help:"fn render builds no function."`
-	ProjectFile             refusedFlag `hidden:"" help:"fn render runs only this function, and reads no project." short:"f"`
-	Verbose                 refusedFlag `hidden:"" help:"fn render has no log, and always prints results and conditions."`
+	CacheDir                refusedFlag `hidden:"" help:"function-export render downloads no package."`
+	Config                  refusedFlag `hidden:"" help:"function-export render has no configuration file."`
+	CrossplaneBinary        refusedFlag `hidden:"" help:"function-export render runs only this function, without Crossplane."`
+	CrossplaneDockerNetwork refusedFlag `hidden:"" help:"function-export render runs no container."`
+	CrossplaneImage         refusedFlag `hidden:"" help:"function-export render runs only this function, without Crossplane."`
+	CrossplaneVersion       refusedFlag `hidden:"" help:"function-export render runs only this function, without Crossplane."`
+	MaxConcurrency          refusedFlag `hidden:"" help:"function-export render builds no function."`
+	ProjectFile             refusedFlag `hidden:"" help:"function-export render runs only this function, and reads no project." short:"f"`
+	Verbose                 refusedFlag `hidden:"" help:"function-export render has no log, and always prints results and conditions."`
 }
 
 // A refusedFlag is an error with the help of the flag.

@@ -1,4 +1,4 @@
-// Package render implements the command fn render: it runs the function on local files, as Crossplane
+// Package render implements the command function-export render: it runs the function on local files, as Crossplane
 // does, and prints the composed objects.
 package render
 
@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 )
 
-// Command is the command `fn render`: it runs only this function, on local files, and prints the
+// Command is the command `function-export render`: it runs only this function, on local files, and prints the
 // composed objects.
 //
 // Flags have the names, types and meaning of `crossplane composition render`, with these differences: -o is the format of
@@ -37,7 +37,7 @@ type Command struct {
 	Changes                bool              `help:"Print how the observed objects change, instead of the objects: which of them are created, taken over, changed or deleted, and which keys of their data change. It never prints values. The exit code is 1 if an export is not ready, or if a Secret or a ConfigMap is deleted or loses or changes a key."`
 	ContextFiles           map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be files containing JSON or YAML."                                                      mapsep:""`
 	ContextValues          map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be JSON or YAML. Keys take precedence over --context-files, and both over environment.yaml." mapsep:""`
-	FunctionAnnotations    []string          `help:"Accepted, but has no effect: these annotations configure how Crossplane's command runs a function, and fn render is the function." placeholder:"KEY=VALUE" short:"a"`
+	FunctionAnnotations    []string          `help:"Accepted, but has no effect: these annotations configure how Crossplane's command runs a function, and function-export render is the function." placeholder:"KEY=VALUE" short:"a"`
 	FunctionCredentials    string            `help:"A YAML file or folder of YAML files with the Secrets that a Composition passes to functions. This function needs none. As in Crossplane's command, the function may also require these Secrets." placeholder:"PATH" predictor:"path"`
 	IncludeContext         bool              `help:"Include the context in the output as an object of kind: Context."                                                                                                              short:"c"`
 	IncludeFullXR          bool              `help:"Include a copy of the composite's spec and metadata in the output."                                                                                                            short:"x"`
@@ -85,12 +85,12 @@ deleted or loses or changes a key.
 
 Examples:
 
-    fn render example/postgresql-url
+    function-export render example/postgresql-url
 
-    fn render xr.yaml composition.yaml --changes \
+    function-export render xr.yaml composition.yaml --changes \
       --observed-resources observed.yaml
 
-    fn render xr.yaml composition.yaml --observed-resources observed.yaml \
+    function-export render xr.yaml composition.yaml --observed-resources observed.yaml \
       --required-resources required.yaml --allow-waiting \
       --context-values 'apiextensions.crossplane.io/environment={"region":"eu"}'`
 }
@@ -284,7 +284,7 @@ func (r *run) step(ctx context.Context, s composition.Step) error {
 }
 
 // take prints the messages of a step, and keeps its results for the next step. The diagnostics of its input are printed
-// as fn check does, instead of the one line that the function returns.
+// as function-export check does, instead of the one line that the function returns.
 func (r *run) take(step string, rsp *fnv1.RunFunctionResponse, diagnostics []files.Diagnostic) error {
 	r.desired, r.context = rsp.GetDesired(), rsp.GetContext()
 

@@ -267,7 +267,7 @@ func TestRenderRefusedFlags(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = p.Parse(append([]string{"dir"}, args...))
-		if err = terminal.Usage(err); err == nil || !regexp.MustCompile(`^--[-a-z]+: remove this flag: fn render .`).MatchString(err.Error()) {
+		if err = terminal.Usage(err); err == nil || !regexp.MustCompile(`^--[-a-z]+: remove this flag: function-export render .`).MatchString(err.Error()) {
 			t.Errorf("%s: got %v, want the reason why it is refused", args[0], err)
 		}
 	}

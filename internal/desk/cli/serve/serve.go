@@ -1,4 +1,4 @@
-// Package serve implements the command fn serve: it serves the function to Crossplane.
+// Package serve implements the command function-export serve: it serves the function to Crossplane.
 package serve
 
 import (
@@ -58,9 +58,9 @@ serves the function, gRPC health and gRPC reflection.
 
 Examples:
 
-    fn --insecure --debug
+    function-export --insecure --debug
 
-    fn serve --tls-certs-dir /tls/server --metrics-address :8081
+    function-export serve --tls-certs-dir /tls/server --metrics-address :8081
 
     # in another terminal; functions.yaml has the annotation
     # render.crossplane.io/runtime: Development

@@ -59,23 +59,3 @@ func TestColors(t *testing.T) {
 		t.Error("want no colors in a file or in memory")
 	}
 }
-
-func TestName(t *testing.T) {
-	args := os.Args
-	t.Cleanup(func() { os.Args = args })
-	for path, want := range map[string]string{
-		"/usr/bin/fn": "fn", "fn": "fn", "fn.exe": "fn", "/function": "function-export",
-		"./function-export_linux_amd64": "function-export", "function-export.exe": "function-export",
-	} {
-		os.Args = []string{path}
-		if diff := cmp.Diff(want, Name()); diff != "" {
-			t.Errorf("started as %s: -want, +got:\n%s", path, diff)
-		}
-	}
-	os.Args = []string{"function-export"}
-	const help = "Use fn here.\n\n    fn check\n\n    a | fn check -\n\n    source <(fn completions bash)"
-	const want = "Use fn here.\n\n    function-export check\n\n    a | function-export check -\n\n    source <(function-export completions bash)"
-	if diff := cmp.Diff(want, Named(help)); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
-	}
-}

@@ -1,12 +1,8 @@
 package terminal
 
 import (
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
-
-	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // Version is set when a release is built: see internal/release.
@@ -23,24 +19,6 @@ func VersionText() string {
 	return "devel"
 }
 
-// The names of the program: its own, and the one that `go run ./fn` gives it.
-const (
-	installedName = "function-export"
-	sourceName    = "fn"
-)
-
-// Name returns the name of the program in help and messages. It is fn if the program was started as fn, so that a
-// printed command can be repeated. Otherwise it is function-export, whatever the name of the file is: /function in
-// the image, or function-export_linux_amd64 after a download.
-func Name() string {
-	if strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == sourceName {
-		return sourceName
-	}
-	return installedName
-}
-
-// Named returns a help text whose examples begin with fn, with the name of the program instead.
-func Named(help string) string { return example.ReplaceAllString(help, "${1}"+Name()+" ") }
-
-// example is the program in an example: at the beginning of an indented line, after a pipe, or in a substitution.
-var example = lazy.MustCompile(`(?m)(^ +|\| |<\(|   )fn `)
+// Name is the name of the program in help and messages, whatever the name of its file is: /function in the image, or fn
+// if `go run ./fn` started it.
+func Name() string { return "function-export" }
