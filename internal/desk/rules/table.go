@@ -17,7 +17,6 @@ var all = []Rule{ //nolint:gochecknoglobals // a table
 	{LiteralCredential, Warning, "A Composition contains no password, token or private key.", literalCredential},
 	{"no-overlap", Warning, "A rotated credential stays valid until all applications have the next one.", noOverlap},
 	{"optional-field", Warning, "A field of the composite that may be missing has a default, or is read as optional.", optionalField},
-	{"or-value-of-field", Error, "`orValue` follows a field that is read with `.?`.", orValueOfField},
 	{"other-function", Error, "`functionRef` names this function.", otherFunction},
 	{"same-object", Error, "Each object is composed by one step, under one name.", sameObject},
 	{"same-status-field", Warning, "Each field of the composite's status is written by one step.", sameStatusField},

@@ -240,43 +240,6 @@ func mayLack(s *structpb.Struct, path []expression.Step) string {
 	return ""
 }
 
-// ofOptional are the methods of optional values.
-var ofOptional = []string{"orValue", "hasValue", "or"} //nolint:gochecknoglobals // a constant
-
-// orValueOfField finds methods of optional values after a field that is no optional value: the expression waits for the
-// field, and then fails. Variables of the input, and those of cel.bind, may hold an optional value.
-func orValueOfField(v *View, say Say) {
-	for _, x := range v.Plan.Expressions {
-		may := map[string]bool{expression.Variables: true}
-		ast.PreOrderVisit(x.Tree().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-			if e.Kind() == ast.ComprehensionKind && celast.IsBind(e.AsComprehension()) {
-				may[e.AsComprehension().AccuVar()] = true
-			}
-			if e.Kind() != ast.CallKind || !e.AsCall().IsMemberFunction() || !slices.Contains(ofOptional, e.AsCall().FunctionName()) {
-				return
-			}
-			target := celast.AsWritten(e.AsCall().Target())
-			if _, name, selected := celast.Selection(target); selected && !mayBeOptional(target, may) {
-				say(place(x.Expression, target), "is no optional value, so %[1]s fails: write .?%[2]s.%[1]s(...)", e.AsCall().FunctionName(), name)
-			}
-		}))
-	}
-}
-
-// mayBeOptional reports whether a path has an optional step, or begins with a variable that may be optional.
-func mayBeOptional(e ast.Expr, may map[string]bool) bool {
-	for {
-		switch operand, _, ok := celast.Selection(e); {
-		case celast.IsCall(e, operators.OptSelect), celast.IsCall(e, operators.OptIndex):
-			return true
-		case ok:
-			e = operand
-		default:
-			return e.Kind() != ast.IdentKind || may[e.AsIdent()]
-		}
-	}
-}
-
 // dividedName finds a key with a slash that CEL reads as a division, such as a key of the context.
 func dividedName(v *View, say Say) {
 	for _, x := range v.Plan.Expressions {

@@ -23,11 +23,11 @@ var kro = map[string]struct{ text, want, absent string }{
 		"json.encode was here first, and it sorts keys.",
 	},
 	"random.seededString": {
-		"random.seededString(8, composite.metadata.uid)", "there is no function random.seededString: put it under generators",
+		"random.seededString(8, composite.metadata.uid)", "there is no function random.seededString: add generators: ",
 		"Who reads the seed knows the result, so it cannot be a credential. A generator creates and rotates one.",
 	},
 	"random.seededInt": {
-		"random.seededInt(1, 9, composite.metadata.uid)", "there is no function random.seededInt: put it under generators",
+		"random.seededInt(1, 9, composite.metadata.uid)", "there is no function random.seededInt: add generators: ",
 		"As random.seededString.",
 	},
 
