@@ -66,10 +66,6 @@ func TestAuthors(t *testing.T) {
 		objects string
 		want    []string // without own
 	}{
-		"Nothing": {
-			reason: "authors do not have to export anything",
-			spec:   "x: 1",
-		},
 		"AzureServiceOperator": {
 			reason: "entries of one name are one object; self, resource and composite are the composite",
 			spec: `operatorSpec: {
@@ -82,14 +78,6 @@ func TestAuthors(t *testing.T) {
 				"Available ConfigMap team/a {data: {host: db.example.org}}",
 				"Available Secret team/a {data: {size: 3xr, url: eu:canary-pass, user: canary-user}, metadata: {annotations: {note: x}, labels: {app: shop}}}",
 			},
-		},
-		"Design": {
-			reason: "the shape of the design, beside the other one in one object",
-			spec: `operatorSpec: {
-				secretExpressions: [{name: a, key: k, value: "'v'"}],
-				dynamicSecrets: [{name: a, key: p, value: secrets.db.password}, {name: a, valueMap: "{'m': 'n'}"}],
-				dynamicConfigMaps: [{name: b, key: k, value: self.spec.region}]}`,
-			want: []string{"Available ConfigMap team/b {data: {k: eu}}", "Available Secret team/a {data: {k: v, m: n, p: canary-pass}}"},
 		},
 		"Waiting": {
 			reason: "what is not there yet is no mistake",
@@ -112,13 +100,6 @@ func TestAuthors(t *testing.T) {
 				at + `secretExpressions[0].value:1:1: must return a map(string, string), but returns a string: write for example {'key': 'value'} (with a key, value must return the value of that key); ` +
 				at + `secretExpressions[1].value:1:1: must return a string, but returns a map(string, string): select one of its keys, or encode it as one text with json.encode(...) (without a key, value must return a map of keys and values); ` +
 				at + `dynamicSecrets[0].value:1:1: must return a string, but returns an int: write it in quotes, '1'`},
-		},
-		"TwoWriters": {
-			reason: "one key from two entries, be it spelled in a map",
-			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}, {name: a, value: "{'k': 'w'}"}], dynamicSecrets: [{name: a, key: k, value: "'x'"}]}`,
-			want: []string{`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[1].value: key "k" of Secret "a" is also written by ` + at + `secretExpressions[0].value: keep one of them; ` +
-				at + `dynamicSecrets[0].value: key "k" of Secret "a" is also written by ` + at + `secretExpressions[0].value: keep one of them; ` +
-				at + `dynamicSecrets[0].value: key "k" of Secret "a" is also written by ` + at + `secretExpressions[1].value: keep one of them`},
 		},
 		"Labels": {
 			reason: "two entries must agree, and what is reserved is reserved",
@@ -174,24 +155,12 @@ func TestAuthors(t *testing.T) {
 			want: []string{`Held! nothing | ConfigMap "a" is not created: ` + at + `configMapExpressions[0].value:1:7: secret` + only + `; ` +
 				at + `configMapExpressions[1].value:1:22: secrets` + only + `; ` + at + `dynamicConfigMaps[0].value:1:13: secret` + only},
 		},
-		"WhichSecret": {
-			reason: "of several none is the one, unless from says so",
-			input:  "fromComposite: {fieldPath: spec.operatorSpec, allow: {secrets: [cache, db]}}",
-			spec:   `operatorSpec: {secretExpressions: [{name: a, key: k, value: secret.password}]}`,
-			want:   []string{`Held! nothing | Secret "a" is not created: ` + at + `secretExpressions[0].value:1:7: secret is not set here, because the Composition allows several inputs: use secrets.cache, secrets.db`},
-		},
 		"Environment": {
 			reason:  "where it is allowed",
 			input:   "fromComposite: {fieldPath: spec.operatorSpec, allow: {environment: true}}",
 			objects: "environment: {region: eu}",
 			spec:    `operatorSpec: {configMapExpressions: [{name: a, key: k, value: environment.region}]}`,
 			want:    []string{"Available ConfigMap team/a {data: {k: eu}}"},
-		},
-		"Removed": {
-			reason:  "what is no longer requested for is no longer desired",
-			objects: observedAuthors,
-			spec:    `operatorSpec: {secretExpressions: [{name: a, key: k, value: "'v'"}]}`,
-			want:    []string{"Available Secret team/a {data: {k: v}}"},
 		},
 		"Unclear": {
 			reason:  "an entry without a name may be any object's: nothing of its kind is dropped",
@@ -212,20 +181,6 @@ func TestAuthors(t *testing.T) {
 				"Held " + heldA + ` | Secret "a" is kept unchanged, because it is unknown whether it is still requested`,
 				`Held Secret team/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether it is still requested`,
 				`Held! | ` + at + `secretExpresions: is an unknown field: did you mean secretExpressions?`,
-			},
-		},
-		"TooMany": {
-			reason: "more entries than one composite may have are not even looked at",
-			spec:   `operatorSpec: {secretExpressions: [` + strings.Repeat(`{name: a, key: k, value: "'v'"},`, limits.AuthorEntries) + `], configMapExpressions: [{name: c, key: k, value: "'v'"}]}`,
-			want:   []string{`Held! | spec.operatorSpec: has 65 entries in its lists, over the limit of 64`},
-		},
-		"TheCompositionsName": {
-			reason:  "the input's own object has priority, and is created; no message says to delete it",
-			objects: "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: xr-own}}]",
-			spec:    `operatorSpec: {secretExpressions: [{name: xr-own, key: k, value: "'v'"}], configMapExpressions: [{name: xr-own, key: k, value: "'v'"}]}`,
-			want: []string{
-				"Available ConfigMap team/xr-own {data: {k: v}}",
-				`Conflict! nothing | Secret "xr-own": the Composition itself composes Secret team/xr-own: choose another name in ` + at + `secretExpressions[0].name`,
 			},
 		},
 		"EarlierStepKeepsItsObject": {
@@ -362,38 +317,17 @@ resources:
 			"the claim has the composite", composite(claim), fmt.Sprintf(other, its),
 			[]string{"Available ConfigMap theirs/a {data: {k: v}}"}, []string{"AppClaim theirs/app", lookUp},
 		},
-		"AnothersClaim": {
-			"the claim has another composite", composite(claim),
-			fmt.Sprintf(other, "apiVersion: example.org/v1, kind: XApp, name: other"), []string{notOwn},
-			nil,
-		},
-		"AnotherKind": {
-			"the claim has a composite of another kind that has the same name", composite(claim),
-			fmt.Sprintf(other, "apiVersion: example.org/v1, kind: XCache, name: xr"), []string{notOwn},
-			nil,
-		},
 		"AnotherGroup": {
 			"the claim has a composite of another group that has the same name", composite(claim),
 			fmt.Sprintf(other, "apiVersion: example.com/v1, kind: XApp, name: xr"), []string{notOwn},
 			nil,
-		},
-		"Half": {
-			"an object of another group is never requested for",
-			composite("claimRef: {apiVersion: v1, kind: Secret, namespace: theirs, name: app},"), "", []string{noClaim},
-			nil,
-		},
-		"SimilarGroup": {
-			"a group that begins with the composite's is another one",
-			composite("claimRef: {apiVersion: example.organization/v1, kind: AppClaim, namespace: theirs, name: app},"),
-			"", []string{noClaim}, nil,
 		},
 		"ClaimLacksName": {
 			"without a name any claim of the namespace would be read",
 			composite("claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: theirs},"),
 			fmt.Sprintf(other, its), []string{noClaim}, nil,
 		},
-		"None":          {"it has no claim", composite(""), "", []string{none}, nil},
-		"ClusterScoped": {"its author may write a claimRef", composite("crossplane: {}, " + claim), "", []string{none}, nil},
+		"None": {"it has no claim", composite(""), "", []string{none}, nil},
 		"Existing": {
 			"objects stay, whether the author requests them or not", composite(claim), existing, []string{notOwn},
 			nil,

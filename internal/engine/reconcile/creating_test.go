@@ -2,7 +2,6 @@ package reconcile_test
 
 import (
 	"crypto/rand"
-	"strings"
 	"testing"
 	"time"
 
@@ -39,28 +38,6 @@ func TestCreated(t *testing.T) {
 		since                  time.Duration
 		want                   want
 	}{
-		"First":    {"it is created", export, "", "", 0, want{"Waiting", created, "", false}},
-		"Observed": {"it exists", export, exists, created, time.Hour, want{"Available", "", "", false}},
-		"Soon":     {"a reconcile can take some seconds", export, "", created, 59 * time.Second, want{"Waiting", created, "", false}},
-		"Overdue":  {"it should exist", export, "", created, time.Minute, want{"Waiting", created + overdue, see, true}},
-		"Between":  {"other messages can be around it", export, "", "x; " + created + "; y", time.Minute, want{"Waiting", created + overdue, see, true}},
-		"Stays":    {"the message does not change again, although the time of the condition is new", export, "", created + overdue, 0, want{"Waiting", created + overdue, see, true}},
-		"Another":  {"another object was created", export, "", strings.ReplaceAll(created, "xr-a", "xr-b"), time.Hour, want{"Waiting", created, "", false}},
-		"Generation": {
-			"the first generation is stored", alone, "", "", 0, want{"Waiting", `generator "p": ` + creates, "", false},
-		},
-		"GenerationLate": {
-			"the first generation should be stored", alone, "", `generator "p": ` + creates, time.Minute,
-			want{"Waiting", `generator "p": ` + creates + overdue, see, true},
-		},
-		"GenerationOfAnother": {
-			"the generation of another generator", alone, "", `generator "q": ` + creates, time.Minute,
-			want{"Waiting", `generator "p": ` + creates, "", false},
-		},
-		"Waits": {
-			"an export waits for it", waits, "", "", 0,
-			want{"Waiting", `Secret "a" (team/xr-a) is not created: key "k" waits for generated.p (` + creates + ")", "", false},
-		},
 		"WaitsLate": {
 			"an export waits for a generation that should be stored", waits, "", "waits for generated.p (" + creates + ")", time.Minute,
 			want{"Waiting", `Secret "a" (team/xr-a) is not created: key "k" waits for generated.p (` + creates + overdue + ")", see, false},

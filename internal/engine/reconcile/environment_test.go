@@ -62,40 +62,6 @@ func TestRunEnvironment(t *testing.T) {
 			objects: configs + "environment: {apiVersion: example.org/v1, kind: Env, a: c, region: c}",
 			env:     `{a: c, apiVersion: example.org/v1, app: {name: base}, b: d, kind: Env, list: [1], region: base}`,
 		},
-		"DefaultsOnly": {
-			reason: "nothing to find",
-			input:  "environment: {defaultData: {a: d}}",
-			env:    `{a: d, apiVersion: internal.crossplane.io/v1alpha1, kind: Environment}`,
-		},
-		"Waits": {
-			reason: "a field that waits is not there, not even with its default; what does not read it goes on",
-			input: `
-environment:
-  defaultData: {endpoint: default, region: eu}
-  set:
-  - {fieldPath: endpoint, value: resources.later.status.endpoint}
-  - {fieldPath: zone, value: "environment.endpoint + 'a'"}
-configMaps:
-- {name: a, data: [{key: k, value: environment.endpoint}]}
-- {name: b, data: [{key: k, value: environment.region}]}`,
-			want: []string{
-				`Waiting nothing | ConfigMap "a" (team/xr-a) is not created: key "k" waits for environment.endpoint (environment.set[0].value)`,
-				"Available ConfigMap team/xr-b {data: {k: eu}}",
-				"Waiting | environment.endpoint is not set: it waits for resources.later (no earlier step composes it: use db, or compose it in an earlier step)",
-				"Waiting | environment.zone is not set: it waits for environment.endpoint (environment.set[0].value)",
-			},
-			env: `{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, region: eu}`,
-		},
-		"Optional": {
-			reason: "an optional one that waits, and none, leave the field as it is",
-			input: `
-environment:
-  defaultData: {a: default, b: default}
-  set:
-  - {fieldPath: a, value: resources.later.status.endpoint, optional: true}
-  - {fieldPath: b, value: "composite.spec.?nope"}`,
-			env: `{a: default, apiVersion: internal.crossplane.io/v1alpha1, b: default, kind: Environment}`,
-		},
 		"Fails": {
 			reason: "a failure is told, also of an optional field",
 			input: `
@@ -123,11 +89,6 @@ environment:
 			env: `{a: d, apiVersion: internal.crossplane.io/v1alpha1, app: {name: base}, kind: Environment, list: [1], ` +
 				`region: base}`,
 		},
-		"OfComposite": {
-			reason: "a field has no resource that it is from: it reads the composite",
-			input:  "environment: {set: [{fieldPath: size, value: resource.spec.size}]}",
-			env:    `{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, size: 3}`,
-		},
 		"Variables": {
 			reason: "a variable sees the environment as it is when it is used",
 			input: `
@@ -140,12 +101,6 @@ environment:
 configMaps: [{name: c, data: [{key: k, value: variables.v}]}]`,
 			want: []string{"Available ConfigMap team/xr-c {data: {k: set}}"},
 			env:  `{a: set, after: set, apiVersion: internal.crossplane.io/v1alpha1, before: none, kind: Environment}`,
-		},
-		"Sources": {
-			reason:  "set reads what is asked for",
-			input:   "sources: [{name: s, apiVersion: v1, kind: ConfigMap}]\nenvironment: {set: [{fieldPath: a, value: sources.s.data.k}]}",
-			objects: "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: s, namespace: team}, data: {k: v}}]",
-			env:     `{a: v, apiVersion: internal.crossplane.io/v1alpha1, kind: Environment}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

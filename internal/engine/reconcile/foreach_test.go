@@ -48,52 +48,6 @@ func TestRunForEach(t *testing.T) {
 		world  []string
 		want   []string
 	}{
-		"Created": {
-			reason: "each item has an object, in the order of the keys",
-			input:  users,
-			world:  []string{composite("[{name: bert, role: guest}, {name: anna, role: admin}]")},
-			want:   []string{anna, bert},
-		},
-		"ListIsMissing": {
-			reason: "a list that is waited for does not shrink",
-			input:  users,
-			world:  []string{observedUsers},
-			want: []string{
-				"Held ConfigMap team/xr-users-anna {data: {role: old, user: anna}}",
-				"Held ConfigMap team/xr-users-bert {data: {role: old, user: bert}}",
-				`Held! | ConfigMap "users" is not composed for each item: it waits for composite.spec.users (correct it, set it in App xr, or write .?users.orValue([]) for an empty list); these composed resources are kept unchanged until all keys are known: users/anna, users/bert`,
-			},
-		},
-		"ListFails": {
-			reason: "an expression that fails drops nothing",
-			input:  strings.Replace(users, "composite.spec.users", "composite.spec.users.filter(u, u.name.size() / 0 > 1)", 1),
-			world:  []string{composite("[{name: anna, role: admin}]"), observedUsers},
-			want: []string{
-				"Held ConfigMap team/xr-users-anna {data: {role: old, user: anna}}",
-				"Held ConfigMap team/xr-users-bert {data: {role: old, user: bert}}",
-				`Held! | ConfigMap "users" is not composed for each item: configMaps[0].forEachExpression:1:46: / failed on int and int: the divisor is zero, or an operand is not a number; these composed resources are kept unchanged until all keys are known: users/anna, users/bert`,
-			},
-		},
-		"KeyIsIllegal": {
-			reason: "the item with a good key goes on, and the other objects are kept",
-			input:  users,
-			world:  []string{composite("[{name: anna, role: admin}, {name: Bert_, role: guest}]"), observedUsers},
-			want: []string{
-				anna,
-				"Held ConfigMap team/xr-users-bert {data: {role: old, user: bert}}",
-				`Held! | ConfigMap "users" is not composed for each item: configMaps[0].keyExpression for the item at index 1: returns an invalid key: cannot use key "Bert_": use lower-case letters, digits and '-', and start and end with a letter or a digit; these composed resources are kept unchanged until all keys are known: users/bert`,
-			},
-		},
-		"TooManyItems": {
-			reason: "a list over the limit is not looked into, and drops nothing",
-			input:  users,
-			world:  []string{composite("[" + strings.Repeat("{name: a},", limits.Items) + "{}]"), observedUsers},
-			want: []string{
-				"Held ConfigMap team/xr-users-anna {data: {role: old, user: anna}}",
-				"Held ConfigMap team/xr-users-bert {data: {role: old, user: bert}}",
-				`Held! | ConfigMap "users" is not composed for each item: configMaps[0].forEachExpression: has 257 items, over the limit of 256: use several composites; these composed resources are kept unchanged until all keys are known: users/anna, users/bert`,
-			},
-		},
 		"KeyIsMissing": {
 			reason: "an item without a key is waited for",
 			input:  users,
@@ -102,16 +56,6 @@ func TestRunForEach(t *testing.T) {
 				anna,
 				"Held ConfigMap team/xr-users-bert {data: {role: old, user: bert}}",
 				`Held! | ConfigMap "users" is not composed for each item: configMaps[0].keyExpression for the item at index 4: must return a string, but returns int: wrap it in string(...); configMaps[0].keyExpression for the item at index 1 waits for item.name (the item lacks it: set it there, or write .?name.orValue('none') for a default); configMaps[0].keyExpression for the item at index 2 waits for a key that is not empty; configMaps[0].keyExpression for the item at index 3 waits for item.name (the item lacks it: set it there, or write .?name.orValue('none') for a default); these composed resources are kept unchanged until all keys are known: users/bert`,
-			},
-		},
-		"KeyTwice": {
-			reason: "both items are bad, and the object with the key is kept",
-			input:  users,
-			world:  []string{composite("[{name: bert, role: admin}, {name: anna, role: admin}, {name: bert, role: guest}]"), observedUsers},
-			want: []string{
-				anna,
-				"Held ConfigMap team/xr-users-bert {data: {role: old, user: bert}}",
-				`Held! | ConfigMap "users" is not composed for each item: configMaps[0].keyExpression: returns "bert" for the items at index 0, 2: each item needs its own key; these composed resources are kept unchanged until all keys are known: users/bert`,
 			},
 		},
 		"AllVariables": {
@@ -138,26 +82,6 @@ desired: {users/bert: {apiVersion: v1, kind: ConfigMap, metadata: {name: other}}
 			want: []string{
 				anna,
 				`Conflict! | ConfigMap "users/bert": configMaps[0].name: another step of the pipeline also composes a resource named "users/bert": rename one of them`,
-			},
-		},
-		"KeptOfEarlierStep": {
-			reason: "what an earlier step composes is not kept",
-			input:  users,
-			world: []string{observedUsers, `
-desired: {users/bert: {apiVersion: v1, kind: ConfigMap, metadata: {name: other}}}`},
-			want: []string{
-				"Held ConfigMap team/xr-users-anna {data: {role: old, user: anna}}",
-				`Held! | ConfigMap "users" is not composed for each item: it waits for composite.spec.users (correct it, set it in App xr, or write .?users.orValue([]) for an empty list); these composed resources are kept unchanged until all keys are known: users/anna`,
-			},
-		},
-		"ReferenceToAnItem": {
-			reason: "an object of an item is an export of this step",
-			input:  users + "status: [{fieldPath: a, value: \"resources['users/anna'].metadata.name\"}, {fieldPath: b, value: \"resources['users/zoe'].metadata.name\"}]",
-			world:  []string{composite("[{name: anna, role: admin}]"), observedUsers},
-			want: []string{
-				anna,
-				"Available a=xr-users-anna",
-				"Waiting b=nothing | status.b is not written: it waits for resources['users/zoe'] (an export of this step, which does not exist yet)",
 			},
 		},
 	} {

@@ -63,65 +63,10 @@ func TestRunGeneratedInputs(t *testing.T) {
 		objects  string
 		want     string
 	}{
-		"Extract": {
-			reason:   "all keys of the generation in use",
-			dataFrom: `{extract: {key: generated.admin}}`, objects: two,
-			want: of("password: canary-pass2, user: canary-user2", 2),
-		},
 		"ExtractUnmarked": {
 			reason:   "what is exported is in use, whatever its annotations say",
 			dataFrom: `{extract: {key: generated.admin}}`, objects: none + unmarked(generationOf(1, ""), "state") + exportedFrom(`{"admin":{"generation":1,"uid":"g1"}}`),
 			want: of("password: canary-pass1, user: canary-user1", 1),
-		},
-		"ExtractRenamed": {
-			reason:   "keys are rewritten as those of other inputs",
-			dataFrom: `{extract: {key: generated.admin}, rewrite: [{regexp: {source: "(.*)", target: "ADMIN_$1"}}]}`, objects: one,
-			want: of("ADMIN_password: canary-pass1, ADMIN_user: canary-user1", 1),
-		},
-		"ExtractNothingYet": {
-			reason:   "what is not stored is not exported",
-			dataFrom: `{extract: {key: generated.admin}}`, objects: none,
-			want: waits + "generated.admin (its generation 1 is created in this reconcile)",
-		},
-		"ExtractOptionalNothingYet": {
-			reason:   "it is left out, as its author says",
-			dataFrom: `{extract: {key: generated.admin}, optional: true}, {extract: {key: db}}`, objects: none,
-			want: "Available Secret team/xr-s {data: {name: canary-db}}",
-		},
-		"ExtractPrevious": {
-			reason:   "the generation before, while its grace period lasts; that one is none in use",
-			dataFrom: `{extract: {key: previous.admin}}`, objects: two,
-			want: "Available Secret team/xr-s {data: {password: canary-pass1, user: canary-user1}}",
-		},
-		"ExtractNoPrevious": {
-			reason:   "there is none, and who needs it waits",
-			dataFrom: `{extract: {key: previous.admin}}`, objects: one,
-			want: waits + "previous.admin (no generation is in its grace period: set optional: true, or read it with ? and orValue(...))",
-		},
-		"ExtractPreviousOptional": {
-			reason:   "there is none most of the time",
-			dataFrom: `{extract: {key: previous.admin}, rewrite: [{regexp: {source: "(.*)", target: "OLD_$1"}}], optional: true}, {extract: {key: generated.admin}}`, objects: one,
-			want: of("password: canary-pass1, user: canary-user1", 1),
-		},
-		"ExtractBoth": {
-			reason:   "beside each other for an application that takes either",
-			dataFrom: `{extract: {key: previous.admin}, rewrite: [{regexp: {source: "(.*)", target: "OLD_$1"}}], optional: true}, {extract: {key: generated.admin}}`, objects: two,
-			want: of("OLD_password: canary-pass1, OLD_user: canary-user1, password: canary-pass2, user: canary-user2", 2),
-		},
-		"ExtractProperty": {
-			reason:   "the text shows the key and not its value",
-			dataFrom: `{extract: {key: generated.admin, property: password}}`, objects: one,
-			want: `Held! nothing | Secret "s" (team/xr-s) is not created: secrets[0].dataFrom[0]: the value of "password" of "generated.admin" is not a JSON object`,
-		},
-		"Find": {
-			reason:   "keys are generated.<name>/<key>, which a rewrite makes short",
-			dataFrom: `{find: {path: generated.admin/}` + bare + `}`, objects: two,
-			want: of("password: canary-pass2, user: canary-user2", 2),
-		},
-		"FindAsItIs": {
-			reason:   "without a rewrite they are converted",
-			dataFrom: `{find: {path: generated.admin/}}`, objects: one,
-			want: of("generated.admin_password: canary-pass1, generated.admin_user: canary-user1", 1),
 		},
 		"FindSome": {
 			reason:   "of all generators, those keys that match",
@@ -138,25 +83,10 @@ func TestRunGeneratedInputs(t *testing.T) {
 			dataFrom: `{find: {name: {regexp: "."}}, rewrite: [{regexp: {source: ".*/", target: ""}}]}`, objects: two,
 			want: "Available Secret team/xr-s {data: {name: canary-db}}",
 		},
-		"FindByShorterPath": {
-			reason:   "it does not ask for them",
-			dataFrom: `{find: {path: gen}, optional: true}, {extract: {key: db}}`, objects: two,
-			want: "Available Secret team/xr-s {data: {name: canary-db}}",
-		},
-		"FindByTags": {
-			reason:   "what a generator gives has none",
-			dataFrom: `{find: {path: generated.admin/, tags: {export.fn.crossplane.io/generator: admin}}, optional: true}, {extract: {key: db}}`, objects: two,
-			want: "Available Secret team/xr-s {data: {name: canary-db}}",
-		},
 		"ValueMap": {
 			reason:   "the same in CEL",
 			dataFrom: `{valueMap: generated.admin}`, objects: two,
 			want: of("password: canary-pass2, user: canary-user2", 2),
-		},
-		"ComputedName": {
-			reason:   "which generator it is cannot be told, so that it may be any",
-			dataFrom: `{valueMap: "generated['ad' + 'min']"}`, objects: one,
-			want: of("password: canary-pass1, user: canary-user1", 1),
 		},
 		"AsResource": {
 			reason:   "a generation is no resource of the Composition's, by a computed name neither",
@@ -209,8 +139,6 @@ func TestRunGeneratorsInNamespaces(t *testing.T) {
 		objects   string
 		want      string
 	}{
-		"Own":           {"said aloud", "namespace: team, uuid: {}", "", ""},
-		"Other":         {"a namespaced composite composes beside itself", "namespace: other, uuid: {}", "", `generators[0].namespace: is "other", but a composite in namespace "team" can compose only into its own namespace: leave it out`},
 		"OtherManifest": {"by whichever field", "resource: {manifest: {apiVersion: example.org/v1, kind: User, metadata: {namespace: other}}}", "", `generators[0].resource.manifest.metadata.namespace: is "other", but a composite in namespace "team" can compose only into its own namespace: leave it out`},
 		"Cluster":       {"a Secret needs a namespace", "uuid: {}", cluster, "generators[0].namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default"},
 		"ClusterSet":    {"and any will do", "namespace: other, uuid: {}", cluster, ""},

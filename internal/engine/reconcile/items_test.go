@@ -92,55 +92,15 @@ func TestRunGeneratesForItems(t *testing.T) {
 		names  string
 		want   []string
 	}{
-		"Created": {
-			reason: "an item has its own generation, which is stored before it is exported", input: each, world: []string{both},
-			names: "generated/users/anna/1, generated/users/bert/1",
-			want: []string{
-				`Waiting nothing | Secret "user/anna" (team/xr-user-anna) is not created: key "password" waits for generated.users.anna (its generation 1 is created in this reconcile)`,
-				`Waiting nothing | Secret "user/bert" (team/xr-user-bert) is not created: key "password" waits for generated.users.bert (its generation 1 is created in this reconcile)`,
-			},
-		},
-		"Exported": {
-			reason: "an export records only the item that it reads", input: each, world: []string{both, observed},
-			names: "generated/users/anna/1, generated/users/bert/1",
-			want: []string{
-				"Available Secret team/xr-user-anna {data: {password: canary-anna-1}, " + record("anna") + "}",
-				"Available Secret team/xr-user-bert {data: {password: canary-bert-1}, " + record("bert") + "}",
-			},
-		},
-		"All": {
-			reason: "or all of them", input: all, world: []string{both, observed},
-			names: "generated/users/anna/1, generated/users/bert/1",
-			want:  []string{"Available Secret team/xr-all {data: {anna: canary-anna-1, bert: canary-bert-1}, " + record("anna", "bert") + "}"},
-		},
 		"Left": {
 			reason: "the generation of an item that left the list is flagged", input: all, world: []string{anna, observed},
 			names: "generated/users/anna/1, generated/users/bert/1 flagged",
 			want:  []string{"Available Secret team/xr-all {data: {anna: canary-anna-1}, " + record("anna") + "}"},
 		},
-		"Empty": {
-			reason: "a list that is there may be empty", input: all, world: []string{composite("[]"), observed},
-			names: "generated/users/anna/1 flagged, generated/users/bert/1 flagged",
-			want: []string{
-				`Waiting nothing | Secret "all" (team/xr-all) is not created: secrets[0].data[0].valueMap waits for its expression to return a key`,
-			},
-		},
 		"NoItem": {
 			reason: "an item that is not in the list is waited for, with its key", input: bert, world: []string{anna, observed},
 			names: "generated/users/anna/1, generated/users/bert/1 flagged",
 			want:  []string{`Waiting nothing | Secret "bert" (team/xr-bert) is not created: key "password" waits for generated.users.bert (no item of generators[0].forEachExpression has this key)`},
-		},
-		"NoItemOfKey": {
-			reason: "also if it is the key of the export", input: strings.NewReplacer("composite.spec.users", "\"['carl']\"", "item.name", "item").Replace(each), world: []string{anna, observed},
-			names: "generated/users/anna/1, generated/users/bert/1 flagged",
-			want: []string{
-				`Waiting nothing | Secret "user/carl" (team/xr-user-carl) is not created: key "password" waits for generated.users.carl (no item of generators[0].forEachExpression has this key)`,
-			},
-		},
-		"NoItemOptional": {
-			reason: "an optional key is left out", input: some, world: []string{anna, observed},
-			names: "generated/users/anna/1, generated/users/bert/1 flagged",
-			want:  []string{"Available Secret team/xr-some {data: {a: a}, metadata: {annotations: {export.fn.crossplane.io/export-state: {}}}}"},
 		},
 		"ListIsMissing": {
 			reason: "nothing is flagged, and an iteration waits", input: all, world: []string{observed},
@@ -167,30 +127,12 @@ func TestRunGeneratesForItems(t *testing.T) {
 				`Held! | Secret "user" is not composed for each item: secrets[0].keyExpression for the item at index 3: returns an invalid key: cannot use key "Carl": use lower-case letters, digits and '-', and start and end with a letter or a digit; secrets[0].keyExpression: returns "bert" for the items at index 0, 2: each item needs its own key`,
 			},
 		},
-		"UnknownAndObserved": {
-			reason: "one that was not observed is not created", input: "configMaps: [{name: c, data: [{key: k, value: \"'k'\"}]}]", world: []string{composite("[{name: bert}, {name: anna}, {name: bert}]")},
-			names: "generated/users/anna/1",
-			want: []string{
-				"Available ConfigMap team/xr-c {data: {k: k}}",
-				`Held! | generator "users" creates nothing for some items: generators[0].keyExpression: returns "bert" for the items at index 0, 2: each item needs its own key`,
-				`Waiting | generator "users/anna": its generation 1 is created in this reconcile`,
-			},
-		},
 		"TooMany": {
 			reason: "a list over the limit drops nothing", input: bert, world: []string{composite("[" + strings.Repeat("{name: a},", limits.Items) + "{}]"), observed},
 			names: "generated/users/anna/1, generated/users/bert/1",
 			want: []string{
 				`Waiting nothing | Secret "bert" (team/xr-bert) is not created: key "password" waits for generated.users.bert (not all of its items are known)`,
 				`Held! | generator "users" creates nothing for some items: generators[0].forEachExpression: has 257 items, over the limit of 256: use several composites; the generations for these keys are kept unchanged until all keys are known: anna, bert`,
-			},
-		},
-		"Rotated": {
-			reason: "one item, or all, by the annotation", input: bert,
-			world: []string{strings.Replace(both, "uid: u1", "uid: u1, annotations: {export.fn.crossplane.io/rotate: users/bert=1}", 1), observed},
-			names: "generated/users/anna/1, generated/users/bert/1, generated/users/bert/2",
-			want: []string{
-				inUse,
-				`Waiting | generator "users/bert": its generation 2 is created in this reconcile; generation 1 stays in use`,
 			},
 		},
 		"AllRotated": {

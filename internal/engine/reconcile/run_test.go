@@ -62,11 +62,6 @@ func TestRunObjects(t *testing.T) {
 		objects string
 		want    []string
 	}{
-		"Created": {
-			reason: "all keys resolve, and the name is free",
-			input:  url,
-			want:   []string{"Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}}"},
-		},
 		"NotCreatedHalf": {
 			reason: "one key waits, so that there is no object; the message names each key and what it waits for",
 			input: `
@@ -81,29 +76,11 @@ secrets:
   - {valueMap: resource.status.zones}`,
 			want: []string{waits + `Secret "url" (team/xr-url) is not created: key "port" waits for secrets.db.port (DB db-1 is not ready, and has the keys empty, password, username); key "host" waits for resources.db.status.hostname (DB db-1 is not ready), secrets.db.token; secrets[0].data[3].valueMap waits for its expression to return a key; secrets[0].data[4].valueMap waits for resources.db.status.zones`},
 		},
-		"SourceNotThere": {
-			reason:  "the resource of from is not observed yet",
-			input:   url,
-			objects: "resources: {}",
-			want:    []string{waits + `Secret "url" (team/xr-url) is not created: key "host" and key "user" wait for resources.db (no earlier step composes it: compose it in an earlier step)`},
-		},
-		"FailedAtFirst": {
-			reason: "what waiting does not mend warns, and is Held though there is none",
-			input:  `secrets: [{name: url, from: db, data: [{key: a, value: resource.status.endpoint.x}, {key: b, value: resource.spec.port}, {key: c, value: secret.missing}]}]`,
-			want: []string{`Held! nothing | Secret "url" (team/xr-url) is not created: secrets[0].data[0].value:1:25: cannot select resources.db.status.endpoint.x: resources.db.status.endpoint is not an object; ` +
-				`secrets[0].data[1].value: must return a string, but returns int: wrap it in string(...); key "c" waits for secrets.db.missing (DB db-1 is not ready, and has the keys empty, password, username)`},
-		},
 		"Updated": {
 			reason:  "a composed object changes as a whole, and needs no look-up",
 			input:   url,
 			objects: observedURL + db("{endpoint: new-host}", "{username: canary-new}"),
 			want:    []string{"Available Secret team/xr-url {data: {host: new-host, user: canary-new}}"},
-		},
-		"HeldSourceVanished": {
-			reason:  "held exactly as it was observed, with what others added",
-			input:   url,
-			objects: observedURL,
-			want:    []string{`Held! ` + held + ` | Secret "url" (team/xr-url) is kept unchanged: key "host" and key "user" wait for resources.db (no earlier step composes it: compose it in an earlier step)`},
 		},
 		"HeldKeyMissing": {
 			reason:  "one key is gone, and the other has a new value that is not used",
@@ -123,74 +100,10 @@ secrets:
 			objects: observedURL + db("{endpoint: null}", "{username: canary-new}"),
 			want:    []string{`Held! ` + held + ` | Secret "url" (team/xr-url) is kept unchanged: key "host" waits for resources.db.status.endpoint (DB db-1 exists)`},
 		},
-		"HeldEmpty": {
-			reason:  "an empty string is not a value",
-			input:   url,
-			objects: observedURL + db(`{endpoint: ""}`, `{username: ""}`),
-			want:    []string{`Held! ` + held + ` | Secret "url" (team/xr-url) is kept unchanged: key "host" and key "user" wait for a value that is not empty (to leave the key out, return optional.none() and set optional: true)`},
-		},
-		"HeldLabels": {
-			reason: "labels wait and fail as keys do, and nothing of it is used",
-			input: `
-secrets:
-- name: url
-  metadata:
-    labels: {twice: a}
-    labelsExpression: "{'a': composite.spec.later}"
-    annotationsExpression: composite.spec.size
-  data: [{key: k, value: "'v'"}]`,
-			objects: observedURL,
-			want:    []string{`Held! ` + held + ` | Secret "url" (team/xr-url) is kept unchanged: secrets[0].metadata.annotationsExpression: must return a map(string, string), but returns int; secrets[0].metadata.labelsExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`},
-		},
-		"Optional": {
-			reason: "what is missing, null, empty or none is left out; what fails is not",
-			input: `
-secrets:
-- name: url
-  from: db
-  data:
-  - {key: a, value: secret.missing, optional: true}
-  - {key: b, value: composite.spec.nothing, optional: true}
-  - {key: c, value: secret.empty, optional: true}
-  - {key: d, value: "secret.?missing"}
-  - {key: e, value: resources.other.x, optional: true}
-  - {valueMap: "{'f': secret.empty, 'g': composite.metadata.name, 'h': secret.?missing}", optional: true}
-  - {valueMap: "resource.status.zones", optional: true}
-  - {valueMap: "resource.status.?zones"}
-  - {key: i, value: secret.username}`,
-			want: []string{"Available Secret team/xr-url {data: {g: xr, i: canary-user}}"},
-		},
-		"OptionalFails": {
-			reason: "optional is about what is missing",
-			input:  `secrets: [{name: url, from: db, data: [{key: a, value: resource.spec.port, optional: true}, {key: b, value: "'b'"}]}]`,
-			want:   []string{`Held! nothing | Secret "url" (team/xr-url) is not created: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`},
-		},
 		"NoKeyAtAll": {
 			reason: "an object without keys is not made",
 			input:  `secrets: [{name: url, from: db, data: [{key: a, value: secret.missing, optional: true}, {valueMap: "optional.none()"}]}]`,
 			want:   []string{waits + `Secret "url" (team/xr-url) is not created: it has no key: all optional values are missing`},
-		},
-		"NoKeyAtAllObserved": {
-			reason:  "nor emptied",
-			input:   `secrets: [{name: url, data: [{key: a, value: secret.missing, optional: true}]}]`,
-			objects: observedURL,
-			want:    []string{`Held! ` + held + ` | Secret "url" (team/xr-url) is kept unchanged: it has no key: all optional values are missing`},
-		},
-		"EmptyMap": {
-			reason: "a map without entries waits for one",
-			input:  `secrets: [{name: url, data: [{valueMap: "{}"}, {key: a, value: "'a'"}]}, {name: opt, data: [{valueMap: "{}", optional: true}, {key: a, value: "'a'"}]}]`,
-			want: []string{
-				waits + `Secret "url" (team/xr-url) is not created: secrets[0].data[0].valueMap waits for its expression to return a key`,
-				"Available Secret team/xr-opt {data: {a: a}}",
-			},
-		},
-		"Collision": {
-			reason: "two expressions return the same key; the message does not quote a computed key, because it may be secret data",
-			input:  `secrets: [{name: a, data: [{valueMap: "{composite.spec.region: 'a'}"}, {key: eu, value: "'b'"}]}, {name: b, data: [{valueMap: "{secret.password: 'a'}"}, {valueMap: "secret.transformMapEntry(k, v, {v: v})"}]}]`,
-			want: []string{
-				`Held! nothing | Secret "a" (team/xr-a) is not created: key "eu" is written by secrets[0].data[0].valueMap and secrets[0].data[1].value: keep one of them`,
-				`Held! nothing | Secret "b" (team/xr-b) is not created: the same key is written by secrets[1].data[0].valueMap and secrets[1].data[1].valueMap: keep one of them`,
-			},
 		},
 		"IllegalComputedKey": {
 			reason: "it is not said: it may be data",
@@ -201,25 +114,6 @@ secrets:
 			reason: "what the API server would refuse is not sent",
 			input:  `secrets: [{name: a, type: kubernetes.io/tls, data: [{key: tls.crt, value: "'x'"}]}]`,
 			want:   []string{`Held! nothing | Secret "a" (team/xr-a) is not created: secrets[0]: cannot make a Secret of type "kubernetes.io/tls": key "tls.key" is missing: add it to data`},
-		},
-		"All": {
-			reason: "all that an input can say of an object",
-			input: `
-secrets:
-- name: a
-  type: example.org/x
-  immutable: true
-  metadata: {name: s, namespace: team, labels: {a: b}, labelsExpression: "{'c': composite.spec.region}", annotations: {d: e}, annotationsExpression: "{'f': 'g'}"}
-  data: [{key: k, value: "b'\\x00\\xff'"}]
-configMaps:
-- name: b
-  immutable: false
-  metadata: {nameExpression: "'c-' + composite.spec.region", namespaceExpression: composite.metadata.namespace, labelsExpression: "optional.none()"}
-  data: [{key: k, value: "'v'"}, {key: b, value: "b'\\xff'"}]`,
-			want: []string{
-				"Available Secret team/s {data: {k: \x00?}, immutable: true, metadata: {annotations: {d: e, f: g}, labels: {a: b, c: eu}}, type: example.org/x}",
-				"Available ConfigMap team/c-eu {binaryData: {b: /w==}, data: {k: v}, immutable: false}",
-			},
 		},
 		"LabelTwice": {
 			reason: "a label has one writer",
@@ -243,28 +137,11 @@ configMaps:
 			objects: `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
 			want:    []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" (team/xr-c) is kept unchanged: configMaps[0].immutable: its data changed, but the ConfigMap is immutable: delete ConfigMap team/xr-c so that it is created again`},
 		},
-		"ImmutableSame": {
-			reason:  "its metadata can change",
-			input:   `configMaps: [{name: c, immutable: true, metadata: {labels: {a: b}}, data: [{key: k, value: "'old'"}]}]`,
-			objects: `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
-			want:    []string{`Available ConfigMap team/xr-c {data: {k: old}, immutable: true, metadata: {labels: {a: b}}}`},
-		},
 		"NotImmutableAnyMore": {
 			reason:  "an immutable object cannot become mutable again",
 			input:   `configMaps: [{name: c, data: [{key: k, value: "'old'"}]}]`,
 			objects: `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: team}, immutable: true, data: {k: old}}}}}`,
 			want:    []string{`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" (team/xr-c) is kept unchanged: configMaps[0].immutable: is not true, but the ConfigMap was created as immutable, which is fixed: delete ConfigMap team/xr-c so that it is created again`},
-		},
-		"ImmutableFalse": {
-			reason: "nor if the input says so",
-			input:  `configMaps: [{name: c, immutable: false, data: [{key: k, value: "'old'"}]}]`,
-			objects: `{resources: {c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c, namespace: ` +
-				`team}, immutable: true, data: {k: old}}}}}`,
-			want: []string{
-				`Held! ConfigMap team/xr-c {data: {k: old}, immutable: true} | ConfigMap "c" (team/xr-c) is kept ` +
-					`unchanged: configMaps[0].immutable: is not true, but the ConfigMap was created as immutable, ` +
-					`which is fixed: delete ConfigMap team/xr-c so that it is created again`,
-			},
 		},
 		"ConnectionDetails": {
 			reason: "those of an available Secret, and of a held one those that were published before",
@@ -282,14 +159,6 @@ secrets:
 				"Available! | secrets[1].connectionDetails: " + plan.DetailsIgnored,
 				"Available! | secrets[2].connectionDetails: " + plan.DetailsIgnored,
 			},
-		},
-		"VariableOnce": {
-			reason: "each use of a variable has its own place, and one input of it",
-			input: `
-variables: [{name: v, value: resources.db.spec.port.x}, {name: w, value: resources.db.later}]
-secrets: [{name: a, data: [{key: k, value: variables.v}, {key: l, value: "'x' + variables.v"}, {key: m, value: "'x' + variables.w"}]}]`,
-			want: []string{`Held! nothing | Secret "a" (team/xr-a) is not created: variables[0].value:1:23: cannot select resources.db.spec.port.x: resources.db.spec.port is not an object; ` +
-				`variables[0].value:1:23: cannot select resources.db.spec.port.x: resources.db.spec.port is not an object; key "m" waits for resources.db.later (DB db-1 is not ready)`},
 		},
 		"HiddenSecret": {
 			reason:  "the data of a v1 Secret is not among resources, and one that reads it is told so, not left waiting",
@@ -376,15 +245,6 @@ func TestRunPlaces(t *testing.T) {
 					`secrets[0].metadata.name to another name`,
 			},
 		},
-		"NeverStored": {
-			reason:  "a composite that was never stored has no previous one",
-			input:   url,
-			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team}}\n" + found(", ownerReferences: [{controller: true, uid: u9, apiVersion: example.org/v1, kind: App, name: xr}]"),
-			want: []string{
-				`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by App "xr": set ` +
-					`secrets[0].metadata.name to another name`,
-			},
-		},
 		"NoCompositionResourceName": {
 			reason:  "any client can create an object that the composite controls",
 			input:   url,
@@ -405,23 +265,6 @@ func TestRunPlaces(t *testing.T) {
 			input:   url,
 			objects: listed("{apiVersion: v1, kind: Secret, name: xr-url}") + found(owned+composedAs("generated/admin/1")),
 			want:    []string{available},
-		},
-		"NameOfAGenerationListedAndHeld": {
-			reason:  "and it is kept while an input is missing",
-			input:   `secrets: [{name: url, from: db, data: [{key: k, value: resource.status.later}]}]`,
-			objects: listed("{apiVersion: v1, kind: Secret, name: xr-url}") + found(owned+composedAs("generated/admin/1")),
-			want: []string{
-				`Held! Secret team/xr-url {data: {host: theirs}} | Secret "url" (team/xr-url) is kept unchanged: key ` +
-					`"k" waits for resources.db.status.later (DB db-1 is not ready)`,
-			},
-		},
-		"NameOfAGenerationListedByLegacy": {
-			reason: "a legacy composite lists its objects in another field, and their namespaces",
-			input:  url,
-			objects: "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: " +
-				"{claimRef: {namespace: team}, resourceRefs: [{kind: Secret, name: xr-url, namespace: team}]}}\n" +
-				found(owned+composedAs("generated/admin/1")),
-			want: []string{available},
 		},
 		"NameOfAGenerationOfAnEarlierStep": {
 			reason: "an earlier step composes a generation under that name",
@@ -447,16 +290,6 @@ func TestRunPlaces(t *testing.T) {
 					`has: use generation.number or generation.id, and the generator's own name`,
 			},
 		},
-		"PlaceOfANewGeneration": {
-			reason: "the export has the name of a generation that this step does not create for that reason",
-			input: `{generators: [{name: admin, password: {}}], secrets: [{name: url, metadata: {name: xr-admin-1}, ` +
-				`data: [{key: k, value: "'v'"}]}]}`,
-			want: []string{
-				`Available Secret team/xr-admin-1 {data: {k: v}}`,
-				`Held! | generator "admin" creates no generation: generators[0].name: Secret team/xr-admin-1 would ` +
-					`also be composed by secrets[0]: give one of them another name`,
-			},
-		},
 		"PlaceOfAnObservedGeneration": {
 			reason: "the export has the name of a generation that is kept",
 			input: `{generators: [{name: admin, password: {}}], secrets: [{name: url, metadata: {name: ` +
@@ -479,23 +312,6 @@ func TestRunPlaces(t *testing.T) {
 			objects: found(", ownerReferences: [{controller: true, uid: u1, kind: App, name: xr}], annotations: {crossplane.io/composition-resource-name: url}"),
 			want:    []string{`Held! nothing | Secret "url" (team/xr-url) is kept unchanged: key "k" waits for secret.missing (the composite never has connection details: set from: db)`},
 		},
-		"Misspelt": {
-			reason:  "the message says that no step composes the resource, if any step composes a resource",
-			input:   `secrets: [{name: a, from: databse, data: [{key: k, value: resource.x}, {key: l, value: secrets.other.x}, {key: m, value: secrets.database.y}]}]`,
-			objects: "desired: {database: {apiVersion: v1, kind: ConfigMap}}",
-			want:    []string{`Waiting nothing | Secret "a" (team/xr-a) is not created: key "k" waits for resources.databse (no earlier step composes it: did you mean database?); key "l" waits for secrets.other (no earlier step composes it: use one of database, db, or compose it in an earlier step); key "m" waits for secrets.database (it does not exist yet)`},
-		},
-		"AnotherOfOurs": {
-			reason: "the object of another export, which may have its place there",
-			input:  `secrets: [{name: url, data: [{key: k, value: "'v'"}]}, {name: other, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: "'v'"}]}]`,
-			objects: "resources: {other: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team" + owned + "}}}}\n" +
-				found(owned+composedAs("other")),
-			want: []string{
-				`Conflict! nothing` + at + `Secret team/xr-url is the composed resource "other" of this composite: set secrets[0].metadata.name to another name`,
-				`Conflict! Secret team/xr-url {} | Secret "other": secrets[0] and secrets[1] compose the same Secret team/xr-url: give each a name of its own; ` +
-					`it keeps the name team/xr-url, because its name is unknown: secrets[1].metadata.nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`,
-			},
-		},
 		"NoUID": {
 			reason:  "a composite that was never stored controls nothing",
 			input:   url,
@@ -514,27 +330,11 @@ func TestRunPlaces(t *testing.T) {
 			objects: "composite: {metadata: {name: xr}}\n" + observedURL,
 			want:    []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" keeps the name team/xr-url, because a composed resource cannot be renamed: delete it to have it created as new/xr-url`},
 		},
-		"NameOfObserved": {
-			reason:  "once there is one a name that waits keeps nothing from being made, and is said",
-			input:   "secrets: [{name: url, metadata: {nameExpression: composite.spec.later}, data: [{key: k, value: \"'v'\"}]}]",
-			objects: observedURL,
-			want:    []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" keeps the name team/xr-url, because its name is unknown: secrets[0].metadata.nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)`},
-		},
 		"OtherKind": {
 			reason:  "the name belonged to a ConfigMap, which stays as it is",
 			input:   "configMaps: [{name: url, data: [{key: k, value: \"'v'\"}]}]",
 			objects: observedURL,
 			want:    []string{`Conflict! ` + held + ` | ConfigMap "url": the composed resource with that name has the kind Secret: give the ConfigMap another name in configMaps[0].name`},
-		},
-		"OtherGroupOfThatName": {
-			reason: "the name belonged to an object of another group, which no step composes anymore",
-			input:  "secrets: [{name: c, data: [{key: k, value: \"'v'\"}]}]",
-			objects: `{resources: {c: {object: {apiVersion: example.org/v1, kind: Secret, metadata: {name: xr-c, ` +
-				`namespace: team}, spec: {k: old}}}}}`,
-			want: []string{
-				`Conflict! nothing | Secret "c": the composed resource with that name has the kind Secret: give the ` +
-					`Secret another name in secrets[0].name`,
-			},
 		},
 		"OtherKindDetails": {
 			reason:  "what is not our Secret is not published",
@@ -580,32 +380,6 @@ configMaps: [{name: c, metadata: {name: x-eu}, data: [{key: k, value: "'v'"}]}]`
 			want: []string{
 				`Held! | generator "sa" creates no generation: generators[0].name: ServiceAccount team/sa-1 would ` +
 					`also be composed by composed resource "x" of an earlier step: give one of them another name`,
-			},
-		},
-		"EarlierStepsWithoutNames": {
-			reason:  "Crossplane names the objects of earlier steps, so none of them is at an unknown place",
-			input:   `secrets: [{name: a, metadata: {nameExpression: composite.spec.empty}, data: [{key: k, value: "'v'"}]}]`,
-			objects: `desired: {b: {apiVersion: v1, kind: Secret}, c: {apiVersion: v1, kind: Secret, metadata: {namespace: team}}}`,
-			want: []string{
-				`Waiting nothing | Secret "a" is not created: secrets[0].metadata.nameExpression waits for a name ` +
-					`that is not empty`,
-			},
-		},
-		"EarlierSteps": {
-			reason: "several earlier steps compose the object, and others compose objects of other kinds and namespaces",
-			input:  `configMaps: [{name: c, data: [{key: k, value: "'v'"}]}]` + url,
-			objects: `desired: {z: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-c}}, b: {apiVersion: v1, ` +
-				`kind: ConfigMap, metadata: {name: xr-c, namespace: team}}, d: {apiVersion: v1, kind: ConfigMap, ` +
-				`metadata: {name: xr-url}}, e: {apiVersion: example.org/v1, kind: Secret, metadata: {name: ` +
-				`xr-url}}, f: {apiVersion: v1, kind: Pod, metadata: {name: xr-url}}, a: {apiVersion: v1, ` +
-				`kind: ConfigMap, metadata: {name: xr-c}}, c2: {apiVersion: v1, kind: ConfigMap, ` +
-				`metadata: {name: xr-c}}}`,
-			want: []string{
-				available,
-				`Conflict! nothing | ConfigMap "c": composed resource "a" of an earlier step and composed resource ` +
-					`"b" of an earlier step and composed resource "c2" of an earlier step and composed resource "z" ` +
-					`of an earlier step and configMaps[0] compose the same ConfigMap team/xr-c: give each a name ` +
-					`of its own`,
 			},
 		},
 		"Names": {
@@ -820,23 +594,6 @@ func TestRunRefusesInputs(t *testing.T) {
 		objects string
 		want    []string
 	}{
-		"SecretSourceOfAClaim": {
-			reason: "a composite author can set the claim: a Secret is not read from the namespace of the claim",
-			input: `
-sources: [{name: a, apiVersion: v1, kind: Secret}, {name: b, apiVersion: v1, kind: Secret, nameExpression: composite.spec.x}, {name: c, apiVersion: v1, kind: Secret, namespace: platform}, {name: d, apiVersion: v1, kind: ConfigMap}]
-secrets: [{name: url, data: [{key: k, value: secrets.a.k + secrets.b.k + secrets.c.k + sources.d.data.k}]}]`,
-			objects: "composite: {metadata: {name: xr}, spec: {claimRef: {namespace: victim}}}",
-			want: []string{
-				"sources[0].namespace: must be set for a Secret: the composite is cluster scoped, and the author of a claim must not choose the namespace: write the namespace of the Secret",
-				"sources[1].nameExpression: needs a namespaced composite, to read a Secret: set matchName and namespace",
-			},
-		},
-		"NoClaim": {
-			reason:  "a claimRef of a composite that can have no claim is a field that its author writes",
-			input:   `secrets: [{name: url, data: [{key: k, value: "'v'"}]}]`,
-			objects: "composite: {metadata: {name: xr}, spec: {crossplane: {}, claimRef: {namespace: victim}}}",
-			want:    []string{"secrets[0].metadata.namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default"},
-		},
 		"NoNamespace": {
 			reason: "a cluster-scoped composite without a claim has no namespace, even if an object is observed",
 			input: `
@@ -850,45 +607,6 @@ secrets:
 				"sources[0].namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default",
 				"secrets[0].metadata.namespace: must be set, because the composite is cluster scoped and has no claim: write the namespace of the object, for example namespace: default",
 			},
-		},
-		"OtherNamespace": {
-			reason:  "a namespaced composite composes into its own, also where an object is observed",
-			input:   `secrets: [{name: a, metadata: {namespace: team}, data: [{key: k, value: "'v'"}]}, {name: url, metadata: {namespace: other}, data: [{key: k, value: "'v'"}]}]`,
-			objects: observedURL,
-			want:    []string{`secrets[1].metadata.namespace: is "other", but a composite in namespace "team" can compose only into its own namespace: leave it out`},
-		},
-		"GeneratorOtherNamespace": {
-			reason: "a generation is composed like any other object",
-			input:  "generators: [{name: a, uuid: {}, namespace: team}, {name: b, uuid: {}, namespace: other}]",
-			want: []string{
-				`generators[1].namespace: is "other", but a composite in namespace "team" can compose only into its ` +
-					`own namespace: leave it out`,
-			},
-		},
-		"GeneratorNoNamespace": {
-			reason: "a Secret has a namespace; another resource of a generator may have none",
-			input: "generators: [{name: a, uuid: {}}, {name: b, uuid: {}, namespace: ns}, {name: c, resource: " +
-				"{manifest: {apiVersion: example.org/v1, kind: User}}}, {name: d, resource: {manifest: {apiVersion: " +
-				"v1, kind: Secret, type: kubernetes.io/service-account-token}}, readyExpression: " +
-				"has(secret.token)}]",
-			objects: cluster,
-			want: []string{
-				"generators[0].namespace: must be set, because the composite is cluster scoped and has no claim: " +
-					"write the namespace of the object, for example namespace: default",
-				"generators[3].resource.manifest.metadata.namespace: must be set, because the composite is cluster " +
-					"scoped and has no claim: write the namespace of the object, for example namespace: default",
-			},
-		},
-		"GeneratorOfEarlierStep": {
-			reason: "the generations of two generators of one name have the same names",
-			input:  "generators: [{name: earlier, uuid: {}}, {name: other, uuid: {}}]",
-			want:   []string{`generators[0].name: an earlier step of the pipeline also has a generator "earlier": rename one of them`},
-		},
-		"GeneratorListOfEarlierStep": {
-			reason: "also if the earlier step has an item of a list",
-			input: `generators: [{name: list, forEachExpression: "['a']", keyExpression: item, uuid: {}}, {name: ` +
-				`lis, forEachExpression: "['a']", keyExpression: item, uuid: {}}]`,
-			want: []string{`generators[0].name: an earlier step of the pipeline also has a generator "list": rename one of them`},
 		},
 		"NameOfEarlierStep": {
 			reason:  "a composition resource name has one writer",
@@ -929,32 +647,6 @@ func TestRunStatus(t *testing.T) {
 		objects string
 		want    []string
 	}{
-		"Available": {
-			reason: "any value that JSON has",
-			input:  `status: [{fieldPath: a.b, value: "{'x': [1, 2.5, true, null], 'n': composite.spec.size}"}, {fieldPath: "c[d.e]", value: resources.db.status.endpoint}]`,
-			want:   []string{"Available a.b={n: 3, x: [1, 2.5, true, <nil>]}", "Available c.d.e=db.example.org"},
-		},
-		"Waiting": {
-			reason: "nothing is written; an optional one says nothing",
-			input:  `status: [{fieldPath: a, value: composite.spec.later}, {fieldPath: b, value: composite.spec.later, optional: true}, {fieldPath: c, value: "composite.spec.?later"}, {fieldPath: d, value: composite.spec.nothing}]`,
-			want: []string{
-				"Waiting a=nothing | status.a is not written: it waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default)",
-				"Available b=nothing",
-				"Available c=nothing",
-				"Waiting d=nothing | status.d is not written: it waits for composite.spec.nothing (correct it, set it in App xr, or write value == null ? 'none' : value for a default)",
-			},
-		},
-		"Held": {
-			reason:  "a field that was there stays as it is; an optional one goes",
-			input:   `status: [{fieldPath: a, value: composite.spec.later}, {fieldPath: b.c, value: composite.spec.size.x}, {fieldPath: d, value: composite.spec.later, optional: true}, {fieldPath: e, value: composite.spec.size.x, optional: true}]`,
-			objects: `composite: {metadata: {name: xr, namespace: team}, spec: {size: 3}, status: {a: [1], b: {c: old}, d: old}}`,
-			want: []string{
-				"Held! a=[1] | status.a is kept unchanged: it waits for composite.spec.later (correct it, set it in xr, or write .?later.orValue('none') for a default)",
-				"Held! b.c=old | status.b.c is kept unchanged: status[1].value:1:20: cannot select composite.spec.size.x: composite.spec.size is not an object",
-				"Available d=nothing",
-				"Held! e=nothing | status.e is not written: status[3].value:1:20: cannot select composite.spec.size.x: composite.spec.size is not an object",
-			},
-		},
 		"Conflict": {
 			reason:  "an earlier step writes the field, something below it, or something that has nothing below it",
 			input:   `status: [{fieldPath: a.b, value: "1"}, {fieldPath: c, value: "1"}, {fieldPath: d.e, value: "1"}, {fieldPath: f.g, value: "1"}, {fieldPath: h, value: "1"}]`,
@@ -1011,60 +703,21 @@ cluster:
 		requires []string
 		want     string
 	}{
-		"ByItsName": {"the name is the object's", `[{name: s, apiVersion: v1, kind: ConfigMap}]`, `sources.s.data.x`, "", []string{"v1/ConfigMap/team/name=s"}, "by-name"},
-		"MatchName": {"a name of its own", `[{name: l, apiVersion: v1, kind: ConfigMap, matchName: s, namespace: other}]`, `sources.l.data.x`, "", []string{"v1/ConfigMap/other/name=s"}, "other-namespace"},
 		"Expression": {"a name that is computed", `[{name: l, apiVersion: v1, kind: ConfigMap, nameExpression: "composite.metadata.name + '-' + variables.region"}]`, `sources.l.data.x`, "",
 			[]string{"v1/ConfigMap/team/name=xr-eu"}, "by-expression"},
-		"Labels":      {"a list, in the order of names", `[{name: l, apiVersion: v1, kind: ConfigMap, matchLabels: {a: b}}]`, `sources.l.map(s, s.data.x).join('')`, "", []string{"v1/ConfigMap/team/labels=a=b"}, "12"},
-		"TwoLabels":   {"all of them", `[{name: l, apiVersion: v1, kind: ConfigMap, matchLabels: {c: d, a: b}}]`, `sources.l[0].data.x`, "", []string{"v1/ConfigMap/team/labels=a=b,c=d"}, "1"},
-		"NoneMatches": {"none waits", `[{name: l, apiVersion: v1, kind: ConfigMap, matchLabels: {a: z}}]`, `sources.l.map(s, s.data.x).join('')`, "", []string{"v1/ConfigMap/team/labels=a=z"}, `key "k" waits for sources.l (ConfigMap with a=z in team does not exist)`},
-		"ClusterScope": {
-			"an object without a namespace", `[{name: s, apiVersion: v1, kind: Node, scope: Cluster}]`, `sources.s.data.x`, "", []string{"v1/Node//name=s"}, "cluster",
-		},
-		"Secret":       {"its data, decoded", `[{name: s, apiVersion: v1, kind: Secret}]`, `secrets.s.x`, "", []string{"v1/Secret/team/name=s"}, "canary-secret"},
-		"SecretLabels": {"just one matches", `[{name: l, apiVersion: v1, kind: Secret, matchLabels: {c: d}}]`, `secrets.l.x`, "", []string{"v1/Secret/team/labels=c=d"}, "canary-label"},
+		"Labels": {"a list, in the order of names", `[{name: l, apiVersion: v1, kind: ConfigMap, matchLabels: {a: b}}]`, `sources.l.map(s, s.data.x).join('')`, "", []string{"v1/ConfigMap/team/labels=a=b"}, "12"},
 		"SecretTwo": {"two match, which it cannot choose from", `[{name: l, apiVersion: v1, kind: Secret, matchLabels: {a: b}}]`, `secrets.l.x`, "", []string{"v1/Secret/team/labels=a=b"},
 			"secrets[0].data[0].value:1:10: reads secrets.l, which cannot be used: its matchLabels match 2 Secrets (s1, s2), and they must match exactly one"},
-		"SecretNone":     {"none matches yet", `[{name: l, apiVersion: v1, kind: Secret, matchLabels: {a: z}}]`, `secrets.l.x`, "", []string{"v1/Secret/team/labels=a=z"}, `key "k" waits for secrets.l (Secret with a=z in team does not exist)`},
-		"SecretBroken":   {"what no API server returns", `[{name: broken, apiVersion: v1, kind: Secret}]`, `secrets.broken.x`, "", []string{"v1/Secret/team/name=broken"}, `secrets[0].data[0].value:1:15: reads secrets.broken, which cannot be used: cannot decode key "x": its value is not what the API server returns`},
 		"SecretNoData":   {"it is there, its key is not", `[{name: empty, apiVersion: v1, kind: Secret}]`, `secrets.empty.x`, "", []string{"v1/Secret/team/name=empty"}, `key "k" waits for secrets.empty.x (Secret empty exists)`},
-		"NotThere":       {"it waits for the source", `[{name: z, apiVersion: v1, kind: ConfigMap}]`, `sources.?z.?data.orValue({'x': 'default'}).x`, "", []string{"v1/ConfigMap/team/name=z"}, `key "k" waits for sources.z (ConfigMap team/z does not exist)`},
-		"Optional":       {"it goes on without", `[{name: z, apiVersion: v1, kind: ConfigMap, optional: true}]`, `sources.?z.?data.?x.orValue('default')`, "", []string{"v1/ConfigMap/team/name=z"}, "default"},
-		"OptionalFound":  {"but not if it is there", `[{name: s, apiVersion: v1, kind: ConfigMap, optional: true}]`, `sources.?s.?data.?x.orValue('default')`, "", []string{"v1/ConfigMap/team/name=s"}, "by-name"},
-		"OptionalSecret": {"also a Secret", `[{name: z, apiVersion: v1, kind: Secret, optional: true}]`, `secrets.?z.?x.orValue('default')`, "", []string{"v1/Secret/team/name=z"}, "default"},
-		"OptionalStrict": {"a strict use waits all the same", `[{name: z, apiVersion: v1, kind: Secret, optional: true}]`, `secrets.z.x`, "", []string{"v1/Secret/team/name=z"}, `key "k" waits for secrets.z (Secret team/z does not exist)`},
-		"NameMissing":    {"a name that is not known yet", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: composite.spec.later}]`, `secrets.z.x`, "", nil, `key "k" waits for secrets.z (sources[0].nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default))`},
-		"NameMissingOptional": {"an optional source whose name is not known yet may be there", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: composite.spec.later, optional: true}]`, `secrets.?z.?x.orValue('default')`, "", nil,
-			`key "k" waits for secrets.z (sources[0].nameExpression waits for composite.spec.later (correct it, set it in App xr, or write .?later.orValue('none') for a default))`},
 		"NoName":         {"no name on purpose is no source", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: "composite.spec.?later", optional: true}]`, `secrets.?z.?x.orValue('default')`, "", nil, "default"},
 		"NoNameRequired": {"which a source that is not optional waits for", `[{name: z, apiVersion: v1, kind: ConfigMap, nameExpression: composite.spec.empty}]`, `sources.?z.?x.orValue('default')`, "", nil, `key "k" waits for sources.z (sources[0].nameExpression waits for a name that is not empty)`},
-		"NoNameStrict": {"a strict use waits", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: "composite.spec.?later", optional: true}]`, `secrets.z.x`, "", nil,
-			`key "k" waits for secrets.z (sources[0].nameExpression returns no name)`},
-		"NameFails": {"why is said", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: composite.spec.size}]`, `secrets.z.x`, "", nil,
-			`secrets[0].data[0].value:1:10: reads secrets.z, which cannot be used: sources[0].nameExpression: must return a string, but returns int: wrap it in string(...)`},
 		"NameIllegal": {"nothing that leads elsewhere", `[{name: z, apiVersion: v1, kind: Secret, nameExpression: "'../' + composite.spec.region"}]`, `secrets.z.x`, "", nil,
 			`secrets[0].data[0].value:1:10: reads secrets.z, which cannot be used: sources[0].nameExpression: returns a name that is not a valid name of an object: it may not contain '/'`},
-		"Unused":         {"nothing is read that no expression uses", `[{name: s, apiVersion: v1, kind: Secret}, {name: t, apiVersion: v1, kind: ConfigMap}]`, `'v'`, "", nil, "v"},
-		"UnusedVariable": {"it is also not read if only an unused variable uses it", `[{name: unused, apiVersion: v1, kind: Secret}]`, `'v'`, "", nil, "v"},
-		"UsedVariable":   {"but if a variable is used", `[{name: cm, apiVersion: v1, kind: ConfigMap, matchName: s}]`, `variables.x`, "", []string{"v1/ConfigMap/team/name=s"}, "by-name"},
-		"AllSecrets":     {"all are read if any may be used", `[{name: s, apiVersion: v1, kind: Secret}, {name: t, apiVersion: v1, kind: ConfigMap}]`, `secrets[composite.spec.region == 'eu' ? 's' : 't'].x`, "", []string{"v1/Secret/team/name=s"}, "canary-secret"},
-		"OnlyPresence":   {"whether it is there has to be read", `[{name: s, apiVersion: v1, kind: Secret}]`, `has(secrets.s.x) ? 'a' : 'b'`, "", []string{"v1/Secret/team/name=s"}, "a"},
-		"ByBind":         {"through a name", `[{name: s, apiVersion: v1, kind: Secret}]`, `cel.bind(all, secrets, all.s.x)`, "", []string{"v1/Secret/team/name=s"}, "canary-secret"},
-		"Composition": {
-			"the Composition's own are lists", `[]`, `sources.own.map(s, s.data.x).join('')`,
-			`seeded: {own: [{apiVersion: v1, kind: ConfigMap, data: {x: own}}]}`, nil, "own",
-		},
+		"AllSecrets": {"all are read if any may be used", `[{name: s, apiVersion: v1, kind: Secret}, {name: t, apiVersion: v1, kind: ConfigMap}]`, `secrets[composite.spec.region == 'eu' ? 's' : 't'].x`, "", []string{"v1/Secret/team/name=s"}, "canary-secret"},
 		"CompositionSecret": {
 			"a Secret among them is hidden", `[]`, `json.encode(sources.own) + sources.own[0].data.x`,
 			`seeded: {own: [{apiVersion: v1, kind: Secret, data: {x: Y2FuYXJ5}}]}`, nil,
 			"secrets[0].data[0].value:1:47: reads the data of a v1 Secret, which is hidden here: read it as secrets.<name>, by a source of kind Secret",
-		},
-		"CompositionNotSecrets": {
-			"and is in no secrets", `[]`, `secrets.own.x`, `seeded: {own: [{apiVersion: v1, kind: Secret, data: {x: Y2FuYXJ5}}]}`, nil, `key "k" waits for secrets.own (no earlier step composes it: use db, or compose it in an earlier step)`,
-		},
-		"SameName": {
-			"ours are before the Composition's", `[{name: s, apiVersion: v1, kind: ConfigMap}]`, `sources.s.data.x`,
-			`seeded: {s: [{apiVersion: v1, kind: ConfigMap, data: {x: own}}]}`, []string{"v1/ConfigMap/team/name=s"}, "by-name",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

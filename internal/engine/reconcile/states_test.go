@@ -51,21 +51,6 @@ func TestRunSavesState(t *testing.T) {
 		objects string
 		want    string
 	}{
-		"InUse": {
-			reason: "with its names and times, and without values",
-			input:  admin, objects: generationOf(1, ""),
-			want: "admin: {input: ID, latest: " + entry(1, "", spec) + "}\ngenerated/admin/1",
-		},
-		"NothingYet": {
-			reason: "a generation that is not stored is not named",
-			input:  admin, objects: "",
-			want: "admin: {input: ID}\ngenerated/admin/1 unready",
-		},
-		"GracePeriod": {
-			reason: "a former one is named apart, until it is deleted",
-			input:  admin, objects: generationOf(1, flagged) + generationOf(2, ""),
-			want: "admin: {gc: {" + key + ": " + entry(1, "flaggedForGCTime: 2026-01-03T00:00:00Z, ", spec) + "}, input: ID, latest: " + entry(2, "", spec) + "}\ngenerated/admin/1 flagged\ngenerated/admin/2\ndue 2026-01-03T01:00:00Z",
-		},
 		"Pending": {
 			reason: "and so is the next one until it is in use, here one that is given up because its input has changed",
 			input:  verified, objects: generationOf(1, "keepers: one") + pending,
@@ -76,17 +61,7 @@ func TestRunSavesState(t *testing.T) {
 			input:  admin, objects: exportedFrom(gone),
 			want: "admin: {input: ID, latest: " + missing("admin", 4, "xr-admin-4") + "}\ngenerated/admin/5 unready",
 		},
-		"Listed": {
-			reason: "and otherwise the last one that the composite lists",
-			input:  admin, objects: listed,
-			want: "admin: {input: ID, latest: " + missing("admin", 7, "xr-admin-7") + "}\ngenerated/admin/1 unready",
-		},
 
-		"Retired": {
-			reason: "a generation whose generator left the input is flagged",
-			input:  none, objects: generationOf(1, ""),
-			want: "admin: {gc: {" + key + ": " + entry(1, "flaggedForGCTime: 2026-01-03T00:30:00Z, ", spec) + "}}\ngenerated/admin/1 flagged",
-		},
 		"RetiredBefore": {
 			reason: "and deleted after its grace period: the function must be called then",
 			input:  none, objects: strings.Replace(generationOf(1, flagged), `"kind"`, `"stage":"retired","kind"`, 1),
@@ -97,17 +72,7 @@ func TestRunSavesState(t *testing.T) {
 			input:  none, objects: exportedFrom(gone),
 			want: "",
 		},
-		"RetiredElsewhere": {
-			reason: "an earlier step retires it",
-			input:  none, objects: generationOf(1, "") + earlier,
-			want: "",
-		},
 
-		"RetiredExported": {
-			reason: "while an export has a value of it, it is not flagged",
-			input:  none, objects: generationOf(1, "") + exportedFrom(used),
-			want: "admin: {gc: {" + key + ": " + entry(1, "", spec) + "}}\ngenerated/admin/1",
-		},
 		"RetiredExportedElsewhere": {
 			reason: "also if an earlier step has it",
 			input:  none, objects: generationOf(1, "") + exportedFrom(used) + earlier,

@@ -56,15 +56,6 @@ func TestWantedPlaces(t *testing.T) {
 					`delete it to have it created as team/two`,
 			},
 		},
-		"Swapped": {
-			reason:  "each export takes over the object at its place, under the name that Crossplane gave it",
-			input:   swapped,
-			objects: formers(named("a", "one"), named("b", "two")),
-			want: []string{
-				`b: Available Secret team/two {data: {host: two}, metadata: {annotations: {export.fn.crossplane.io/export-state: {"export":"a"}}}}`,
-				`a: Available Secret team/one {data: {host: one}, metadata: {annotations: {export.fn.crossplane.io/export-state: {"export":"b"}}}}`,
-			},
-		},
 		"Given": {
 			reason:  "an export takes over the object of one that wants another place, which is created under a free name",
 			input:   swapped,

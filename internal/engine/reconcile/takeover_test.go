@@ -76,12 +76,6 @@ func TestTakeOver(t *testing.T) {
 		objects string
 		want    []string
 	}{
-		"SameKeys": {
-			reason:  "the object keeps its composition resource name; it is the same object, and nothing is said",
-			input:   url,
-			objects: formers(former{composed: "old", rest: formerData}),
-			want:    []string{written},
-		},
 		"Renamed": {
 			reason:  "an object that was taken over cannot be renamed either",
 			input:   urlWith("metadata: {name: new}"),
@@ -132,12 +126,6 @@ func TestTakeOver(t *testing.T) {
 			want: []string{"old: Available! Secret team/xr-url {data: {extra: extra, host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\",\"keptKeys\":[\"extra\",\"more\"]}}}} | " +
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("extra", "more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
-		"Prune": {
-			reason:  "they leave once the input says so",
-			input:   urlWith("prune: true"),
-			objects: formers(former{composed: "old", rest: moreData}),
-			want:    []string{written},
-		},
 		"KeepsText": {
 			reason:  "keys that Crossplane applied as stringData are the composite's, and are not lost",
 			input:   url,
@@ -156,14 +144,6 @@ func TestTakeOver(t *testing.T) {
 			input:   `secrets: [{name: url, data: [{key: more, value: "composite.spec.?later", optional: true}, {valueMap: "{'host': 'h', ?'extra': composite.spec.?later}"}]}]`,
 			objects: formers(former{composed: "old", rest: moreData}),
 			want:    []string{"old: Available Secret team/xr-url {data: {host: h}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\"}}}}"},
-		},
-		"KeysOfOthers": {
-			reason: "keys that others added are not desired: they stay in any case",
-			input:  url,
-			objects: formers(former{composed: "old", rest: moreData, metadata: `name: xr-url, namespace: team, ` + ownedByComposite + `,
-        managedFields: [{manager: apiextensions.crossplane.io/composed/x, operation: Apply, fieldsV1: {"f:data": {"f:host": {}, "f:more": {}}}}, {manager: kubectl-edit, operation: Update, fieldsV1: {"f:data": {"f:extra": {}}}}]`}),
-			want: []string{"old: Available! Secret team/xr-url {data: {host: db.example.org, more: more, user: canary-user}, metadata: {annotations: {export.fn.crossplane.io/export-state: {\"export\":\"url\",\"keptKeys\":[\"more\"]}}}} | " +
-				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
 		"Waits": {
 			reason:  "while an input is missing, it is kept as any other object",
@@ -351,7 +331,6 @@ func TestTakeOverFromEarlierStep(t *testing.T) {
 		want            string
 	}{
 		"Possible": {"the earlier step only keeps it", kept, "old", written},
-		"Composed": {"the earlier step composes it as it is observed", kept, "", conflict},
 		"Other":    {"the earlier step may take over another object", kept, "other", conflict},
 		"Changed": {
 			"a step in between has changed it, which then composes it",

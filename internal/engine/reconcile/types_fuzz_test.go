@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -102,7 +103,6 @@ type typesMaker struct {
 
 	paths map[string][]string // expressions of fields, by what their value is
 	depth int
-	local int
 }
 
 func (m *typesMaker) one(of ...string) string { return of[m.IntN(len(of))] }
@@ -297,8 +297,70 @@ func (m *typesMaker) atomAt(depth int, kind string) string {
 	return m.expression(kind)
 }
 
-func (m *typesMaker) any() string {
-	return m.expression(m.one("string", "int", "bool", "list", "object", "any", "any", "optional", "map"))
+// A placeholder in the grammar: <kind> is an expression of the kind, and <~kind> one that may not be evaluated.
+var placeholder = regexp.MustCompile(`<(~?)(\w+)>`)
+
+// anyKind are the kinds of an expression that may have any.
+var anyKind = []string{"string", "int", "bool", "list", "object", "any", "any", "optional", "map"}
+
+// grammar has the expressions of each kind: leaves, and those with others in them.
+var grammar = map[string]struct{ leaves, deep []string }{
+	"string": {[]string{"'a'", "'b-c'", "''", "resources.db.kind"}, []string{
+		"(<string> + <string>)", "string(<int>)", "string(<bool>)", "string(<any>)", "(<string>).lowerAscii()", "(<string>).trim()",
+		"(<string>).replace('a', 'b')", "(<string>).substring(0)", "(<string>).reverse()", "json.encode(<any>)", "yaml.encode(<any>)",
+		"'%s %v'.format([<any>, <any>])", "(<list>).join(',')", "(<object>).map(k, k)[0]", "(<list>).map(e, json.encode(e)).join('-')",
+		"(<object>).transformList(k, v, k + json.encode(v)).join('-')", "base64.encode(bytes(<string>))", "sha256(<string>)",
+		"(<optional>).orValue(<~string>)", "(<object>)[(<object>).map(k, k)[0]]", "url.queryEscape(<string>)",
+	}},
+	"int": {[]string{"1", "2", "2.0", "1.0", "3.0", "2.5", "1u", "2u"}, []string{
+		"(<int> + <int>)", "(<int> - <int>)", "(<int> * <int>)", "(<int> % <int>)", "size(<string>)", "size(<list>)", "size(<object>)",
+		"math.greatest(<int>, <int>)", "math.least([<int>, <int>])", "int(<int>)", "int(<any>)", "double(<int>)",
+		"(<string>).indexOf('a')", "-<int>", "math.ceil(double(<int>))",
+	}},
+	"bool": {[]string{"true", "false", "resources.db.kind == 'DB'"}, []string{
+		"(<any> == <any>)", "(<any> != <any>)", "(<any> in <list>)", "(<any> in <object>)", "(<int> < <int>)", "(<int> >= <any>)",
+		"(<~bool> && <~bool>)", "(<~bool> || <~bool>)", "!(<~bool>)", "(<list>).exists(e, e == <~any>)", "(<list>).all(e, e != <~any>)",
+		"(<list>).exists_one(e, e == <~any>)", "(<object>).exists(k, v, v == <~any>)", "(<object>).all(k, v, k != <~any>)",
+		"(<object>).existsOne(k, v, v == <~any>)", "(<string>).startsWith('a')", "(<string>).matches('^a.*')",
+		"sets.contains(<list>, <list>)", "sets.equivalent(<list>, <list>)", "sets.intersects(<list>, <list>)", "(<optional>).hasValue()",
+		"(<object>).exists(k, k == 'a')", "(type(<any>) == map)", "(type(<any>) == type(<any>))", "(<object> == {})",
+	}},
+	"list": {[]string{
+		"[]", "['a']", "[1.0, 3.0]", "[0.0, 2.0]", "[1u]", "['a'].filter(e, false)", "[1, 'x']", "[null]", "[{}]", "[1, 2.0]",
+	}, []string{
+		"((<list>) + (<list>))", "[<any>, <any>]", "(<list>).filter(e, e != <~any>)", "(<list>).map(e, e)", "(<list>).map(e, {'v': e})",
+		"(<list>).map(e, [e])", "(<list>).map(e, <~any>)", "(<object>).transformList(k, v, {'k': k, 'v': v})", "(<list>).distinct()",
+		"(<list>).reverse()", "(<list>).slice(0, 1)", "(<list>).sort()", "(<list>).sortBy(e, string(e))",
+		"(<object>).map(k, k)", "(<object>).map(k, <~any>)", "(<string>).split('-')", "(<object>).filter(k, k != 'a')",
+		"(<list>).transformList(i, e, i)", "(<list>).transformList(i, e, e)", "lists.range(<int>)", "[?<optional>]",
+		"(<list>).map(e, e == <~any>, e)", "[<object>] + [<object>]", "[<list>, [<any>]].flatten()", "[<object>].map(o, [o])",
+	}},
+	"object": {[]string{"{}", "{'a': 'b'}"}, []string{
+		"{'a': <any>, 'b': <any>}", "(<object>).transformMap(k, v, json.encode(v))", "(<object>).transformMap(k, v, <~any>)",
+		"(<object>).transformMapEntry(k, v, {k + 'x': <~any>})", "(<object>).transformMap(k, v, k != 'a', <~any>)",
+		"{?'a': <optional>, 'b': <any>}", "(<list>).transformMapEntry(i, e, {'k' + string(i): <~any>})", "(<optional>).orValue({})",
+		"(<bool> ? (<object>) : {})",
+	}},
+	"map": {[]string{"{}", "{'a': 'b'}"}, []string{
+		"{'a': <string>, 'b': <string>}", "(<object>).transformMap(k, v, json.encode(v))", "(<object>).transformMap(k, v, <~string>)",
+		"(<object>).transformMapEntry(k, v, {k + 'x': <~string>})", "{?'a': <optional>, 'b': <string>}",
+		"(<list>).transformMapEntry(i, e, {'k' + string(i): json.encode(e)})", "(<bool> ? (<object>) : {})",
+	}},
+	"optional": {[]string{"optional.none()", "optional.of('a')", "composite.metadata.?name"}, []string{
+		"(json.decode('{\"a\": 1}'))[?'a']", "(json.decode('{\"a\": 1}'))[?'b']", "optional.of(<any>)", "(<optional>).or(<optional>)",
+		"(<optional>).optMap(o, {'o': o})", "(<optional>).optMap(o, <~any>)", "(<list>)[?0]", "(<optional>).optFlatMap(o, optional.of(o))",
+		"optional.ofNonZeroValue(<any>)",
+	}},
+	"any": {[]string{"1", "2.5", "'x'", "b'x'", "true", "[]", "{}", "1u", "dyn(1)"}, []string{
+		"dyn(<any>)", "<any>", "json.decode('{\"a\": [1, \"x\"]}')", "type(<any>)", "timestamp('2024-01-01T00:00:00Z')", "null",
+		"<list>[0]", "<optional>.value()",
+	}},
+}
+
+// chosen are values of a kind in a ternary, a local variable, or a list.
+var chosen = []string{
+	"(<bool> ? <~kind> : <~kind>)", "cel.bind(x, <kind>, x)", "[<kind>, <any>][0]", "{'k': <kind>, 'l': <any>}.k",
+	"optional.of(<kind>).orValue(<~kind>)", "[<kind>].map(x, x)[0]",
 }
 
 // expression of what gives a value of a kind, if all that it reads is there.
@@ -308,28 +370,23 @@ func (m *typesMaker) expression(kind string) string {
 	if paths := m.paths[kind]; len(paths) > 0 && m.maybe(20+15*m.depth) {
 		return m.spelled(paths[m.IntN(len(paths))])
 	}
-	deep := m.depth < 4
-	if deep && m.maybe(12) {
-		return m.chosen(kind)
+	text := m.one(grammar[kind].leaves...)
+	if m.depth < 4 {
+		text = m.one(grammar[kind].deep...)
+		if m.maybe(12) {
+			text = strings.ReplaceAll(m.one(chosen...), "kind>", kind+">")
+		}
 	}
-	switch kind {
-	case "string":
-		return m.text(deep)
-	case "int":
-		return m.number(deep)
-	case "bool":
-		return m.condition(deep)
-	case "list":
-		return m.list(deep)
-	case "object", "map":
-		return m.mapping(deep, kind)
-	case "optional":
-		return m.optional(deep)
-	}
-	if !deep {
-		return m.one("1", "2.5", "'x'", "b'x'", "true", "[]", "{}", "1u", "dyn(1)")
-	}
-	return m.one("dyn("+m.any()+")", m.any(), "json.decode('{\"a\": [1, \"x\"]}')", "type("+m.any()+")", "timestamp('2024-01-01T00:00:00Z')", "null", m.expression("list")+"[0]", m.optional(true)+".value()")
+	return placeholder.ReplaceAllStringFunc(text, func(p string) string {
+		of := placeholder.FindStringSubmatch(p)
+		switch {
+		case of[1] != "":
+			return m.atom(of[2])
+		case of[2] == "any":
+			return m.expression(m.one(anyKind...))
+		}
+		return m.expression(of[2])
+	})
 }
 
 // spelled is a path in one of the ways to write it.
@@ -350,195 +407,4 @@ func (m *typesMaker) spelled(p string) string {
 		return p[:i] + ".?" + last + ".value()"
 	}
 	return p
-}
-
-// chosen is a value of a kind in a ternary, a local variable, or a list.
-func (m *typesMaker) chosen(kind string) string {
-	m.local++
-	v := fmt.Sprintf("x%d", m.local)
-	switch m.IntN(6) {
-	case 0:
-		return "(" + m.condition(true) + " ? " + m.atom(kind) + " : " + m.atom(kind) + ")"
-	case 1:
-		return "cel.bind(" + v + ", " + m.expression(kind) + ", " + v + ")"
-	case 2:
-		return "[" + m.expression(kind) + ", " + m.any() + "][0]"
-	case 3:
-		return "{'k': " + m.expression(kind) + ", 'l': " + m.any() + "}.k"
-	case 4:
-		return "optional.of(" + m.expression(kind) + ").orValue(" + m.atom(kind) + ")"
-	}
-	return "[" + m.expression(kind) + "].map(" + v + ", " + v + ")[0]"
-}
-
-func (m *typesMaker) text(deep bool) string {
-	if !deep {
-		return m.one("'a'", "'b-c'", "''", "resources.db.kind")
-	}
-	s := func() string { return m.expression("string") }
-	switch m.IntN(16) {
-	case 0:
-		return "(" + s() + " + " + s() + ")"
-	case 1:
-		return "string(" + m.expression(m.one("int", "bool", "string", "any")) + ")"
-	case 2:
-		return "(" + s() + ")" + m.one(".lowerAscii()", ".trim()", ".upperAscii()", ".replace('a', 'b')", ".substring(0)", ".reverse()")
-	case 3:
-		return "json.encode(" + m.any() + ")"
-	case 4:
-		return "yaml.encode(" + m.any() + ")"
-	case 5:
-		return "'%s %v'.format([" + m.any() + ", " + m.any() + "])"
-	case 6:
-		return "'%s'.format([" + m.any() + "])"
-	case 7:
-		return "(" + m.expression("list") + ").join(',')"
-	case 8:
-		return "(" + m.expression("object") + ").map(k, k)[0]"
-	case 9:
-		return "(" + m.expression("list") + ").map(e, json.encode(e)).join('-')"
-	case 10:
-		return "(" + m.expression("object") + ").transformList(k, v, k + json.encode(v)).join('-')"
-	case 11:
-		return "base64.encode(bytes(" + s() + "))"
-	case 12:
-		return "sha256(" + s() + ")"
-	case 13:
-		return "(" + m.expression("optional") + ").orValue(" + m.atom("string") + ")"
-	case 14:
-		return "(" + m.expression("object") + ")[(" + m.expression("object") + ").map(k, k)[0]]"
-	}
-	return "url.queryEscape(" + s() + ")"
-}
-
-func (m *typesMaker) number(deep bool) string {
-	if !deep {
-		return m.one("1", "2", "2.0", "1.0", "3.0", "2.5", "1u", "2u")
-	}
-	n := func() string { return m.expression("int") }
-	return m.one("("+n()+m.one(" + ", " - ", " * ", " % ")+n()+")", "size("+m.expression(m.one("string", "list", "object"))+")", "math.greatest("+n()+", "+n()+")",
-		"math.least(["+n()+", "+n()+"])", "int("+m.expression(m.one("int", "string", "any"))+")", "double("+n()+")", "("+m.expression("string")+").indexOf('a')", "-"+n(), "math.ceil(double("+n()+"))")
-}
-
-func (m *typesMaker) condition(deep bool) string {
-	if !deep {
-		return m.one("true", "false", "resources.db.kind == 'DB'")
-	}
-	b := func() string { return m.atom("bool") }
-	switch m.IntN(14) {
-	case 0, 1:
-		return "(" + m.any() + m.one(" == ", " != ") + m.any() + ")"
-	case 2:
-		return "(" + m.any() + " in " + m.expression(m.one("list", "object")) + ")"
-	case 3:
-		return "(" + m.expression("int") + m.one(" < ", " >= ") + m.expression(m.one("int", "any")) + ")"
-	case 4:
-		return "(" + b() + m.one(" && ", " || ") + b() + ")"
-	case 5:
-		return "!(" + b() + ")"
-	case 6:
-		return "(" + m.expression("list") + ")" + m.one(".exists(e, e == ", ".all(e, e != ", ".exists_one(e, e == ") + m.atom("any") + ")"
-	case 7:
-		return "(" + m.expression("object") + ")" + m.one(".exists(k, v, v == ", ".all(k, v, k != ", ".existsOne(k, v, v == ") + m.atom("any") + ")"
-	case 8:
-		return "(" + m.expression("string") + ")" + m.one(".startsWith('a')", ".contains('b')", ".matches('^a.*')")
-	case 9:
-		return "sets." + m.one("contains", "equivalent", "intersects") + "(" + m.expression("list") + ", " + m.expression("list") + ")"
-	case 10:
-		return "(" + m.expression("optional") + ").hasValue()"
-	case 11:
-		return "(" + m.expression("object") + ").exists(k, k == 'a')"
-	case 12:
-		return "(type(" + m.any() + ") == " + m.one("string", "int", "map", "list", "bool", "type("+m.any()+")") + ")"
-	}
-	return "(" + m.expression("object") + " == {})"
-}
-
-func (m *typesMaker) list(deep bool) string {
-	if !deep {
-		return m.one("[]", "['a']", "[1.0, 3.0]", "[0.0, 2.0]", "[1u]", "['a'].filter(e, false)", "[1, 'x']", "[null]", "[{}]", "[1, 2.0]")
-	}
-	l := func() string { return "(" + m.expression("list") + ")" }
-	switch m.IntN(16) {
-	case 0:
-		return "(" + l() + " + " + l() + ")"
-	case 1:
-		return "[" + m.any() + ", " + m.any() + "]"
-	case 2:
-		return l() + ".filter(e, e != " + m.atom("any") + ")"
-	case 3:
-		return l() + ".map(e, " + m.one("e", "{'v': e}", "[e]", m.atom("any")) + ")"
-	case 4:
-		return "(" + m.expression("object") + ").transformList(k, v, " + m.one("v", "k", "{'k': k, 'v': v}") + ")"
-	case 5:
-		return l() + m.one(".distinct()", ".reverse()", ".slice(0, 1)", ".flatten()", ".sort()", ".sortBy(e, string(e))")
-	case 6:
-		return "(" + m.expression("object") + ").map(k, " + m.one("k", m.atom("any")) + ")"
-	case 7:
-		return "(" + m.expression("string") + ").split('-')"
-	case 8:
-		return "(" + m.expression("object") + ").filter(k, k != 'a')"
-	case 9:
-		return l() + ".transformList(i, e, " + m.one("i", "e") + ")"
-	case 10:
-		return "lists.range(" + m.expression("int") + ")"
-	case 11:
-		return "[?" + m.expression("optional") + "]"
-	case 12:
-		return l() + ".map(e, e == " + m.atom("any") + ", e)"
-	case 13:
-		return "[" + m.expression("object") + "] + [" + m.expression("object") + "]"
-	case 14:
-		return "[" + m.expression("list") + ", [" + m.any() + "]].flatten()"
-	}
-	return "[" + m.expression("object") + "].map(o, [o])"
-}
-
-func (m *typesMaker) mapping(deep bool, kind string) string {
-	value := "any"
-	if kind == "map" {
-		value = "string"
-	}
-	if !deep {
-		return m.one("{}", "{'a': 'b'}")
-	}
-	o := func() string { return "(" + m.expression("object") + ")" }
-	switch m.IntN(9) {
-	case 0, 1:
-		return "{'a': " + m.expression(value) + ", 'b': " + m.expression(value) + "}"
-	case 2:
-		return o() + ".transformMap(k, v, " + m.one("json.encode(v)", m.atom(value)) + ")"
-	case 3:
-		return o() + ".transformMapEntry(k, v, {k + 'x': " + m.one("json.encode(v)", m.atom(value)) + "})"
-	case 4:
-		return o() + ".transformMap(k, v, k != 'a', " + m.atom(value) + ")"
-	case 5:
-		return "{?'a': " + m.expression("optional") + ", 'b': " + m.expression(value) + "}"
-	case 6:
-		return "(" + m.expression("list") + ").transformMapEntry(i, e, {'k' + string(i): " + m.one("json.encode(e)", m.atom(value)) + "})"
-	case 7:
-		return "(" + m.expression("optional") + ").orValue({})"
-	}
-	return "(" + m.condition(true) + " ? " + o() + " : {})"
-}
-
-func (m *typesMaker) optional(deep bool) string {
-	if !deep {
-		return m.one("optional.none()", "optional.of('a')", "composite.metadata.?name")
-	}
-	switch m.IntN(7) {
-	case 0:
-		return "(json.decode('{\"a\": 1}'))[?" + m.one("'a'", "'b'") + "]"
-	case 1:
-		return "optional.of(" + m.any() + ")"
-	case 2:
-		return "(" + m.expression("optional") + ").or(" + m.expression("optional") + ")"
-	case 3:
-		return "(" + m.expression("optional") + ").optMap(o, " + m.one("o", "[o]", "{'o': o}", m.atom("any")) + ")"
-	case 4:
-		return "(" + m.expression("list") + ")[?0]"
-	case 5:
-		return "(" + m.expression("optional") + ").optFlatMap(o, optional.of(o))"
-	}
-	return "optional.ofNonZeroValue(" + m.any() + ")"
 }

@@ -22,29 +22,9 @@ func TestListedObjects(t *testing.T) {
 		reason, input, objects string
 		want                   []string
 	}{
-		"Ownerless": {
-			"Crossplane would adopt it", input, "resources: {s: {object: {" + victim + ", uid: v1, resourceVersion: '1'}}}}",
-			[]string{`Conflict! nothing | Secret "s": the composite lists Secret team/victim` + conflict},
-		},
-		"Author": {
-			"the same for an entry of the composite author", author, asks + "resources: {fromComposite/Secret/victim: {object: {" + victim + ", uid: v1, resourceVersion: '1'}}}}",
-			[]string{`Conflict! nothing | Secret "victim": the composite lists Secret team/victim` + conflict},
-		},
-		"Controlled": {
-			"it is the composite's own", input, "resources: {s: {object: {" + victim + ", uid: v1, resourceVersion: '1', ownerReferences: [{uid: u1, controller: true}]}}}}",
-			[]string{"Available Secret team/victim {data: {k: v}}"},
-		},
-		"Restored": {
-			"the composite composed it before a restore", input, "resources: {s: {object: {" + victim + ", uid: v1, resourceVersion: '1', labels: {crossplane.io/composite: xr}}}}}",
-			[]string{"Available Secret team/victim {data: {k: v}}"},
-		},
 		"RestoredForAnother": {
 			"another composite composed it before a restore", input, "resources: {s: {object: {" + victim + ", uid: v1, resourceVersion: '1', labels: {crossplane.io/composite: other}}}}}",
 			[]string{`Conflict! nothing | Secret "s": the composite lists Secret team/victim` + conflict},
-		},
-		"File": {
-			"an object in a file has no resource version, and no owner", input, "resources: {s: {object: {" + victim + "}}}}",
-			[]string{"Available Secret team/victim {data: {k: v}}"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
