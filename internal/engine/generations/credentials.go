@@ -91,31 +91,11 @@ func (in *Request) read(exports []*Export, taken map[string]bool, before []looku
 		list, _, _ := plan.SplitItem(m.Name)
 		c := r.of(m.Name)
 		c.wanted = in.want(c, m, cmp.Or(requests[m.Name], requests[list]))
-		for r.acceptNext(c) { // then another one may be the next
-			c.wanted = in.want(c, m, c.wanted.rotation.Request)
+		if at := c.wanted.place; at != nil {
+			r.require(*at)
 		}
 	}
 	return r
-}
-
-// acceptNext looks up the place of the next generation. It reports whether the owner of the composite accepts the
-// object there as a generation.
-func (r *credentialReader) acceptNext(c *credentialState) bool {
-	at := c.wanted.place
-	if at == nil {
-		return false
-	}
-	r.Require(*at)
-	a := r.in.Answers.To(*at)
-	if !a.Read {
-		r.unread = append(r.unread, at.String())
-	}
-	if len(a.Objects) == 0 || !r.accepted[idOf(a.Objects[0])] || c.find(idOf(a.Objects[0])) != nil {
-		return false
-	}
-	r.addHidden(c.name, c.wanted.number, a.Objects[0])
-	c.link()
-	return c.find(idOf(a.Objects[0])) != nil
 }
 
 // link sorts the generations, and finds out which codes link them.
@@ -263,16 +243,21 @@ func (r *credentialReader) lookUp(c *credentialState, number int, recorded strin
 		return
 	}
 	r.required[key] = true
+	for _, o := range r.require(at) {
+		if uid := idOf(o); uid == recorded || r.accepted[uid] || r.lists[composite.Ref{Kind: at.Kind, Name: at.Name}] {
+			r.addHidden(c.name, number, o)
+		}
+	}
+}
+
+// require looks up objects, without which no step is performed.
+func (r *credentialReader) require(at lookup.Requirement) []wire.Struct {
 	r.Require(at)
 	a := r.in.Answers.To(at)
 	if !a.Read {
 		r.unread = append(r.unread, at.String())
 	}
-	for _, o := range a.Objects {
-		if uid := idOf(o); uid == recorded || r.accepted[uid] || r.lists[composite.Ref{Kind: at.Kind, Name: at.Name}] {
-			r.addHidden(c.name, number, o)
-		}
-	}
+	return a.Objects
 }
 
 // namespaceOf returns the namespace of the generations.

@@ -226,7 +226,7 @@ func (name composedGeneration) String() string {
 func (g *rotator) retire() {
 	for _, name := range plan.SortedKeys(g.found) {
 		c := g.found[name]
-		if c.generator != nil || len(c.have) == 0 || g.isRetired(c) {
+		if c.generator != nil || len(c.have) == 0 {
 			continue
 		}
 		if len(g.unread) > 0 {
@@ -241,19 +241,6 @@ func (g *rotator) retire() {
 		g.schedule(step.Due)
 		g.keep(c)
 	}
-}
-
-// isRetired reports whether an earlier step desires generations of a generator that left the input, and this step
-// exports no value of them.
-func (g *rotator) isRetired(c *credentialState) bool {
-	desired := func(k *generation) bool {
-		_, earlier := g.in.Desired[k.composed]
-		return earlier
-	}
-	exports := func(v exportView) bool {
-		return v.own && (v.Lost || c.find(v.Holds) != nil || c.find(v.Candidate) != nil)
-	}
-	return slices.ContainsFunc(c.have, desired) && !slices.ContainsFunc(c.exports, exports)
 }
 
 // seenBy returns a session that sees the outputs.
