@@ -35,9 +35,6 @@ github.com/go-logr/zapr
 github.com/google/uuid
 github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus
 github.com/grpc-ecosystem/go-grpc-middleware/v2
-github.com/json-iterator/go
-github.com/modern-go/concurrent
-github.com/modern-go/reflect2
 github.com/munnerz/goautoneg
 github.com/pavlo-v-chernykh/keystore-go/v4
 github.com/pkg/errors
@@ -66,11 +63,8 @@ google.golang.org/protobuf
 gopkg.in/inf.v0
 k8s.io/apimachinery
 k8s.io/klog/v2
-k8s.io/kube-openapi
 k8s.io/utils
 sigs.k8s.io/json
-sigs.k8s.io/randfill
-sigs.k8s.io/structured-merge-diff/v6
 sigs.k8s.io/yaml
 software.sslmate.com/src/go-pkcs12
 `

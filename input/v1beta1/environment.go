@@ -1,12 +1,10 @@
 package v1beta1
 
-import "k8s.io/apimachinery/pkg/runtime"
-
 // An Environment finds EnvironmentConfigs, merges them, and writes fields into the result.
 type Environment struct {
 	// Values that nothing else sets.
 	// +kubebuilder:pruning:PreserveUnknownFields
-	DefaultData *runtime.RawExtension `json:"defaultData,omitempty"`
+	DefaultData *JSON `json:"defaultData,omitempty"`
 
 	// EnvironmentConfigs to find and to merge, in this order.
 	// +kubebuilder:validation:MaxItems=64

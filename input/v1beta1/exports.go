@@ -8,15 +8,7 @@
 // The comments of the types become the descriptions of the CustomResourceDefinition, the
 // help of editors and the reference in input/README.md: each one says what the field does,
 // what happens if the field is not set, and gives an example where it helps.
-//
-// +kubebuilder:object:generate=true
-// +groupName=export.fn.crossplane.io
-// +versionName=v1beta1
 package v1beta1
-
-import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
 
 // The API version and kind of the input.
 const (
@@ -30,18 +22,17 @@ const (
 // +kubebuilder:validation:MaxLength=4096
 type Expression = string
 
-// Exports declares which values a Composition exports, and to which objects.
-//
-// An Exports is never stored. Crossplane passes it to the function as it is in the Composition, without
-// validation, so the function checks it against this schema itself.
-//
-// +kubebuilder:object:root=true
-// +kubebuilder:resource:categories=crossplane
-// +kubebuilder:validation:XValidation:rule="!has(self.secrets) || !has(self.configMaps) || !self.secrets.exists(s, self.configMaps.exists(c, c.name == s.name))",message="each name in secrets and configMaps is a composition resource name, and must be unique across both lists"
+// Exports is the input as the function decodes it. Package crd has the definition that is made from its fields.
 type Exports struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	APIVersion string     `json:"apiVersion,omitempty"`
+	Kind       string     `json:"kind,omitempty"`
+	Metadata   ObjectMeta `json:"metadata,omitempty"`
 
+	Spec `json:",inline"`
+}
+
+// Spec is what an input says. Its fields are at the top level of the input.
+type Spec struct {
 	// Finds EnvironmentConfigs, merges them into the environment of earlier steps, and writes fields into the result.
 	//
 	// The fields except `set` are those of function-environment-configs. A later EnvironmentConfig wins over an earlier
@@ -99,7 +90,7 @@ type Exports struct {
 	// or `60s` if a change may not be [noticed](../package/README.md#freshness). The shortest time of the pipeline
 	// counts.
 	// +kubebuilder:validation:XValidation:rule="duration(self) == duration('0s') || (duration(self) >= duration('1s') && duration(self) <= duration('24h'))",message="must be 0s, or from 1s to 24h"
-	TTL *metav1.Duration `json:"ttl,omitempty"`
+	TTL *Duration `json:"ttl,omitempty"`
 }
 
 // Freshness says how the function notices that an object that it reads has changed.

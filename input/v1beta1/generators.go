@@ -1,10 +1,5 @@
 package v1beta1
 
-import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-)
-
 // A RefreshPolicy says when a generator creates a new generation.
 //
 // +kubebuilder:validation:Enum=CreatedOnce;Periodic;OnChange
@@ -116,14 +111,14 @@ type Generator struct {
 
 	// With policy `Periodic`, the time between two generations. For example, `720h`.
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h (100 years); to create the value once, leave refreshPolicy and refreshInterval out"
-	RefreshInterval *metav1.Duration `json:"refreshInterval,omitempty"`
+	RefreshInterval *Duration `json:"refreshInterval,omitempty"`
 
 	// Returns `refreshInterval`. For example, `composite.spec.rotation.every`.
 	RefreshIntervalExpression Expression `json:"refreshIntervalExpression,omitempty"`
 
 	// How long a generation is kept after the next one replaces it. If it is not set, it is `0s`. For example, `24h`.
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('876000h')",message="must be from 0s to 876000h (100 years)"
-	GracePeriod *metav1.Duration `json:"gracePeriod,omitempty"`
+	GracePeriod *Duration `json:"gracePeriod,omitempty"`
 
 	// Returns `gracePeriod`. For example, `composite.spec.rotation.grace`.
 	GracePeriodExpression Expression `json:"gracePeriodExpression,omitempty"`
@@ -141,7 +136,7 @@ type Generator struct {
 	// How long a pending generation may take to work, after all its setters have it. Then the former value is set
 	// again, and the rotation starts again 1 to 24 hours later. For example, `15m`.
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('876000h')",message="must be from 1m to 876000h (100 years)"
-	AbandonAfter *metav1.Duration `json:"abandonAfter,omitempty"`
+	AbandonAfter *Duration `json:"abandonAfter,omitempty"`
 
 	// Returns `abandonAfter`. For example, `composite.spec.rotation.abandonAfter`.
 	AbandonAfterExpression Expression `json:"abandonAfterExpression,omitempty"`
@@ -165,7 +160,7 @@ type RotationWindow struct {
 
 	// How long a window stays open. For example, `2h`.
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m') && duration(self) <= duration('168h')",message="must be from 1m to 168h (one week)"
-	Duration metav1.Duration `json:"duration"`
+	Duration Duration `json:"duration"`
 
 	// The IANA time zone of the schedule, such as `Europe/Berlin`. If it is not set, it is `UTC`.
 	// +kubebuilder:validation:MaxLength=64
@@ -323,7 +318,7 @@ type CertificateGenerator struct {
 
 	// How long it is valid. If it is not set, it is `2160h` (90 days), or `87600h` for a CA.
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1h') && duration(self) <= duration('876000h')",message="must be from 1h to 876000h"
-	Duration *metav1.Duration `json:"duration,omitempty"`
+	Duration *Duration `json:"duration,omitempty"`
 
 	// Returns `duration`. For example, `composite.spec.certificate.duration`.
 	DurationExpression Expression `json:"durationExpression,omitempty"`
@@ -331,7 +326,7 @@ type CertificateGenerator struct {
 	// How long before its end a new generation is created, with `OnChange` or `Periodic`. If it is not set, it is a
 	// third of the duration.
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m') && duration(self) <= duration('876000h')",message="must be from 5m to 876000h"
-	RenewBefore *metav1.Duration `json:"renewBefore,omitempty"`
+	RenewBefore *Duration `json:"renewBefore,omitempty"`
 
 	// Returns `renewBefore`. For example, `composite.spec.certificate.renewBefore`.
 	RenewBeforeExpression Expression `json:"renewBeforeExpression,omitempty"`
@@ -439,7 +434,7 @@ type ResourceGenerator struct {
 	// The manifest of the resource. Each generation has its own name, unless `set` writes one.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	// +kubebuilder:validation:EmbeddedResource
-	Manifest runtime.RawExtension `json:"manifest"`
+	Manifest JSON `json:"manifest"`
 
 	// Writes values into the manifest. The expressions also see `generation`, and no secret.
 	// +kubebuilder:validation:MaxItems=64

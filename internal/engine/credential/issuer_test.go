@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
@@ -396,9 +395,9 @@ func FuzzCompileCertificateMakesWhatParses(f *testing.F) {
 	f.Add("", "", "*.a", "fd00::1", int64(876000*time.Hour), int64(5*time.Minute), false, true, int64(4e9))
 	root := certificate(f, rootInput)
 	f.Fuzz(func(t *testing.T, commonName, organization, dns, ip string, duration, renewBefore int64, isCA, signed bool, now int64) {
-		in := &v1beta1.CertificateGenerator{IsCA: isCA, Duration: &metav1.Duration{Duration: time.Duration(duration)}, KeyType: "ed25519", Subject: &v1beta1.CertificateSubject{CommonName: commonName}}
+		in := &v1beta1.CertificateGenerator{IsCA: isCA, Duration: &v1beta1.Duration{Duration: time.Duration(duration)}, KeyType: "ed25519", Subject: &v1beta1.CertificateSubject{CommonName: commonName}}
 		if renewBefore != 0 {
-			in.RenewBefore = &metav1.Duration{Duration: time.Duration(renewBefore)}
+			in.RenewBefore = &v1beta1.Duration{Duration: time.Duration(renewBefore)}
 		}
 		if organization != "" {
 			in.Subject.Organizations = []string{organization, "b"}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
@@ -99,7 +98,7 @@ func TestCompileDiagnostics(t *testing.T) {
 
 func TestCompileNothing(t *testing.T) {
 	for name, in := range map[string]*v1beta1.Environment{
-		"Nil": nil, "Null": {DefaultData: &runtime.RawExtension{Raw: []byte(" null\n")}}, "NoBytes": {DefaultData: &runtime.RawExtension{}},
+		"Nil": nil, "Null": {DefaultData: &v1beta1.JSON{Raw: []byte(" null\n")}}, "NoBytes": {DefaultData: &v1beta1.JSON{}},
 	} {
 		l := compiled(t, in)
 		got, list := l.Merge(budget.New(context.Background()), nil, nil, nil)

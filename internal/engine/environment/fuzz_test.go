@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
@@ -77,7 +76,7 @@ func FuzzMergeLaterWinsAndLosesNoKey(f *testing.F) {
 			t.Skip("no name of a field")
 		}
 		l := compiled(t, &v1beta1.Environment{
-			DefaultData:        &runtime.RawExtension{Raw: []byte(defaults)},
+			DefaultData:        &v1beta1.JSON{Raw: []byte(defaults)},
 			EnvironmentConfigs: []v1beta1.EnvironmentSource{{Ref: &v1beta1.EnvironmentRef{Name: "one"}, ToFieldPath: path}, {Ref: &v1beta1.EnvironmentRef{Name: "two"}}},
 		})
 		configs := [][]*structpb.Struct{{config(in[2])}, {config(in[3])}}

@@ -21,7 +21,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/api/validation/path"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -110,7 +109,7 @@ func (c *compiler) refuse(at *field.Path, format string, args ...any) {
 	c.list = append(c.list, wrong(at, format, args...))
 }
 
-func (c *compiler) defaults(at *field.Path, raw *runtime.RawExtension) *structpb.Struct {
+func (c *compiler) defaults(at *field.Path, raw *v1beta1.JSON) *structpb.Struct {
 	if raw == nil || len(raw.Raw) == 0 || string(bytes.TrimSpace(raw.Raw)) == "null" {
 		return nil
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
@@ -26,11 +25,11 @@ type report struct {
 // changes reports how each Secret and ConfigMap of the composite differs from the observed one.
 func (r *run) changes(in *inputs) *report {
 	out := &report{losses: r.deletes}
-	_, _ = fmt.Fprintf(out, "%s %s\n", in.xr.GetKind(), strings.TrimPrefix(in.xr.GetNamespace()+"/"+in.xr.GetName(), "/"))
+	_, _ = fmt.Fprintf(out, "%s %s\n", in.xr.kind(), strings.TrimPrefix(in.xr.namespace()+"/"+in.xr.name(), "/"))
 	for _, name := range slices.Sorted(maps.Keys(r.desired.GetResources())) {
 		resource := r.desired.GetResources()[name]
-		after := object{Unstructured: &unstructured.Unstructured{Object: resource.GetResource().AsMap()}}
-		before := object{Unstructured: &unstructured.Unstructured{Object: r.observed.GetResources()[name].GetResource().AsMap()}}
+		after := object{manifest: &manifest{Object: resource.GetResource().AsMap()}}
+		before := object{manifest: &manifest{Object: r.observed.GetResources()[name].GetResource().AsMap()}}
 		if after.isExportable() {
 			out.change(in, name, before, after, resource.GetReady() == fnv1.Ready_READY_TRUE)
 		}
@@ -45,7 +44,7 @@ func (out *report) change(in *inputs, name string, before, after object, ready b
 	step := in.composedBy(name)
 	what := "is changed"
 	switch {
-	case before.GetKind() == "":
+	case before.kind() == "":
 		what = "is created"
 	case step != "":
 		what = fmt.Sprintf("is in conflict: step %q still composes %q, so remove it there", step, name)
@@ -57,13 +56,13 @@ func (out *report) change(in *inputs, name string, before, after object, ready b
 		what = "keeps its data"
 	}
 	out.losses = out.losses || step != "" || len(keys["changed"])+len(keys["removed"]) > 0
-	at := strings.TrimPrefix(after.GetNamespace()+"/"+after.GetName(), "/")
-	_, _ = fmt.Fprintf(out, "  %s %s %s\n", after.GetKind(), at, what)
+	at := strings.TrimPrefix(after.namespace()+"/"+after.name(), "/")
+	_, _ = fmt.Fprintf(out, "  %s %s %s\n", after.kind(), at, what)
 	for _, how := range []string{"unchanged", "changed", "new", "removed"} {
 		out.list(how+" key", keys[how])
 	}
-	out.list("removed label", lost(before.GetLabels(), after.GetLabels()))
-	out.list("removed annotation", lost(before.GetAnnotations(), after.GetAnnotations()))
+	out.list("removed label", lost(before.texts("metadata", "labels"), after.texts("metadata", "labels")))
+	out.list("removed annotation", lost(before.texts("metadata", "annotations"), after.texts("metadata", "annotations")))
 }
 
 func (out *report) list(what string, names []string) {
@@ -110,8 +109,8 @@ func compareKeys(before, after object) map[string][]string {
 
 // keys returns the data of a Secret or a ConfigMap, encoded as in the object.
 func (d object) keys() map[string]string {
-	out, _, _ := unstructured.NestedStringMap(d.Object, "data") // other values are no data
-	binary, _, _ := unstructured.NestedStringMap(d.Object, "binaryData")
+	out := d.texts("data") // other values are no data
+	binary := d.texts("binaryData")
 	if out == nil {
 		return binary
 	}

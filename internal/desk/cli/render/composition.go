@@ -17,7 +17,7 @@ func (in *inputs) loadComposition(file string) error {
 	if err != nil {
 		return err
 	}
-	if gvk := d.GroupVersionKind(); gvk.Group != composition.Group || gvk.Kind != composition.Kind {
+	if gvk := d.gvk(); gvk.Group != composition.Group || gvk.Kind != composition.Kind {
 		return fmt.Errorf("%s is not a Composition of %s: %s", d.at(), composition.Group, wantOrder)
 	}
 	c, err := composition.Read(d.Object)
@@ -35,16 +35,16 @@ func (in *inputs) loadComposition(file string) error {
 
 // checkKind refuses a Composition for other composites.
 func (in *inputs) checkKind(d object, c *composition.Composition) error {
-	if c.CompositeAPIVersion == in.xr.GetAPIVersion() && c.CompositeKind == in.xr.GetKind() {
+	if c.CompositeAPIVersion == in.xr.apiVersion() && c.CompositeKind == in.xr.kind() {
 		return nil
 	}
 	instead := "make them equal"
-	if in.xr.GetKind() == c.CompositeKind+"Claim" {
+	if in.xr.kind() == c.CompositeKind+"Claim" {
 		instead = fmt.Sprintf("pass the composite of kind %s in place of its claim", c.CompositeKind)
 	}
 	return fmt.Errorf("%s: spec.compositeTypeRef is %s %s, but the composite at %s is %s %s: %s",
 		d.line("spec", "compositeTypeRef"), c.CompositeAPIVersion, c.CompositeKind,
-		in.xr.line(), in.xr.GetAPIVersion(), in.xr.GetKind(), instead)
+		in.xr.line(), in.xr.apiVersion(), in.xr.kind(), instead)
 }
 
 // checkExports refuses a Composition without a step of this function. A step that seems meant to be one is named.

@@ -31,14 +31,14 @@ func (r *run) sayDeleted(in *inputs) {
 			text += " unless a skipped step composes it"
 		}
 		r.deletes = r.deletes || d.isExportable()
-		at := strings.TrimPrefix(d.GetNamespace()+"/"+d.GetName(), "/")
-		r.say(text, fmt.Sprintf("%s %s, composed resource %q", d.GetKind(), at, name))
+		at := strings.TrimPrefix(d.namespace()+"/"+d.name(), "/")
+		r.say(text, fmt.Sprintf("%s %s, composed resource %q", d.kind(), at, name))
 	}
 }
 
 // isOurs reports whether an object has an annotation that only this function sets.
 func (d object) isOurs() bool {
-	for key := range d.GetAnnotations() {
+	for key := range d.texts("metadata", "annotations") {
 		if strings.HasPrefix(key, files.Group+"/") {
 			return true
 		}
@@ -48,5 +48,5 @@ func (d object) isOurs() bool {
 
 // isExportable reports whether an object is of a kind that exports have.
 func (d object) isExportable() bool {
-	return d.GetAPIVersion() == "v1" && (d.GetKind() == "Secret" || d.GetKind() == "ConfigMap")
+	return d.apiVersion() == "v1" && (d.kind() == "Secret" || d.kind() == "ConfigMap")
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
@@ -176,19 +175,19 @@ func loadXR(file string) (object, error) {
 	if err != nil {
 		return object{}, err
 	}
-	if g := xr.GroupVersionKind().Group; g == composition.Group || g == packageGroup {
+	if g := xr.gvk().Group; g == composition.Group || g == packageGroup {
 		return object{}, fmt.Errorf("%s is not a composite resource (XR): %s", xr.at(), wantOrder)
 	}
-	return object{xr.DeepCopy(), xr.file, xr.from}, xr.named()
+	return object{xr.clone(), xr.file, xr.from}, xr.named()
 }
 
 // withUID returns the composite with a UID. Every real composite has one. A composite without a UID
 // gets the UID that `crossplane composition render` would set.
 func withUID(xr object) object {
-	out := object{xr.DeepCopy(), xr.file, xr.from}
-	if out.GetUID() == "" {
-		id := xr.GroupVersionKind().String() + "\x00" + xr.GetNamespace() + "\x00" + xr.GetName()
-		out.SetUID(types.UID(uuid.NewSHA1(uuid.Nil, []byte(id)).String()))
+	out := object{xr.clone(), xr.file, xr.from}
+	if metadata, ok := out.value("metadata").(map[string]any); ok && out.uid() == "" {
+		id := xr.gvk().String() + "\x00" + xr.namespace() + "\x00" + xr.name()
+		metadata["uid"] = uuid.NewSHA1(uuid.Nil, []byte(id)).String()
 	}
 	return out
 }
@@ -227,7 +226,7 @@ func checkFunctions(path string) error {
 		return err
 	}
 	for _, d := range docs {
-		if gvk := d.GroupVersionKind(); gvk.Group != packageGroup || gvk.Kind != "Function" {
+		if gvk := d.gvk(); gvk.Group != packageGroup || gvk.Kind != "Function" {
 			if gvk.Group == "meta."+packageGroup {
 				return fmt.Errorf("%s is the metadata of a package, not a Function: leave %s out", d.at(), path)
 			}

@@ -261,7 +261,7 @@ func TestRenderFilesAndFlags(t *testing.T) {
 				if observed == nil {
 					observed = map[string]string{}
 				}
-				observed[d.resourceName()] = d.GetName()
+				observed[d.resourceName()] = d.name()
 			}
 			store, err := newStore(in)
 			if err != nil {
@@ -307,10 +307,10 @@ func TestRenderUID(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := string(withUID(xr).GetUID()); got != tc.want {
+			if got := string(withUID(xr).uid()); got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}
-			if name == "MadeUp" && xr.GetUID() != "" {
+			if name == "MadeUp" && xr.uid() != "" {
 				t.Error("the object of the file got a UID, too: -x would print it")
 			}
 		})

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
@@ -202,15 +201,15 @@ func secretsOf(t *testing.T, dir, rendered string) map[string]string {
 	}
 	out := map[string]string{}
 	for _, d := range docs {
-		u := unstructured.Unstructured{Object: d.(map[string]any)}
+		u := manifest{Object: d.(map[string]any)}
 		data, _ := u.Object["data"].(map[string]any)
 		for key, v := range data {
 			encoded, _ := v.(string)
 			plain, err := base64.StdEncoding.DecodeString(encoded)
-			if u.GetKind() != "Secret" || err != nil || len(plain) < 8 {
+			if u.kind() != "Secret" || err != nil || len(plain) < 8 {
 				continue // a port or a region may be anywhere
 			}
-			out[string(plain)] = u.GetName() + "/" + key
+			out[string(plain)] = u.name() + "/" + key
 		}
 	}
 	return out

@@ -5,14 +5,13 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 )
 
 // An object of a file, with its position.
 type object struct {
-	*unstructured.Unstructured
+	*manifest
 	file files.File
 	from files.Object
 }
@@ -20,10 +19,10 @@ type object struct {
 // at names the object and its position, for an error. With the path of a field, the position is that of the field, or
 // of the nearest parent if the field is missing.
 func (d object) at(path ...any) string {
-	if d.GetName() == "" {
-		return d.line(path...) + ": " + d.GetKind()
+	if d.name() == "" {
+		return d.line(path...) + ": " + d.kind()
 	}
-	return fmt.Sprintf("%s: %s %q", d.line(path...), d.GetKind(), d.GetName())
+	return fmt.Sprintf("%s: %s %q", d.line(path...), d.kind(), d.name())
 }
 
 // line returns the file and the line of a field, or of the object.
@@ -81,20 +80,14 @@ func readFiles(filesIn func(folder string) ([]string, error), paths []string) ([
 // objectOf returns an object of a file. It reports whether the object has an apiVersion and a kind.
 func objectOf(f files.File, o files.Object) (object, bool) {
 	content, _ := o.Value.(map[string]any)
-	d := object{&unstructured.Unstructured{Object: content}, f, o}
-	return d, content != nil && d.GetAPIVersion() != "" && d.GetKind() != ""
+	d := object{&manifest{Object: content}, f, o}
+	return d, content != nil && d.apiVersion() != "" && d.kind() != ""
 }
 
 // named refuses an object without a name.
 func (d object) named() error {
-	if d.GetName() == "" {
-		return fmt.Errorf("%s: %s without a name: set metadata.name", d.line("metadata"), d.GetKind())
+	if d.name() == "" {
+		return fmt.Errorf("%s: %s without a name: set metadata.name", d.line("metadata"), d.kind())
 	}
 	return nil
-}
-
-// text returns a text of the object, or nothing.
-func (d object) text(path ...string) string {
-	s, _, _ := unstructured.NestedString(d.Object, path...)
-	return s
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // resourceNameKey is the annotation with which Crossplane identifies composed resources.
@@ -16,7 +14,7 @@ const resourceNameKey = "crossplane.io/composition-resource-name"
 
 // resourceName returns the composition resource name of an observed object.
 func (d object) resourceName() string {
-	return d.GetAnnotations()[resourceNameKey]
+	return d.texts("metadata", "annotations")[resourceNameKey]
 }
 
 // loadObserved reads observed composed resources. A resource from added replaces the one from base with the same
@@ -55,7 +53,7 @@ func (in *inputs) loadObserved(base, added []string) error {
 // checkObserved refuses an object that Crossplane cannot observe as a resource of this composite.
 func (in *inputs) checkObserved(d object) error {
 	composite := in.composite
-	if d.resourceName() == "" && d.GroupVersionKind() == in.xr.GroupVersionKind() && d.GetName() == in.xr.GetName() {
+	if d.resourceName() == "" && d.gvk() == in.xr.gvk() && d.name() == in.xr.name() {
 		return fmt.Errorf("%s is the composite, which is not one of its composed resources: remove it from this file", d.at("metadata"))
 	}
 	if d.resourceName() == "" {
@@ -66,13 +64,13 @@ func (in *inputs) checkObserved(d object) error {
 		return fmt.Errorf("%s has no annotation %s: add it, with %s; or pass the object with -e",
 			d.at("metadata", "annotations"), resourceNameKey, name)
 	}
-	if ns := composite.GetNamespace(); ns != "" && d.GetNamespace() != ns {
+	if ns := composite.namespace(); ns != "" && d.namespace() != ns {
 		return fmt.Errorf("%s is in namespace %q: a namespaced composite composes in its own namespace, "+
-			"so set metadata.namespace to %s", d.at("metadata", "namespace"), d.GetNamespace(), ns)
+			"so set metadata.namespace to %s", d.at("metadata", "namespace"), d.namespace(), ns)
 	}
-	if c := metav1.GetControllerOfNoCopy(d); c != nil && c.UID != composite.GetUID() {
+	if uid, ok := d.controller(); ok && uid != composite.uid() {
 		return fmt.Errorf("%s is controlled by an object other than the composite: set the uid of that owner reference "+
-			"to %s, or pass the object with -e", d.at("metadata", "ownerReferences"), composite.GetUID())
+			"to %s, or pass the object with -e", d.at("metadata", "ownerReferences"), composite.uid())
 	}
 	return nil
 }
@@ -81,7 +79,7 @@ func (in *inputs) checkObserved(d object) error {
 func (in *inputs) composedAs(d object) string {
 	for _, s := range in.steps {
 		for _, r := range s.Resources {
-			if r.APIVersion == d.GetAPIVersion() && r.Kind == d.GetKind() {
+			if r.APIVersion == d.apiVersion() && r.Kind == d.kind() {
 				return r.Name
 			}
 		}
@@ -139,7 +137,7 @@ func (s store) connectionDetails(d object) map[string][]byte {
 	if k.name == "" || !ok {
 		return nil
 	}
-	data, _, _ := unstructured.NestedStringMap(secret.Object, "data")
+	data := secret.texts("data")
 	out := make(map[string][]byte, len(data))
 	for k, v := range data {
 		// normalizeSecret has checked it.
@@ -150,14 +148,14 @@ func (s store) connectionDetails(d object) map[string][]byte {
 
 // connectionSecret returns the key of the Secret that an object names.
 func (d object) connectionSecret() key {
-	namespace := d.GetNamespace()
+	namespace := d.namespace()
 	if namespace == "" {
 		namespace = d.text("spec", "writeConnectionSecretToRef", "namespace")
 	}
 	return key{"v1", "Secret", namespace, d.text("spec", "writeConnectionSecretToRef", "name")}
 }
 
-func (d object) isSecret() bool { return d.GetAPIVersion() == "v1" && d.GetKind() == "Secret" }
+func (d object) isSecret() bool { return d.apiVersion() == "v1" && d.kind() == "Secret" }
 
 // normalizeSecret changes a v1 Secret as the API server does: stringData goes into data, and
 // replaces existing keys. Other objects do not change. Its errors name the key, never the value.
@@ -186,7 +184,12 @@ func (d object) normalizeSecret() error {
 		delete(d.Object, "data")
 		return nil
 	}
-	return unstructured.SetNestedStringMap(d.Object, data, "data")
+	encoded := make(map[string]any, len(data))
+	for k, v := range data {
+		encoded[k] = v
+	}
+	d.Object["data"] = encoded
+	return nil
 }
 
 // secretMap reads a map of strings. A null is an empty value.

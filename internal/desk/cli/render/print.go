@@ -76,18 +76,18 @@ func (c *Command) print(in *inputs, r *run) ([]byte, error) {
 func (c *Command) composite(xr object, desired *fnv1.Resource) map[string]any {
 	status, _ := desired.GetResource().AsMap()["status"].(map[string]any)
 	if c.IncludeFullXR {
-		full := xr.DeepCopy().Object
+		full := xr.clone().Object
 		if status != nil {
 			observed, _ := full["status"].(map[string]any)
 			full["status"] = mergeMaps(observed, status)
 		}
 		return full
 	}
-	metadata := map[string]any{"name": xr.GetName()}
-	if ns := xr.GetNamespace(); ns != "" {
+	metadata := map[string]any{"name": xr.name()}
+	if ns := xr.namespace(); ns != "" {
 		metadata["namespace"] = ns
 	}
-	out := map[string]any{"apiVersion": xr.GetAPIVersion(), "kind": xr.GetKind(), "metadata": metadata}
+	out := map[string]any{"apiVersion": xr.apiVersion(), "kind": xr.kind(), "metadata": metadata}
 	if status != nil {
 		out["status"] = status
 	}

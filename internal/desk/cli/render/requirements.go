@@ -10,7 +10,6 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
@@ -33,12 +32,12 @@ type store map[key]stored
 
 // A stored is an object, with its form in a request.
 type stored struct {
-	*unstructured.Unstructured
+	*manifest
 	message *structpb.Struct
 }
 
 // key returns the identity of an object.
-func (d object) key() key { return key{d.GetAPIVersion(), d.GetKind(), d.GetNamespace(), d.GetName()} }
+func (d object) key() key { return key{d.apiVersion(), d.kind(), d.namespace(), d.name()} }
 
 // newStore returns a filled store. Of two objects with the same identity, a required one takes
 // precedence over an observed one, and a later one over an earlier one.
@@ -49,7 +48,7 @@ func newStore(in *inputs) (store, error) {
 		if err != nil {
 			return nil, err
 		}
-		s[d.key()] = stored{d.Unstructured, m}
+		s[d.key()] = stored{d.manifest, m}
 	}
 	return s, nil
 }
@@ -92,12 +91,12 @@ func (s store) fetch(sel *fnv1.ResourceSelector) *fnv1.Resources {
 		if ns := sel.GetNamespace(); ns != "" && ns != k.namespace {
 			continue
 		}
-		if match.Matches(labels.Set(o.GetLabels())) {
+		if match.Matches(labels.Set(o.texts("metadata", "labels"))) {
 			found = append(found, o)
 		}
 	}
 	slices.SortFunc(found, func(a, b stored) int {
-		return cmp.Compare(a.GetNamespace()+"/"+a.GetName(), b.GetNamespace()+"/"+b.GetName())
+		return cmp.Compare(a.namespace()+"/"+a.name(), b.namespace()+"/"+b.name())
 	})
 	return resourcesOf(found...)
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
@@ -38,9 +36,9 @@ func (in *inputs) loadXRD(paths []string) error {
 
 // define applies the definition of the composite.
 func (in *inputs) define(docs []object, paths []string) error {
-	gvk := in.xr.GroupVersionKind()
+	gvk := in.xr.gvk()
 	for _, d := range docs {
-		if d.GetKind() != "CompositeResourceDefinition" || d.text("spec", "group") != gvk.Group {
+		if d.kind() != "CompositeResourceDefinition" || d.text("spec", "group") != gvk.Group {
 			continue
 		}
 		switch gvk.Kind {
@@ -48,7 +46,7 @@ func (in *inputs) define(docs []object, paths []string) error {
 			return fmt.Errorf("%s is a claim, not a composite resource (XR): pass the composite, of kind %s",
 				in.xr.at(), d.text("spec", "names", "kind"))
 		case d.text("spec", "names", "kind"):
-			s := in.schemas.Find(catalog.Kind{APIVersion: in.xr.GetAPIVersion(), Kind: gvk.Kind})
+			s := in.schemas.Find(catalog.Kind{APIVersion: in.xr.apiVersion(), Kind: gvk.Kind})
 			if s == nil {
 				return fmt.Errorf("%s has no version %s, the version of the composite at %s: add the version, "+
 					"or change the apiVersion of the composite", d.at("spec", "versions"), gvk.Version, in.xr.line())
@@ -65,7 +63,7 @@ func (in *inputs) define(docs []object, paths []string) error {
 // checkScope refuses a composite without a namespace, if its definition says that it has one. The API server has no
 // such composite, and the function would refuse its exports.
 func (in *inputs) checkScope(xrd object) error {
-	if scopeOf(xrd) != catalog.Namespaced || in.xr.GetNamespace() != "" {
+	if scopeOf(xrd) != catalog.Namespaced || in.xr.namespace() != "" {
 		return nil
 	}
 	return fmt.Errorf("%s has no metadata.namespace, but its definition at %s has the scope Namespaced: add the namespace",
@@ -78,7 +76,7 @@ func isLegacy(xrd object) bool { return scopeOf(xrd) == catalog.LegacyCluster }
 // scopeOf returns the scope of the composites of a definition.
 func scopeOf(xrd object) catalog.Scope {
 	preset := catalog.Namespaced
-	if xrd.GetAPIVersion() == composition.Group+"/v1" {
+	if xrd.apiVersion() == composition.Group+"/v1" {
 		preset = catalog.LegacyCluster
 	}
 	return cmp.Or(catalog.Scope(xrd.text("spec", "scope")), preset)
@@ -87,8 +85,8 @@ func scopeOf(xrd object) catalog.Scope {
 // looksLegacy reports whether a composite may have the v1 style. Without its definition this is visible only in fields
 // that every composite of the v2 style has: a namespace, or spec.crossplane.
 func looksLegacy(xr object) bool {
-	_, modern, _ := unstructured.NestedFieldNoCopy(xr.Object, "spec", "crossplane")
-	return xr.GetNamespace() == "" && !modern
+	modern := xr.value("spec", "crossplane") != nil
+	return xr.namespace() == "" && !modern
 }
 
 // errNoSchema is about a file without schemas.
