@@ -4,9 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/structpb"
-
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
@@ -135,82 +132,6 @@ secrets:
 		c.Settle()
 		c.Wants("for good", "shop-admin-1 shop-connection", "Available")
 	})
-}
-
-// A composite that is read from a stale cache lists nothing yet, or only some of it.
-func TestStaleComposite(t *testing.T) {
-	const generation, export = "v1|Secret|team-a|shop-admin-1", "v1|Secret|team-a|shop-connection"
-	cases := map[string]struct {
-		reason  string
-		listed  []string
-		stale   bool
-		exports bool // already
-	}{
-		"Nothing":        {reason: "nothing is changed before the composite is read anew", stale: true, exports: true},
-		"OnlyGeneration": {reason: "the export that has its value was just created", listed: []string{generation}, stale: true, exports: true},
-		"OnlyExport":     {reason: "the generation that the export recorded was just created", listed: []string{export}, stale: true, exports: true},
-		"First":          {reason: "the first generation was just made", stale: true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			c := functiontest.NewControlPlane(t, functiontest.RotatedPassword+functiontest.ConnectionOfAdmin)
-			c.Reconcile()
-			if tc.exports {
-				c.Settle()
-			}
-			password := c.Value("shop-admin-1", "password")
-			c.ReconcileStale(tc.listed...)
-			if stale := c.Fatal() != ""; stale != tc.stale {
-				t.Errorf("%s: stale is %t: %s", tc.reason, stale, c.Fatal())
-			}
-			c.Settle()
-			c.Wants(tc.reason, "shop-admin-1 shop-connection", "Available")
-			if c.Value("shop-connection", "password") != password {
-				t.Errorf("%s: it has another value", tc.reason)
-			}
-		})
-	}
-}
-
-func TestResourceThatMakesACredential(t *testing.T) {
-	c := functiontest.NewControlPlane(t, functiontest.TokenOfResource)
-	c.Reconcile()
-	if c.TTL() != plan.PollTTL {
-		t.Errorf("TTL is %s: what is made is no secret, and may be kept", c.TTL())
-	}
-	c.Settle()
-	c.Wants("not ready", "shop-token-1", `Waiting Secret "aws" (team-a/shop-aws) is not created: key "id" and key "secret" wait for generated.token (its generation 1 is not ready: it waits for its condition Ready); see: kubectl describe accesskey.iam.example.org shop-token-1 --namespace team-a`)
-	c.Provide("shop-token-1", "one", "True")
-	c.Settle()
-	c.Wants("ready", "shop-aws shop-token-1", "Available")
-	made := proto.Clone(c.Object("AccessKey", "shop-token-1").GetFields()["spec"]).(*structpb.Value)
-
-	functiontest.Set(c.XR, "writer", "spec", "role")
-	c.Settle()
-	c.Wants("the next one is not ready", "shop-aws shop-token-1 shop-token-2", `Waiting generator "token": generation 2 is not ready: it waits for its condition Ready; generation 1 stays in use; see: kubectl describe accesskey.iam.example.org shop-token-2 --namespace team-a`)
-	if c.Value("shop-aws", "id") != "one" || c.Value("shop-aws", "secret") != "secret-of-one" {
-		t.Error("the former one is not exported any more")
-	}
-	if !proto.Equal(made, c.Object("AccessKey", "shop-token-1").GetFields()["spec"]) {
-		t.Error("the former one changes")
-	}
-	if c.Object("AccessKey", "shop-token-2").GetFields()["spec"].GetStructValue().GetFields()["forProvider"].GetStructValue().GetFields()["role"].GetStringValue() != "writer" {
-		t.Error("the next one is not what is wanted")
-	}
-	c.Provide("shop-token-2", "two", "True")
-	c.Settle()
-	if c.Value("shop-aws", "id") != "two" || c.Value("shop-aws", "former") != "one" {
-		t.Error("the next one is not exported, or the former one is not beside it")
-	}
-	c.Provide("shop-token-2", "two", "False") // for a moment
-	c.Settle()
-	if c.Value("shop-aws", "id") != "two" {
-		t.Error("one that was adopted is not exported any more")
-	}
-	c.Provide("shop-token-2", "two", "True")
-	c.Wait(time.Hour)
-	c.Settle()
-	c.Wants("grace is over", "shop-aws shop-token-2", "Available")
 }
 
 func TestSlowGenerationsTakeTurns(t *testing.T) {
