@@ -33,6 +33,7 @@ const engine = `
 	composite
 	generations
 	reconcile
+	advice/fields
 	advice
 	plan/plantest
 	function

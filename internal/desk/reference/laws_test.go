@@ -133,7 +133,7 @@ func (m *mutator) agree(t *testing.T, input any, what string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, structural := strict.Decode(s)
+	_, _, structural := strict.Decode(s, nil)
 	structural = slices.DeleteFunc(structural, func(d *diagnostic.Diagnostic) bool {
 		return strings.HasPrefix(d.Message, "must be a duration") || strings.HasPrefix(d.Message, "is literal")
 	})

@@ -6,10 +6,13 @@
 // no objects. Its texts contain names and parts of the input, never data.
 package advice
 
-import "github.com/crossplane-contrib/function-export/internal/engine/expression"
+import (
+	"github.com/crossplane-contrib/function-export/internal/engine/advice/fields"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+)
 
-// An adviser is the expression.Adviser of the function and of the desk.
-type adviser struct{}
+// An adviser is the expression.Adviser of the function and of the desk. It also is a strict.Adviser.
+type adviser struct{ fields.Adviser }
 
 // NewEnvironment makes the environment of expressions whose messages give advice. An error is a defect of the program.
 func NewEnvironment() (*expression.Environment, error) { return expression.NewEnvironment(adviser{}) }

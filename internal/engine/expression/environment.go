@@ -69,6 +69,9 @@ type Environment struct {
 	functionsErr error
 }
 
+// Adviser returns the writer of messages, which may be nil.
+func (e *Environment) Adviser() Adviser { return e.adviser }
+
 // Keys returns the environment of key expressions. Key is their only variable.
 func (e *Environment) Keys() *Environment { return e.keys }
 

@@ -192,7 +192,7 @@ func (t *Authors) readEntry(w *Authored, l authorList, at *field.Path, v *struct
 	fields := v.GetStructValue().GetFields()
 	a := l.asked(func(name string) string { return fields[name].GetStringValue() })
 	var diagnostics []string
-	wrong := strict.Fields(l.schema, at, v)
+	wrong := strict.Fields(l.schema, at, v, adviserOf(t.env))
 	for i, f := range wrong {
 		if i == limits.MessageItems {
 			diagnostics = append(diagnostics, fmt.Sprintf("%s: has %d more errors", at, len(wrong)-i))

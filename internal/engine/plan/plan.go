@@ -88,7 +88,7 @@ func CompilePartly(ctx context.Context, env *expression.Environment, input *stru
 	if _, size := DigestOf(wire.Of(input)); size > limits.InputBytes {
 		return nil, tooLarge(size)
 	}
-	in, texts, wrong := strict.Decode(input)
+	in, texts, wrong := strict.Decode(input, adviserOf(env))
 	if len(wrong) == 0 {
 		wrong = definition.Check(input)
 	}
@@ -106,6 +106,12 @@ func CompilePartly(ctx context.Context, env *expression.Environment, input *stru
 		p.Warnings = c.warnings()
 	}
 	return p, c.diagnostics
+}
+
+// adviserOf returns the adviser about fields, or nil.
+func adviserOf(env *expression.Environment) strict.Adviser {
+	a, _ := env.Adviser().(strict.Adviser)
+	return a
 }
 
 // ExportNamed reports whether an export composes, or can compose, a resource with a composition resource name.

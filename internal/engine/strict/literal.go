@@ -39,7 +39,7 @@ func declaredSteps(s *structpb.Struct) map[string]bool {
 	declare := func(list, name string, variables ...string) {
 		for _, item := range s.GetFields()[list].GetListValue().GetValues() {
 			for _, v := range variables {
-				out[v+"."+at(item, name).GetStringValue()] = true
+				out[v+"."+item.GetStructValue().GetFields()[name].GetStringValue()] = true
 			}
 		}
 	}
@@ -61,10 +61,10 @@ func (d *decoder) beginsExpression(text string) bool {
 
 // literal refuses a text in a literal field if it is an expression, and notes it if it contains a placeholder of
 // another tool. Rules of rewrite have placeholders of their own.
-func (d *decoder) literal(n node) {
-	text, path, name := n.value.GetStringValue(), n.at.String(), expressionFor(n)
+func (d *decoder) literal(n Node) {
+	text, path, name := n.Value.GetStringValue(), n.At.String(), expressionFor(n)
 	if !namesInputs.MatchString(path) && d.beginsExpression(text) {
-		d.refuse(n.at, "%s", LiteralText(name, n.key, text))
+		d.refuse(n.At, "%s", LiteralText(name, n.Key, text))
 		return
 	}
 	found, message, _ := PlaceholderIn(text)
@@ -73,7 +73,7 @@ func (d *decoder) literal(n node) {
 	}
 	instead := "write the text that it stands for"
 	if name != "" {
-		instead = "write " + insteadOf(name, n.key, text)
+		instead = "write " + insteadOf(name, n.Key, text)
 	}
 	w := &diagnostic.Diagnostic{Path: path, Rule: diagnostic.Input, Warning: true, Message: message + instead}
 	d.texts = append(d.texts, Placeholder{found, w})
@@ -100,15 +100,15 @@ func (d *decoder) manifest(root string, path *field.Path, v *structpb.Value) {
 }
 
 // expressionFor returns the field whose expression returns the value of a literal field, or an empty text.
-func expressionFor(n node) string {
-	owner, name := n.above, n.name
-	if n.item || n.key != "" {
-		owner = owner.above
+func expressionFor(n Node) string {
+	owner, name := n.Above, n.Name
+	if n.Item || n.Key != "" {
+		owner = owner.Above
 	}
 	if name == "matchName" { // of a source
 		name = "name"
 	}
-	if name += "Expression"; owner.schema.Properties[name] != nil {
+	if name += "Expression"; owner.Schema.Properties[name] != nil {
 		return name
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
@@ -58,7 +59,7 @@ func PlaceholderIn(text string) (found, message, meant string) {
 		for _, e := range elsewhere {
 			meant = e.form.ReplaceAllString(meant, e.here)
 		}
-		if !expressionForm.MatchString(meant) {
+		if !IsPath(meant) {
 			meant = ""
 		}
 		shown := m[0]
@@ -98,3 +99,13 @@ func insteadOf(name, key, text string) string {
 	}
 	return fmt.Sprintf("%s%s: %q", invented, name, meant)
 }
+
+// pathForm is a path below a variable.
+var pathForm = lazy.MustCompile(`^(?:` + strings.Join([]string{
+	expression.Composite, expression.Resource, expression.Self, expression.Secret, expression.Resources, expression.Secrets,
+	expression.Sources, expression.Env, expression.Variables, expression.Generated, expression.Candidate,
+	expression.Previous,
+}, "|") + `)(?:\??\.\??[A-Za-z_]\w{0,62}|\['[-./\w]{1,63}'\]|\[\d{1,4}\]){1,12}$`)
+
+// IsPath reports whether a text is a path of CEL below a variable. Messages may repeat it. Any other text may be data.
+func IsPath(text string) bool { return pathForm.MatchString(text) }

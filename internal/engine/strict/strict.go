@@ -1,5 +1,5 @@
 // Package strict decodes an input. It refuses fields that the definition of the input lacks, values of another type,
-// and expressions in fields that are literal, and says what to write instead.
+// and expressions in fields that are literal. An adviser says what to write instead.
 //
 // Crossplane does not validate the input, and encoding/json would stop at the first unknown field, without the index of
 // an item and without a hint. So the package walks through the input and its definition at once, in the order of the
@@ -25,14 +25,16 @@ import (
 )
 
 // Decode an input. It returns either the input, with its literal texts that look like placeholders of another tool, or
-// diagnostics in the order of the input.
-func Decode(in *structpb.Struct) (*v1beta1.Exports, []Placeholder, diagnostic.List) {
-	return (&decoder{declared: declaredSteps(in)}).decode(in)
+// diagnostics in the order of the input. Without an adviser, messages only say what is wrong.
+func Decode(in *structpb.Struct, a Adviser) (*v1beta1.Exports, []Placeholder, diagnostic.List) {
+	d := newDecoder(a)
+	d.declared = declaredSteps(in)
+	return d.decode(in)
 }
 
 // DecodeValues is like Decode for an input whose texts are values of expressions, and may look like expressions.
 func DecodeValues(in *structpb.Struct) (*v1beta1.Exports, diagnostic.List) {
-	out, _, diagnostics := (&decoder{}).decode(in)
+	out, _, diagnostics := newDecoder(nil).decode(in)
 	return out, diagnostics
 }
 
@@ -41,7 +43,7 @@ func (d *decoder) decode(in *structpb.Struct) (*v1beta1.Exports, []Placeholder, 
 		d.refuse(nil, "must be set: add an input of kind Exports to the pipeline step")
 		return nil, nil, d.diagnostics
 	}
-	d.walk(node{schema: definition.Exports(), value: structpb.NewStructValue(in)})
+	d.walk(Node{Schema: definition.Exports(), Value: structpb.NewStructValue(in)})
 	out := &v1beta1.Exports{}
 	if len(d.diagnostics) == 0 {
 		fields := maps.Clone(in.GetFields())
@@ -54,72 +56,101 @@ func (d *decoder) decode(in *structpb.Struct) (*v1beta1.Exports, []Placeholder, 
 }
 
 // Fields returns the diagnostics of an object that has a schema of its own. Its texts are not checked.
-func Fields(s *definition.Schema, at *field.Path, v *structpb.Value) diagnostic.List {
-	d := &decoder{}
-	d.walk(node{schema: s, at: at, value: v})
+func Fields(s *definition.Schema, at *field.Path, v *structpb.Value, a Adviser) diagnostic.List {
+	d := newDecoder(a)
+	d.walk(Node{Schema: s, At: at, Value: v})
 	return d.diagnostics
 }
 
 type decoder struct {
+	adviser     Adviser
 	diagnostics diagnostic.List
 	texts       []Placeholder
 	declared    map[string]bool // names in the input, after their variables; nil if literal texts are not checked
 }
 
-// A node is a value of the input at its place.
-type node struct {
-	above  *node
-	at     *field.Path // nil for the input itself
-	name   string      // of the field, or of the list or the map that contains the value
-	item   bool        // of a list
-	key    string      // of a map
-	schema *definition.Schema
-	value  *structpb.Value
+func newDecoder(a Adviser) *decoder {
+	if a == nil {
+		a = noAdvice{}
+	}
+	return &decoder{adviser: a}
+}
+
+// A Node is a value of the input at its place.
+type Node struct {
+	Above  *Node
+	At     *field.Path // nil for the input itself
+	Name   string      // of the field, or of the list or the map that contains the value
+	Item   bool        // of a list
+	Key    string      // of a map
+	Schema *definition.Schema
+	Value  *structpb.Value
 }
 
 // field returns the field of an object.
-func (n *node) field(name string, s *definition.Schema) node {
-	return node{above: n, at: n.at.Child(name), name: name, schema: s, value: n.fields()[name]}
+func (n *Node) field(name string, s *definition.Schema) Node {
+	return Node{Above: n, At: n.At.Child(name), Name: name, Schema: s, Value: n.Fields()[name]}
 }
 
-func (n *node) fields() map[string]*structpb.Value { return n.value.GetStructValue().GetFields() }
+// Fields returns the fields of an object.
+func (n *Node) Fields() map[string]*structpb.Value { return n.Value.GetStructValue().GetFields() }
 
-// isRequired reports whether the object above requires the field.
-func (n *node) isRequired() bool {
-	return n.above != nil && slices.Contains(n.above.schema.Required, n.name)
+// IsRequired reports whether the object above requires the field.
+func (n *Node) IsRequired() bool {
+	return n.Above != nil && slices.Contains(n.Above.Schema.Required, n.Name)
 }
 
-func (d *decoder) walk(n node) {
-	want, ok := fits(n.schema, n.value)
+// An Adviser says what to write instead. Package advice/fields is one.
+type Adviser interface {
+	// OtherType returns the end of the message about a value of another type.
+	OtherType(n Node) string
+
+	// Unknown returns the message about a field that an object does not have.
+	Unknown(n Node, name string) string
+
+	// Entry returns the field of an object that is an entry of another tool, with the message about the whole object, or
+	// nothing.
+	Entry(n Node) (name, message string)
+}
+
+// noAdvice only says what is wrong.
+type noAdvice struct{}
+
+func (noAdvice) OtherType(Node) string             { return "" }
+func (noAdvice) Unknown(Node, string) string       { return "is an unknown field" }
+func (noAdvice) Entry(Node) (name, message string) { return "", "" }
+
+func (d *decoder) walk(n Node) {
+	want, ok := fits(n.Schema, n.Value)
 	switch {
 	case !ok:
-		d.refuse(n.at, "must be %s, but is %s%s", want, KindText(wire.OfValue(n.value).Kind()), hint(n))
-	case n.schema.AdditionalProperties != nil:
-		for _, k := range slices.Sorted(maps.Keys(n.fields())) {
-			below := node{above: &n, at: n.at.Key(k), name: n.name, key: k, schema: n.schema.AdditionalProperties}
-			below.value = n.fields()[k]
+		d.refuse(n.At, "must be %s, but is %s%s", want, KindText(wire.OfValue(n.Value).Kind()), d.adviser.OtherType(n))
+	case n.Schema.AdditionalProperties != nil:
+		for _, k := range slices.Sorted(maps.Keys(n.Fields())) {
+			below := Node{Above: &n, At: n.At.Key(k), Name: n.Name, Key: k, Schema: n.Schema.AdditionalProperties}
+			below.Value = n.Fields()[k]
 			d.walk(below)
 		}
-	case n.schema.Type == object:
+	case n.Schema.Type == object:
 		d.object(n)
-	case n.schema.Items != nil:
-		for i, v := range n.value.GetListValue().GetValues() {
-			d.walk(node{above: &n, at: n.at.Index(i), name: n.name, item: true, schema: n.schema.Items, value: v})
+	case n.Schema.Items != nil:
+		for i, v := range n.Value.GetListValue().GetValues() {
+			d.walk(Node{Above: &n, At: n.At.Index(i), Name: n.Name, Item: true, Schema: n.Schema.Items, Value: v})
 		}
 	default:
 		d.scalar(n)
 	}
 }
 
-func (d *decoder) scalar(n node) {
-	switch f := n.value.GetNumberValue(); {
-	case n.schema.Type == "integer" && (f < 0 || f > maxWhole || f != math.Trunc(f)):
-		d.refuse(n.at, "must be a whole number, 0 or more")
-	case n.schema.GoType == "Duration":
-		if _, err := time.ParseDuration(n.value.GetStringValue()); err != nil {
-			d.refuse(n.at, "must be a duration, for example 60s or 1h30m; a day is 24h")
+func (d *decoder) scalar(n Node) {
+	switch f := n.Value.GetNumberValue(); {
+	case n.Schema.Type == "integer" && (f < 0 || f > maxWhole || f != math.Trunc(f)):
+		d.refuse(n.At, "must be a whole number, 0 or more")
+	case n.Schema.GoType == "Duration":
+		if _, err := time.ParseDuration(n.Value.GetStringValue()); err != nil {
+			d.refuse(n.At, "must be a duration, for example 60s or 1h30m; a day is 24h")
 		}
-	case n.schema.Type == "string" && d.declared != nil && !n.schema.Expression:
+	case n.Schema.Type == "string" && d.declared != nil && !n.Schema.Expression:
 		d.literal(n)
 	}
 }
@@ -131,26 +162,30 @@ const object = "object"
 const maxWhole = 1 << 53
 
 // object walks through the known fields of an object, and then refuses the other ones. Nothing reads metadata.
-func (d *decoder) object(n node) {
-	if n.schema.PreserveUnknown && d.declared != nil {
-		d.manifest(n.at.String()+".", n.at, n.value)
+func (d *decoder) object(n Node) {
+	if n.Schema.PreserveUnknown && d.declared != nil {
+		d.manifest(n.At.String()+".", n.At, n.Value)
 	}
-	if n.schema.PreserveUnknown || n.schema.GoType == "ObjectMeta" || d.foreignEntry(n) {
+	if n.Schema.PreserveUnknown || n.Schema.GoType == "ObjectMeta" {
 		return
 	}
+	if name, message := d.adviser.Entry(n); name != "" {
+		d.refuseKey(n.At.Child(name), "%s", message)
+		return // its other fields are not checked
+	}
 	found := 0
-	for _, name := range n.schema.Names {
-		if below := n.field(name, n.schema.Properties[name]); below.value != nil {
+	for _, name := range n.Schema.Names {
+		if below := n.field(name, n.Schema.Properties[name]); below.Value != nil {
 			found++
 			d.walk(below)
 		}
 	}
-	if found == len(n.fields()) {
+	if found == len(n.Fields()) {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(n.fields())) {
-		if n.schema.Properties[name] == nil {
-			d.refuseKey(n.at.Child(name), "%s", unknownField(n, name))
+	for _, name := range slices.Sorted(maps.Keys(n.Fields())) {
+		if n.Schema.Properties[name] == nil {
+			d.refuseKey(n.At.Child(name), "%s", d.adviser.Unknown(n, name))
 		}
 	}
 }

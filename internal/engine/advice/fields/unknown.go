@@ -1,4 +1,4 @@
-package strict
+package fields
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/definition"
+	"github.com/crossplane-contrib/function-export/internal/engine/strict"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
@@ -62,25 +63,25 @@ var renamedFields = map[string]string{ //nolint:gochecknoglobals // a table
 	"expression": "value", "cel": "value", "name": "key", "id": "name", "path": "fieldPath",
 }
 
-// unknownField returns the message about a field that an object does not have.
-func unknownField(n node, name string) string {
-	instead, known := insteadOfField[n.schema.GoType][name], n.schema.Properties
+// Unknown returns the message about a field that an object does not have.
+func (Adviser) Unknown(n strict.Node, name string) string {
+	instead, known := insteadOfField[n.Schema.GoType][name], n.Schema.Properties
 	switch f, isForeign := foreignFields[name]; {
 	case instead != "":
 		return "is an unknown field: " + instead
 	case known[renamedFields[name]] != nil:
 		return "is an unknown field" + suggest.DidYouMean(renamedFields[name])
 	case isForeign:
-		return "is a field of " + f.tool + ": " + f.filled(n.fields()[name], from(n))
+		return "is a field of " + f.tool + ": " + f.filled(n.Fields()[name], from(n))
 	}
 	return "is an unknown field" + meant(n, name)
 }
 
 // meant returns the field that an unknown field probably means, as the end of a message.
-func meant(n node, name string) string {
-	names := slices.DeleteFunc(slices.Clone(n.schema.Names), func(known string) bool {
+func meant(n strict.Node, name string) string {
+	names := slices.DeleteFunc(slices.Clone(n.Schema.Names), func(known string) bool {
 		ofEachObject := slices.Contains([]string{"apiVersion", "kind", "metadata"}, known)
-		return n.at == nil && ofEachObject && !strings.EqualFold(known, name)
+		return n.At == nil && ofEachObject && !strings.EqualFold(known, name)
 	})
 	if strings.IndexFunc(name, isOddSpace) == 0 {
 		return ": the characters before it look like spaces, but are not: replace them with spaces"
@@ -88,24 +89,24 @@ func meant(n node, name string) string {
 	if nearest := suggest.Nearest(name, names); nearest != "" {
 		return suggest.DidYouMean(nearest)
 	}
-	if below := fieldBelow(n.schema, name); below != "" {
+	if below := fieldBelow(n.Schema, name); below != "" {
 		return suggest.DidYouMean(below + "." + name)
 	}
-	if list := listOf(n.schema, name); list != "" {
+	if list := listOf(n.Schema, name); list != "" {
 		return hintItem(n, name, list)
 	}
-	if n.above != nil && !n.item {
-		if beside := fieldBelow(n.above.schema, name); beside != "" {
+	if n.Above != nil && !n.Item {
+		if beside := fieldBelow(n.Above.Schema, name); beside != "" {
 			return fmt.Sprintf(": it is a field of %s: write %s: {%s} in place of this object", beside, beside,
-				example(n.above.schema.Properties[beside], name))
+				example(n.Above.Schema.Properties[beside], name))
 		}
 	}
-	for above := n.above; above != nil && above.at != nil; above = above.above {
-		if above.schema.Properties[name] != nil {
-			return ": the field is at a higher level: write it as " + above.at.Child(name).String()
+	for above := n.Above; above != nil && above.At != nil; above = above.Above {
+		if above.Schema.Properties[name] != nil {
+			return ": the field is at a higher level: write it as " + above.At.Child(name).String()
 		}
 	}
-	value := n.fields()[name].GetStructValue().GetFields()
+	value := n.Fields()[name].GetStructValue().GetFields()
 	if slices.ContainsFunc(names, func(known string) bool { return value[known] != nil }) {
 		return ": leave this level out, and write its fields one level up"
 	}
@@ -147,12 +148,12 @@ func example(s *definition.Schema, name string) string {
 }
 
 // hintItem returns the hint for a field that belongs to the items of a list.
-func hintItem(n node, name, list string) string {
-	if len(n.fields()[list].GetListValue().GetValues()) > 0 {
+func hintItem(n strict.Node, name, list string) string {
+	if len(n.Fields()[list].GetListValue().GetValues()) > 0 {
 		return ": it is a field of the items of " + list + ": indent it like the other fields of its item"
 	}
-	item, v := name+": ...", n.fields()[name]
-	key, value := n.fields()["key"], n.fields()["value"]
+	item, v := name+": ...", n.Fields()[name]
+	key, value := n.Fields()["key"], n.Fields()["value"]
 	switch {
 	case name == "data" && v.GetStructValue() != nil:
 		item = "name: ..., data: [" + dataItem(v, "") + "]"

@@ -1,4 +1,4 @@
-package strict_test
+package fields_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/advice/fields"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
 	"github.com/crossplane-contrib/function-export/internal/engine/strict"
 )
@@ -145,7 +146,7 @@ status:
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, list := strict.Decode(plantest.Parse(t, plantest.Exports(c.input)))
+			_, _, list := strict.Decode(plantest.Parse(t, plantest.Exports(c.input)), fields.Adviser{})
 			var got []string
 			for _, d := range list {
 				got = append(got, d.Error())
@@ -169,7 +170,7 @@ func TestEntriesCompile(t *testing.T) {
 		input := func(entry string) string {
 			return plantest.Exports("secrets: [{name: a, from: db, data: [" + entry + "]}]")
 		}
-		_, _, list := strict.Decode(plantest.Parse(t, input("{"+text+"}")))
+		_, _, list := strict.Decode(plantest.Parse(t, input("{"+text+"}")), fields.Adviser{})
 		if len(list) != 1 {
 			t.Fatalf("%s: %v", text, list)
 		}

@@ -1,4 +1,4 @@
-package strict
+package fields
 
 // Fields of other tools, and what to write instead of them.
 

@@ -1,4 +1,4 @@
-package strict
+package fields
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
+	"github.com/crossplane-contrib/function-export/internal/engine/strict"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
@@ -145,53 +146,49 @@ func dataItem(v *structpb.Value, from string) string {
 	return fmt.Sprintf("{key: %s, value: %s}", entryKey(item, "key"), quoted(expressionOr(at(item, "value"))))
 }
 
-// foreignEntry refuses an object that is an entry of another tool. It is refused once, and its fields are not checked.
-func (d *decoder) foreignEntry(n node) bool {
-	keyField, data, s := "key", "", n.schema
+// Entry returns the field of an object that is an entry of another tool, and what to write instead of the object.
+func (Adviser) Entry(n strict.Node) (name, message string) {
+	keyField, data, s := "key", "", n.Schema
 	switch {
 	case s.GoType == "Source":
 		for _, f := range sourceFields {
-			if at(n.value, f.name) != nil {
-				text := foreignField{write: f.write}.filled(n.value, "")
-				d.refuseKey(n.at.Child(f.name), "is a field of %s: write the entry as %s", f.tool, text)
-				return true
+			if at(n.Value, f.name) != nil {
+				text := foreignField{write: f.write}.filled(n.Value, "")
+				return f.name, fmt.Sprintf("is a field of %s: write the entry as %s", f.tool, text)
 			}
 		}
-		return false
+		return "", ""
 	case isEntry(s):
 		keyField = s.Names[0]
 	case s.Properties["dataFrom"] != nil:
 		data = "an item of data: "
 	default:
-		return false
+		return "", ""
 	}
 	for _, f := range entryFields {
-		if at(n.value, f.name) != nil && s.Properties[f.name] == nil {
-			text := entry(n.value, keyField, from(n), f.value, f.note)
-			d.refuseKey(n.at.Child(f.name), "is a field of %s: write the entry as %s%s", f.tool, data, text)
-			return true
+		if at(n.Value, f.name) != nil && s.Properties[f.name] == nil {
+			text := entry(n.Value, keyField, from(n), f.value, f.note)
+			return f.name, fmt.Sprintf("is a field of %s: write the entry as %s%s", f.tool, data, text)
 		}
 	}
 	switch k := keyedBy(n); {
-	case s.Properties["name"] == nil && n.fields()["name"] != nil && n.fields()["key"] != nil && n.fields()["value"] == nil:
-		d.refuseKey(n.at.Child("name"), "is a field of %s: write the entry as {key: %s, value: secrets.db.key}, with the names "+
-			"of the composed resource and of its key in place of db and key", toolOld, nameOr(n.fields()["name"], unknown))
+	case s.Properties["name"] == nil && n.Fields()["name"] != nil && n.Fields()["key"] != nil && n.Fields()["value"] == nil:
+		return "name", fmt.Sprintf("is a field of %s: write the entry as {key: %s, value: secrets.db.key}, with the names "+
+			"of the composed resource and of its key in place of db and key", toolOld, nameOr(n.Fields()["name"], unknown))
 	case k != "":
-		d.refuseKey(n.at.Child(k), "is an unknown field: write the entry as {%s: %s, value: %s}", keyField, k,
-			quoted(expressionOr(at(n.value, k))))
-	default:
-		return false
+		return k, fmt.Sprintf("is an unknown field: write the entry as {%s: %s, value: %s}", keyField, k,
+			quoted(expressionOr(at(n.Value, k))))
 	}
-	return true
+	return "", ""
 }
 
 // keyedBy returns the only field of an entry such as {username: secret.username}, if its name is the key that is meant.
-func keyedBy(n node) string {
-	for k, v := range n.fields() {
+func keyedBy(n strict.Node) string {
+	for k, v := range n.Fields() {
 		_, isText := v.GetKind().(*structpb.Value_StringValue)
-		isKnown := n.schema.Properties[k] != nil || renamedFields[k] != "" || foreignFields[k].tool != ""
-		if len(n.fields()) == 1 && isEntry(n.schema) && isText && !isKnown &&
-			suggest.Nearest(k, n.schema.Names) == "" && nameForm.MatchString(k) {
+		isKnown := n.Schema.Properties[k] != nil || renamedFields[k] != "" || foreignFields[k].tool != ""
+		if len(n.Fields()) == 1 && isEntry(n.Schema) && isText && !isKnown &&
+			suggest.Nearest(k, n.Schema.Names) == "" && nameForm.MatchString(k) {
 			return k
 		}
 	}
@@ -204,9 +201,9 @@ func isEntry(s *definition.Schema) bool {
 }
 
 // from returns the composed resource that the expressions of the export around a value read.
-func from(n node) string {
-	for around := &n; around != nil; around = around.above {
-		if name := nameOr(at(around.value, "from"), ""); name != "" {
+func from(n strict.Node) string {
+	for around := &n; around != nil; around = around.Above {
+		if name := nameOr(at(around.Value, "from"), ""); name != "" {
 			return name
 		}
 	}
@@ -250,17 +247,10 @@ func firstName(v *structpb.Value) string {
 	return ""
 }
 
-// expressionForm is a path below a variable.
-var expressionForm = lazy.MustCompile(`^(?:` + strings.Join([]string{
-	expression.Composite, expression.Resource, expression.Self, expression.Secret, expression.Resources, expression.Secrets,
-	expression.Sources, expression.Env, expression.Variables, expression.Generated, expression.Candidate,
-	expression.Previous,
-}, "|") + `)(?:\??\.\??[A-Za-z_]\w{0,62}|\['[-./\w]{1,63}'\]|\[\d{1,4}\]){1,12}$`)
-
 // expressionOr returns a text that is a path of CEL, or unknown. Any other text may be data, which messages do not
 // repeat.
 func expressionOr(v *structpb.Value) string {
-	if s := strings.TrimSpace(v.GetStringValue()); expressionForm.MatchString(s) {
+	if s := strings.TrimSpace(v.GetStringValue()); strict.IsPath(s) {
 		return s
 	}
 	return unknown
