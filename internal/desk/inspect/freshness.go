@@ -200,7 +200,7 @@ func (x *explainer) declaredObjects() []string {
 
 // declares reports whether the input has a source, which is a Secret or not.
 func (x *explainer) declares(name string, secret bool) bool {
-	return slices.ContainsFunc(x.plan.Declared, func(s v1beta1.Source) bool {
+	return slices.ContainsFunc(x.plan.Input.Sources, func(s v1beta1.Source) bool {
 		return s.Name == name && plan.IsSecret(s) == secret
 	})
 }

@@ -63,7 +63,7 @@ func (x *explainer) ask(out *Explanation) {
 		used[s.Name] = true
 		out.Asks = append(out.Asks, x.sourceAsk(s))
 	}
-	for _, s := range x.plan.Declared {
+	for _, s := range x.plan.Input.Sources {
 		if !used[s.Name] {
 			out.Unused = append(out.Unused, s.Name)
 		}
@@ -155,7 +155,7 @@ func (x *explainer) connectionAsks() []Ask {
 	for _, name := range plan.SortedKeys(inputs) {
 		of := expression.PathText(expression.Resources, name)
 		switch {
-		case slices.ContainsFunc(x.plan.Declared, func(s v1beta1.Source) bool { return s.Name == name && plan.IsSecret(s) }):
+		case slices.ContainsFunc(x.plan.Input.Sources, func(s v1beta1.Source) bool { return s.Name == name && plan.IsSecret(s) }):
 			continue
 		case name == plan.Anything:
 			of = "each composed resource"

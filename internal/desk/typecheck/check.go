@@ -65,7 +65,7 @@ func (c *typeCheck) names() {
 	if c.composed == nil {
 		c.composed = map[string]plan.Kind{}
 	}
-	for i, s := range c.plan.Declared {
+	for i, s := range c.plan.Input.Sources {
 		if name, message := plan.RefuseSource(s, c.isClusterScoped(), c.ClusterScoped); message != "" {
 			c.report(field.NewPath("sources").Index(i).Child(name).String(), "%s", message)
 		}
@@ -135,7 +135,7 @@ func (c *typeCheck) containers() {
 	c.resources = c.types.Container(expression.Resources, members, lacks)
 
 	members = map[string]*types.Type{}
-	for _, s := range c.plan.Declared {
+	for _, s := range c.plan.Input.Sources {
 		t := c.kind(plan.Kind{APIVersion: s.APIVersion, Kind: s.Kind})
 		if len(s.MatchLabels) > 0 {
 			t = types.NewListType(t)
@@ -248,7 +248,7 @@ func (c *typeCheck) connectionKeys(x plan.Compiled) {
 		case input == "":
 			input = expression.Composite
 		}
-		isSource := slices.ContainsFunc(c.plan.Declared, func(s v1beta1.Source) bool { return s.Name == input })
+		isSource := slices.ContainsFunc(c.plan.Input.Sources, func(s v1beta1.Source) bool { return s.Name == input })
 		if input != plan.Anything && !isSource && !x.Dynamic(r) {
 			c.connectionKey(x, r, input, key)
 		}

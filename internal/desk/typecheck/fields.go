@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"cel.dev/cel-go/common/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -95,10 +97,37 @@ func isFit(have, want *types.Type) bool {
 	return have.Kind() == want.Kind()
 }
 
+// A compositePath is a literal field of the input that contains a path of the composite.
+type compositePath struct {
+	at   *field.Path
+	path string
+}
+
+// compositePaths returns the paths of the composite in the input.
+func compositePaths(in *v1beta1.Exports) (out []compositePath) {
+	if in.Environment != nil {
+		for i, e := range in.Environment.EnvironmentConfigs {
+			if e.Selector == nil {
+				continue
+			}
+			labels := plan.EnvironmentPath().Child("environmentConfigs").Index(i).Child("selector", "matchLabels")
+			for j, l := range e.Selector.MatchLabels {
+				if l.Type == v1beta1.EnvironmentLabelFromComposite || l.Type == "" {
+					out = append(out, compositePath{labels.Index(j).Child("valueFromFieldPath"), l.ValueFromFieldPath})
+				}
+			}
+		}
+	}
+	if in.FromComposite != nil {
+		out = append(out, compositePath{field.NewPath("fromComposite", "fieldPath"), in.FromComposite.FieldPath})
+	}
+	return out
+}
+
 // compositePath refuses a path that the composite does not have.
-func (c *typeCheck) compositePath(f plan.CompositePath) {
-	segments, err := fieldpath.Parse(f.Path)
-	if err != nil || f.Path == "" {
+func (c *typeCheck) compositePath(at *field.Path, path string) {
+	segments, err := fieldpath.Parse(path)
+	if err != nil || path == "" {
 		return // refused by validate
 	}
 	names := make([]string, 0, len(segments))
@@ -108,5 +137,5 @@ func (c *typeCheck) compositePath(f plan.CompositePath) {
 		}
 		names = append(names, s.Field)
 	}
-	c.fieldAt(c.composite, f.At, names)
+	c.fieldAt(c.composite, at.String(), names)
 }

@@ -56,7 +56,7 @@ func KindsRead(p *plan.Plan) []plan.Kind {
 			out = append(out, k)
 		}
 	}
-	for _, s := range p.Declared {
+	for _, s := range p.Input.Sources {
 		if !plan.IsSecret(s) {
 			add(plan.Kind{APIVersion: s.APIVersion, Kind: s.Kind})
 		}
@@ -108,8 +108,8 @@ func CheckTypes(p *plan.Plan, known *Known) diagnostic.List {
 	for _, m := range p.Generators {
 		c.manifest(m)
 	}
-	for _, f := range p.CompositePaths {
-		c.compositePath(f)
+	for _, f := range compositePaths(p.Input) {
+		c.compositePath(f.at, f.path)
 	}
 	return c.diagnostics
 }

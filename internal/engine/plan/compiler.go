@@ -38,6 +38,7 @@ type compiler struct {
 	declaredGenerators []Generator
 	kindsWrong         []diagnostic.List // of the kind of each generator
 	compiled           []Compiled        // each variable before the expressions that use it
+	optional           bool              // the expressions that are compiled now are not required
 	own                Kind              // of the generation that resource and secret stand for
 	exports            []exportInput
 	taken              map[string]*field.Path // composition resource names, and names of Secrets that are read
@@ -113,15 +114,16 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 	c.diagnostics = slices.Concat(kind, environment, sources, variables, generators, rest)
 	p.Details = c.details
 	p.Inputs = SortedKeys(c.inputs)
-	p.Expressions, p.Declared, p.CompositePaths = c.compiled, in.Sources, compositePaths(in)
-	p.Needed = p.neededExpressions()
+	p.Input, p.Expressions, p.Needed = in, c.compiled, c.needed()
 	p.Freshness = c.freshness(in)
 	return p
 }
 
+func variablesPath(i int) *field.Path { return field.NewPath("variables").Index(i) }
+
 func (c *compiler) compileVariables(list []v1beta1.Variable) (out []Variable) {
 	for i, v := range list {
-		x := c.compile(source(field.NewPath("variables").Index(i).Child("value"), v.Value, expression.WantAny))
+		x := c.compile(source(variablesPath(i).Child("value"), v.Value, expression.WantAny))
 		if x != nil {
 			c.readings[v.Name] = c.reading(x)
 			out = append(out, Variable{v.Name, x, c.readings[v.Name].environment})
@@ -142,7 +144,9 @@ func (c *compiler) statusField(at *field.Path, s v1beta1.StatusField, before []S
 		}
 	}
 	out := StatusField{At: at, Path: s.FieldPath, Segments: segments, Optional: s.Optional}
+	c.optional = s.Optional
 	out.Value = c.output(source(at.Child("value"), s.Value, expression.WantJSON))
+	c.optional = false
 	c.refuseSecrets(out.Value, s.NonSensitive)
 	return out
 }
@@ -152,6 +156,7 @@ func (c *compiler) statusField(at *field.Path, s v1beta1.StatusField, before []S
 func (c *compiler) output(s expression.Source) *expression.Expression {
 	x := c.compile(s)
 	if x != nil {
+		c.compiled[len(c.compiled)-1].required = !c.optional && !s.Own
 		c.outputs.addAll(c.reading(x), expression.Place{})
 		c.details.add(s.Path, c.reading(x).uses)
 	}
@@ -187,7 +192,7 @@ func (c *compiler) compile(s expression.Source) *expression.Expression {
 	if !declared || !placed || !generated || !counted {
 		return nil
 	}
-	c.compiled = append(c.compiled, Compiled{x, c.env, c.own, c.each})
+	c.compiled = append(c.compiled, Compiled{Expression: x, Env: c.env, Own: c.own, ForEach: c.each})
 	c.notePlaceholders(x)
 	if len(c.suspicions) < strict.MostPlaceholders {
 		c.suspicions = append(c.suspicions, x.Suspicions()...)

@@ -54,6 +54,7 @@ func (c *compiler) dataFrom(at *field.Path, list []v1beta1.DataFrom, from string
 	for i, d := range list {
 		at := at.Child("dataFrom").Index(i)
 		b := DataFrom{Path: at.String(), Optional: d.Optional}
+		c.optional = d.Optional
 		switch {
 		case d.Extract != nil:
 			c.extract(&b, at.Child("extract"), *d.Extract, secret)
@@ -69,7 +70,7 @@ func (c *compiler) dataFrom(at *field.Path, list []v1beta1.DataFrom, from string
 				b.Spelled = append([]string{}, b.Value.Keys()...)
 			}
 		}
-		b.Rewriter = c.rewriter(at, d)
+		b.Rewriter, c.optional = c.rewriter(at, d), false
 		out = append(out, b)
 	}
 	return out

@@ -37,7 +37,9 @@ func (c *compiler) environment(p *Plan, in *v1beta1.Environment) {
 		at := list.Index(i)
 		out := EnvironmentField{Path: at.String(), Optional: s.Optional, At: c.settable(list, before, s.FieldPath)}
 		before = append(before, out.At)
+		c.optional = s.Optional
 		out.Value = c.output(source(at.Child("value"), s.Value, expression.WantJSON))
+		c.optional = false
 		c.refuseGenerated(out.Value, "the environment is complete before generators run, because generators may use it")
 		c.refuseUses(notGenerated(c.usesOf(out.Value)), s.NonSensitive)
 		p.Set = append(p.Set, out)

@@ -158,7 +158,8 @@ func (c *compiler) entry(at *field.Path, d v1beta1.SecretData, from string) Entr
 	if d.ValueMap != "" {
 		name, s.Text, s.Want = "valueMap", d.ValueMap, expression.WantTextMap
 	}
-	s.Path = at.Child(name).String()
+	s.Path, c.optional = at.Child(name).String(), d.Optional
+	defer func() { c.optional = false }()
 	return Entry{Path: s.Path, Key: d.Key, Optional: d.Optional, Value: c.output(s)}
 }
 

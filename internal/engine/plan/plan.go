@@ -44,10 +44,9 @@ type Plan struct {
 	Warnings diagnostic.List // that do not keep the input from being used
 
 	// For the check of types:
-	Needed         []*expression.Expression
-	Expressions    []Compiled
-	Declared       []v1beta1.Source
-	CompositePaths []CompositePath
+	Needed      []*expression.Expression
+	Expressions []Compiled
+	Input       *v1beta1.Exports
 }
 
 // ID identifies the input: equal inputs have the same ID, and different inputs have different IDs.
