@@ -3,12 +3,20 @@ package plan
 import (
 	"slices"
 
-	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
 
-// derivedKinds are the kinds of generators whose outputs are made from a source.
-var derivedKinds = []string{kindBcrypt, kindHtpasswd, kindPKCS12, kindJKS} //nolint:gochecknoglobals // a table
+// derives sets what the outputs are made from. Hashes are slow, because that protects them, and keystores because they
+// encrypt with a key that is derived from a password.
+func (c *Computed) derives(text string, want expression.Want) {
+	c.derivation, c.Slow = expression.Source{Text: text, Want: want}, true
+}
+
+// isDerived reports whether the outputs of a generator are made from a source.
+func (m *Generator) isDerived() bool {
+	k, ok := m.Makes.(*Computed)
+	return ok && k.derivation.Text != ""
+}
 
 // Source returns the expression for the source of a derived generator, or nil.
 func (m *Generator) Source() *expression.Expression {
@@ -37,33 +45,14 @@ func (c *compiler) withSources(uses []use) []use {
 	return out
 }
 
-// derivation returns the expression for the source of a derived generator, and what it must return.
-func derivation(g v1beta1.Generator) (text string, want expression.Want) {
-	switch {
-	case g.Bcrypt != nil:
-		return g.Bcrypt.SecretExpression, expression.WantText
-	case g.Htpasswd != nil:
-		return g.Htpasswd.SecretExpression, expression.WantTextMap
-	case g.PKCS12 != nil:
-		return g.PKCS12.SecretExpression, expression.WantTextMap
-	case g.JKS != nil:
-		return g.JKS.SecretExpression, expression.WantTextMap
-	}
-	return "", expression.WantAny
-}
-
 // derive compiles the source of a generator, if it is derived. It is evaluated after all other generators, so the
 // lookups for the next generation cannot depend on it.
-func (c *compiler) derive(m *Generator, g v1beta1.Generator) {
-	text, want := derivation(g)
-	if text == "" {
-		return
-	}
-	m.LooksAhead = true
-	x := c.output(source(m.Path.Child(m.Kind, "secretExpression"), text, want))
-	c.refuseDerived(x)
-	if k, ok := m.Makes.(*Computed); ok {
-		k.Source = x
+func (c *compiler) derive(m *Generator) {
+	if k, ok := m.Makes.(*Computed); ok && m.isDerived() {
+		m.LooksAhead = true
+		k.derivation.Path = m.Path.Child(m.Kind, "secretExpression").String()
+		k.Source = c.output(k.derivation)
+		c.refuseDerived(k.Source)
 	}
 }
 
@@ -77,7 +66,7 @@ func (c *compiler) refuseDerived(x *expression.Expression) {
 		case u.variable == "":
 		case m == nil:
 			c.reportAt(u.place, "may not use %s: write the name of one generator", u)
-		case slices.Contains(derivedKinds, m.Kind):
+		case m.isDerived():
 			c.reportAt(u.place, "may not use %s: it has a secretExpression itself: use what that reads", u)
 		}
 	}

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -27,16 +26,9 @@ import (
 // generated/<generator>/<key>/<number> for an item. The name of an export never begins with it.
 const GenerationPrefix = "generated/"
 
-// The kinds of generators, as they are in the input.
+// Kinds of generators, as they are in the input.
 const (
-	kindPassword    = "password"
-	kindUUID        = "uuid"
-	kindSSHKey      = "sshKey"
 	KindCertificate = "certificate"
-	kindBcrypt      = "bcrypt"
-	kindHtpasswd    = "htpasswd"
-	kindPKCS12      = "pkcs12"
-	kindJKS         = "jks"
 	KindResource    = "resource"
 )
 
@@ -157,6 +149,7 @@ type Computed struct {
 	SecretType string
 	Source     *expression.Expression // of a derived generator; nil for others
 	ca         string
+	derivation expression.Source // as it is in the input; empty if it is not derived
 }
 
 // Object returns a Secret.
@@ -184,33 +177,39 @@ func (c *compiler) declareGenerators(list []v1beta1.Generator) {
 
 // compile the kind of the generator. The definition accepts exactly one.
 func (m *Generator) compile(c *compiler, g v1beta1.Generator) {
+	k, wrong := &Computed{SecretType: DefaultType}, field.ErrorList(nil)
+	var section any
 	switch {
 	case g.Password != nil:
-		for i, key := range g.Password.SecretKeys {
-			c.refuseErr(m.Path.Child(kindPassword, "secretKeys").Index(i), object.ValidateKey(key))
+		m.Kind, section = "password", g.Password
+		if g.Password.Length != nil && g.Password.LengthExpression != "" { // no rule of the definition reads numbers
+			c.refuse(m.Path.Child(m.Kind, "lengthExpression"), "must not be set together with length: keep one of them")
 		}
-		k, wrong := credential.CompilePassword(m.Path.Child(kindPassword), g.Password)
-		m.computed(c, wrong, kindPassword, Computed{Kind: k}, g.Password)
+		for i, key := range g.Password.SecretKeys {
+			c.refuseErr(m.Path.Child(m.Kind, "secretKeys").Index(i), object.ValidateKey(key))
+		}
+		k.Kind, wrong = credential.CompilePassword(m.Path.Child(m.Kind), g.Password)
 	case g.UUID != nil:
-		m.computed(c, nil, kindUUID, Computed{Kind: &credential.UUID{}}, g.UUID)
+		m.Kind, section, k.Kind = "uuid", g.UUID, &credential.UUID{}
 	case g.SSHKey != nil:
-		k, wrong := credential.CompileSSHKey(m.Path.Child(kindSSHKey), g.SSHKey)
-		m.computed(c, wrong, kindSSHKey, Computed{Kind: k, Slow: g.SSHKey.Type == "rsa"}, g.SSHKey)
+		m.Kind, section, k.Slow = "sshKey", g.SSHKey, g.SSHKey.Type == "rsa"
+		k.Kind, wrong = credential.CompileSSHKey(m.Path.Child(m.Kind), g.SSHKey)
 	case g.Certificate != nil:
-		k, wrong := credential.CompileCertificate(m.Path.Child(KindCertificate), g.Certificate)
-		slow := g.Certificate.KeyType == "rsa"
-		m.computed(c, wrong, KindCertificate,
-			Computed{Kind: k, Slow: slow, ca: g.Certificate.CA, SecretType: "kubernetes.io/tls"}, g.Certificate)
-	// Hashes are slow, because that protects them, and keystores because they encrypt with a key that is derived from a
-	// password.
+		m.Kind, section, k.Slow = KindCertificate, g.Certificate, g.Certificate.KeyType == "rsa"
+		k.SecretType, k.ca = "kubernetes.io/tls", g.Certificate.CA
+		k.Kind, wrong = credential.CompileCertificate(m.Path.Child(m.Kind), g.Certificate)
 	case g.Bcrypt != nil:
-		m.computed(c, nil, kindBcrypt, Computed{Kind: credential.NewBcrypt(g.Bcrypt), Slow: true}, g.Bcrypt)
+		m.Kind, section, k.Kind = "bcrypt", g.Bcrypt, credential.NewBcrypt(g.Bcrypt)
+		k.derives(g.Bcrypt.SecretExpression, expression.WantText)
 	case g.Htpasswd != nil:
-		m.computed(c, nil, kindHtpasswd, Computed{Kind: credential.NewHtpasswd(g.Htpasswd), Slow: true}, g.Htpasswd)
+		m.Kind, section, k.Kind = "htpasswd", g.Htpasswd, credential.NewHtpasswd(g.Htpasswd)
+		k.derives(g.Htpasswd.SecretExpression, expression.WantTextMap)
 	case g.PKCS12 != nil:
-		m.computed(c, nil, kindPKCS12, Computed{Kind: credential.NewPKCS12(g.PKCS12), Slow: true}, g.PKCS12)
+		m.Kind, section, k.Kind = "pkcs12", g.PKCS12, credential.NewPKCS12(g.PKCS12)
+		k.derives(g.PKCS12.SecretExpression, expression.WantTextMap)
 	case g.JKS != nil:
-		m.computed(c, nil, kindJKS, Computed{Kind: credential.NewJKS(g.JKS), Slow: true}, g.JKS)
+		m.Kind, section, k.Kind = "jks", g.JKS, credential.NewJKS(g.JKS)
+		k.derives(g.JKS.SecretExpression, expression.WantTextMap)
 	case g.Resource != nil:
 		r := &Manifest{Base: &structpb.Struct{}}
 		m.Kind, m.Makes = KindResource, r
@@ -219,17 +218,11 @@ func (m *Generator) compile(c *compiler, g v1beta1.Generator) {
 			return
 		}
 		r.APIVersion, r.Kind, m.Namespace, _ = object.Identity(wire.Of(r.Base))
+		return
 	}
-}
-
-// computed sets the kind, unless its section of the input has diagnostics.
-func (m *Generator) computed(c *compiler, wrong field.ErrorList, kind string, makes Computed, section any) {
-	m.Kind = kind
-	c.fields(wrong)
-	if len(wrong) == 0 {
-		makes.SecretType = cmp.Or(makes.SecretType, "Opaque")
-		makes.Spec, _ = json.Marshal(section) //nolint:errchkjson // it was JSON in the input
-		m.Makes, m.Keys = &makes, makes.Kind.Keys()
+	if c.fields(wrong); len(wrong) == 0 {
+		k.Spec, _ = json.Marshal(section) //nolint:errchkjson // it was JSON in the input
+		m.Makes, m.Keys = k, k.Kind.Keys()
 	}
 }
 
@@ -303,7 +296,7 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 			m.LooksAhead = m.LooksAhead || c.readsLater(m.Keepers)
 		}
 		c.parameters(m)
-		c.derive(m, g)
+		c.derive(m)
 		if r, ok := m.Makes.(*Manifest); ok {
 			c.manifest(m, r, g.Resource)
 		}
@@ -341,28 +334,31 @@ func (c *compiler) refuseGenerated(x *expression.Expression, why string) {
 	}
 }
 
-// checkGenerated refuses a generator that does not exist, and an output that it does not have.
+// checkGenerated refuses a generator or an item that does not exist, and an output that a generator does not have.
 func (c *compiler) checkGenerated(x *expression.Expression) bool {
-	ok := true
+	before := len(c.diagnostics)
 	for _, r := range x.References() {
-		name, key := StepName(r, 0), StepName(r, 1)
+		name := StepName(r, 0)
 		if !expression.HasOutputs(r.Variable) || name == Anything {
 			continue
 		}
-		m := c.generator(name)
-		switch {
-		case m == nil:
-			ok = false
-			c.reportAt(Place(x, r), "there is no generator %q%s", name,
-				suggest.ThereAre(name, c.generatorNames(), noGenerators))
-		case m.ForEach != nil:
-			ok = c.checkItem(x, r, m) && ok
-		case r.Variable != expression.Previous && m.Keys != nil && key != Anything && !slices.Contains(m.Keys, key):
-			ok = false
-			c.reportAt(Place(x, r), "generator %q has no output %q%s", name, key, suggest.ThereAre(key, m.Keys, "it has no outputs"))
+		m, at := c.generator(name), Place(x, r)
+		if m == nil {
+			c.reportAt(at, "there is no generator %q%s", name, suggest.ThereAre(name, c.generatorNames(), noGenerators))
+			continue
+		}
+		key := StepName(r, 1)
+		if m.ForEach != nil {
+			if !c.checkItem(at, r, m) {
+				continue
+			}
+			key = StepName(r, 2)
+		}
+		if r.Variable != expression.Previous && m.Keys != nil && key != Anything && !slices.Contains(m.Keys, key) {
+			c.reportAt(at, "generator %q has no output %q%s", name, key, suggest.ThereAre(key, m.Keys, "it has no outputs"))
 		}
 	}
-	return ok
+	return len(c.diagnostics) == before
 }
 
 // Place returns the position of a reference. The key of an extract is not an expression and has no

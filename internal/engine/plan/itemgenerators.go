@@ -7,7 +7,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
-	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
 // A generator with forEachExpression is replaced by one generator for each item in each request. It is named
@@ -154,20 +153,16 @@ func (u use) ofItem() string {
 }
 
 // checkItem refuses an item that a generator cannot have, and outputs that are selected without an item.
-func (c *compiler) checkItem(x *expression.Expression, r expression.Reference, m *Generator) bool {
-	item, key := StepName(r, 1), StepName(r, 2)
+func (c *compiler) checkItem(at expression.Place, r expression.Reference, m *Generator) bool {
+	item := StepName(r, 1)
 	switch {
 	case item == Anything:
 	case len(r.Path) == 2 && slices.Contains(m.Keys, item):
-		c.reportAt(Place(x, r), "generator %q has outputs for each item: write %s[key].%s for the item of this export, or %[2]s['<key>'].%[3]s",
+		c.reportAt(at, "generator %q has outputs for each item: write %s[key].%s for the item of this export, or %[2]s['<key>'].%[3]s",
 			m.Name, expression.PathText(r.Variable, m.Name), item)
 		return false
 	case object.ValidateItemKey(item) != nil:
-		c.reportAt(Place(x, r), "generator %q has no item %q: %s", m.Name, item, object.ValidateItemKey(item).Error())
-		return false
-	}
-	if r.Variable != expression.Previous && m.Keys != nil && key != Anything && !slices.Contains(m.Keys, key) {
-		c.reportAt(Place(x, r), "generator %q has no output %q%s", m.Name, key, suggest.ThereAre(key, m.Keys, "it has no outputs"))
+		c.reportAt(at, "generator %q has no item %q: %s", m.Name, item, object.ValidateItemKey(item).Error())
 		return false
 	}
 	return true

@@ -180,9 +180,6 @@ func (c *compiler) literals(m *Generator, g v1beta1.Generator) {
 	if w := g.RotationWindow; w != nil && w.Schedule != "" {
 		m.Window = c.window(m.Path.Child("rotationWindow"), w)
 	}
-	if p := g.Password; p != nil && p.Length != nil && p.LengthExpression != "" { // no rule of the definition reads numbers
-		c.refuse(m.Path.Child(kindPassword, "lengthExpression"), "must not be set together with length: keep one of them")
-	}
 	m.compile(c, g)
 }
 
