@@ -96,8 +96,7 @@ func (m *explainer) noItem(whole ast.Expr, variable string) string {
 	case m.Source.Items == expression.ItemList:
 		return text + "this expression returns the list of items"
 	case whole.Kind() == ast.IdentKind:
-		return fmt.Sprintf("%swrite %s\"'%s'\"; only an export or a generator with forEachExpression has one",
-			text, textInQuotes, variable)
+		text += fmt.Sprintf("write %s\"'%s'\"; ", textInQuotes, variable)
 	}
 	return text + "only an export or a generator with forEachExpression and keyExpression has one"
 }

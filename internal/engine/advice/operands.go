@@ -108,16 +108,9 @@ func (m *explainer) comparedWithNull(call ast.CallExpr, have []*types.Type) stri
 	if fn != operators.Equals && fn != operators.NotEquals || i < 0 {
 		return ""
 	}
+	not := map[string]string{operators.Equals: "!"}[fn]
 	return fmt.Sprintf("%s is never null, because a missing value is waited for: write %shas(%s)",
-		m.aType(have[1-i]), notIf(fn), m.textOf(call.Args()[1-i]))
-}
-
-// notIf returns ! for a comparison that is true if something is missing.
-func notIf(fn string) string {
-	if fn == operators.Equals {
-		return "!"
-	}
-	return ""
+		m.aType(have[1-i]), not, m.textOf(call.Args()[1-i]))
 }
 
 // mistakeOf returns a message about operands of some operators, and of format.
@@ -170,13 +163,8 @@ func (m *explainer) wrongForm(call ast.CallExpr) string {
 	case len(counts) == 0:
 		return fmt.Sprintf("%s is a method: write value.%s(...)", fn, fn)
 	}
-	text := strings.ReplaceAll(strings.Trim(fmt.Sprint(counts), "[]"), " ", " or ")
-	if text != "1" {
-		text += " arguments"
-	} else {
-		text += " argument"
-	}
-	return fmt.Sprintf("%s takes %s in its parentheses, but has %d%s", fn, text, n, exampleOfMap(fn))
+	wanted := strings.ReplaceAll(strings.Trim(fmt.Sprint(counts), "[]"), " ", " or ")
+	return fmt.Sprintf("the number of arguments in the parentheses of %s must be %s, but is %d%s", fn, wanted, n, exampleOfMap(fn))
 }
 
 // exampleOfMap returns an example of a call, if the function takes a map.
@@ -297,17 +285,16 @@ func (m *explainer) compareAs(fn string, operands []ast.Expr, have []*types.Type
 		return ": write text.contains(part)"
 	}
 	for i, o := range operands[:2] {
-		other, scalar, text := operands[1-i], m.Typing.Text(have[i]), m.Typing.Text(have[1-i])
-		if !celast.IsKind(have[i], types.IntKind, types.DoubleKind, types.BoolKind) || text != "string" && text != "list(string)" {
-			continue
-		}
-		switch {
+		other, text := operands[1-i], strings.HasSuffix(strings.TrimSuffix(m.Typing.Text(have[1-i]), ")"), "string")
+		switch scalar := celast.IsKind(have[i], types.IntKind, types.DoubleKind, types.BoolKind); {
+		case !scalar || !text:
 		case o.Kind() == ast.LiteralKind:
 			return fmt.Sprintf(": write it in quotes, '%v'", o.AsLiteral().Value())
 		case other.Kind() == ast.LiteralKind || other.Kind() == ast.ListKind:
-			return fmt.Sprintf(": leave out the quotes, or wrap the %s in string(...)", scalar)
+			return fmt.Sprintf(": leave out the quotes, or wrap the %s in string(...)", m.Typing.Text(have[i]))
+		default:
+			return fmt.Sprintf(": wrap the %s in string(...)", m.Typing.Text(have[i]))
 		}
-		return fmt.Sprintf(": wrap the %s in string(...)", scalar)
 	}
 	return ""
 }
@@ -330,7 +317,7 @@ func (m *explainer) callHint(call ast.CallExpr, have []*types.Type) string {
 }
 
 // An operandHint is a hint for a call of one of some functions, or of any, on operands of all of some kinds. The letters
-// of the kinds are those of [kindLetters], and # is any number.
+// of the kinds are those of [kindLetters]: # is any number, and s any scalar that string(...) accepts.
 type operandHint struct{ functions, kinds, text string }
 
 const wrapOther = ": wrap the operand that is not a string in string(...)"
@@ -354,8 +341,8 @@ var operandHints = []operandHint{ //nolint:gochecknoglobals // a table
 }
 
 var kindLetters = map[types.Kind]string{ //nolint:gochecknoglobals // a table
-	types.StringKind: "t", types.IntKind: "i#", types.DoubleKind: "d#", types.BoolKind: "b", types.BytesKind: "y",
-	types.MapKind: "m", types.StructKind: "m", types.ListKind: "l", types.NullTypeKind: "n",
+	types.StringKind: "t", types.IntKind: "i#s", types.UintKind: "s", types.DoubleKind: "d#s", types.BoolKind: "bs",
+	types.BytesKind: "ys", types.TimestampKind: "s", types.DurationKind: "s", types.MapKind: "m", types.StructKind: "m", types.ListKind: "l", types.NullTypeKind: "n",
 }
 
 // kindsOf returns the letters of the kinds of types.

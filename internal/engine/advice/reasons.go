@@ -30,9 +30,9 @@ func (adviser) Reason(f *expression.Failure) string {
 	case expression.WrongResult:
 		switch s := f.Expression.Source(); {
 		case s.Want == expression.WantList:
-			return f.String() + listHint(f.Types[0])
+			return f.String() + resultHint(s.Want, f.Types[0], "")
 		case s.Want == expression.WantText || s.Want == expression.WantString || f.Entry != "":
-			return f.String() + conversionHint(f.Types[0], severalKeys(f.Expression.Environment(), s))
+			return f.String() + resultHint(expression.WantText, f.Types[0], severalKeys(f.Expression.Environment(), s))
 		}
 	case expression.CallFailed:
 		return failedCall(f)

@@ -62,45 +62,31 @@ func severalKeys(e *expression.Environment, s expression.Source) string {
 
 // resultHint returns how to make a value of type t what is wanted.
 func resultHint(w expression.Want, t *types.Type, several string) string {
+	want := "text"
 	switch w { //nolint:exhaustive // all others are texts or JSON
 	case expression.WantTextMap, expression.WantLabels:
 		return mapHint(t)
 	case expression.WantBool:
-		return compareHint
+		want = "bool"
 	case expression.WantList:
-		return listHint(t)
-	}
-	return conversionHint(t, several)
-}
-
-// conversionHint returns how to convert a value of type t to a string.
-func conversionHint(t *types.Type, several string) string {
-	switch t.Kind() { //nolint:exhaustive // no hint for all others
-	case types.IntKind, types.UintKind, types.DoubleKind, types.BoolKind, types.BytesKind,
-		types.TimestampKind, types.DurationKind:
-		return stringHint
-	case types.ListKind:
-		return ": join it with .join(',') or json.encode(...)"
-	case types.MapKind:
-		return ": select one of its keys, " + several + "or encode it as one text with json.encode(...)"
-	case types.NullTypeKind:
-		return emptyText + ", or optional.none() with optional: true for no value"
+		want = "list"
 	}
 	if hint := kubernetes.Instead(t); hint != "" {
 		return ": " + hint
 	}
-	return ""
+	return strings.Replace(hintFor(resultHints, want, kindsOf([]*types.Type{t})), "{several}", several, 1)
 }
 
-// listHint returns how to make a list of a value of type t.
-func listHint(t *types.Type) string {
-	switch {
-	case celast.IsKind(t, types.MapKind):
-		return ": write value.map(k, {'name': k, 'value': value[k]}) for a list of its entries"
-	case celast.IsKind(t, types.StringKind):
-		return ": split it with .split(','), or write [ ] around it"
-	}
-	return ": write [ ] around it for a list of one item"
+// resultHints are the hints for a result of one of some kinds, instead of a text, a condition or a list.
+var resultHints = []operandHint{ //nolint:gochecknoglobals // a table
+	{"bool", "", compareHint},
+	{"list", "m", ": write value.map(k, {'name': k, 'value': value[k]}) for a list of its entries"},
+	{"list", "t", ": split it with .split(','), or write [ ] around it"},
+	{"list", "", ": write [ ] around it for a list of one item"},
+	{"text", "s", stringHint},
+	{"text", "l", ": join it with .join(',') or json.encode(...)"},
+	{"text", "m", ": select one of its keys, {several}or encode it as one text with json.encode(...)"},
+	{"text", "n", emptyText + ", or optional.none() with optional: true for no value"},
 }
 
 // valuesHint is the hint for a map whose values are not text.
@@ -144,14 +130,16 @@ func misfit(t expression.Typing, err *expression.Error) string {
 	returned, want := err.Types[0], err.Types[1]
 	plain := t.Plain(celast.WithoutOptional(returned))
 	isNumber := func(of *types.Type) bool { return t.Number != nil && of.IsExactType(t.Number) }
-	how, convert := conversionHint(plain, ""), ""
-	switch text := celast.IsKind(plain, types.StringKind); {
-	case text:
-		how, convert = misfitText(want, isNumber(want))
-	case !celast.IsKind(want, types.StringKind):
-		how = ""
-	case how == stringHint || isNumber(plain):
+	how, convert := hintFor(misfitHints, kindsOf([]*types.Type{want}), kindsOf([]*types.Type{plain})), ""
+	switch text, toText := celast.IsKind(plain, types.StringKind), celast.IsKind(want, types.StringKind); {
+	case text && celast.IsKind(want, types.IntKind):
+		convert = "int"
+	case text && isNumber(want):
+		convert = "double"
+	case toText && (isNumber(plain) || resultHint(expression.WantText, plain, "") == stringHint):
 		convert = "string"
+	case toText:
+		how = resultHint(expression.WantText, plain, "")
 	}
 	switch {
 	case convert != "" && celast.IsOptional(returned):
@@ -162,19 +150,10 @@ func misfit(t expression.Typing, err *expression.Error) string {
 	return fmt.Sprintf("returns %s, but %s is %s%s", withArticle(t.Text(plain)), err.Name, withArticle(t.Text(want)), how)
 }
 
-// misfitText returns the hint for a text where another type is wanted, or the function that converts it.
-func misfitText(want *types.Type, isNumber bool) (how, convert string) {
-	switch {
-	case celast.IsKind(want, types.IntKind):
-		return "", "int"
-	case isNumber:
-		return "", "double"
-	case celast.IsKind(want, types.ListKind):
-		return ": leave json.encode or join out, or write [ ] around it", ""
-	case celast.IsKind(want, types.MapKind, types.StructKind):
-		return ": leave json.encode out", ""
-	}
-	return "", ""
+// misfitHints are the hints for a text where a list or a map is wanted.
+var misfitHints = []operandHint{ //nolint:gochecknoglobals // a table
+	{"l", "t", ": leave json.encode or join out, or write [ ] around it"},
+	{"m", "t", ": leave json.encode out"},
 }
 
 // withDefault returns the hint for the first of the operands that is an optional, or an empty text.

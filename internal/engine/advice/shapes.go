@@ -39,7 +39,11 @@ func neverExists(path []string, field string) string {
 	case name != field && isPart(path):
 		return fmt.Sprintf("names are not escaped here: write %s", written(append(path[:len(path):len(path)], name)))
 	case object && field == "connectionDetails" && path[0] != expression.Composite:
-		return fmt.Sprintf("a resource has no field connectionDetails: write %s", detailOf(path, "password"))
+		details := []string{expression.Secret, "password"}
+		if path[0] == expression.Resources {
+			details = []string{expression.Secrets, path[1], "password"}
+		}
+		return fmt.Sprintf("a resource has no field connectionDetails: write %s", written(details))
 	case object && field == "resource":
 		return fmt.Sprintf("%s is the resource itself: leave .resource out", whole)
 	case isConditionsPath(path):
@@ -71,14 +75,6 @@ func isObject(path []string) bool {
 // isPart reports whether a path is a resource or the composite, or is below one.
 func isPart(path []string) bool {
 	return slices.Contains([]string{expression.Resource, expression.Self, expression.Composite}, path[0]) || path[0] == expression.Resources && len(path) > 1
-}
-
-// detailOf returns the path of a connection detail of a resource.
-func detailOf(path []string, key string) string {
-	if path[0] == expression.Resources {
-		return written([]string{expression.Secrets, path[1], key})
-	}
-	return written([]string{expression.Secret, key})
 }
 
 // statusOfCondition returns the message for a comparison of the status of a condition with true or false, which
