@@ -92,24 +92,14 @@ func TestVariablesOfGenerators(t *testing.T) {
 		want   diagnostic.List
 	}{
 		"Generated":            {"an export reads outputs", env, "generated.db.password", nil},
-		"Previous":             {"and those of the generation before", env, "previous.?db.?password.orValue('')", nil},
 		"Generation":           {"which one it is, only the manifest of a generator knows", env, "generation.number", undeclared("generation", all)},
-		"GenerationsNumber":    {"that is there for", env.Generations(), "generation.number", nil},
-		"GenerationsID":        {"", env.Generations(), "generation.id", nil},
 		"GenerationsGenerated": {"with all else: a generator may read another one", env.Generations(), "generated.db.password + variables.x + sources.y.z + context.w", nil},
-		"GenerationsPrevious":  {"", env.Generations(), "previous.?db.?password", nil},
 		"AuthorsGenerated":     {"the composite's author has no generators", env.Authors(), "generated.db.password", undeclared("generated", tenants)},
-		"AuthorsPrevious":      {"", env.Authors(), "previous.?db.?password", undeclared("previous", tenants)},
-		"AuthorsGeneration":    {"", env.Authors(), "generation.number", undeclared("generation", tenants)},
 		"AuthorsAbsolute":      {"a dot in front is no way around", env.Authors(), ".generated.db.password", diagnostic.List{{Path: "here", Line: 1, Column: 2, Rule: diagnostic.Expression, Message: "there is no variable generated here: " + tenants}}},
 		"KeysGenerated":        {"a key is made of a key alone", env.Keys(), "generated.db.password", undeclared("generated", "the only variable is key")},
 		"GeneratedIsText": {
 			"its outputs are strings, as those of a Secret are", env, "generated.db.password + 1",
 			diagnostic.List{{Path: "here", Line: 1, Column: 23, Rule: diagnostic.Expression, Message: "+ does not accept string and int: wrap the operand that is not a string in string(...)"}},
-		},
-		"PreviousIsText": {
-			"", env, "previous.db.password + 1",
-			diagnostic.List{{Path: "here", Line: 1, Column: 22, Rule: diagnostic.Expression, Message: "+ does not accept string and int: wrap the operand that is not a string in string(...)"}},
 		},
 	}
 	for name, tc := range cases {

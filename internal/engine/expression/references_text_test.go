@@ -56,31 +56,6 @@ func TestTextOfReferences(t *testing.T) {
 	}
 }
 
-// If a null that does not come from an input fails, the reason may be an input that must exist and does not. An input
-// that may be absent is not the reason.
-func TestWaitingBesideNull(t *testing.T) {
-	o, variables := secretObservation(t, "canary")
-	const (
-		computed = "waiting for a computed value of here"
-		gone     = "waiting for composite.gone"
-	)
-	for reads, want := range map[string]string{
-		"composite.gone":        gone,
-		"composite.gone.x":      gone,
-		"composite.gone.?x":     gone,
-		"has(composite.gone.x)": gone,
-		"composite.?gone":       computed,
-		"composite.?gone.x":     computed,
-		"composite.spec.?gone":  computed,
-		"has(composite.gone)":   computed,
-		"composite.spec.region": computed,
-	} {
-		if got := result(compile(t, "[dyn(null) + 1, "+reads+"]", expression.WantAny, "db"), o, variables); got != want {
-			t.Errorf("%s: got %q, want %q", reads, got, want)
-		}
-	}
-}
-
 // A failure names the input and its type, also if the function itself has added a call around it.
 func TestFailuresBesideReferences(t *testing.T) {
 	o, variables := secretObservation(t, "canary")
