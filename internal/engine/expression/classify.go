@@ -40,23 +40,14 @@ func causeType(err error) reflect.Type {
 // error, because the text of the error may quote a value.
 func (x *Expression) classify(vars cel.Activation, p *program, err error) error {
 	var (
-		waiting     *Waiting
-		failed      *Failed
-		refusal     *functions.Refusal
 		cancelled   interpreter.EvalCancelledError
 		interrupted interpreter.InterruptError
 		celErr      *types.Err
 	)
+	if known := x.placed(err); known != nil {
+		return known
+	}
 	switch {
-	case errors.As(err, &waiting):
-		return waiting
-	case errors.As(err, &refusal):
-		return x.failedAt(nodeOf(err), refusal.Reason)
-	case errors.As(err, &failed):
-		if failed.Path == "" {
-			return x.failedAt(nodeOf(err), failed.Reason)
-		}
-		return failed
 	case errors.As(err, &cancelled) && cancelled.Cause == interpreter.CostLimitExceeded:
 		if p.stoppedAt == 0 {
 			return x.failedAt(0, "was stopped: "+cancelled.Message)
@@ -70,12 +61,29 @@ func (x *Expression) classify(vars cel.Activation, p *program, err error) error 
 	return x.failedAt(0, "failed inside the CEL interpreter")
 }
 
-func nodeOf(err error) int64 {
-	var celErr *types.Err
+// placed returns an error of the data or of a function with its position in the expression, or nil for an error of CEL.
+func (x *Expression) placed(err error) error {
+	var (
+		waiting *Waiting
+		failed  *Failed
+		refusal *functions.Refusal
+		celErr  *types.Err
+		node    int64
+	)
 	if errors.As(err, &celErr) {
-		return celErr.NodeID()
+		node = celErr.NodeID()
 	}
-	return 0
+	switch {
+	case errors.As(err, &waiting):
+		return waiting
+	case errors.As(err, &refusal):
+		return x.failedAt(node, refusal.Reason)
+	case errors.As(err, &failed) && failed.Path == "":
+		return x.failedAt(node, failed.Reason)
+	case failed != nil:
+		return failed
+	}
+	return nil
 }
 
 // sharedNode marks the error values that cel-go shares between evaluations. Without the mark, cel-go

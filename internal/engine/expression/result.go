@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"errors"
 	"slices"
 
 	"cel.dev/cel-go/common/ast"
@@ -67,7 +66,7 @@ func (x *Expression) TextMap(v ref.Val, b *budget.Budget) (map[string]sensitive.
 			continue
 		}
 		if err := c.Add(len(key)); err != nil {
-			return nil, false, x.placed(err)
+			return nil, false, x.converted(err)
 		}
 		node, entry := x.ast.Expr(), "a value of the map"
 		if literal := x.entry(string(key)); literal != nil {
@@ -123,7 +122,7 @@ func (x *Expression) JSON(v ref.Val, b *budget.Budget) (*structpb.Value, bool, e
 	}
 	n, err := functions.Native(v, functions.JSONConverter(b))
 	if err != nil {
-		return nil, false, x.placed(err)
+		return nil, false, x.converted(err)
 	}
 	if !exactIntegers(n) {
 		return nil, false, x.failedAt(0, "returns a whole number over 2^53, which JSON cannot represent exactly: "+
@@ -145,7 +144,7 @@ func (x *Expression) Members(v ref.Val, b *budget.Budget) (map[string]sensitive.
 	}
 	n, err := functions.Native(m, functions.JSONConverter(b))
 	if err != nil {
-		return nil, false, x.placed(err)
+		return nil, false, x.converted(err)
 	}
 	members, _ := n.(map[string]any)
 	out := make(map[string]sensitive.Bytes, len(members))
@@ -203,7 +202,7 @@ func (x *Expression) entry(key string) ast.Expr {
 // text returns the value of a node as text. entry is what messages call it, if it is not the whole result.
 func (x *Expression) text(v ref.Val, c *functions.Converter, node ast.Expr, entry string) (sensitive.Bytes, error) {
 	if err := c.Add(int(functions.TextLen(v))); err != nil {
-		return sensitive.Bytes{}, x.placed(err)
+		return sensitive.Bytes{}, x.converted(err)
 	}
 	switch t := v.(type) {
 	case types.String:
@@ -215,7 +214,7 @@ func (x *Expression) text(v ref.Val, c *functions.Converter, node ast.Expr, entr
 	case types.Null:
 		return sensitive.Bytes{}, x.null(node)
 	case *types.Err:
-		return sensitive.Bytes{}, x.placed(t)
+		return sensitive.Bytes{}, x.converted(t)
 	}
 	return sensitive.Bytes{}, x.wrongResult(v, entry)
 }
@@ -228,22 +227,12 @@ func (x *Expression) null(node ast.Expr) error {
 	return NewWaiting("a value of " + x.source.Path + " that is null")
 }
 
-// placed adds the position of the expression to an error.
-func (x *Expression) placed(err error) error {
-	var waiting *Waiting
-	var failed *Failed
-	var refusal *functions.Refusal
-	switch {
-	case errors.As(err, &waiting):
-		return waiting
-	case errors.As(err, &refusal):
-		return x.failedAt(0, refusal.Reason)
-	case !errors.As(err, &failed):
-		return x.failedAt(0, "failed")
-	case failed.Path == "":
-		return x.failedAt(0, failed.Reason)
+// converted returns the error of a conversion with the position of the expression.
+func (x *Expression) converted(err error) error {
+	if known := x.placed(err); known != nil {
+		return known
 	}
-	return failed
+	return x.failedAt(0, "failed")
 }
 
 func exactIntegers(v any) bool {

@@ -54,13 +54,16 @@ type Converter struct {
 	// The budget pays for each value. It is nil inside of a call, which has already spent its cost.
 	budget *budget.Budget
 	cost   int // of a value, in units of the budget
+
+	// YAML indents each level, so the number of levels is limited. JSON has no limit.
+	level, levels int
 }
 
 // TextConverter returns the Converter of a result that is copied as text.
-func TextConverter(b *budget.Budget) *Converter { return &Converter{ofResult(), b, 1} }
+func TextConverter(b *budget.Budget) *Converter { return &Converter{left: ofResult(), budget: b, cost: 1} }
 
 // JSONConverter returns the Converter of a result that becomes JSON, for which each value is converted twice.
-func JSONConverter(b *budget.Budget) *Converter { return &Converter{ofResult(), b, 3} }
+func JSONConverter(b *budget.Budget) *Converter { return &Converter{left: ofResult(), budget: b, cost: 3} }
 
 // Add pays for one value with its bytes, and counts it.
 func (c *Converter) Add(bytes int) error {
@@ -111,10 +114,8 @@ func Native(v ref.Val, c *Converter) (any, error) {
 		return Native(t.GetValue(), c)
 	case *types.Err:
 		return nil, t
-	case traits.Mapper:
-		return nativeMap(t, c)
-	case traits.Lister:
-		return nativeList(t, c)
+	case traits.Mapper, traits.Lister:
+		return nested(t, c)
 	}
 	return nil, &notJSON{"a " + v.Type().TypeName(), ": " + cmp.Or(instead(v), "wrap it in string(...)")}
 }
@@ -128,6 +129,21 @@ func instead(v ref.Val) string {
 }
 
 func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
+
+// nested converts a map or a list.
+func nested(v ref.Val, c *Converter) (n any, err error) {
+	c.level++
+	if c.level > c.levels && c.levels > 0 {
+		return nil, &Refusal{fmt.Sprintf("cannot encode YAML with more than %d levels", c.levels)}
+	}
+	if m, ok := v.(traits.Mapper); ok {
+		n, err = nativeMap(m, c)
+	} else if l, ok := v.(traits.Lister); ok {
+		n, err = nativeList(l, c)
+	}
+	c.level--
+	return n, err
+}
 
 func nativeList(l traits.Lister, c *Converter) (any, error) {
 	out := make([]any, 0, min(Size(l), int64(max(c.left.values, 0))))

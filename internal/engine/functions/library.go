@@ -111,13 +111,13 @@ func encodeJSON(v ref.Val) ref.Val {
 }
 
 func encodeYAML(v ref.Val) ref.Val {
-	encoded := encodeJSON(v)
-	s, ok := encoded.(types.String)
-	if !ok {
-		return encoded // the error
+	n, err := Native(v, &Converter{left: ofResult(), levels: limits.YAMLDepth})
+	if err != nil {
+		return types.WrapErr(err)
 	}
-	if depth(string(s)) > limits.YAMLDepth {
-		return failf("cannot encode YAML with more than %d levels", limits.YAMLDepth)
+	s, ok := encoded(n).(types.String)
+	if !ok {
+		return types.NewErr("cannot encode YAML")
 	}
 	b, err := yaml.JSONToYAML([]byte(s))
 	if err != nil {
@@ -128,26 +128,6 @@ func encodeYAML(v ref.Val) ref.Val {
 
 func failf(format string, args ...any) ref.Val {
 	return types.WrapErr(&Refusal{Reason: fmt.Sprintf(format, args...)})
-}
-
-// depth returns how deeply objects and lists nest in a JSON text.
-func depth(text string) (deepest int) {
-	now, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{', c == '[':
-			now++
-			deepest = max(deepest, now)
-		case c == '}', c == ']':
-			now--
-		}
-	}
-	return deepest
 }
 
 func decodeYAML(v ref.Val) ref.Val {
