@@ -82,7 +82,7 @@ func (r *reviewer) shape(n ast.NavigableExpr) {
 	if path := steps(n); len(path) > 1 && isInput(path[0]) {
 		message = neverExists(path[:len(path)-1], path[len(path)-1])
 	} else if celast.IsCall(n, operators.Equals) || celast.IsCall(n, operators.NotEquals) {
-		message = statusOfCondition(n)
+		message = r.statusOfCondition(n)
 	}
 	if message != "" {
 		line, column := r.start(n)

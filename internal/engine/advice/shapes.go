@@ -79,46 +79,19 @@ func isPart(path []string) bool {
 
 // statusOfCondition returns the message for a comparison of the status of a condition with true or false, which
 // is a text in all conditions, or an empty text.
-func statusOfCondition(n ast.NavigableExpr) string {
+func (r *reviewer) statusOfCondition(n ast.NavigableExpr) string {
 	for i, o := range n.Children() {
 		other := n.Children()[1-i]
 		if o.Kind() != ast.LiteralKind || other.Kind() != ast.SelectKind || other.AsSelect().FieldName() != "status" {
 			continue
 		}
+		path := steps(other) // nil for an element of a list
 		b, ok := o.AsLiteral().(types.Bool)
-		if ok && isCondition(other.Children()[0]) {
-			text := map[types.Bool]string{true: "'True'", false: "'False'"}[b]
-			return fmt.Sprintf("the status of a condition is a string: write %s", text)
+		if ok && strings.Contains(r.text.text, ".conditions") && (path == nil || !isInput(path[0])) {
+			return fmt.Sprintf("the status of a condition is a string: write %s", map[types.Bool]string{true: "'True'", false: "'False'"}[b])
 		}
 	}
 	return ""
-}
-
-// isCondition reports whether a node is an element of the conditions of a resource.
-func isCondition(n ast.NavigableExpr) bool {
-	if celast.IsCall(n, operators.Index) {
-		return isConditions(n.Children()[0])
-	}
-	if n.Kind() != ast.IdentKind {
-		return false
-	}
-	for p, ok := n.Parent(); ok; p, ok = p.Parent() {
-		if p.Kind() == ast.ComprehensionKind && p.AsComprehension().IterVar() == n.AsIdent() {
-			return isConditions(p.Children()[0])
-		}
-	}
-	return false
-}
-
-// isConditions reports whether a node is the list of the conditions of a resource, or a part of the list.
-func isConditions(n ast.NavigableExpr) bool {
-	if celast.IsCall(n, celast.OrderedCall) {
-		return isConditions(n.Children()[0])
-	}
-	if n.Kind() == ast.ComprehensionKind {
-		return isConditions(n.Children()[0])
-	}
-	return isConditionsPath(steps(n))
 }
 
 func isConditionsPath(path []string) bool {
