@@ -90,17 +90,6 @@ func (t *Tail) Count() int {
 	return t.n
 }
 
-// Addresses returns the addresses of the replicas.
-func (f *Function) Addresses() []string { return f.service.backends }
-
-// Route sends new connections to other addresses than those of the replicas, from now on. Running connections stay.
-func (f *Function) Route(routes map[string]string) {
-	f.service.mu.Lock()
-	defer f.service.mu.Unlock()
-
-	f.service.routes = routes
-}
-
 // Cut closes all connections of the Service. The next connection goes to another replica.
 func (f *Function) Cut() {
 	f.service.mu.Lock()
@@ -125,11 +114,4 @@ func (s *service) track(conn net.Conn) func() {
 		delete(s.open, conn)
 		_ = conn.Close() // it is gone
 	}
-}
-
-func (s *service) route(backend string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	return cmp.Or(s.routes[backend], backend)
 }

@@ -35,9 +35,7 @@ type world struct {
 
 	effects
 	variants
-	network
 	pausing sync.Mutex // one composite is paused at a time
-	alpha   *alpha
 
 	using         sync.Mutex // one generation is protected at a time
 	withoutUsages func(ctx context.Context)
@@ -112,7 +110,7 @@ func (w *world) faults() []fault {
 			w.lose(ctx, w.sources[names[rng.IntN(len(names))]], some(rng, 500, 3000))
 		}},
 	}
-	all = slices.Concat(all, w.disturbances(), w.etcds(), w.pauses(), w.clocks(), w.upgrades(), w.losses(), w.alphas(), w.usages())
+	all = slices.Concat(all, w.disturbances(), w.etcds(), w.pauses(), w.clocks(), w.upgrades(), w.usages())
 
 	return w.played(all)
 }
@@ -203,7 +201,6 @@ func TestFaults(t *testing.T) {
 		w.repairs.Wait()
 		running.Wait()
 		function.Delay(0)
-		w.withAlpha(false)
 
 		if w.withoutUsages != nil {
 			w.withoutUsages(keeping)
@@ -247,7 +244,6 @@ func TestFaults(t *testing.T) {
 	running.Wait()
 	t.Logf("%d faults played in %s", n, time.Since(start).Round(time.Second))
 	w.repairs.Wait()
-	w.withAlpha(false)
 	t.Logf("%d faults in %s", n, time.Since(start).Round(time.Second))
 
 	w.recovers(ctx)

@@ -53,9 +53,7 @@ func (w *world) prepare(ctx context.Context) {
 
 	w.faults() // names the effects
 	w.buildFormer(ctx)
-	w.prepareLink(ctx)
 	w.prepareUsages(ctx)
-	w.prepareAlpha()
 }
 
 // buildFormer builds the former version of the function: the commit that LIVE_FORMER names, or else the one before the
@@ -219,6 +217,4 @@ func (w *world) observe() {
 		w.saw(clockAhead, strings.Count(clock, "clock +300"))
 		w.saw(clockBehind, strings.Count(clock, "clock -300"))
 	}
-
-	w.observeAlpha()
 }

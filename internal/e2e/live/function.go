@@ -210,9 +210,8 @@ type service struct {
 	lis      net.Listener
 	delay    atomic.Int64
 
-	mu     sync.Mutex
-	routes map[string]string // the addresses that are dialed instead of those of backends
-	open   map[net.Conn]bool
+	mu   sync.Mutex
+	open map[net.Conn]bool
 }
 
 func serve(ctx context.Context, backends []string) (*service, error) {
@@ -244,7 +243,7 @@ func (s *service) forward(conn net.Conn, backends []string, first int) {
 	defer s.track(conn)()
 
 	for i := range backends {
-		backend, err := (&net.Dialer{Timeout: time.Second}).Dial("tcp", s.route(backends[(first+i)%len(backends)]))
+		backend, err := (&net.Dialer{Timeout: time.Second}).Dial("tcp", backends[(first+i)%len(backends)])
 		if err != nil {
 			continue
 		}
