@@ -23,7 +23,8 @@ func (m *migration) azureDocument(c decode.Value) *step {
 		return nil
 	}
 	needed(c.Get("metadata", "name"))
-	s.above = slices.Insert(s.above, 1, fmt.Sprintf("%sthe composed resource is called %s here: set from to its name in the pipeline.", decide, name))
+	s.above = slices.Insert(s.above, 1, fmt.Sprintf("%sthe composed resource is called %s here: set from to its name "+
+		"in the pipeline.", decide, name))
 	return s
 }
 
@@ -108,13 +109,16 @@ func (x azure) expression(o *azureObject, c decode.Value, secret bool) {
 
 func (x azure) readsSecret(text string) bool {
 	e, _ := x.migration.env.Compile(expression.Source{Text: text, Want: expression.WantAny})
-	return e != nil && slices.ContainsFunc(e.References(), func(r expression.Reference) bool { return r.Variable == expression.Secret })
+	return e != nil && slices.ContainsFunc(e.References(),
+		func(r expression.Reference) bool { return r.Variable == expression.Secret })
 }
 
 // known adds an output whose field only the operator knows.
 func (o *azureObject) known(c decode.Value, output string) {
-	n := mapping().with("key", textNode(needed(c.Get("key")))).with("value", textNode(celtext.Select(expression.Resource+".status", output)))
-	n.note(fmt.Sprintf("%sonly the operator knows where %s comes from, because it depends on the kind: write which key or field it is.", decide, output))
+	n := mapping().with("key", textNode(needed(c.Get("key")))).
+		with("value", textNode(celtext.Select(expression.Resource+".status", output)))
+	n.note(fmt.Sprintf("%sonly the operator knows where %s comes from, because it depends on the kind: write which "+
+		"key or field it is.", decide, output))
 	o.data = append(o.data, n)
 	o.evaluated = true
 }
@@ -128,7 +132,8 @@ func (x azure) written(o *azureObject, c decode.Value) {
 			withText("apiVersion", "v1").withText("kind", "Secret").withText("matchName", o.name))
 	}
 	key := needed(c.Get("key"))
-	o.data = append(o.data, mapping().withText("key", key).with("value", textNode(celtext.Select("secrets", o.source, key))))
+	o.data = append(o.data, mapping().withText("key", key).
+		with("value", textNode(celtext.Select("secrets", o.source, key))))
 }
 
 func (x azure) export(o *azureObject) *node {
@@ -137,13 +142,16 @@ func (x azure) export(o *azureObject) *node {
 	if o.source == "" {
 		metadata = x.step.literalName(o.name)
 	} else {
-		e.note(decide + "keep operatorSpec.secrets: the operator still writes the Secret with that name, and this Secret has another name and the same keys. Remove this export if it is not needed.")
+		e.note(decide + "keep operatorSpec.secrets: the operator still writes the Secret with that name, and this Secret " +
+			"has another name and the same keys. Remove this export if it is not needed.")
 	}
 	x.texts(metadata, "labels", o.labels)
 	x.texts(metadata, "annotations", o.annotations)
 	if o.secret {
-		e.note(fmt.Sprintf("%ssecret has the connection details of %s, and a resource of the operator has none: compose it with a Crossplane provider,", decide, x.resource),
-			"with writeConnectionSecretToRef, or let operatorSpec.secrets write a Secret, and read that Secret as one of sources.")
+		e.note(fmt.Sprintf("%ssecret has the connection details of %s, and a resource of the operator has none: compose "+
+			"it with a Crossplane provider,", decide, x.resource),
+			"with writeConnectionSecretToRef, or let operatorSpec.secrets write a Secret, and read that Secret as one of "+
+				"sources.")
 	}
 	if len(metadata.fields) > 0 {
 		e.with("metadata", metadata)

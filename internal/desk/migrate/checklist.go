@@ -20,8 +20,10 @@ var checklist = []string{
 
 // checklistOfStore is the part of the checklist for ExternalSecrets.
 var checklistOfStore = []string{
-	"An ExternalSecret deletes its Secret when it is deleted, and its Secret is not taken over. To switch without an interruption,",
-	"export under another name, change the applications to it, and delete the ExternalSecret last. Until then you can go back.",
+	"An ExternalSecret deletes its Secret when it is deleted, and its Secret is not taken over. To switch without an " +
+		"interruption,",
+	"export under another name, change the applications to it, and delete the ExternalSecret last. Until then you can " +
+		"go back.",
 }
 
 // checklistFor returns the checklist for the documents.

@@ -55,7 +55,8 @@ func (m *migration) composition(c decode.Value) *step {
 	}
 	s.above = append(s.above, s.byHand...)
 	if !pipeline {
-		s.above = append(s.above, decide+"change the Composition to mode Pipeline first, with function-patch-and-transform: Crossplane v2 has no other mode.")
+		s.above = append(s.above, decide+"change the Composition to mode Pipeline first, with "+
+			"function-patch-and-transform: Crossplane v2 has no other mode.")
 	}
 	return s
 }
@@ -114,7 +115,8 @@ func (s *step) resources(list decode.Value, where, step string) []template {
 
 // publishing reports whether the Composition declares a legacy composite, and where its Secret is.
 func (s *step) publishing(spec decode.Value, legacy bool, x xr) published {
-	namespace, store := spec.Get("writeConnectionSecretsToNamespace"), spec.Get("publishConnectionDetailsWithStoreConfigRef")
+	namespace, store := spec.Get("writeConnectionSecretsToNamespace"),
+		spec.Get("publishConnectionDetailsWithStoreConfigRef")
 	if namespace.Exists() {
 		s.remove = append(s.remove, "spec.writeConnectionSecretsToNamespace, once there are no legacy composites")
 	}
@@ -164,7 +166,8 @@ func (s *step) connection(m *migration, templates []template, ref decode.Value, 
 		e.field("data").note(d.unwritten(p.xr.keys)...)
 	}
 	if twice := d.twice(); len(twice) > 0 {
-		e.field("data").note(decide + "these keys are written twice, and the later one wins, as before: " + strings.Join(twice, ", "))
+		e.field("data").note(decide + "these keys are written twice, and the later one wins, as before: " +
+			strings.Join(twice, ", "))
 		e.withText("conflictPolicy", string(v1beta1.ConflictLastWins))
 	}
 	if p.legacy {

@@ -18,7 +18,8 @@ var ownName = []any{"spec", "writeConnectionSecretToRef", "name"}
 // after the composite, then by ref of its input, whose patches change the name. The Secret has no type:
 // an existing one keeps its type, and applications do not depend on it.
 func placeConnection(e *node, ref decode.Value, x xr) {
-	name, namespace := &choice{last: "composite.metadata.name + '-connection'"}, &choice{last: "composite.metadata.namespace"}
+	name, namespace := &choice{last: "composite.metadata.name + '-connection'"},
+		&choice{last: "composite.metadata.namespace"}
 	if n := ref.Get("name").Text(); n != "" {
 		name.last = celtext.Literal(n)
 	}
@@ -43,11 +44,13 @@ func placeConnection(e *node, ref decode.Value, x xr) {
 	case literal != "":
 		metadata.withText("namespace", literal)
 	case x.scope != catalog.Namespaced:
-		metadata.note(decide + "set metadata.namespace for a cluster scoped composite: previously its spec.writeConnectionSecretToRef contained the namespace.")
+		metadata.note(decide + "set metadata.namespace for a cluster scoped composite: previously its " +
+			"spec.writeConnectionSecretToRef contained the namespace.")
 	}
 	e.with("metadata", metadata)
 	if x.scope == "" {
-		e.note(decide + "for a legacy composite (a composite with a claim) remove metadata, and add connectionDetails: true. If the XRD is among the files, this is known.")
+		e.note(decide + "for a legacy composite (a composite with a claim) remove metadata, and add connectionDetails: " +
+			"true. If the XRD is among the files, this is known.")
 	}
 	e.note(takenOver...)
 }

@@ -150,11 +150,13 @@ func isText(path []any) bool {
 func (d *details) notes() []string {
 	var out []string
 	if d.missing {
-		out = append(out, decide+"the Secret is created only if all of these keys resolve. Previously a missing key was left out.",
+		out = append(out, decide+"the Secret is created only if all of these keys resolve. Previously a missing key was "+
+			"left out.",
 			"Set optional: true on keys that may be missing permanently.")
 	}
 	if d.fields {
-		out = append(out, "string(…) converts numbers and booleans: remove it around a string. An object or a list needs json.encode(…).")
+		out = append(out, "string(…) converts numbers and booleans: remove it around a string. An object or a list needs "+
+			"json.encode(…).")
 	}
 	return out
 }
@@ -165,11 +167,14 @@ func (d *details) unwritten(listed []string) []string {
 	var out []string
 	missing := slices.DeleteFunc(slices.Clone(listed), func(k string) bool { return d.count[k] > 0 })
 	if len(missing) > 0 {
-		out = append(out, decide+"connectionSecretKeys of the XRD also lists these keys, which nothing here writes: "+strings.Join(missing, ", "))
+		out = append(out, decide+"connectionSecretKeys of the XRD also lists these keys, which nothing here writes: "+
+			strings.Join(missing, ", "))
 	}
-	further := slices.DeleteFunc(slices.Sorted(maps.Keys(d.count)), func(k string) bool { return slices.Contains(listed, k) })
+	further := slices.DeleteFunc(slices.Sorted(maps.Keys(d.count)),
+		func(k string) bool { return slices.Contains(listed, k) })
 	if len(listed) > 0 && len(further) > 0 {
-		out = append(out, "connectionSecretKeys of the XRD does not list these keys, so they are only in this Secret: "+strings.Join(further, ", "))
+		out = append(out, "connectionSecretKeys of the XRD does not list these keys, so they are only in this Secret: "+
+			strings.Join(further, ", "))
 	}
 	return out
 }

@@ -79,7 +79,8 @@ func TestDiagnostics(t *testing.T) {
 				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[0].fromFieldPath: must be set",
 				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[1].fromConnectionSecretKey: must be set",
 				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[2].value: must be set",
-				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[3].type: must be FromConnectionSecretKey, FromFieldPath or FromValue",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[3].type: must be FromConnectionSecretKey, " +
+					"FromFieldPath or FromValue",
 				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[4].type: must be set",
 				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[5].name: must be set",
 				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[6].fromFieldPath: must not be empty",
@@ -128,7 +129,8 @@ spec:
 
 // A diagnostic has the position of its field, if the caller knows the position.
 func TestDiagnosticAt(t *testing.T) {
-	d := parse(t, "f", external+"spec: {data: [{secretKey: a, remoteRef: {key: b}}, {secretKey: a}], target: {template: {metadata: {labels: {a.b: 1}}}}}")[0]
+	d := parse(t, "f", external+"spec: {data: [{secretKey: a, remoteRef: {key: b}}, {secretKey: a}], target: "+
+		"{template: {metadata: {labels: {a.b: 1}}}}}")[0]
 	d.At = func(path ...any) string { return fmt.Sprintf("%v", path) }
 	_, faults := migrate.Migrate(context.Background(), env, []migrate.Document{d})
 	var got []string

@@ -19,7 +19,8 @@ func (x *external) input(remote string) string {
 func (x *external) source(remote string) string {
 	s, m := x.step, x.migration
 	if len(s.sources.items) == 0 {
-		s.sources.note(decide+"each source replaces a remote secret. Set matchName to a Secret that has the same keys, or remove the source",
+		s.sources.note(decide+"each source replaces a remote secret. Set matchName to a Secret that has the same keys, "+
+			"or remove the source",
 			"and compose a resource with its name that has these connection details.")
 	}
 	object := freeName(remote, func(name string) bool { return name == x.target }) // which would read itself

@@ -11,7 +11,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/gotemplate"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
 )
 
@@ -27,12 +26,14 @@ func (m *migration) clusterExternalSecret(c decode.Value) *step {
 	spec := c.Get("spec")
 	metadata := spec.Get("externalSecretMetadata")
 	if name := cmp.Or(spec.Get("externalSecretName").Text(), c.Get("metadata", "name").Text()); name != "" {
-		raw := map[string]any{"name": name, "labels": metadata.Get("labels").Raw, "annotations": metadata.Get("annotations").Raw}
+		raw := map[string]any{"name": name, "labels": metadata.Get("labels").Raw,
+			"annotations": metadata.Get("annotations").Raw}
 		metadata = decode.Value{Raw: raw, Path: metadata.Path, Report: metadata.Report}
 	}
 	s := m.externalSecretOf(c, spec.Get("externalSecretSpec"), metadata)
 	if s != nil {
-		s.above = append(s.above, decide+"a ClusterExternalSecret creates one Secret in each namespace; here each composite has its own.")
+		s.above = append(s.above, decide+"a ClusterExternalSecret creates one Secret in each namespace; here each "+
+			"composite has its own.")
 	}
 	return s
 }
@@ -48,7 +49,8 @@ func (m *migration) externalSecretOf(c, spec, metadata decode.Value) *step {
 	}
 	x := &external{
 		migration: m, step: s, target: target, values: map[string]gotemplate.Expr{}, inputs: map[string]string{},
-		templated: (template.Get("data").Exists() || template.Get("templateFrom").Exists()) && template.Get("mergePolicy").Text() != "Merge",
+		templated: (template.Get("data").Exists() || template.Get("templateFrom").Exists()) &&
+			template.Get("mergePolicy").Text() != "Merge",
 	}
 	var data, dataFrom []*node //nolint:prealloc // a few
 	for _, d := range items(spec.Get("data")) {
@@ -75,7 +77,8 @@ func (m *migration) externalSecretOf(c, spec, metadata decode.Value) *step {
 	if !template.Exists() { // those of the ExternalSecret are copied
 		labels = metadata
 	}
-	e := mapping().withText("name", s.exportName(target)).with("metadata", x.metadata(target, labels)).withText("type", template.Get("type").Text())
+	e := mapping().withText("name", s.exportName(target)).
+		with("metadata", x.metadata(target, labels)).withText("type", template.Get("type").Text())
 	if spec.Get("target", "immutable").Bool() {
 		e.with("immutable", rawNode(true))
 	}
@@ -93,54 +96,12 @@ func (m *migration) externalSecretOf(c, spec, metadata decode.Value) *step {
 
 // put adds the export. It is a comment if the target is not a Secret.
 func (x *external) put(e *node, manifest decode.Value) {
-	kind := manifest.Get("kind").Text()
-	switch {
-	case !manifest.Exists(), kind == "Secret":
-		x.step.secrets.items = append(x.step.secrets.items, e)
-	case kind == "ConfigMap":
-		x.step.configMaps.items = append(x.step.configMaps.items, e)
-		x.notSensitive(e)
-	default:
-		x.step.secrets.items = append(x.step.secrets.items, e.disable(
-			fmt.Sprintf("target.manifest makes it an object of kind %s, and this function composes only Secrets and ConfigMaps: compose it in another step", kind)))
+	if kind := manifest.Get("kind").Text(); manifest.Exists() && kind != "Secret" {
+		e.disable(fmt.Sprintf("target.manifest makes it an object of kind %s: write a ConfigMap in configMaps, with "+
+			"nonSensitive, and compose another kind in another step", kind))
 		x.step.remove = nil
 	}
-}
-
-// notSensitive lists the secret inputs of each key of a ConfigMap, which an ExternalSecret also writes.
-func (x *external) notSensitive(e *node) {
-	if len(e.field("dataFrom").live()) > 0 {
-		e.disable("target.manifest makes it a ConfigMap: name each key in data, and list the secret inputs that it reads in nonSensitive")
-		return
-	}
-	for _, d := range e.field("data").live() {
-		d.with("nonSensitive", textsNode(x.migration.secretKeys(d.field("value").value)))
-	}
-	e.note(decide + "target.manifest makes it a ConfigMap: everyone who can read ConfigMaps can read these values. Use secrets if they are confidential.")
-}
-
-// secretKeys returns the keys of connection details and of Secret sources that an expression reads.
-func (m *migration) secretKeys(text string) []string {
-	e, _ := m.env.Compile(expression.Source{Text: text, Want: expression.WantAny})
-	if e == nil {
-		return nil
-	}
-	var out []string
-	for _, r := range e.References() {
-		if r.Variable != "secrets" || len(r.Path) < 2 {
-			continue
-		}
-		input, isInput := r.Path[0].Key.(string)
-		key, isKey := r.Path[1].Key.(string)
-		if strings.Contains(input, ".") {
-			input = "['" + input + "']"
-		}
-		if isInput && isKey {
-			out = append(out, input+"."+key)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	x.step.secrets.items = append(x.step.secrets.items, e)
 }
 
 // external is an ExternalSecret.
@@ -172,7 +133,8 @@ func noCounterpart(e *node, c decode.Value) {
 	if c.Get("metadata", "namespace").Exists() {
 		out = append(out, "metadata.namespace (the Secret is in the composite's)")
 	}
-	for _, f := range []struct{ path, usual string }{{"spec.refreshPolicy", "Periodic"}, {"spec.target.deletionPolicy", "Retain"}} {
+	for _, f := range []struct{ path, usual string }{{"spec.refreshPolicy", "Periodic"},
+		{"spec.target.deletionPolicy", "Retain"}} {
 		if v := c.Get(strings.Split(f.path, ".")...).Text(); v != "" && v != f.usual {
 			out = append(out, f.path)
 		}
@@ -197,7 +159,8 @@ func (x *external) conflicts(e *node) {
 		return
 	}
 	e.with("conflictPolicy", textNode(string(v1beta1.ConflictLastWins)))
-	e.field("conflictPolicy").note("As in the ExternalSecret. Without it, a key that two entries write is an error that names both.")
+	e.field("conflictPolicy").note("As in the ExternalSecret. Without it, a key that two entries write is an error " +
+		"that names both.")
 }
 
 // keyOf returns the key of an entry of data as it is printed, or nothing if it has none.
@@ -215,7 +178,8 @@ func (x *external) metadata(target string, template decode.Value) *node {
 		delete(values, "kubectl.kubernetes.io/last-applied-configuration")
 		for _, k := range slices.Sorted(maps.Keys(values)) {
 			if strings.Contains(values[k], "{{") {
-				n.note(fmt.Sprintf("%s%s %s is a template: write it in CEL, in %sExpression.", decide, strings.TrimSuffix(field, "s"), k, field))
+				n.note(fmt.Sprintf("%s%s %s is a template: write it in CEL, in %sExpression.", decide,
+					strings.TrimSuffix(field, "s"), k, field))
 				delete(values, k)
 			}
 		}
@@ -257,7 +221,8 @@ func (x *external) remote(secretKey string, ref decode.Value) (value, why string
 	property := ref.Get("property").Text()
 	switch {
 	case ref.Get("metadataPolicy").Text() == "Fetch":
-		return celtext.Select(input, cmp.Or(property, secretKey)), "metadataPolicy Fetch has no equivalent: use resources, with for example .metadata.labels"
+		return celtext.Select(input, cmp.Or(property, secretKey)), "metadataPolicy Fetch has no equivalent: use " +
+			"resources, with for example .metadata.labels"
 	case property == "":
 		return celtext.Select(input, secretKey), ""
 	case strings.ContainsAny(property, `*?#|@!{}[]()\`):
@@ -337,7 +302,8 @@ func (x *external) find(n *node, c decode.Value) {
 func rule(c decode.Value) *node {
 	n := mapping()
 	if r := c.Get("regexp"); r.Exists() {
-		n.with("regexp", mapping().with("source", textNode(r.Get("source").Text())).with("target", textNode(r.Get("target").Text())).short())
+		n.with("regexp", mapping().with("source", textNode(r.Get("source").Text())).
+			with("target", textNode(r.Get("target").Text())).short())
 	}
 	if t := c.Get("transform"); t.Exists() {
 		n.with("transform", mapping().with("template", textNode(t.Get("template").Text())).short())

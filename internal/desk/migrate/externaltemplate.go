@@ -18,7 +18,8 @@ func (x *external) onlyInput(entries []decode.Value, dataFrom []*node) string {
 		return ""
 	}
 	c := entries[0].Get("extract")
-	for _, f := range []struct{ name, usual string }{{"property", ""}, {"conversionStrategy", "Default"}, {"decodingStrategy", "None"}, {"metadataPolicy", "None"}} {
+	for _, f := range []struct{ name, usual string }{{"property", ""}, {"conversionStrategy", "Default"},
+		{"decodingStrategy", "None"}, {"metadataPolicy", "None"}} {
 		if v := c.Get(f.name).Text(); v != "" && v != f.usual {
 			return ""
 		}
@@ -102,7 +103,8 @@ func overwritten(templates, data, dataFrom []*node) (rest []*node, lost []string
 	}
 	for _, d := range dataFrom {
 		if len(lost) > 0 && !d.off {
-			d.disable("this entry is a comment, because in the ExternalSecret templates replace these keys, and the templates are also comments: " + strings.Join(lost, ", "))
+			d.disable("this entry is a comment, because in the ExternalSecret templates replace these keys, and the " +
+				"templates are also comments: " + strings.Join(lost, ", "))
 		}
 	}
 	return rest, lost
@@ -146,9 +148,11 @@ func (x *external) templateData() gotemplate.Data {
 func (x *external) templateFrom(c decode.Value) []*node {
 	if target := c.Get("target").Text(); target != "" && target != "Data" {
 		if target != "Labels" && target != "Annotations" {
-			return []*node{unread("templateFrom", "it writes a field of an object that is not a Secret: "+c.Get("literal").Text())}
+			return []*node{unread("templateFrom",
+				"it writes a field of an object that is not a Secret: "+c.Get("literal").Text())}
 		}
-		x.notes = append(x.notes, decide+"templateFrom writes "+strings.ToLower(target)+", which must not depend on a secret: write labelsExpression or annotationsExpression.")
+		x.notes = append(x.notes, decide+"templateFrom writes "+strings.ToLower(target)+", which must not depend on a "+
+			"secret: write labelsExpression or annotationsExpression.")
 		return nil
 	}
 	if text := c.Get("literal").Text(); text != "" {
@@ -163,7 +167,8 @@ func (x *external) templateFrom(c decode.Value) []*node {
 		values, ok := x.migration.configMaps[name]
 		x.migration.read[name] = ok
 		if kind == "secret" || !ok {
-			return []*node{unread(name, "its templates are in the "+kind+" "+name+": give the file of a ConfigMap along, or write the keys that they produce in CEL")}
+			return []*node{unread(name, "its templates are in the "+kind+" "+name+": give the file of a ConfigMap along, or "+
+				"write the keys that they produce in CEL")}
 		}
 		var out []*node
 		for _, item := range items(ref.Get("items")) {

@@ -68,20 +68,29 @@ func FuzzMigratedExternalSecretCompiles(f *testing.F) {
 			return out
 		}
 		documents := []migrate.Document{
-			{Name: "es", Value: m("apiVersion", "external-secrets.io/v1", "kind", "ExternalSecret", "metadata", m("name", key), "spec", m(
-				"target", m("template", m("type", source, "mergePolicy", "Merge", "metadata", m("labels", m(key, target)), "data", m("t", template))),
-				"data", []any{m("secretKey", "username", "remoteRef", m("key", key, "property", property))},
-				"dataFrom", []any{
-					m("extract", m("key", key, "property", property, "conversionStrategy", target), "rewrite", []any{m("regexp", m("source", source, "target", target))}),
-					m("find", m("path", key, "name", m("regexp", source), "tags", m(key, target)), "rewrite", []any{m("transform", m("template", template)), m("merge", m("strategy", "JSON", "into", target, "priority", []any{source}))}),
-					m("sourceRef", m("generatorRef", m("kind", "Password", "name", key))),
-				}))},
-			{Name: "gen", Value: m("apiVersion", "generators.external-secrets.io/v1alpha1", "kind", "Password", "metadata", m("name", key), "spec", m("length", 12.0, "symbolCharacters", target, "encoding", source, "secretKeys", []any{property}))},
-			{Name: "aso", Value: m("apiVersion", "x.azure.com/v1", "kind", "X", "metadata", m("name", key), "spec", m("operatorSpec", m(
-				"secretExpressions", []any{m("name", key, "key", "k", "value", property), m("name", key, "value", source, "labels", m("a", target))},
-				"configMapExpressions", []any{m("name", key, "key", property, "value", template)},
-				"secrets", m(property, m("name", target, "key", "k")),
-			)))},
+			{Name: "es", Value: m("apiVersion", "external-secrets.io/v1", "kind", "ExternalSecret", "metadata",
+				m("name", key), "spec", m(
+					"target", m("template", m("type", source, "mergePolicy", "Merge", "metadata", m("labels", m(key, target)),
+						"data", m("t", template))),
+					"data", []any{m("secretKey", "username", "remoteRef", m("key", key, "property", property))},
+					"dataFrom", []any{
+						m("extract", m("key", key, "property", property, "conversionStrategy", target), "rewrite",
+							[]any{m("regexp", m("source", source, "target", target))}),
+						m("find", m("path", key, "name", m("regexp", source), "tags", m(key, target)), "rewrite",
+							[]any{m("transform", m("template", template)),
+								m("merge", m("strategy", "JSON", "into", target, "priority", []any{source}))}),
+						m("sourceRef", m("generatorRef", m("kind", "Password", "name", key))),
+					}))},
+			{Name: "gen", Value: m("apiVersion", "generators.external-secrets.io/v1alpha1", "kind", "Password", "metadata",
+				m("name", key), "spec", m("length", 12.0, "symbolCharacters", target, "encoding", source, "secretKeys",
+					[]any{property}))},
+			{Name: "aso", Value: m("apiVersion", "x.azure.com/v1", "kind", "X", "metadata", m("name", key), "spec",
+				m("operatorSpec", m(
+					"secretExpressions", []any{m("name", key, "key", "k", "value", property),
+						m("name", key, "value", source, "labels", m("a", target))},
+					"configMapExpressions", []any{m("name", key, "key", property, "value", template)},
+					"secrets", m(property, m("name", target, "key", "k")),
+				)))},
 		}
 		r, faults := migrate.Migrate(context.Background(), env, documents)
 		if (r == nil) != (len(faults) > 0) {
@@ -126,14 +135,17 @@ func patchedAndTransformed(o map[string]any, secret map[string][]byte, details [
 }
 
 // exported is the data of the Secret that a step composes, or nil, and why.
-func exported(t testing.TB, input *structpb.Struct, name string, o map[string]any, secret map[string][]byte) (map[string]string, string) {
+func exported(t testing.TB, input *structpb.Struct, name string, o map[string]any,
+	secret map[string][]byte) (map[string]string, string) {
 	t.Helper()
 	composed, err := structpb.NewStruct(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	composite := map[string]any{"apiVersion": "example.org/v1", "kind": "XR", "metadata": map[string]any{"name": "xr", "namespace": "team", "uid": "u"}}
-	data, where, why := composedSecret(t, input, composite, map[string]observation.Resource{name: {Object: wire.Of(composed), Details: observation.Details(secret)}})
+	composite := map[string]any{"apiVersion": "example.org/v1", "kind": "XR",
+		"metadata": map[string]any{"name": "xr", "namespace": "team", "uid": "u"}}
+	data, where, why := composedSecret(t, input, composite,
+		map[string]observation.Resource{name: {Object: wire.Of(composed), Details: observation.Details(secret)}})
 	if data != nil && where != "team/xr-connection" {
 		t.Errorf("the Secret is %s", where)
 	}
@@ -142,7 +154,8 @@ func exported(t testing.TB, input *structpb.Struct, name string, o map[string]an
 
 // composedSecret is the data of the first object that a step composes, and where it is, or why there is
 // none.
-func composedSecret(t testing.TB, input *structpb.Struct, composite map[string]any, resources map[string]observation.Resource) (data map[string]string, where, why string) {
+func composedSecret(t testing.TB, input *structpb.Struct, composite map[string]any,
+	resources map[string]observation.Resource) (data map[string]string, where, why string) {
 	t.Helper()
 	p, faults := plan.Compile(context.Background(), env, input)
 	if len(faults) > 0 {
@@ -189,19 +202,28 @@ func TestSameSecret(t *testing.T) {
 	value := func(v string) detail { return detail{Type: "FromValue", Value: &v} }
 	o := map[string]any{
 		"apiVersion": "example.org/v1", "kind": "DB",
-		"metadata": map[string]any{"name": "db-1", "namespace": "team", "generation": 3.0, "odd": map[string]any{"flag": true}, "annotations": map[string]any{"crossplane.io/external-name": "ext", "it's": "odd"}},
-		"spec":     map[string]any{"package": "p", "in": map[string]any{"true": "reserved"}, "0": "zero", "größe": "unicode", "a-b": "dash", `back\slash`: "bs"},
+		"metadata": map[string]any{"name": "db-1", "namespace": "team", "generation": 3.0,
+			"odd":         map[string]any{"flag": true},
+			"annotations": map[string]any{"crossplane.io/external-name": "ext", "it's": "odd"}},
+		"spec": map[string]any{"package": "p", "in": map[string]any{"true": "reserved"}, "0": "zero",
+			"größe": "unicode", "a-b": "dash", `back\slash`: "bs"},
 		"status": map[string]any{
-			"address": "db.example.org", "port": 5432.0, "ratio": 1.5, "ready": true, "off": false, "big": 9007199254740992.0, "negative": -7.0,
+			"address": "db.example.org", "port": 5432.0, "ratio": 1.5, "ready": true, "off": false, "big": 9007199254740992.0,
+			"negative":  -7.0,
 			"addresses": []any{map[string]any{"ip": "10.0.0.1"}, "two"}, "matrix": []any{[]any{"a", "b"}},
 		},
 	}
-	secret := map[string][]byte{"username": []byte("u"), "ca.crt": []byte("-----\n"), "it's": []byte("x"), "binary": {0xff, 0}}
+	secret := map[string][]byte{"username": []byte("u"), "ca.crt": []byte("-----\n"), "it's": []byte("x"),
+		"binary": {0xff, 0}}
 	details := []detail{
-		at("status.address"), at("status.port"), at("status.ratio"), at("status.ready"), at("status.off"), at("status.big"), at("status.negative"),
-		at("status.addresses[0].ip"), at("status.addresses[1]"), at("status.matrix[0][1]"), at("metadata.annotations[crossplane.io/external-name]"),
-		at(`metadata.annotations["crossplane.io/external-name"]`), at("metadata.annotations[it's]"), at("spec.package"), at("spec.in.true"), at("spec.0"),
-		at("spec.größe"), at("spec.a-b"), at(`spec.back\slash`), at("metadata.name"), at("kind"), at("metadata.generation"), at("metadata.odd.flag"),
+		at("status.address"), at("status.port"), at("status.ratio"), at("status.ready"), at("status.off"),
+		at("status.big"), at("status.negative"),
+		at("status.addresses[0].ip"), at("status.addresses[1]"), at("status.matrix[0][1]"),
+		at("metadata.annotations[crossplane.io/external-name]"),
+		at(`metadata.annotations["crossplane.io/external-name"]`), at("metadata.annotations[it's]"), at("spec.package"),
+		at("spec.in.true"), at("spec.0"),
+		at("spec.größe"), at("spec.a-b"), at(`spec.back\slash`), at("metadata.name"), at("kind"),
+		at("metadata.generation"), at("metadata.odd.flag"),
 		key("username"), key("ca.crt"), key("it's"),
 		value("5432"), value("it's \"q\" \\n \n\t"), value("' + secrets.db.username + '"), value("\u0000\u2028😀"), value(" "),
 	}
@@ -209,7 +231,8 @@ func TestSameSecret(t *testing.T) {
 		details[i].Name = "key-" + string(rune('a'+i/26)) + string(rune('a'+i%26))
 	}
 	for _, name := range []string{"db", "my db's", "in", "a.b", `\`} {
-		r, faults := migrate.Migrate(context.Background(), env, []migrate.Document{{Name: "doc", Value: composition(name, details)}})
+		r, faults := migrate.Migrate(context.Background(), env,
+			[]migrate.Document{{Name: "doc", Value: composition(name, details)}})
 		if r == nil {
 			t.Fatal(faults)
 		}
@@ -226,9 +249,12 @@ func FuzzMigratedTemplateCompiles(f *testing.F) {
 	const head = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n"
 	f.Add(head + "data: {a: {{ .observed.resources.db.connectionDetails.x }}}")
 	f.Add(head + "stringData:\n  {{ if .observed.resources.db }}\n  a: {{ $.x | quote }}\n  {{ else }}\n  b: c\n{{ end }}")
-	f.Add("{{ range .x }}\n---\n" + head + "{{ end }}\n---\n" + head + "stringData: {a: '{{ dig \"a\" 1 .observed.composite.resource }}'}")
-	f.Add(head + "stringData: {'it''s': \"{{ index .context \"a.b\" 0 \"c\" | default 5 | int | printf \"%d%%\" }}\"}\n# {{ .a }}")
-	f.Add("{{ with $x := .observed.resources.db }}{{ $y := $x }}" + head + "data: {a: {{ $y.connectionDetails.a | default \"YQ==\" }}}{{ end }}")
+	f.Add("{{ range .x }}\n---\n" + head + "{{ end }}\n---\n" + head + "stringData: {a: '{{ dig \"a\" 1 " +
+		".observed.composite.resource }}'}")
+	f.Add(head + "stringData: {'it''s': \"{{ index .context \"a.b\" 0 \"c\" | default 5 | int | printf \"%d%%\" " +
+		"}}\"}\n# {{ .a }}")
+	f.Add("{{ with $x := .observed.resources.db }}{{ $y := $x }}" + head + "data: {a: {{ $y.connectionDetails.a | " +
+		"default \"YQ==\" }}}{{ end }}")
 	f.Fuzz(func(t *testing.T, text string) {
 		if !utf8.ValidString(text) {
 			t.Skip("a text in YAML is valid UTF-8")
@@ -263,8 +289,10 @@ func FuzzMigratedSecretIsTheSame(f *testing.F) {
 		if !utf8.ValidString(path) || !utf8.ValidString(value) || json.Unmarshal([]byte(text), &o) != nil || value == "" {
 			t.Skip()
 		}
-		details := []detail{{Name: "p", Type: "FromFieldPath", FromFieldPath: &path}, {Name: "v", Type: "FromValue", Value: &value}}
-		r, _ := migrate.Migrate(context.Background(), env, []migrate.Document{{Name: "doc", Value: composition("db", details)}})
+		details := []detail{{Name: "p", Type: "FromFieldPath", FromFieldPath: &path},
+			{Name: "v", Type: "FromValue", Value: &value}}
+		r, _ := migrate.Migrate(context.Background(), env,
+			[]migrate.Document{{Name: "doc", Value: composition("db", details)}})
 		if r == nil {
 			return
 		}

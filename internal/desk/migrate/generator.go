@@ -36,7 +36,8 @@ func generatorsOf(documents []Document) map[string]*generator {
 }
 
 // generatorFields return the name of the generator here, and its fields.
-var generatorFields = map[string]func(spec decode.Value) (string, *node){"Password": password, "UUID": uuid, "SSHKey": sshKey}
+var generatorFields = map[string]func(spec decode.Value) (string, *node){"Password": password, "UUID": uuid,
+	"SSHKey": sshKey}
 
 // generator adds the generator of a dataFrom, with its fields if it is in the file.
 func (x *external) generator(n *node, c decode.Value) {
@@ -46,7 +47,8 @@ func (x *external) generator(n *node, c decode.Value) {
 		// A person decides on the source, so the rest of the step works.
 		x.lastInput = x.source(name)
 		n.with("extract", mapping().withText("key", x.lastInput).short())
-		n.note(fmt.Sprintf("%sthere is no generator of kind %s: keep an ExternalSecret that writes the Secret of this source, or replace it by a", decide, kind),
+		n.note(fmt.Sprintf("%sthere is no generator of kind %s: keep an ExternalSecret that writes the Secret of this "+
+			"source, or replace it by a", decide, kind),
 			"generator of kind resource, whose managed resource creates the value.")
 		return
 	}
@@ -63,7 +65,8 @@ func (x *external) generator(n *node, c decode.Value) {
 		to.note(fmt.Sprintf("%s%s %s is not in the file: these are its defaults.", decide, kind, name))
 	}
 	if len(x.step.generators.items) == 0 {
-		x.step.generators.note(decide + "an ExternalSecret creates a new value after each refreshInterval; here the value is kept, unless you set refreshPolicy and refreshInterval.")
+		x.step.generators.note(decide + "an ExternalSecret creates a new value after each refreshInterval; here the " +
+			"value is kept, unless you set refreshPolicy and refreshInterval.")
 	}
 	x.step.generators.items = append(x.step.generators.items, to)
 	n.with("extract", mapping().withText("key", generatedPrefix+own).short())
@@ -79,7 +82,8 @@ func (s *step) generatorName(text string) string {
 // password has the same fields and defaults in External Secrets.
 func password(spec decode.Value) (string, *node) {
 	n := mapping()
-	for _, name := range []string{"length", "digits", "symbols", "symbolCharacters", "noUpper", "allowRepeat", "encoding"} {
+	for _, name := range []string{"length", "digits", "symbols", "symbolCharacters", "noUpper", "allowRepeat",
+		"encoding"} {
 		scalarField(n, spec, name, name)
 	}
 	return "password", n.with("secretKeys", textList(spec.Get("secretKeys")))

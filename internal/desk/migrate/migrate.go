@@ -1,9 +1,10 @@
 // Package migrate converts objects that export values today into pipeline steps of this function.
 //
 // It reads Compositions with connection details or with Secrets in Go templates, ExternalSecrets, and
-// resources of Azure Service Operator that export. Templates are parsed, and never run. A decision that a person must make is a comment in the YAML. A part that would
-// not compile is a comment with the reason. Everything else was compiled. The values of a document are
-// in the YAML, but not in diagnostics. The same documents always produce the same bytes.
+// resources of Azure Service Operator that export. Templates are parsed, and never run. A decision that
+// a person must make is a comment in the YAML. A part that would not compile is a comment with the
+// reason. Everything else was compiled. The values of a document are in the YAML, but not in
+// diagnostics. The same documents always produce the same bytes.
 package migrate
 
 import (
@@ -23,7 +24,8 @@ import (
 // decide begins each comment that a person must act on.
 const decide = "DECIDE: "
 
-const nothing = "nothing to migrate: neither a Composition with connectionDetails or with a Secret in a template, nor an ExternalSecret, nor a resource of Azure Service Operator with operatorSpec"
+const nothing = "nothing to migrate: neither a Composition with connectionDetails or with a Secret in a template, " +
+	"nor an ExternalSecret, nor a resource of Azure Service Operator with operatorSpec"
 
 var decisions = lazy.MustCompile(`(?m)^[ #]*# ` + decide)
 
@@ -48,8 +50,9 @@ type Result struct {
 
 // Migrate converts documents into pipeline steps, in their order. It returns a result or diagnostics.
 func Migrate(ctx context.Context, env *expression.Environment, documents []Document) (*Result, []Diagnostic) {
-	m := &migration{ctx: ctx, env: env, generators: generatorsOf(documents), configMaps: configMapsOf(documents), composed: composedBy(documents),
-		sources: map[string]string{}, taken: map[string]bool{}, read: map[string]bool{}}
+	m := &migration{ctx: ctx, env: env, generators: generatorsOf(documents), configMaps: configMapsOf(documents),
+		composed: composedBy(documents),
+		sources:  map[string]string{}, taken: map[string]bool{}, read: map[string]bool{}}
 	var sections, reasons []string
 	var all []Diagnostic
 	var definitions int

@@ -47,7 +47,8 @@ func newStep(above string) *step {
 
 // lists returns the lists of the input, in the order in which they are printed.
 func (s *step) lists() []member {
-	return []member{{"sources", s.sources}, {"generators", s.generators}, {"secrets", s.secrets}, {"configMaps", s.configMaps}}
+	return []member{{"sources", s.sources}, {"generators", s.generators}, {"secrets", s.secrets},
+		{"configMaps", s.configMaps}}
 }
 
 // empty reports whether nothing was found to migrate.
@@ -197,7 +198,8 @@ func (n *node) settleType() {
 	}
 }
 
-var place = lazy.MustCompile(`^(sources|generators|secrets|configMaps)\[(\d+)\](?:\.(data|dataFrom)\[(\d+)\]|\.metadata\.(\w+)|\.(type))?\.?(.*)$`)
+var place = lazy.MustCompile(`^(sources|generators|secrets|configMaps)\[(\d+)\]` +
+	`(?:\.(data|dataFrom)\[(\d+)\]|\.metadata\.(\w+)|\.(type))?\.?(.*)$`)
 
 // at returns the node at a path of the compiled input, or its nearest parent that can be a comment,
 // and the rest of the path.

@@ -11,6 +11,7 @@ import (
 	"text/template"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
@@ -22,7 +23,8 @@ import (
 // The functions of templates that are translated, as Sprig defines them.
 var templateFunctions = template.FuncMap{
 	"upper": strings.ToUpper, "lower": strings.ToLower, "trim": strings.TrimSpace,
-	"quote": func(v any) string { return strconv.Quote(fmt.Sprint(v)) }, "squote": func(v any) string { return "'" + fmt.Sprint(v) + "'" },
+	"quote":  func(v any) string { return strconv.Quote(fmt.Sprint(v)) },
+	"squote": func(v any) string { return "'" + fmt.Sprint(v) + "'" },
 	"b64enc": func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
 	"b64dec": func(s string) (string, error) {
 		b, err := base64.StdEncoding.DecodeString(s)
@@ -103,7 +105,8 @@ var withDatabase = migrate.Document{Name: "composition", Value: map[string]any{
 	"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition",
 	"spec": map[string]any{"mode": "Pipeline", "pipeline": []any{map[string]any{"step": "compose", "input": map[string]any{
 		"apiVersion": "pt.fn.crossplane.io/v1beta1", "kind": "Resources",
-		"resources": []any{map[string]any{"name": "db", "base": map[string]any{"apiVersion": "example.org/v1", "kind": "DB"}}},
+		"resources": []any{map[string]any{"name": "db",
+			"base": map[string]any{"apiVersion": "example.org/v1", "kind": "DB"}}},
 	}}}},
 }}
 
@@ -161,7 +164,8 @@ func TestTemplates(t *testing.T) {
 }
 
 func compositeXR(fields map[string]any) map[string]any {
-	xr := map[string]any{"apiVersion": "example.org/v1", "kind": "XR", "metadata": map[string]any{"name": "xr", "namespace": "team", "uid": "u"}}
+	xr := map[string]any{"apiVersion": "example.org/v1", "kind": "XR",
+		"metadata": map[string]any{"name": "xr", "namespace": "team", "uid": "u"}}
 	for k, v := range fields {
 		xr[k] = v
 	}
@@ -170,7 +174,8 @@ func compositeXR(fields map[string]any) map[string]any {
 
 func observedDatabase(t testing.TB, status map[string]any, details map[string][]byte) map[string]observation.Resource {
 	t.Helper()
-	db, err := structpb.NewStruct(map[string]any{"apiVersion": "example.org/v1", "kind": "DB", "metadata": map[string]any{"name": "db-1"}, "status": status})
+	db, err := structpb.NewStruct(map[string]any{"apiVersion": "example.org/v1", "kind": "DB",
+		"metadata": map[string]any{"name": "db-1"}, "status": status})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,9 +186,12 @@ func observedDatabase(t testing.TB, status map[string]any, details map[string][]
 // the migration.
 func TestTemplatedSecrets(t *testing.T) {
 	details := map[string][]byte{"username": []byte("ann"), "password": []byte("p\"1': #")}
-	status := map[string]any{"host": "db.example.org", "port": 5432.0, "addresses": []any{map[string]any{"ip": "10.0.0.1"}}, "off": false, "none": ""}
-	xr := compositeXR(map[string]any{"spec": map[string]any{"database": "shop", "team": "t-1", "empty": "", "size": 3.0, "off": false, "names": []any{"a", "b"}, "tags": map[string]any{"x": "1", "y": "2"},
-		"users": []any{map[string]any{"name": "ann", "age": 3.0, "keys": []any{"k1", "k2"}}, map[string]any{"name": "bob", "age": 4.0}}}})
+	status := map[string]any{"host": "db.example.org", "port": 5432.0,
+		"addresses": []any{map[string]any{"ip": "10.0.0.1"}}, "off": false, "none": ""}
+	xr := compositeXR(map[string]any{"spec": map[string]any{"database": "shop", "team": "t-1", "empty": "", "size": 3.0,
+		"off": false, "names": []any{"a", "b"}, "tags": map[string]any{"x": "1", "y": "2"},
+		"users": []any{map[string]any{"name": "ann", "age": 3.0, "keys": []any{"k1", "k2"}},
+			map[string]any{"name": "bob", "age": 4.0}}}})
 	encoded := map[string]any{}
 	for k, v := range details {
 		encoded[k] = base64.StdEncoding.EncodeToString(v)
@@ -191,31 +199,18 @@ func TestTemplatedSecrets(t *testing.T) {
 	data := map[string]any{
 		"observed": map[string]any{
 			"composite": map[string]any{"resource": xr},
-			"resources": map[string]any{"db": map[string]any{"resource": map[string]any{"status": status}, "connectionDetails": encoded}},
+			"resources": map[string]any{"db": map[string]any{"resource": map[string]any{"status": status},
+				"connectionDetails": encoded}},
 		},
 	}
-	const head = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: xr-conn\n  annotations:\n    {{ setResourceNameAnnotation \"conn\" }}\n"
-	for name, text := range map[string]string{
-		"ConnectionDetails": head + "data:\n  u: {{ .observed.resources.db.connectionDetails.username }}\n  p: {{ (index $.observed.resources \"db\").connectionDetails.password }}\n",
-		"Decoded":           head + "stringData:\n  u: {{ .observed.resources.db.connectionDetails.username | b64dec }}\n  p: {{ .observed.resources.db.connectionDetails.password | b64dec | quote }}\n",
-		"AsText":            head + "stringData:\n  u: {{ .observed.resources.db.connectionDetails.username }}\n",
-		"URL":               head + "data:\n  url: {{ printf \"postgres://%s@%s:%v/x\" (.observed.resources.db.connectionDetails.username | b64dec) .observed.resources.db.resource.status.host .observed.resources.db.resource.status.port | b64enc }}\n",
-		"Defaults":          head + "stringData:\n  a: {{ .observed.composite.resource.spec.empty | default \"x\" }}\n  b: {{ default \"x\" .observed.composite.resource.spec.team }}\n  c: {{ dig \"spec\" \"absent\" \"none\" .observed.composite.resource }}\n  d: '{{ .observed.resources.db.resource.status.off | default \"z\" }}'\n",
-		"Guards":            "{{ if .observed.resources.db }}\n---\n" + head + "{{ with .observed.resources.db }}\ndata:\n  u: {{ .connectionDetails.username }}\n{{ end }}\n{{ end }}\n",
-		"Branches":          head + "{{ if not .observed.resources }}\ndata: {}\n{{ else }}\ndata:\n  u: {{ .observed.resources.db.connectionDetails.username }}\n{{ end }}",
-		"Variables":         "{{ $db := .observed.resources.db }}{{ $d := $db.connectionDetails }}\n" + head + "data:\n  {{- if $d.username }}\n  u: {{ $d.username }}\n  {{- end }}\n",
-		"Block":             head + "stringData:\n  f: |\n    user={{ .observed.resources.db.connectionDetails.username | b64dec }}\n    host: {{ .observed.resources.db.resource.status.host | quote }}\n",
-		"Condition":         head + "stringData:\n  a: {{ if .observed.composite.resource.spec.team }}some{{ else }}none{{ end }}\n  b: '{{ if .observed.composite.resource.spec.empty }}some{{ else if eq .observed.composite.resource.spec.database \"shop\" }}shop{{ end }}'\n  c: \"{{ with .observed.composite.resource.spec.database }}{{ . }}-{{ end }}x\"\n  d: {{ if .observed.composite.resource.spec.off }}\"true\"{{ else }}\"false\"{{ end }}\n",
-		"ConditionalKeys":   head + "stringData:\n  z: z\n  {{- if and .observed.composite.resource.spec.team (ne .observed.composite.resource.spec.database \"x\") }}\n  a: {{ .observed.composite.resource.spec.team }}\n  {{- else }}\n  a: none\n  b: c\n  {{- end }}\n  {{- if .observed.composite.resource.spec.absent }}\n  d: e\n  {{- end }}\n",
-		"Loop":              head + "stringData:\n  a: '{{ range .observed.composite.resource.spec.users }}{{ .name }}:{{ .age }},{{ end }}'\n  b: '{{ range $k, $v := .observed.composite.resource.spec.tags }}{{ $k }}={{ $v }};{{ end }}{{ range .observed.composite.resource.spec.absent }}x{{ end }}.'\n",
-		"LoopOfKeys":        head + "stringData:\n  z: z\n  {{- range $i, $u := .observed.composite.resource.spec.users }}\n  user-{{ $i }}: {{ $u.name }}\n  {{- end }}\n",
-		"BlockOfLoops":      head + "stringData:\n  userdata: |\n    #cloud-config\n    host: {{ .observed.composite.resource.spec.database }}\n    {{- if .observed.composite.resource.spec.team }}\n    team: {{ .observed.composite.resource.spec.team }}\n    {{- end }}\n    {{- if .observed.composite.resource.spec.absent }}\n    absent: x\n    {{- end }}\n    users:\n      {{- range .observed.composite.resource.spec.users }}\n      - name: {{ .name }}\n        {{- if .keys }}\n        keys:\n          {{- range .keys }}\n          - {{ . }}\n          {{- end }}\n        {{- end }}\n      {{- end }}\n  after: x\n",
-		"Functions":         head + "stringData:\n  a: {{ join \",\" .observed.composite.resource.spec.names }}\n  b: {{ ternary \"x\" \"y\" (eq .observed.composite.resource.spec.database \"shop\") }}\n  c: {{ print .observed.composite.resource.spec.team \"-z\" }}\n  d: '{{ range $i := until 3 }}{{ $i }}{{ end }}'\n",
-		"DefaultOfDetail":   head + "data:\n  a: {{ .observed.resources.db.connectionDetails.absent | default (\"x\" | b64enc) }}\n  b: {{ .observed.resources.db.connectionDetails.username | default \"eA==\" }}\n",
-		"EmptyDefault":      head + "stringData:\n  z: z\n  a: {{ dig \"spec\" \"team\" \"\" .observed.composite.resource }}\n",
-		"Around":            "{{ if eq .observed.composite.resource.spec.database \"shop\" }}\n---\n" + head + "stringData: {a: b}\n{{ end }}\n",
-		"Name":              strings.Replace(head, "xr-conn", "{{ .observed.composite.resource.metadata.name }}-conn", 1) + "data: {a: YQ==}\n",
-	} {
+	const head = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: xr-conn\n  annotations:\n" +
+		"    {{ setResourceNameAnnotation \"conn\" }}\n"
+	archive, err := txtar.ParseFile("testdata/templates.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range archive.Files {
+		name, text := file.Name, strings.Replace(string(file.Data), "HEAD\n", head, 1)
 		t.Run(name, func(t *testing.T) {
 			r := migratedTemplate(t, text)
 			if r.Steps != 1 || r.Decisions != 0 {
@@ -232,16 +227,19 @@ func TestTemplatedSecrets(t *testing.T) {
 
 // templatedComposition is a Composition with an inline template.
 func templatedComposition(text string) map[string]any {
-	return map[string]any{"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": map[string]any{"name": "c"}, "spec": map[string]any{
-		"mode": "Pipeline", "pipeline": []any{map[string]any{"step": "render", "input": map[string]any{
-			"apiVersion": "gotemplating.fn.crossplane.io/v1beta1", "kind": "GoTemplate", "source": "Inline", "inline": map[string]any{"template": text},
-		}}},
-	}}
+	return map[string]any{"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition",
+		"metadata": map[string]any{"name": "c"}, "spec": map[string]any{
+			"mode": "Pipeline", "pipeline": []any{map[string]any{"step": "render", "input": map[string]any{
+				"apiVersion": "gotemplating.fn.crossplane.io/v1beta1", "kind": "GoTemplate", "source": "Inline",
+				"inline": map[string]any{"template": text},
+			}}},
+		}}
 }
 
 func migratedTemplate(t testing.TB, text string) *migrate.Result {
 	t.Helper()
-	r, faults := migrate.Migrate(context.Background(), env, []migrate.Document{{Name: "doc", Value: templatedComposition(text)}})
+	r, faults := migrate.Migrate(context.Background(), env,
+		[]migrate.Document{{Name: "doc", Value: templatedComposition(text)}})
 	if r == nil {
 		t.Fatal(faults)
 	}

@@ -37,7 +37,8 @@ type templated struct {
 // goTemplates adds the exports of a step of function-go-templating.
 func (s *step) goTemplates(name string, input decode.Value, t templated) {
 	if source := input.Get("source").Text(); source != "" && source != "Inline" {
-		s.reasons = append(s.reasons, fmt.Sprintf("step %s has its templates elsewhere (source %s), and only inline templates are read", name, oneLine(source)))
+		s.reasons = append(s.reasons, fmt.Sprintf("step %s has its templates elsewhere (source %s), and only inline "+
+			"templates are read", name, oneLine(source)))
 		return
 	}
 	inline := input.Get("inline")
@@ -157,13 +158,15 @@ func (t *templated) repeat(e, metadata *node, d *gotemplate.Document, own gotemp
 		}
 		e.with("forEachExpression", textNode(t.list)).with("keyExpression", textNode(t.key))
 		if strings.Contains(t.key, "index") {
-			e.note(decide + "keyExpression is the position in the list, as in the template: use a field of the item, so that an item keeps its Secret when the order changes.")
+			e.note(decide + "keyExpression is the position in the list, as in the template: use a field of the item, so " +
+				"that an item keeps its Secret when the order changes.")
 		}
 	case condition != "" && metadata.field("nameExpression") != nil:
 		name := metadata.field("nameExpression")
 		e.with("forEachExpression", textNode(condition+"["+name.value+"] : []")).with("keyExpression", textNode("item"))
 		*name = *textNode("key")
-		e.note("As in the template, it exists only under this condition. Its name is the key, which has at most 63 characters.")
+		e.note("As in the template, it exists only under this condition. Its name is the key, which has at most 63 " +
+			"characters.")
 	}
 	return true
 }
@@ -187,7 +190,8 @@ func (t *templated) metadata(e *node, own string, d *gotemplate.Document) *node 
 	n := mapping()
 	composed := celtext.Literal(own)
 	last := celtext.Literal("-" + freeName(own, func(string) bool { return false }))
-	if annotation, _ := d.Field("metadata", "annotations", gotemplate.ResourceName); t.loop != nil && annotation.HasActions() {
+	if annotation, _ := d.Field("metadata", "annotations", gotemplate.ResourceName); t.loop != nil &&
+		annotation.HasActions() {
 		x, _ := annotation.Expr() // an error leaves the key of the loop out
 		composed, last = x.Text(), "'-' + "+x.Text()
 	}
@@ -221,7 +225,8 @@ func (t *templated) texts(e, metadata *node, d *gotemplate.Document, field strin
 		text, constant := k.Value.Constant()
 		switch {
 		case k.Err != nil || k.Value.IsRandom() || k.Loop != nil || k.Name.HasActions():
-			e.note(fmt.Sprintf("%s%s %s is a template: write it in CEL, in %sExpression.", decide, strings.TrimSuffix(field, "s"), name, field))
+			e.note(fmt.Sprintf("%s%s %s is a template: write it in CEL, in %sExpression.", decide,
+				strings.TrimSuffix(field, "s"), name, field))
 		case constant:
 			plain[name] = text
 		default:
@@ -290,9 +295,11 @@ func entryOf(k gotemplate.Key, inData bool, named func(cel string) string) *node
 	case value == "":
 		return n.with("value", textNode(celtext.Literal(""))).disable(emptyValue)
 	case repeated && strings.Contains(value, "optional."):
-		return n.with("value", textNode(k.Source)).disable("this value has a key that is a template, and a condition: write valueMap in CEL")
+		return n.with("value", textNode(k.Source)).disable("this value has a key that is a template, and a condition: " +
+			"write valueMap in CEL")
 	case k.Loop != nil:
-		value = fmt.Sprintf("%s.transformMapEntry(%s, %s, {%s: %s})", k.Loop.List, k.Loop.Index, k.Loop.Item, key.Text(), value)
+		value = fmt.Sprintf("%s.transformMapEntry(%s, %s, {%s: %s})", k.Loop.List, k.Loop.Index, k.Loop.Item, key.Text(),
+			value)
 	case repeated:
 		value = "{" + key.Text() + ": " + value + "}"
 	}
@@ -366,7 +373,8 @@ func (t *templated) composed(name, part any, path []any, optional bool) (gotempl
 	}
 	text, _ := name.(string)
 	if t.kinds[text] == (catalog.Kind{APIVersion: "v1", Kind: "Secret"}) && len(path) > 0 && path[0] == "data" {
-		return gotemplate.Expr{}, errors.New("reads the data of a composed Secret, which is hidden: add the Secret to sources")
+		return gotemplate.Expr{}, errors.New("reads the data of a composed Secret, which is hidden: add the Secret to " +
+			"sources")
 	}
 	return of(celtext.Path("resources", []any{name}, optional), t.catalog.Find(t.kinds[text]), path, optional), nil
 }

@@ -30,7 +30,8 @@ func (t *templated) addGenerator(g *gotemplate.Generator, hint string) string {
 		n.with("forEachExpression", textNode(t.list)).with("keyExpression", textNode(t.key))
 	}
 	if len(t.step.generators.items) == 0 {
-		t.step.generators.note(decide+"a generator makes a new value once, and keeps it. To keep the value that the Secret has now, read it from where it is stored.",
+		t.step.generators.note(decide+"a generator makes a new value once, and keeps it. To keep the value that the "+
+			"Secret has now, read it from where it is stored.",
 			"refreshPolicy says when a value is replaced.")
 	}
 	n.with(g.Kind, fields.short())

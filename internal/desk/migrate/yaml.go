@@ -246,7 +246,8 @@ func inlineScalar(s string) string {
 }
 
 // plain matches texts that need no quotes: they begin with a letter, and contain nothing with a meaning in YAML.
-var plain = lazy.MustCompile(`^[A-Za-z][A-Za-z0-9_./()'"\\\[\]?+,$*%{}|<>=@-]*( [A-Za-z0-9_./()'"\\\[\]?+,$*%{}|<>=@-]+)*$`)
+var plain = lazy.MustCompile(`^[A-Za-z][A-Za-z0-9_./()'"\\\[\]?+,$*%{}|<>=@-]*` +
+	`( [A-Za-z0-9_./()'"\\\[\]?+,$*%{}|<>=@-]+)*$`)
 
 // words are words that have another value in some version of YAML.
 var words = lazy.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null|nan|inf)$`)

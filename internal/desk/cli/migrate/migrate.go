@@ -88,7 +88,8 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 		_, _ = fmt.Fprintf(stderr, "cannot migrate %s: %s\n", what, terminal.OneLine(r.Reason))
 	} else {
 		_, _ = fmt.Fprintf(stderr, "%s: %s; %s, %s\n", what, terminal.Counted(r.Steps, "step", "steps"),
-			terminal.Counted(r.Decisions, "decision is left to you", "decisions are left to you"), terminal.Counted(r.Ignored, "other object ignored", "other objects ignored"))
+			terminal.Counted(r.Decisions, "decision is left to you", "decisions are left to you"),
+			terminal.Counted(r.Ignored, "other object ignored", "other objects ignored"))
 	}
 	if _, err := stdout.Write(r.YAML); err != nil {
 		return fmt.Errorf("cannot write the steps: %w", err)

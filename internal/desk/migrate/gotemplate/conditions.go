@@ -132,8 +132,7 @@ func (t *translation) readsObserved(n parse.Node) bool {
 	case *parse.NilNode, *parse.StringNode, *parse.NumberNode:
 		return true
 	case *parse.IdentifierNode:
-		f := t.functions[n.Ident]
-		return f.call != nil && !f.random
+		return t.functions[n.Ident].call != nil
 	case *parse.PipeNode:
 		if v, err := t.pipe(n); err == nil && v.isPath {
 			return t.data.observed(v)

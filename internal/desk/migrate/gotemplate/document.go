@@ -63,7 +63,8 @@ func (d *Document) opened(line int) []*control {
 // Read reads the YAML of the document.
 func (d *Document) Read() error {
 	var all yaml.Node
-	if err := yaml.Load([]byte(d.text.String()), &all, yaml.WithUniqueKeys(false)); err != nil || len(all.Content) != 1 || all.Content[0].Kind != yaml.MappingNode {
+	if err := yaml.Load([]byte(d.text.String()), &all, yaml.WithUniqueKeys(false)); err != nil ||
+		len(all.Content) != 1 || all.Content[0].Kind != yaml.MappingNode {
 		return errors.New("is not valid YAML without its actions") // the error may quote the text
 	}
 	d.root = all.Content[0]
@@ -139,11 +140,12 @@ func (d *Document) textOf(n *yaml.Node) Scalar {
 	if n.Tag == "!!null" || n.Kind != yaml.ScalarNode {
 		return Scalar{manifests: d.manifests}
 	}
-	return Scalar{d.manifests, n.Value, n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0}
+	return Scalar{d.manifests, n.Value,
+		n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0}
 }
 
-// Conditions returns the conditions of the document in CEL, or as they are in the template if they have no equivalent. It
-// leaves out those that only wait for composed resources, as an export does anyway.
+// Conditions returns the conditions of the document in CEL, or as they are in the template if they have no equivalent.
+// It leaves out those that only wait for composed resources, as an export does anyway.
 func (d *Document) Conditions() (cel, lost []string) {
 	for _, c := range d.around {
 		switch {

@@ -71,7 +71,8 @@ func (e Expr) withoutQuotes() *Expr {
 		return e.unquoted
 	case text == "":
 		return &e
-	case len(text) > 1 && strings.ContainsAny(text[:1], `"'`) && text[len(text)-1] == text[0] && !strings.Contains(text[1:len(text)-1], text[:1]):
+	case len(text) > 1 && strings.ContainsAny(text[:1], `"'`) && text[len(text)-1] == text[0] &&
+		!strings.Contains(text[1:len(text)-1], text[:1]):
 		inner := Literal(text[1 : len(text)-1])
 		return &inner
 	}

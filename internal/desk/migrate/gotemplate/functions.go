@@ -13,61 +13,66 @@ import (
 // A function translates a call. The last argument may be the piped one.
 type function func(t *translation, args []value) (value, error)
 
-// An entry of the table of functions.
+// An entry of a table of functions.
 type entry struct {
 	least, most int // the number of arguments
 	call        function
-	random      bool
 }
 
 const many = 99
 
-// table returns the functions of templates that have an equivalent. Letters that are not ASCII keep their case. It is no
-// variable, because its functions look functions up.
+// table returns the functions of templates that have an equivalent in CEL. Letters that are not ASCII keep their case.
+// It is no variable, because its functions look functions up.
 func table() map[string]entry {
 	return map[string]entry{
-		"upper":             {1, 1, text(method("upperAscii")), false},
-		"lower":             {1, 1, text(method("lowerAscii")), false},
-		"trim":              {1, 1, text(method("trim")), false},
-		"quote":             {1, 1, text(func(e Expr) Expr { return called("strings.quote")(e).quoting(e) }), false},
-		"squote":            {1, 1, text(func(e Expr) Expr { return Join(Literal("'"), e, Literal("'")).quoting(e) }), false},
-		"sha256sum":         {1, 1, text(called("sha256")), false},
-		"urlquery":          {1, 1, text(called("url.queryEscape")), false},
-		"toString":          {1, 1, text(func(e Expr) Expr { return Of(e.Text(), Text) }), false},
-		"toJson":            {1, 1, text(func(e Expr) Expr { return Of("json.encode("+e.typed()+")", Text).quoting(e) }), false},
-		"b64dec":            {1, 1, text(Expr.decoded), false},
-		"b64enc":            {1, 1, text(Expr.encoded), false},
-		"replace":           {3, 3, replace, false},
-		"printf":            {1, many, printf, false},
-		"print":             {1, many, printed, false},
-		"join":              {2, 2, join, false},
-		"int":               {1, 1, same, false},
-		"fromJson":          {1, 1, fromJSON, false},
-		"index":             {1, many, index, false},
-		"get":               {2, 2, index, false},
-		"default":           {2, 2, orDefault, false},
-		"dig":               {3, many, dig, false},
-		"list":              {0, many, listOf, false},
-		"dict":              {0, 0, func(*translation, []value) (value, error) { return value{}, nil }, false},
-		"until":             {1, 1, until, false},
-		"eq":                {2, 2, comparison(" == "), false},
-		"ne":                {2, 2, comparison(" != "), false},
-		"not":               {1, 1, negation, false},
-		"empty":             {1, 1, negation, false},
-		"and":               {1, many, connective(" && "), false},
-		"or":                {1, many, connective(" || "), false},
-		"ternary":           {3, 3, ternary, false},
-		"hasKey":            {2, 2, has, false},
-		"uuidv4":            {0, 0, random("uuid", "uuid", nil), true},
-		"bcrypt":            {1, 1, random("bcrypt", "hash", hashed), true},
-		"htpasswd":          {2, 2, random("htpasswd", "auth", users), true},
-		"genCA":             {2, 2, certificate, true},
-		"genPrivateKey":     {1, 1, random("sshKey", "privateKey", privateKey), true},
-		"genSelfSignedCert": {4, 4, certificate, true},
-		"genSignedCert":     {5, 5, certificate, true},
-		"randAlphaNum":      {1, 1, random("password", "password", password("symbols")), true},
-		"randAlpha":         {1, 1, random("password", "password", password("symbols", "digits")), true},
-		"randAscii":         {1, 1, random("password", "password", password()), true},
+		"upper":     {1, 1, text(method("upperAscii"))},
+		"lower":     {1, 1, text(method("lowerAscii"))},
+		"trim":      {1, 1, text(method("trim"))},
+		"quote":     {1, 1, text(func(e Expr) Expr { return called("strings.quote")(e).quoting(e) })},
+		"squote":    {1, 1, text(func(e Expr) Expr { return Join(Literal("'"), e, Literal("'")).quoting(e) })},
+		"sha256sum": {1, 1, text(called("sha256"))},
+		"urlquery":  {1, 1, text(called("url.queryEscape"))},
+		"toString":  {1, 1, text(func(e Expr) Expr { return Of(e.Text(), Text) })},
+		"toJson":    {1, 1, text(encodedJSON)},
+		"b64dec":    {1, 1, text(Expr.decoded)},
+		"b64enc":    {1, 1, text(Expr.encoded)},
+		"replace":   {3, 3, replace},
+		"printf":    {1, many, printf},
+		"print":     {1, many, printed},
+		"join":      {2, 2, join},
+		"int":       {1, 1, same},
+		"fromJson":  {1, 1, fromJSON},
+		"index":     {1, many, index},
+		"get":       {2, 2, index},
+		"default":   {2, 2, orDefault},
+		"dig":       {3, many, dig},
+		"list":      {0, many, listOf},
+		"dict":      {0, 0, func(*translation, []value) (value, error) { return value{}, nil }},
+		"until":     {1, 1, until},
+		"eq":        {2, 2, comparison(" == ")},
+		"ne":        {2, 2, comparison(" != ")},
+		"not":       {1, 1, negation},
+		"empty":     {1, 1, negation},
+		"and":       {1, many, connective(" && ")},
+		"or":        {1, many, connective(" || ")},
+		"ternary":   {3, 3, ternary},
+		"hasKey":    {2, 2, has},
+	}
+}
+
+// randoms returns the functions that become generators.
+func randoms() map[string]entry {
+	return map[string]entry{
+		"uuidv4":            {0, 0, random("uuid", "uuid", nil)},
+		"bcrypt":            {1, 1, random("bcrypt", "hash", hashed)},
+		"htpasswd":          {2, 2, random("htpasswd", "auth", users)},
+		"genCA":             {2, 2, certificate},
+		"genPrivateKey":     {1, 1, random("sshKey", "privateKey", privateKey)},
+		"genSelfSignedCert": {4, 4, certificate},
+		"genSignedCert":     {5, 5, certificate},
+		"randAlphaNum":      {1, 1, random("password", "password", password("symbols"))},
+		"randAlpha":         {1, 1, random("password", "password", password("symbols", "digits"))},
+		"randAscii":         {1, 1, random("password", "password", password())},
 	}
 }
 
@@ -76,7 +81,10 @@ func (t *translation) call(name string, args []value) (value, error) {
 	if v, ok, err := t.object(name, args); ok || err != nil {
 		return v, err
 	}
-	f := t.functions[name]
+	f, ok := t.functions[name]
+	if !ok {
+		f = t.randoms[name]
+	}
 	if f.call == nil || len(args) < f.least || len(args) > f.most {
 		return value{}, fmt.Errorf("uses %s, which has no equivalent", name)
 	}
@@ -118,6 +126,8 @@ func method(name string) func(Expr) Expr {
 func called(name string) func(Expr) Expr {
 	return func(e Expr) Expr { return Of(name+"("+e.Text()+")", Text) }
 }
+
+func encodedJSON(e Expr) Expr { return Of("json.encode("+e.typed()+")", Text).quoting(e) }
 
 func same(_ *translation, args []value) (value, error) { return args[0], args[0].err }
 

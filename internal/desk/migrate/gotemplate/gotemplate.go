@@ -1,9 +1,9 @@
 // Package gotemplate translates Go templates into CEL. It parses a template and never runs it.
 //
 // One walk over the syntax tree of a template translates its actions. In text, a condition becomes a choice, and a loop
-// becomes a comprehension. In YAML, conditions and loops around keys and documents are kept beside them. A table has the
-// functions of templates. A part without an equivalent is an error of the value that contains it, and of no other value. An
-// error is a reason: it quotes names of functions and fields, and no text of the template.
+// becomes a comprehension. In YAML, conditions and loops around keys and documents are kept beside them. A table has
+// the functions of templates. A part without an equivalent is an error of the value that contains it, and of no other
+// value. An error is a reason: it quotes names of functions and fields, and no text of the template.
 package gotemplate
 
 import (
@@ -73,6 +73,7 @@ type translation struct {
 	vars       map[string]value
 	assigned   map[string][]*parse.PipeNode // what the template assigns to each variable
 	functions  map[string]entry
+	randoms    map[string]entry // functions that become generators
 	generators *[]*Generator
 	depth      int    // of loops in text
 	itemized   bool   // it is in a loop around documents
@@ -82,7 +83,7 @@ type translation struct {
 func newTranslation(data Data, template *parse.ListNode) *translation {
 	root := value{isPath: true}
 	t := &translation{
-		data: data, dot: root, vars: map[string]value{"$": root}, functions: table(),
+		data: data, dot: root, vars: map[string]value{"$": root}, functions: table(), randoms: randoms(),
 		assigned: map[string][]*parse.PipeNode{}, generators: &[]*Generator{},
 	}
 	t.assignments(template)

@@ -164,7 +164,8 @@ func (m *Manifests) isAround(n parse.Node) bool {
 	if strings.TrimSpace(text) == "" {
 		return strings.TrimSpace(start) == ""
 	}
-	return keyLine.MatchString(text) && (strings.TrimSpace(start) == "" || strings.HasPrefix(strings.TrimLeft(text, " \t"), "\n"))
+	return keyLine.MatchString(text) &&
+		(strings.TrimSpace(start) == "" || strings.HasPrefix(strings.TrimLeft(text, " \t"), "\n"))
 }
 
 // indentation returns the one of the first line with text, without the rest of the line where the text begins.
@@ -232,7 +233,8 @@ func (m *Manifests) around(t *translation, n parse.Node) {
 	m.between(&control{source: source, condition: condition, err: err, waits: waits && !negated(b.Pipe)}, in, b.List)
 	if b.ElseList != nil {
 		source := "{{if not (" + b.Pipe.String() + ")}}"
-		m.between(&control{source: source, condition: not(condition), err: err, waits: waits && negated(b.Pipe)}, t.inner(t.dot), b.ElseList)
+		m.between(&control{source: source, condition: not(condition), err: err, waits: waits && negated(b.Pipe)},
+			t.inner(t.dot), b.ElseList)
 	}
 }
 

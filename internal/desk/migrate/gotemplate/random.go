@@ -37,7 +37,8 @@ var generatorMark = lazy.MustCompile(generatorStart + `(\d+)` + generatorEnd)
 
 // Named replaces the generators in CEL by what the function name returns: a step below generated.
 func (m *Manifests) Named(cel string, name func(*Generator) string) string {
-	return generatorMark.ReplaceAllStringFunc(cel, func(found string) string { return name(m.translation.generatorAt(found)) })
+	return generatorMark.ReplaceAllStringFunc(cel,
+		func(found string) string { return name(m.translation.generatorAt(found)) })
 }
 
 func (t *translation) generatorAt(mark string) *Generator {
