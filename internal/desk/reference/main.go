@@ -103,6 +103,11 @@ var (
 // explain describes all functions.
 var described = []string{"Encoding and hashing", "PEM", "Formats and connection strings", "Maps", "Local variables"}
 
+// named are the groups of functions that CEL and Kubernetes document, and that few exports need. The page has only their
+// signatures.
+var named = []string{"Types and conversions", "URLs", "IP addresses and networks", "Quantities", "Versions",
+	"Formats of Kubernetes", "Lists", "Sets", "Math", "Time"}
+
 // generate the page from the definition and the source of the limits.
 func generate(d *crd, limits []byte) ([]byte, error) {
 	objects, fieldsErr := fields(d.schema)
@@ -112,7 +117,8 @@ func generate(d *crd, limits []byte) ([]byte, error) {
 		return nil, err
 	}
 	functions := template.FuncMap{"anchor": anchor, "cell": cell, "code": code, "paragraphs": paragraphs, "bullet": bullet,
-		"described": func(title string) bool { return slices.Contains(described, title) }}
+		"described": func(title string) bool { return slices.Contains(described, title) },
+		"named":     func(title string) bool { return slices.Contains(named, title) }}
 	t, err := template.New("page").Option("missingkey=error").Funcs(functions).Parse(pageText)
 	if err != nil {
 		return nil, fmt.Errorf("cannot parse the text of the page: %w", err)
