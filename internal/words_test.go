@@ -132,11 +132,11 @@ var wordPatterns = map[string]wordPattern{
 		plain: []string{"a name that is not a variable", "none of them"},
 	},
 	"metaphors": {
-		find:  `\b(?:rooms?|houses?|walls?|worlds?)\b(?:[ -]clock)?`,
-		but:   `wall[ -]clock`,
+		find:  `(?:[Pp]ackage )?\b(?:rooms?|houses?|walls?|worlds?)\b(?:[ -]clock)?`,
+		but:   `wall[ -]clock|[Pp]ackage world`,
 		write: "package, input, boundary, space, scope",
 		match: []string{"There is room for it.", "the world of a check"},
-		plain: []string{"There is space for it.", "the wall clock"},
+		plain: []string{"There is space for it.", "the wall clock", "Package world simulates Crossplane."},
 	},
 	"tenant": {
 		find:  `\b[Tt]enants?\b`,

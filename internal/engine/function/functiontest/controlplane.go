@@ -1,61 +1,60 @@
 package functiontest
 
 import (
+	"context"
 	"encoding/base64"
-	"maps"
-	"math/rand/v2"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 )
 
-// A ControlPlane is a small Crossplane with an API server: it has one composite, calls the function as
-// Crossplane v2.4 does, and applies the desired objects. It is the only simulator of Crossplane: tests
-// of many reconciles use it. The real Crossplane is in
+// A ControlPlane is a simulated Crossplane with a function, for tests: what goes wrong in it ends the test. It is the only simulator of
+// Crossplane: tests of many reconciles use it, and the simulation adds lag, errors and users. The real Crossplane is in
 // internal/e2e.
 type ControlPlane struct {
+	*world.World
+
 	T  testing.TB
 	Fn *Function // the called function
 
 	Client   fnv1.FunctionRunnerServiceClient // or nil, to call Fn itself
-	tolerant bool                             // objects that the API server refuses are skipped, as Crossplane does
-
-	Now      time.Time
-	XR       *structpb.Struct // the composite
+	Later    []string                         // inputs of further steps
 	input    *structpb.Struct
-	Later    []string                     // inputs of further steps
-	Stored   map[string]*structpb.Struct  // by apiVersion|kind|namespace|name
-	Listed   []string                     // keys of stored that the composite lists, or will be stored
-	Details  map[string]map[string][]byte // connection details, by the same key
-	UIDs     int                          // of created objects
-	Calls    int                          // of the function, by all reconciles
-	Response *fnv1.RunFunctionResponse    // the last one
-
-	Earlier *fnv1.State // what an earlier step desires
-
-	// Rand is the order of deletions and of applies, which is random in Crossplane. Without it, they are sorted by name.
-	Rand *rand.Rand
-	// Before is called before each write of a reconcile. Its error ends the reconcile there: Crossplane crashes, or the
-	// API server fails or refuses the call.
-	Before func(w Write) error
-	// After is called after an object was applied, or refused as invalid. It may be nil.
-	After func(w Write, was *structpb.Struct, err error)
-	// Foreground is set if deletions of Crossplane end only with Collect. Otherwise they end with the reconcile.
-	Foreground bool
-	deleted    map[string]bool // keys of objects that Crossplane deletes in the foreground
-
-	// Forgets is set for a Crossplane before v2.4. It neither watches required objects, nor remembers them for the next
-	// reconcile.
-	Forgets  bool
-	required []map[string]*fnv1.ResourceSelector    // of the last reconcile that did not fail, by step
-	requires []map[string]*fnv1.ResourceSelector    // of the last call
-	late     map[string]map[string]*structpb.Struct // what late informers see, by kind
+	tolerant bool // objects that the API server refuses are skipped, as Crossplane does
 }
+
+// A Write is a call of the API server that changes something.
+type Write = world.Write
+
+// The verbs of writes.
+const (
+	Deletes = world.Deletes
+	Lists   = world.Lists
+	Applies = world.Applies
+)
+
+// ResourceNameAnnotation has the composition resource name.
+const ResourceNameAnnotation = world.ResourceNameAnnotation
+
+// Functions about objects, and about responses.
+var (
+	KeyOf   = world.KeyOf
+	Meta    = world.Meta
+	Set     = world.Set
+	List    = world.List
+	OwnedBy = world.OwnedBy
+	FatalOf = world.FatalOf
+)
+
+// ErrModified means that an object is not as it was observed.
+var ErrModified = world.ErrModified
 
 // ControlPlaneXR is the composite of a new ControlPlane.
 const ControlPlaneXR = `
@@ -67,207 +66,128 @@ spec: {passwordVersion: 1, role: reader}
 
 // NewControlPlane returns a control plane with a composite, and an input without its apiVersion and kind.
 func NewControlPlane(t testing.TB, input string) *ControlPlane {
-	c := &ControlPlane{
-		T: t, Fn: New(t), Now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
-		XR: Parse(t, ControlPlaneXR), Stored: map[string]*structpb.Struct{}, Details: map[string]map[string][]byte{},
-	}
+	c := &ControlPlane{World: world.New(Parse(t, ControlPlaneXR)), T: t, Fn: New(t)}
+	c.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	c.Fn.Now = func() time.Time { return c.Now }
 	c.SetInput(input)
 	return c
 }
 
 // SetInput replaces the input, without its apiVersion and kind.
-func (c *ControlPlane) SetInput(input string) {
-	c.input = Parse(c.T, "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"+input)
-}
+func (c *ControlPlane) SetInput(input string) { c.input = exports(c.T, input) }
 
-// KeyOf returns the key of an object: its apiVersion, kind, namespace and name.
-func KeyOf(o *structpb.Struct) string {
-	f, m := o.GetFields(), o.GetFields()["metadata"].GetStructValue().GetFields()
-	return strings.Join([]string{f["apiVersion"].GetStringValue(), f["kind"].GetStringValue(), m["namespace"].GetStringValue(), m["name"].GetStringValue()}, "|")
-}
-
-// Meta returns the text at a path of an object's metadata.
-func Meta(o *structpb.Struct, path ...string) string {
-	v := o.GetFields()["metadata"]
-	for _, p := range path {
-		v = v.GetStructValue().GetFields()[p]
-	}
-	return v.GetStringValue()
+// exports parses an input without its apiVersion and kind.
+func exports(t testing.TB, input string) *structpb.Struct {
+	return Parse(t, "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"+input)
 }
 
 // Request returns what Crossplane observes now.
-func (c *ControlPlane) Request() *fnv1.RunFunctionRequest { return c.request(c.Listed) }
-
-// request returns what Crossplane observes if it reads a composite that lists these objects.
-func (c *ControlPlane) request(listed []string) *fnv1.RunFunctionRequest {
-	xr := proto.CloneOf(c.XR)
-	List(xr, listed)
-	req, unnamed := c.Observe(c.input, xr, listed)
-	if unnamed != "" {
-		c.T.Fatalf("%s has no composition resource name", unnamed)
+func (c *ControlPlane) Request() *fnv1.RunFunctionRequest {
+	req, err := c.World.Request(c.Listed)
+	if err != nil {
+		c.T.Fatal(err)
 	}
-	return proto.CloneOf(req)
+	req.Input = c.input
+	return req
 }
 
-// Observe observes the objects that a composite lists. An object without a composition resource
-// name fails the reconcile before the function is called. Then Observe returns its key.
+// Observe observes the objects that a composite lists. It returns the key of an object without a composition resource name.
 func (c *ControlPlane) Observe(input, xr *structpb.Struct, listed []string) (req *fnv1.RunFunctionRequest, unnamed string) {
-	req = &fnv1.RunFunctionRequest{
-		Input: input, Desired: proto.CloneOf(c.Earlier),
-		Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: xr}, Resources: map[string]*fnv1.Resource{}},
+	if req, unnamed = c.World.Observe(xr, listed); req != nil {
+		req.Input = input
 	}
-	for _, key := range listed {
-		o := c.seen(kindOf(key))[key]
-		if o == nil {
-			o = c.Stored[key] // Crossplane reads again from the API server
-		}
-		if of := controllerOf(o); o == nil || of != "" && of != Meta(xr, "uid") {
-			continue // Crossplane neither observes nor applies what another object controls
-		}
-		name := Meta(o, "annotations", ResourceNameAnnotation)
-		if name == "" {
-			return nil, key
-		}
-		req.Observed.Resources[name] = &fnv1.Resource{Resource: o, ConnectionDetails: c.Details[key]}
-	}
-	return req, ""
+	return req, unnamed
 }
 
-// List lists the objects that a composite composes, as Crossplane does before it applies them.
-func List(xr *structpb.Struct, keys []string) {
-	refs := make([]*structpb.Value, len(keys))
-	for i, key := range keys {
-		ref, of := &structpb.Struct{Fields: map[string]*structpb.Value{}}, strings.Split(key, "|")
-		Set(ref, of[0], "apiVersion")
-		Set(ref, of[1], "kind")
-		Set(ref, of[3], "name")
-		refs[i] = structpb.NewStructValue(ref)
-	}
-	own := &structpb.Struct{Fields: map[string]*structpb.Value{"resourceRefs": structpb.NewListValue(&structpb.ListValue{Values: refs})}}
-	xr.Fields["spec"].GetStructValue().Fields["crossplane"] = structpb.NewStructValue(own)
+// Call observes, and calls the function for each step.
+func (c *ControlPlane) Call() *fnv1.RunFunctionResponse {
+	c.T.Helper()
+	return c.Run(c.Request())
 }
 
-// controllerOf returns the UID of an object's controller, or nothing.
-func controllerOf(o *structpb.Struct) string {
-	for _, v := range o.GetFields()["metadata"].GetStructValue().GetFields()["ownerReferences"].GetListValue().GetValues() {
-		if f := v.GetStructValue().GetFields(); f["controller"].GetBoolValue() {
-			return f["uid"].GetStringValue()
-		}
+// Run calls the function for each step.
+func (c *ControlPlane) Run(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
+	c.T.Helper()
+	c.compile(req.GetInput())
+	rsp, err := c.World.Run(context.Background(), req, c.LookUp)
+	if err != nil {
+		c.T.Fatal(err)
 	}
-	return ""
+	return rsp
 }
 
-// LookUp answers a requirement from the informers, as a fetch of Crossplane does.
-func (c *ControlPlane) LookUp(s *fnv1.ResourceSelector) *fnv1.Resources {
-	out, objects := &fnv1.Resources{}, c.seen(s.GetKind())
-	for _, key := range slices.Sorted(maps.Keys(objects)) {
-		if selects(s, objects[key]) {
-			out.Items = append(out.Items, &fnv1.Resource{Resource: objects[key]})
-		}
+// compile sets the steps of the pipeline.
+func (c *ControlPlane) compile(input *structpb.Struct) {
+	c.Steps = []world.Step{{Input: input, Call: c.send}}
+	for _, later := range c.Later {
+		c.Steps = append(c.Steps, world.Step{Input: exports(c.T, later), Call: c.send})
 	}
-	if s := c.connectionSecret(s.GetNamespace(), s.GetMatchName()); len(out.GetItems()) == 0 && s != nil {
-		out.Items = append(out.Items, &fnv1.Resource{Resource: s})
-	}
-	return out
 }
 
-// selects reports whether a selector selects an object. Without a namespace, it selects labels in all namespaces.
-func selects(s *fnv1.ResourceSelector, o *structpb.Struct) bool {
-	of := strings.Split(KeyOf(o), "|")
-	if of[0] != s.GetApiVersion() || of[1] != s.GetKind() {
-		return false
+func (c *ControlPlane) send(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	if c.Client != nil {
+		return c.Client.RunFunction(ctx, req)
 	}
-	if s.GetMatchLabels() == nil {
-		return of[2] == s.GetNamespace() && of[3] == s.GetMatchName()
-	}
-	for k, v := range s.GetMatchLabels().GetLabels() {
-		if Meta(o, "labels", k) != v {
-			return false
-		}
-	}
-	return s.GetNamespace() == "" || of[2] == s.GetNamespace()
+	return c.Fn.RunFunction(ctx, req)
 }
 
-// BeLate makes the informer of a kind late: until CatchUp, Crossplane reads its objects as they are now. The informer of
-// Secrets is never late, because Crossplane has none: it reads Secrets from the API server.
-func (c *ControlPlane) BeLate(kind string) {
-	if kind == "Secret" {
-		return
-	}
-	if c.late == nil {
-		c.late = map[string]map[string]*structpb.Struct{}
-	}
-	view := map[string]*structpb.Struct{}
-	for key, o := range c.seen(kind) {
-		if kindOf(key) == kind {
-			view[key] = proto.CloneOf(o)
-		}
-	}
-	c.late[kind] = view
+// Fatal returns the fatal result of the last response, if it has one.
+func (c *ControlPlane) Fatal() string { return FatalOf(c.Response) }
+
+// Reconcile reconciles once: it calls the function, deletes objects that are no longer desired, and
+// applies the rest.
+func (c *ControlPlane) Reconcile() *fnv1.RunFunctionResponse {
+	c.T.Helper()
+	c.ReconcileStale(c.Listed...)
+	return c.Response
 }
 
-// IsLate reports whether the informer of a kind is late.
-func (c *ControlPlane) IsLate(kind string) bool { return c.late[kind] != nil }
-
-// CatchUp ends what BeLate began.
-func (c *ControlPlane) CatchUp(kind string) { delete(c.late, kind) }
-
-// seen returns all objects that the reader of a kind sees. Other kinds may be among them.
-func (c *ControlPlane) seen(kind string) map[string]*structpb.Struct {
-	if view, ok := c.late[kind]; ok {
-		return view
+// ReconcileStale reconciles once with an older composite that listed these objects. If that changes
+// nothing, the next reconcile reads the current composite.
+func (c *ControlPlane) ReconcileStale(listed ...string) {
+	c.T.Helper()
+	c.compile(c.input)
+	err := c.World.Reconcile(context.Background(), listed...)
+	if refused := (*world.InvalidError)(nil); err != nil && !(c.tolerant && errors.As(err, &refused)) {
+		c.T.Fatal(err)
 	}
-	return c.Stored
 }
 
-func kindOf(key string) string { return strings.Split(key, "|")[1] }
-
-// connectionSecret returns the Secret with that name to which a provider has written connection
-// details, or nil.
-func (c *ControlPlane) connectionSecret(namespace, name string) *structpb.Struct {
-	for key, details := range c.Details {
-		o := c.Stored[key]
-		ref := o.GetFields()["spec"].GetStructValue().GetFields()["writeConnectionSecretToRef"].GetStructValue()
-		if name == "" || details == nil || Meta(o, "namespace") != namespace || ref.GetFields()["name"].GetStringValue() != name {
-			continue
-		}
-		data := map[string]any{}
-		for k, v := range details {
-			data[k] = base64.StdEncoding.EncodeToString(v)
-		}
-		owner := map[string]any{"apiVersion": o.GetFields()["apiVersion"].GetStringValue(), "kind": o.GetFields()["kind"].GetStringValue(), "name": Meta(o, "name"), "uid": Meta(o, "uid"), "controller": true}
-		out, err := structpb.NewStruct(map[string]any{
-			"apiVersion": "v1", "kind": "Secret", "data": data,
-			"metadata": map[string]any{"name": name, "namespace": namespace, "ownerReferences": []any{owner}},
-		})
-		if err != nil {
-			c.T.Fatal(err)
-		}
-		return out
+// SettleRequirements calls the function until its requirements are stable.
+func SettleRequirements(t testing.TB, req *fnv1.RunFunctionRequest, call func(*fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse,
+	lookUp func(*fnv1.ResourceSelector) *fnv1.Resources,
+) *fnv1.RunFunctionResponse {
+	t.Helper()
+	send := func(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+		return call(req), nil
 	}
-	return nil
+	rsp, err := world.SettleRequirements(context.Background(), req, send, lookUp, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rsp
 }
 
-// OwnedBy returns the owner reference with which a composite controls its objects.
-func OwnedBy(xr *structpb.Struct) *structpb.Value {
-	return structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
-		"controller": structpb.NewBoolValue(true), "kind": structpb.NewStringValue("XDatabase"), "name": structpb.NewStringValue("shop"),
-		"uid": structpb.NewStringValue(Meta(xr, "uid")),
-	}})}})
+// Edit edits a stored object as kubectl does.
+func (c *ControlPlane) Edit(key string, change func(o *structpb.Struct)) {
+	c.T.Helper()
+	if c.Stored[key] == nil {
+		c.T.Fatalf("no object %s", key)
+	}
+	c.World.Edit(key, change)
 }
 
-// Set sets a text at a path of fields.
-func Set(o *structpb.Struct, text string, path ...string) {
-	for _, p := range path[:len(path)-1] {
-		if o.GetFields()[p].GetStructValue() == nil {
-			o.Fields[p] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{}})
+// AnnotateSecret does what kubectl annotate --overwrite does to a stored Secret: an annotation without a value is
+// removed.
+func (c *ControlPlane) AnnotateSecret(name string, annotations map[string]string) {
+	c.T.Helper()
+	c.Edit("v1|Secret|team-a|"+name, func(o *structpb.Struct) {
+		for key, text := range annotations {
+			if Set(o, text, "metadata", "annotations", key); text == "" {
+				delete(o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields(), key)
+			}
 		}
-		if o = o.GetFields()[p].GetStructValue(); o.Fields == nil {
-			o.Fields = map[string]*structpb.Value{}
-		}
-	}
-	o.Fields[path[len(path)-1]] = structpb.NewStringValue(text)
+	})
 }
 
 // Names returns the names of the stored objects, without their namespaces.
@@ -298,6 +218,3 @@ func (c *ControlPlane) Condition() string {
 
 // Prefix begins labels and annotations of the function.
 const Prefix = "export.fn.crossplane.io/"
-
-// ResourceNameAnnotation has the composition resource name.
-const ResourceNameAnnotation = "crossplane.io/composition-resource-name"

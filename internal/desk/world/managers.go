@@ -1,4 +1,4 @@
-package functiontest
+package world
 
 import (
 	"maps"
@@ -120,28 +120,9 @@ func apply(was, o *structpb.Struct) {
 	all.store(o)
 }
 
-// AnnotateSecret does what kubectl annotate --overwrite does to a stored Secret: an annotation without a value is
-// removed.
-func (c *ControlPlane) AnnotateSecret(name string, annotations map[string]string) {
-	c.T.Helper()
-	c.Edit("v1|Secret|team-a|"+name, func(o *structpb.Struct) {
-		for key, text := range annotations {
-			if text == "" {
-				delete(mapOf(o, managedMaps[0]), key)
-			} else {
-				Set(o, text, "metadata", "annotations", key)
-			}
-		}
-	})
-}
-
 // Edit edits a stored object as kubectl does.
-func (c *ControlPlane) Edit(key string, change func(o *structpb.Struct)) {
-	c.T.Helper()
+func (c *Cluster) Edit(key string, change func(o *structpb.Struct)) {
 	was := c.Stored[key]
-	if was == nil {
-		c.T.Fatalf("no object %s", key)
-	}
 	o := proto.CloneOf(was)
 	change(o)
 	all := managersOf(was)

@@ -1,0 +1,87 @@
+package world
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// ResourceNameAnnotation has the composition resource name.
+const ResourceNameAnnotation = "crossplane.io/composition-resource-name"
+
+// KeyOf returns the key of an object: its apiVersion, kind, namespace and name.
+func KeyOf(o *structpb.Struct) string {
+	f := o.GetFields()
+	return strings.Join([]string{f["apiVersion"].GetStringValue(), f["kind"].GetStringValue(), Meta(o, "namespace"), Meta(o, "name")}, "|")
+}
+
+func kindOf(key string) string { return strings.Split(key, "|")[1] }
+
+// Meta returns the text at a path of an object's metadata.
+func Meta(o *structpb.Struct, path ...string) string {
+	v := o.GetFields()["metadata"]
+	for _, p := range path {
+		v = v.GetStructValue().GetFields()[p]
+	}
+	return v.GetStringValue()
+}
+
+// Set sets a text at a path of fields.
+func Set(o *structpb.Struct, text string, path ...string) {
+	SetValue(o, structpb.NewStringValue(text), path...)
+}
+
+// SetValue sets a value at a path of fields.
+func SetValue(o *structpb.Struct, v *structpb.Value, path ...string) {
+	for _, p := range path[:len(path)-1] {
+		if o.GetFields()[p].GetStructValue() == nil {
+			SetValue(o, structpb.NewStructValue(&structpb.Struct{}), p)
+		}
+		o = o.GetFields()[p].GetStructValue()
+	}
+	if o.Fields == nil {
+		o.Fields = map[string]*structpb.Value{}
+	}
+	o.Fields[path[len(path)-1]] = v
+}
+
+// List lists the objects that a composite composes, as Crossplane does before it applies them.
+func List(xr *structpb.Struct, keys []string) {
+	refs := make([]*structpb.Value, len(keys))
+	for i, key := range keys {
+		ref, of := &structpb.Struct{}, strings.Split(key, "|")
+		Set(ref, of[0], "apiVersion")
+		Set(ref, of[1], "kind")
+		Set(ref, of[3], "name")
+		refs[i] = structpb.NewStructValue(ref)
+	}
+	SetValue(xr, structpb.NewListValue(&structpb.ListValue{Values: refs}), "spec", "crossplane", "resourceRefs")
+}
+
+// controllerOf returns the UID of an object's controller, or nothing.
+func controllerOf(o *structpb.Struct) string {
+	for _, v := range o.GetFields()["metadata"].GetStructValue().GetFields()["ownerReferences"].GetListValue().GetValues() {
+		if f := v.GetStructValue().GetFields(); f["controller"].GetBoolValue() {
+			return f["uid"].GetStringValue()
+		}
+	}
+	return ""
+}
+
+// OwnedBy returns the owner references with which an object controls another one.
+func OwnedBy(owner *structpb.Struct) *structpb.Value {
+	ref := &structpb.Struct{Fields: map[string]*structpb.Value{"controller": structpb.NewBoolValue(true)}}
+	Set(ref, owner.GetFields()["apiVersion"].GetStringValue(), "apiVersion")
+	Set(ref, owner.GetFields()["kind"].GetStringValue(), "kind")
+	Set(ref, Meta(owner, "name"), "name")
+	Set(ref, Meta(owner, "uid"), "uid")
+	return structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewStructValue(ref)}})
+}
+
+// generatedName returns the name of a composed object that no function names.
+func generatedName(xr *structpb.Struct, resource string) string {
+	sum := sha256.Sum256([]byte(Meta(xr, "uid") + "/" + resource))
+	return Meta(xr, "name") + "-" + hex.EncodeToString(sum[:6])
+}

@@ -1,0 +1,221 @@
+// Package world is a small Crossplane with an API server, for one composite. It calls a pipeline of functions as Crossplane
+// v2.4 does, and applies the desired objects. Tests of the function and the command test use it: a test adds lag, errors,
+// providers and people.
+//
+// A test compares it with Crossplane's own reconciler (internal/e2e/reconciler). It differs from the real one in this:
+//
+//   - Names of composed objects that no function names, and UIDs, are counted or derived, not random.
+//   - Only labels, annotations, and data have field managers. All other fields belong to Crossplane.
+//   - The API server knows no schemas: it refuses only changes of immutable objects, of the type of a Secret, and of
+//     objects that another object controls.
+//   - The status of the composite has what the functions desire, and no conditions of Crossplane.
+//   - Events that call Crossplane again are not lost, and come at once: a caller reconciles after each change.
+//   - Time advances only between reconciles.
+package world
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// A World has one composite with its objects, and the pipeline that composes them.
+type World struct {
+	Cluster
+	Pipeline
+
+	Listed   []string                  // keys of stored objects that the composite lists, or that will be stored
+	Response *fnv1.RunFunctionResponse // the last one
+
+	// Rand is the order of deletions and of applies, which is random in Crossplane. Without it, they are sorted by name.
+	Rand *rand.Rand
+	// Before is called before each write of a reconcile. Its error ends the reconcile there: Crossplane crashes, or the
+	// API server fails or refuses the call. It may be nil.
+	Before func(w Write) error
+	// After is called after an object was applied, or refused as invalid. It may be nil.
+	After func(w Write, was *structpb.Struct, err error)
+	// Foreground is set if deletions of Crossplane end only with Collect. Otherwise they end with the reconcile.
+	Foreground bool
+}
+
+// New returns a simulation with a composite, and without other objects.
+func New(xr *structpb.Struct) *World {
+	return &World{Cluster: Cluster{XR: xr, Stored: map[string]*structpb.Struct{}, Details: map[string]map[string][]byte{}}}
+}
+
+// A Verb is what a write does.
+type Verb string
+
+// The writes of a reconcile, in this order.
+const (
+	Deletes Verb = "delete" // an object that is no longer desired
+	Lists   Verb = "list"   // the references of the composite
+	Applies Verb = "apply"  // a desired object
+)
+
+// A Write is a call of the API server that changes something.
+type Write struct {
+	Verb   Verb
+	Name   string           // the composition resource name
+	Key    string           // of the object
+	Object *structpb.Struct // as it was observed, or as it is applied
+	Listed []string         // the keys that the composite will list
+}
+
+// Request returns what Crossplane observes if it reads a composite that lists these objects.
+func (w *World) Request(listed []string) (*fnv1.RunFunctionRequest, error) {
+	xr := proto.CloneOf(w.XR)
+	List(xr, listed)
+	req, unnamed := w.Observe(xr, listed)
+	if unnamed != "" {
+		return nil, errors.New(unnamed + " has no composition resource name")
+	}
+	return proto.CloneOf(req), nil
+}
+
+// Observe observes the objects that a composite lists. An object without a composition resource name fails the reconcile
+// before the function is called. Then Observe returns its key.
+func (w *World) Observe(xr *structpb.Struct, listed []string) (req *fnv1.RunFunctionRequest, unnamed string) {
+	req = &fnv1.RunFunctionRequest{
+		Desired:  proto.CloneOf(w.Earlier),
+		Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: xr}, Resources: map[string]*fnv1.Resource{}},
+	}
+	for _, key := range listed {
+		o := w.seen(kindOf(key))[key]
+		if o == nil {
+			o = w.Stored[key] // Crossplane reads again from the API server
+		}
+		if of := controllerOf(o); o == nil || of != "" && of != Meta(xr, "uid") {
+			continue // Crossplane neither observes nor applies what another object controls
+		}
+		name := Meta(o, "annotations", ResourceNameAnnotation)
+		if name == "" {
+			return nil, key
+		}
+		req.Observed.Resources[name] = &fnv1.Resource{Resource: o, ConnectionDetails: w.Details[key]}
+	}
+	return req, ""
+}
+
+// Reconcile reconciles once with a composite that lists these objects, and that may be old. If that changes nothing, the
+// next reconcile reads the current composite. A function or an API server that fails ends the reconcile, without an error.
+func (w *World) Reconcile(ctx context.Context, listed ...string) error {
+	req, err := w.Request(listed)
+	if err != nil {
+		return err
+	}
+	if w.Response, err = w.Run(ctx, req, w.LookUp); err != nil {
+		return err
+	}
+	return invalidOnly(w.Compose(w.Response, req.GetObserved().GetResources()))
+}
+
+// invalidOnly returns an error that is about a desired object, and no other: a reconcile that ends early is tried again.
+func invalidOnly(err error) error {
+	if invalid := (*InvalidError)(nil); errors.As(err, &invalid) {
+		return err
+	}
+	return nil
+}
+
+// Compose does what Crossplane's composer does with a response. First, it deletes objects that are no longer desired.
+// Then, the composite lists what is desired. Then, it applies that. Only if all of this succeeded, what the function
+// requires is remembered. An error ends the reconcile: a fatal result, an error of Before, or [ErrModified]. An object
+// that the API server refuses is left out: it is an error of type [InvalidError] at the end, unless After is set.
+func (w *World) Compose(rsp *fnv1.RunFunctionResponse, observed map[string]*fnv1.Resource) error {
+	if text := FatalOf(rsp); text != "" {
+		return errors.New(text)
+	}
+	if !w.Foreground {
+		defer w.Collect()
+	}
+	objects, listed := w.desired(rsp, observed)
+	for _, name := range w.order(observed) {
+		o := observed[name].GetResource()
+		// Crossplane does not delete an object that it cannot prove to be its own.
+		if _, ok := objects[name]; ok || controllerOf(o) == "" {
+			continue
+		}
+		if err := w.before(Write{Verb: Deletes, Name: name, Key: KeyOf(o), Object: o}); err != nil {
+			return err
+		}
+		if err := w.delete(o); err != nil {
+			return err
+		}
+	}
+	if err := w.before(Write{Verb: Lists, Listed: listed}); err != nil {
+		return err
+	}
+	w.Listed = listed
+	var invalid error
+	for _, name := range w.order(rsp.GetDesired().GetResources()) {
+		refused, err := w.applyDesired(Write{Verb: Applies, Name: name, Key: KeyOf(objects[name]), Object: objects[name]})
+		if err != nil {
+			return err
+		}
+		invalid = errors.Join(invalid, refused)
+	}
+	w.remember()
+	return invalid
+}
+
+// before reports whether a reconcile ends before a write.
+func (w *World) before(call Write) error {
+	if w.Before == nil {
+		return nil
+	}
+	return w.Before(call)
+}
+
+// desired returns the desired objects by their composition resource names, and their keys in the order of references.
+// A namespaced composite composes in its own namespace, and an observed object keeps its name, whatever name is desired.
+func (w *World) desired(rsp *fnv1.RunFunctionResponse, observed map[string]*fnv1.Resource) (map[string]*structpb.Struct, []string) {
+	all := rsp.GetDesired().GetResources()
+	objects, listed := map[string]*structpb.Struct{}, make([]string, 0, len(all))
+	for name, r := range all {
+		o := proto.CloneOf(r.GetResource())
+		switch was, ok := observed[name]; {
+		case ok:
+			Set(o, Meta(was.GetResource(), "name"), "metadata", "name")
+		case Meta(o, "name") == "":
+			Set(o, generatedName(w.XR, name), "metadata", "name")
+		}
+		if namespace := Meta(w.XR, "namespace"); namespace != "" {
+			Set(o, namespace, "metadata", "namespace")
+		}
+		objects[name] = o
+		listed = append(listed, KeyOf(o))
+	}
+	slices.Sort(listed)
+	return objects, listed
+}
+
+// order returns names in the order in which Crossplane goes through them.
+func (w *World) order(of map[string]*fnv1.Resource) []string {
+	names := slices.Sorted(maps.Keys(of))
+	if w.Rand != nil {
+		w.Rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	}
+	return names
+}
+
+// applyDesired applies an object. It returns why the API server refuses the object, or else an error that ends the
+// reconcile.
+func (w *World) applyDesired(call Write) (refused, err error) {
+	if err := w.before(call); err != nil {
+		return nil, err
+	}
+	was := w.Stored[call.Key]
+	refused = w.Apply(call.Name, call.Object)
+	if w.After != nil {
+		w.After(call, was, refused)
+		return nil, nil
+	}
+	return refused, nil
+}
