@@ -22,6 +22,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/serve"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/test"
+	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/credential"
 	"github.com/crossplane-contrib/function-export/internal/engine/function"
 	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
@@ -34,6 +37,7 @@ type cli struct {
 	Render  render.Command  `cmd:"" help:"Run the function on local files, without a cluster."`
 	Check   check.Command   `cmd:"" help:"Find the errors of all inputs in files, with their positions."`
 	Explain explain.Command `cmd:"" help:"Explain what each exported key reads and waits for, and what the function requires."`
+	Test    test.Command    `cmd:"" help:"Test the exports of a Composition over time, without a cluster."`
 	Migrate migrate.Command `cmd:"" help:"Print the pipeline step that replaces an existing way of exporting values."`
 
 	Completions completions.Command      `cmd:"" help:"Print a script that completes command lines in bash, zsh, or fish."`
@@ -67,7 +71,7 @@ func newParser() *kong.Kong {
 		kong.Bind(serve.Builder(func(log logging.Logger, m *metrics.Metrics) (server.Runner, error) {
 			return function.New(log, m)
 		})),
-		kong.Bind(render.FunctionAt(functionAt)),
+		kong.Bind(render.FunctionAt(functionAt), exportstest.Engine(engine)),
 	)
 }
 
@@ -79,6 +83,17 @@ func functionAt(at time.Time, seed [32]byte) (fnv1.FunctionRunnerServiceServer, 
 		f.Entropy = func() io.Reader { return credential.Seeded{Reader: rand.NewChaCha8(seed)} }
 	}
 	return f, err
+}
+
+// engine returns the function to test with: with the clock of the test, and randomness that goes on from a seed.
+func engine(now func() time.Time, seed [32]byte) (world.Function, error) {
+	f, err := function.New(logging.NewNopLogger(), nil)
+	if err != nil {
+		return nil, err
+	}
+	entropy := credential.Seeded{Reader: rand.NewChaCha8(seed)}
+	f.Now, f.Entropy = now, func() io.Reader { return entropy }
+	return f.RunFunction, nil
 }
 
 func main() {

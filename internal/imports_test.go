@@ -43,7 +43,7 @@ const engine = `
 // The packages of the desk, in layers like those of the engine. They import all of the engine, except the server.
 const desk = `
 	document composition migrate/celtext pages catalog world
-	inspect vocabulary typecheck migrate/gotemplate
+	inspect vocabulary typecheck migrate/gotemplate exportstest
 	migrate reference rules
 	cli
 `

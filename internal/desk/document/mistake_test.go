@@ -57,7 +57,7 @@ const v0 = "\x00" // the value
 
 // TestMistakeInAnyLine: wherever a mistake is in a file, it is named, and its position is exact.
 func TestMistakeInAnyLine(t *testing.T) {
-	for name, text := range examples(t, "access-keys-*/composition.yaml") {
+	for name, text := range examples(t, "access-keys*/composition.yaml") {
 		lines := strings.Split(text, "\n")
 		for i, line := range lines {
 			m := keyWithPlainValue.FindStringSubmatch(line)

@@ -156,6 +156,32 @@ func (c *Cluster) Create(o *structpb.Struct) {
 	c.Stored[KeyOf(o)] = o
 }
 
+// Put stores an object as it is. If it has no UID or no time, it gets them.
+func (c *Cluster) Put(o *structpb.Struct) {
+	o = proto.CloneOf(o)
+	if uid, at := Meta(o, "uid"), Meta(o, "creationTimestamp"); uid == "" || at == "" {
+		c.Create(o)
+		for field, was := range map[string]string{"uid": uid, "creationTimestamp": at} {
+			if was != "" {
+				Set(o, was, "metadata", field)
+			}
+		}
+	}
+	c.Stored[KeyOf(o)] = o
+}
+
+// Adopt stores an object as if Crossplane had composed it before, under a composition resource name, and lists it.
+func (w *World) Adopt(name string, o *structpb.Struct) {
+	o = proto.CloneOf(o)
+	Set(o, name, "metadata", "annotations", ResourceNameAnnotation)
+	if controllerOf(o) == "" {
+		SetValue(o, OwnedBy(w.XR), "metadata", "ownerReferences")
+	}
+	managers{composer: keysOf(o)}.store(o)
+	w.Put(o)
+	w.Listed = append(w.Listed, KeyOf(o))
+}
+
 // Apply applies an object server side and by force, as Crossplane. Keys of labels, annotations and data that other
 // managers have stay, and other fields are replaced. An unchanged object stays the same value. An error means that
 // the object is invalid.

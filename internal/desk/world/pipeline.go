@@ -24,6 +24,8 @@ type Step struct {
 // A Pipeline calls functions as Crossplane does.
 type Pipeline struct {
 	Steps   []Step
+	Meta    *fnv1.RequestMeta
+	Context *structpb.Struct                                   // before the first step
 	Earlier *fnv1.State                                        // what an earlier step desires
 	Schemas func(s *fnv1.SchemaSelector) (schema *fnv1.Schema) // answers what functions require; may be nil
 	Calls   int                                                // of functions, by all reconciles
@@ -160,3 +162,14 @@ func FatalOf(rsp *fnv1.RunFunctionResponse) string {
 
 // Restart forgets what Crossplane has in memory.
 func (w *World) Restart() { w.required, w.late = nil, nil }
+
+// Capabilities are those that Crossplane 2.4 advertises.
+func Capabilities() []fnv1.Capability {
+	return []fnv1.Capability{
+		fnv1.Capability_CAPABILITY_CAPABILITIES,
+		fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES,
+		fnv1.Capability_CAPABILITY_CREDENTIALS,
+		fnv1.Capability_CAPABILITY_CONDITIONS,
+		fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS,
+	}
+}

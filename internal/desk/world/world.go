@@ -33,6 +33,8 @@ type World struct {
 	Listed   []string                  // keys of stored objects that the composite lists, or that will be stored
 	Response *fnv1.RunFunctionResponse // the last one
 
+	ended error // why the last reconcile ended early, or what it left out
+
 	// Rand is the order of deletions and of applies, which is random in Crossplane. Without it, they are sorted by name.
 	Rand *rand.Rand
 	// Before is called before each write of a reconcile. Its error ends the reconcile there: Crossplane crashes, or the
@@ -83,7 +85,7 @@ func (w *World) Request(listed []string) (*fnv1.RunFunctionRequest, error) {
 // before the function is called. Then Observe returns its key.
 func (w *World) Observe(xr *structpb.Struct, listed []string) (req *fnv1.RunFunctionRequest, unnamed string) {
 	req = &fnv1.RunFunctionRequest{
-		Desired:  proto.CloneOf(w.Earlier),
+		Meta: w.Meta, Context: w.Context, Desired: proto.CloneOf(w.Earlier),
 		Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: xr}, Resources: map[string]*fnv1.Resource{}},
 	}
 	for _, key := range listed {
@@ -113,7 +115,11 @@ func (w *World) Reconcile(ctx context.Context, listed ...string) error {
 	if w.Response, err = w.Run(ctx, req, w.LookUp); err != nil {
 		return err
 	}
-	return invalidOnly(w.Compose(w.Response, req.GetObserved().GetResources()))
+	if FatalOf(w.Response) == "" {
+		w.mergeStatus()
+	}
+	w.ended = w.Compose(w.Response, req.GetObserved().GetResources())
+	return invalidOnly(w.ended)
 }
 
 // invalidOnly returns an error that is about a desired object, and no other: a reconcile that ends early is tried again.

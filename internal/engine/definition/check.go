@@ -18,13 +18,19 @@ import (
 //
 // A rule is not checked if it reads a field that has a diagnostic of its own. Patterns are not checked, because an
 // editor reads them: the plan checks the same names, and says more about them.
-func Check(in *structpb.Struct) diagnostic.List {
-	_, found := object(Exports(), nil, false, in)
+func Check(in *structpb.Struct) diagnostic.List { return CheckAs(Exports(), in) }
+
+// CheckAs is like Check for an object with a schema of its own.
+func CheckAs(s *Schema, in *structpb.Struct) diagnostic.List {
+	_, found := object(s, nil, false, in)
 	return found
 }
 
 // value returns a value in the form that rules read, and its diagnostics.
 func value(s *Schema, at *field.Path, required bool, v *structpb.Value) (self any, found diagnostic.List) {
+	if s.Type == "" && s.PreserveUnknown {
+		return v.AsInterface(), nil
+	}
 	switch v := v.GetKind().(type) {
 	case *structpb.Value_StructValue:
 		return object(s, at, required, v.StructValue)

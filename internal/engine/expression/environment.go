@@ -176,10 +176,10 @@ func (e *Environment) with(variables ...cel.EnvOption) (*Environment, error) {
 	return &Environment{env: env, guards: e.guards, adviser: e.adviser}, nil
 }
 
-// newEnvironment returns an environment without variables.
-func newEnvironment(a Adviser) (*Environment, error) {
-	// The versions are fixed: a new version of a library can change what an expression means.
-	options := []cel.EnvOption{
+// Libraries returns what the language of expressions has besides CEL's own functions. The versions are fixed: a new version
+// of a library can change what an expression means.
+func Libraries() []cel.EnvOption {
+	return slices.Concat([]cel.EnvOption{
 		cel.OptionalTypes(cel.OptionalTypesVersion(4)), // from which on optMap does not copy its operand
 		cel.CrossTypeNumericComparisons(true),
 		cel.DefaultUTCTimeZone(true),
@@ -195,8 +195,12 @@ func newEnvironment(a Adviser) (*Environment, error) {
 		ext.Bindings(ext.BindingsVersion(0)), // without cel.block, which only optimizers use
 		ext.TwoVarComprehensions(ext.TwoVarComprehensionsVersion(0)),
 		ext.Regex(ext.RegexVersion(0)),
-	}
-	env, err := cel.NewEnv(slices.Concat(options, functions.Library(), kubernetes.Library())...)
+	}, functions.Library(), kubernetes.Library())
+}
+
+// newEnvironment returns an environment without variables.
+func newEnvironment(a Adviser) (*Environment, error) {
+	env, err := cel.NewEnv(Libraries()...)
 	if err != nil {
 		return nil, fmt.Errorf("cannot create CEL environment: %w", err)
 	}

@@ -123,6 +123,7 @@ func (noAdvice) Entry(Node) (name, message string) { return "", "" }
 func (d *decoder) walk(n Node) {
 	want, ok := fits(n.Schema, n.Value)
 	switch {
+	case n.Schema.Type == "" && n.Schema.PreserveUnknown: // any value
 	case !ok:
 		d.refuse(n.At, "must be %s, but is %s%s", want, KindText(wire.OfValue(n.Value).Kind()), d.adviser.OtherType(n))
 	case n.Schema.AdditionalProperties != nil:
@@ -149,6 +150,10 @@ func (d *decoder) scalar(n Node) {
 	case n.Schema.GoType == "Duration":
 		if _, err := time.ParseDuration(n.Value.GetStringValue()); err != nil {
 			d.refuse(n.At, "must be a duration, for example 60s or 1h30m; a day is 24h")
+		}
+	case n.Schema.GoType == "Time":
+		if _, err := time.Parse(time.RFC3339, n.Value.GetStringValue()); err != nil {
+			d.refuse(n.At, "must be a time, for example 2026-01-31T09:00:00Z")
 		}
 	case n.Schema.Type == "string" && d.declared != nil && !n.Schema.Expression:
 		d.literal(n)

@@ -2,7 +2,6 @@ package check
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -28,18 +27,15 @@ func (r *checked) printJSON(w io.Writer) error {
 	}{diagnostics, r.Steps, r.Files})
 }
 
-// printGitHub prints diagnostics as workflow commands, which GitHub Actions shows next to the lines
-// of a pull request. See "Workflow commands for GitHub Actions".
+// printGitHub prints diagnostics as workflow commands.
 func (r *checked) printGitHub(w io.Writer) error {
-	message := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	var b bytes.Buffer
 	for _, f := range r.Diagnostics {
 		title := f.Field
 		if title == "" {
 			title = string(f.Rule)
 		}
-		fmt.Fprintf(&b, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", f.Level(), property.Replace(filepath.ToSlash(f.File)), f.Line, f.Column, property.Replace(title), message.Replace(f.Message))
+		b.WriteString(terminal.GitHub(f.Level(), f.File, f.Line, f.Column, title, f.Message))
 	}
 	_, err := w.Write(b.Bytes())
 	return err

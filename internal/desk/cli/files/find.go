@@ -48,7 +48,7 @@ func identity(file string) string {
 }
 
 func filesOf(path string, filesIn func(folder string) ([]string, error)) ([]string, error) {
-	if path == Stdin {
+	if path == Stdin || IsFragment(path) {
 		return []string{path}, nil
 	}
 	info, err := os.Stat(path)

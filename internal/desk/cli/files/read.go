@@ -3,6 +3,7 @@
 package files
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,8 @@ type File struct {
 	diagnostics []*document.Diagnostic // documents that cannot be read
 	err         error                  // it could not be read
 
+	inside []any // the path of its only object in the first document, or nil
+
 	holdsSteps bool // it may contain inputs of this function
 }
 
@@ -43,14 +46,20 @@ func (f File) unreadable(at document.Position, text string) Diagnostic {
 // Unread returns the diagnostics of a file that cannot be read and may contain an input of this function. Other
 // files may be templates of a Helm chart, which are not YAML.
 func (f File) Unread() []Diagnostic {
+	if !f.holdsSteps {
+		f.diagnostics = nil
+	}
+	return f.Broken()
+}
+
+// Broken returns the diagnostics of a file that cannot be read.
+func (f File) Broken() []Diagnostic {
 	var out []Diagnostic
 	if f.err != nil {
 		out = append(out, f.unreadable(document.Position{Line: 1, Column: 1}, f.err.Error()))
 	}
 	for _, d := range f.diagnostics {
-		if f.holdsSteps {
-			out = append(out, f.unreadable(d.Position, d.Message))
-		}
+		out = append(out, f.unreadable(d.Position, d.Message))
 	}
 	return out
 }
@@ -72,6 +81,9 @@ func Read(name string, stdin io.Reader, wanted func(text string) bool) File {
 		out.Name = "<stdin>"
 		data, err = readAll(stdin)
 	default:
+		if file, at, inside := cutFragment(name); inside {
+			name, out.Name, out.inside = file, file, at
+		}
 		data, err = ReadFile(name)
 	}
 	if err != nil {
@@ -128,6 +140,35 @@ func WhyNotYAML(text string) string {
 	return "not valid JSON or YAML"
 }
 
+// fragmentMark is between the path of a file and the place of an object in it.
+const fragmentMark = "\x00#"
+
+// Fragment returns the path of an object in a document of a file, as if the object was a file.
+func Fragment(file string, document int, at ...any) string {
+	text, err := json.Marshal(append([]any{document}, at...))
+	if err != nil { // keys and indices
+		panic(err)
+	}
+	return file + fragmentMark + string(text)
+}
+
+// IsFragment reports whether a path is from Fragment.
+func IsFragment(path string) bool { return strings.Contains(path, fragmentMark) }
+
+// cutFragment returns the file and the place of a path from Fragment.
+func cutFragment(path string) (file string, at []any, ok bool) {
+	file, text, ok := strings.Cut(path, fragmentMark)
+	if !ok || json.Unmarshal([]byte(text), &at) != nil {
+		return path, nil, false
+	}
+	for i, step := range at {
+		if n, isNumber := step.(float64); isNumber {
+			at[i] = int(n)
+		}
+	}
+	return file, at, true
+}
+
 // AnyText is true for each file.
 func AnyText(string) bool { return true }
 
@@ -159,6 +200,13 @@ func (o Object) Line(path ...any) int {
 
 // Objects returns the objects of the file, in their order.
 func (f File) Objects() []Object {
+	if f.inside != nil && len(f.docs) > 0 {
+		index, path := f.inside[0].(int), f.inside[1:] //nolint:forcetypeassert // the index of the document
+		if index < len(f.docs) {
+			d := f.docs[index]
+			return objectsIn(Object{d, path, d.At(path...)})
+		}
+	}
 	out := make([]Object, 0, len(f.docs))
 	for _, d := range f.docs {
 		out = append(out, objectsIn(Object{Doc: d, Value: d.Value()})...)

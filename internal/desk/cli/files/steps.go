@@ -134,3 +134,9 @@ func isForExports(s composition.Step) bool {
 func mayHoldSteps(text string) bool {
 	return strings.Contains(text, Group) || strings.Contains(text, "function-export")
 }
+
+// StepAt returns an object of a file as a step, so that a diagnostic of the object has its position in the file.
+func StepAt(f File, o Object) Step {
+	content, _ := o.Value.(map[string]any)
+	return Step{File: f.Name, doc: o.Doc, at: o.At, Input: content}
+}

@@ -59,6 +59,9 @@ const (
 // layout finds the files by their names in a folder, or by their order.
 func (c *Command) layout() (layout, error) {
 	for i, p := range c.Paths {
+		if files.IsFragment(p) {
+			continue
+		}
 		info, err := os.Stat(p)
 		switch {
 		case err != nil:

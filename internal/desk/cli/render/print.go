@@ -19,13 +19,13 @@ const (
 	kindDetails = "ConnectionDetails"
 )
 
-// print returns the output: the composite, the composed resources by composition resource name, and
+// docs returns the output: the composite, the composed resources by composition resource name, and
 // on request the results and the context. It does not contain what Crossplane adds when it applies
 // objects: owner references, labels, generated names and its own conditions.
 //
 // Connection details of a legacy composite come last, in a document of kind ConnectionDetails,
 // which is not a kind of any API.
-func (c *Command) print(in *inputs, r *run) ([]byte, error) {
+func (c *Command) docs(in *inputs, r *run) []map[string]any {
 	docs := []map[string]any{c.composite(in.xr, r.desired.GetComposite())}
 	for _, name := range slices.Sorted(maps.Keys(r.desired.GetResources())) {
 		docs = append(docs, composedDoc(name, r.desired.GetResources()[name]))
@@ -45,6 +45,12 @@ func (c *Command) print(in *inputs, r *run) ([]byte, error) {
 	if details := r.desired.GetComposite().GetConnectionDetails(); len(details) > 0 {
 		docs = append(docs, detailsDoc(details))
 	}
+	return docs
+}
+
+// print prints the output.
+func (c *Command) print(in *inputs, r *run) ([]byte, error) {
+	docs := c.docs(in, r)
 	for i := range docs {
 		if !c.ShowSecrets {
 			docs[i], _ = maskSecrets(docs[i]).(map[string]any)

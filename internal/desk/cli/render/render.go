@@ -19,6 +19,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 )
 
@@ -213,6 +214,8 @@ type run struct {
 	results  []result
 	notes    []string // how to pass the resources of skipped steps
 	unready  bool     // a condition is not true
+
+	conditions []*fnv1.Condition // of all steps
 	deletes  bool     // a Secret or a ConfigMap is deleted
 }
 
@@ -261,7 +264,7 @@ func (r *run) step(ctx context.Context, s composition.Step) error {
 		return fmt.Errorf("cannot convert the input of pipeline step %q: %w", s.Name, err)
 	}
 	rsp, err := r.store.runFunction(ctx, r.fn, r.schemas, &fnv1.RunFunctionRequest{
-		Meta:              &fnv1.RequestMeta{Capabilities: Capabilities()},
+		Meta:              &fnv1.RequestMeta{Capabilities: world.Capabilities()},
 		Observed:          r.observed,
 		Desired:           r.desired,
 		Context:           r.context,
@@ -301,6 +304,7 @@ func (r *run) take(step string, rsp *fnv1.RunFunctionResponse, diagnostics []fil
 			r.results = append(r.results, result{step: step, Result: rs})
 		}
 	}
+	r.conditions = append(r.conditions, rsp.GetConditions()...)
 	for _, c := range rsp.GetConditions() {
 		text := r.withSkipped(c.GetMessage())
 		if invalid && c.GetReason() == reasonInvalid {
@@ -329,17 +333,6 @@ func (r *run) ready(allowWaiting bool) bool {
 		}
 	}
 	return len(reports) > 0 || !r.unready
-}
-
-// Capabilities are those that Crossplane 2.4 advertises.
-func Capabilities() []fnv1.Capability {
-	return []fnv1.Capability{
-		fnv1.Capability_CAPABILITY_CAPABILITIES,
-		fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES,
-		fnv1.Capability_CAPABILITY_CREDENTIALS,
-		fnv1.Capability_CAPABILITY_CONDITIONS,
-		fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS,
-	}
 }
 
 // severityText returns the text of a severity. An unknown severity is a warning, as in Crossplane.

@@ -13,7 +13,7 @@ const check = "check"
 
 // foreignCommands are commands of other tools, and the commands here.
 var foreignCommands = map[string]string{ //nolint:gochecknoglobals // a table
-	"validate": check, "lint": check, "vet": check, "verify": check, "test": check, "diff": "render",
+	"validate": check, "lint": check, "vet": check, "verify": check, "diff": "render",
 	"template": "render", "build": "render", "run": "render", "trace": "explain", "describe": "explain", "convert": "migrate",
 	"completion": "completions", "start": "serve",
 }

@@ -1,0 +1,230 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
+	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+)
+
+// A test is a test of a file, or a folder with an expected.yaml.
+type test struct {
+	file, name string
+	line       int
+
+	in    *exportstest.ExportsTest // nil for a folder
+	index int
+	step  files.Step // the file, for positions
+	doc   int        // the number of the document in the file
+}
+
+// An outcome is how a test ended.
+type outcome struct {
+	*test
+
+	failures []failure
+	err      error // the test cannot run
+	skipped  bool
+	moments  int
+	span     time.Duration // in the time of the test
+	took     time.Duration
+
+	rendering *render.Rendering // of a folder
+}
+
+// A failure is a failure with its line in the file.
+type failure struct {
+	exportstest.Failure
+
+	Line int `json:"line"`
+}
+
+func (o *outcome) passed() bool { return o.skipped || o.err == nil && len(o.failures) == 0 }
+
+// find finds the tests that the paths select, in order. Diagnostics are about tests that cannot be read.
+func find(paths []string) ([]*test, []files.Diagnostic, error) {
+	names, err := files.Find(paths, files.Below)
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []*test
+	var unread []files.Diagnostic
+	tested := map[string]bool{} // folders with a file of tests
+	isTest := func(text string) bool { return strings.Contains(text, exportstest.Group+"/") }
+	for _, f := range files.ReadAll(names, nil, isTest) {
+		found, wrong := read(f)
+		wrong = append(wrong, f.Broken()...)
+		if len(found)+len(wrong) > 0 {
+			tested[filepath.Dir(f.Name)] = true
+		} else if slices.Contains(paths, f.Name) {
+			return nil, nil, fmt.Errorf("cannot find an object of kind %s in %s", exportstest.Kind, f.Name)
+		}
+		all, unread = append(all, found...), append(unread, wrong...)
+	}
+	for _, name := range names {
+		if dir := filepath.Dir(name); filepath.Base(name) == expectedFile && !tested[dir] && isFolder(dir) {
+			all = append(all, &test{file: dir, name: filepath.Base(dir), line: 1})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *test) int { return strings.Compare(a.file, b.file) })
+	return all, unread, nil
+}
+
+// The files of a folder that is a test.
+const (
+	expectedFile    = "expected.yaml"
+	xrFile          = "xr.yaml"
+	compositionFile = "composition.yaml"
+)
+
+func isFolder(dir string) bool {
+	for _, name := range []string{xrFile, compositionFile} {
+		if _, err := os.Stat(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
+}
+
+// read returns the tests of a file.
+func read(f files.File) (all []*test, unread []files.Diagnostic) {
+	for i, o := range f.Objects() {
+		fields, _ := o.Value.(map[string]any)
+		if version, _ := fields["apiVersion"].(string); !strings.HasPrefix(version, exportstest.Group+"/") {
+			continue
+		}
+		step := files.StepAt(f, o)
+		in, wrong := exportstest.Read(fields)
+		if len(wrong) > 0 {
+			unread = append(unread, step.AllInFile(wrong)...)
+			continue
+		}
+		for j, t := range in.Spec.Tests {
+			at := step.InFile(&diagnostic.Diagnostic{Path: fmt.Sprintf("spec.tests[%d]", j)})
+			all = append(all, &test{file: f.Name, name: t.Name, line: at.Line, in: in, index: j, step: step, doc: i})
+		}
+	}
+	return all, unread
+}
+
+// run plays a test.
+func (t *test) run(ctx context.Context, runner *exportstest.Runner, build render.FunctionAt) *outcome {
+	began := time.Now()
+	out := &outcome{test: t}
+	if t.in == nil {
+		out.runFolder(ctx, build, runner)
+	} else {
+		out.moments = len(t.in.Spec.Tests[t.index].Moments)
+		var setup *exportstest.Setup
+		var result *exportstest.Result
+		if setup, out.err = t.setup(); out.err == nil {
+			result, out.err = runner.Run(ctx, t.in, t.index, setup)
+		}
+		if result != nil {
+			out.span = result.Elapsed
+			for _, f := range result.Failures {
+				at := t.step.InFile(&diagnostic.Diagnostic{Path: f.Field})
+				out.failures = append(out.failures, failure{f, at.Line})
+			}
+		}
+	}
+	out.took = time.Since(began)
+	return out
+}
+
+// setup reads the inputs of a test.
+func (t *test) setup() (*exportstest.Setup, error) {
+	in, at := t.in.Spec.Inputs, []any{"spec", "inputs"}
+	own := &t.in.Spec.Tests[t.index]
+	c := &render.Command{}
+	r := inputReader{t: t}
+	pick := func(name string, shared, mine any) string {
+		if mine != nil {
+			return r.path(mine, "spec", "tests", t.index, "inputs", name)
+		}
+		return r.path(shared, append(slices.Clone(at), name)...)
+	}
+	lists := func(name string, shared, mine []any) (out []string) {
+		from, where := shared, append(slices.Clone(at), name)
+		if mine != nil {
+			from, where = mine, []any{"spec", "tests", t.index, "inputs", name}
+		}
+		for i, v := range from {
+			out = append(out, r.path(v, append(slices.Clone(where), i)...))
+		}
+		return out
+	}
+	xr, composition := pick("xr", in.XR, own.Inputs.XR), pick("composition", in.Composition, own.Inputs.Composition)
+	c.Paths = []string{xr, composition}
+	c.XRD = pick("xrd", in.XRD, own.Inputs.XRD)
+	c.ObservedResources = slices.Concat(lists("observed", in.Observed, own.Inputs.Observed),
+		lists("observedResources", in.ObservedResources, own.Inputs.ObservedResources))
+	c.RequiredResources = slices.Concat(lists("extraResources", in.ExtraResources, own.Inputs.ExtraResources),
+		lists("environmentConfigs", in.EnvironmentConfigs, own.Inputs.EnvironmentConfigs))
+	c.RequiredSchemas = lists("schemas", in.Schemas, own.Inputs.Schemas)
+	if r.err != nil {
+		return nil, r.err
+	}
+	for name, path := range map[string]string{"xr": xr, "composition": composition} {
+		if path == "" {
+			return nil, fmt.Errorf("%s:%d: spec.inputs.%s must be set: the path of a file, or the object", t.file, t.line, name)
+		}
+	}
+	setup, err := c.Setup(in.Context)
+	if err != nil {
+		return nil, err
+	}
+	return setup, t.laterSteps(setup, c, &r)
+}
+
+// laterSteps reads the Compositions of moments.
+func (t *test) laterSteps(setup *exportstest.Setup, c *render.Command, r *inputReader) error {
+	for i, m := range t.in.Spec.Tests[t.index].Moments {
+		path := r.path(m.Composition, "spec", "tests", t.index, "moments", i, "composition")
+		if path == "" {
+			continue
+		}
+		steps, err := c.Steps(path)
+		if err != nil {
+			return err
+		}
+		setup.SetLater(i, steps)
+	}
+	return r.err
+}
+
+// An inputReader turns inputs into paths.
+type inputReader struct {
+	t   *test
+	err error
+}
+
+// path returns the path of an input: of a file, or of an object in the file of the test.
+func (r *inputReader) path(v any, at ...any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return filepath.Join(filepath.Dir(r.t.file), v)
+	case map[string]any:
+		if path, ok := v["path"].(string); ok && len(v) == 1 {
+			return filepath.Join(filepath.Dir(r.t.file), path)
+		}
+		if v["raw"] != nil && len(v) == 1 {
+			at = append(slices.Clone(at), "raw")
+		}
+		return files.Fragment(r.t.file, r.t.doc, at...)
+	}
+	r.err = fmt.Errorf("%s:%d: %v must be the path of a file, or an object", r.t.file, r.t.line, at)
+	return ""
+}

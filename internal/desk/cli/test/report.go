@@ -1,0 +1,215 @@
+package test
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+)
+
+// report prints the outcomes in the order of the tests.
+func (c *Command) report(w io.Writer, outcomes []*outcome, took time.Duration) error {
+	switch c.Output {
+	case "json":
+		return reportJSON(w, outcomes)
+	case "junit":
+		return reportJUnit(w, outcomes, took)
+	case "github":
+		for _, o := range outcomes {
+			o.printGitHub(w)
+		}
+	default:
+		for _, o := range outcomes {
+			o.printText(w)
+		}
+	}
+	_, err := fmt.Fprintln(w, summary(outcomes, took))
+	return err
+}
+
+// summary counts the outcomes, as in 107 passed, 0 failed (2.4s).
+func summary(outcomes []*outcome, took time.Duration) string {
+	passed, failed, skipped := 0, 0, 0
+	for _, o := range outcomes {
+		switch {
+		case o.skipped:
+			skipped++
+		case o.passed():
+			passed++
+		default:
+			failed++
+		}
+	}
+	text := fmt.Sprintf("%d passed, %d failed", passed, failed)
+	if skipped > 0 {
+		text += fmt.Sprintf(", %d not run", skipped)
+	}
+	return fmt.Sprintf("%s (%s)", text, seconds(took))
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1fs", d.Seconds()) }
+
+func (o *outcome) printText(w io.Writer) {
+	colors := terminal.ColorsFor(w)
+	switch head := fmt.Sprintf("%s: %s", o.file, terminal.OneLine(o.name)); {
+	case o.skipped:
+	case o.passed():
+		_, _ = fmt.Fprintf(w, "ok    %s%s\n", head, o.extent()) // the exit code tells the result
+	default:
+		_, _ = fmt.Fprintf(w, "%s  %s%s\n", colors.Error("FAIL"), head, o.extent())
+		o.printFailures(w, false)
+	}
+}
+
+// extent returns how many moments and how much time a test has.
+func (o *outcome) extent() string {
+	if o.moments == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s, %s)", terminal.Counted(o.moments, "moment", "moments"), o.span.Round(time.Second))
+}
+
+func (o *outcome) printFailures(w io.Writer, named bool) {
+	if named {
+		_, _ = fmt.Fprintf(w, "%s: %s\n", o.file, o.name)
+	}
+	if o.err != nil {
+		_, _ = fmt.Fprintf(w, "    cannot run: %s\n", o.err)
+	}
+	for _, f := range o.failures {
+		_, _ = fmt.Fprintf(w, "    %s: %s\n", o.place(f), strings.ReplaceAll(f.Message, "\n", "\n        "))
+	}
+}
+
+// place returns where a failure is: its line, its moment, and its field.
+func (o *outcome) place(f failure) string {
+	if o.in == nil {
+		return f.Field
+	}
+	moment := o.in.Spec.Tests[o.index].Moments[f.Moment]
+	text := fmt.Sprintf("line %d, moment %d", f.Line, f.Moment+1)
+	if moment.Name != "" {
+		text += " (" + terminal.OneLine(moment.Name) + ")"
+	}
+	if _, field, ok := strings.Cut(f.Field, fmt.Sprintf(".moments[%d].", f.Moment)); ok {
+		text += ", " + field
+	}
+	return text
+}
+
+// printGitHub prints failures as commands of a GitHub workflow, which show them at the lines of a pull request.
+func (o *outcome) printGitHub(w io.Writer) {
+	say := func(file string, line int, text string) {
+		_, _ = io.WriteString(w, terminal.GitHub("error", file, line, 1, o.name, text)) // the exit code tells the result
+	}
+	if o.err != nil {
+		say(o.pathOf(), o.line, o.err.Error())
+	}
+	for _, f := range o.failures {
+		say(o.pathOf(), f.Line, o.place(f)+": "+f.Message)
+	}
+}
+
+// pathOf returns the file of a test.
+func (o *outcome) pathOf() string {
+	if o.in == nil {
+		return o.file + "/" + expectedFile
+	}
+	return o.file
+}
+
+type jsonOutcome struct {
+	File     string    `json:"file"`
+	Line     int       `json:"line"`
+	Name     string    `json:"name"`
+	Passed   bool      `json:"passed"`
+	Seconds  float64   `json:"seconds"`
+	Error    string    `json:"error,omitempty"`
+	Failures []failure `json:"failures,omitempty"`
+}
+
+func reportJSON(w io.Writer, outcomes []*outcome) error {
+	out := make([]jsonOutcome, 0, len(outcomes))
+	for _, o := range outcomes {
+		if o.skipped {
+			continue
+		}
+		one := jsonOutcome{o.file, o.line, o.name, o.passed(), o.took.Seconds(), "", o.failures}
+		if o.err != nil {
+			one.Error = o.err.Error()
+		}
+		out = append(out, one)
+	}
+	return terminal.WriteJSON(w, out)
+}
+
+// The structure of a JUnit report, as test reports of GitLab, Jenkins and GitHub read it.
+type (
+	junitReport struct {
+		XMLName  xml.Name     `xml:"testsuites"`
+		Tests    int          `xml:"tests,attr"`
+		Failures int          `xml:"failures,attr"`
+		Errors   int          `xml:"errors,attr"`
+		Time     string       `xml:"time,attr"`
+		Suites   []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Errors   int         `xml:"errors,attr"`
+		Skipped  int         `xml:"skipped,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Name    string     `xml:"name,attr"`
+		Class   string     `xml:"classname,attr"`
+		File    string     `xml:"file,attr"`
+		Line    int        `xml:"line,attr"`
+		Time    string     `xml:"time,attr"`
+		Failure *junitText `xml:"failure"`
+		Error   *junitText `xml:"error"`
+		Skipped *struct{}  `xml:"skipped"`
+	}
+	junitText struct {
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+func reportJUnit(w io.Writer, outcomes []*outcome, took time.Duration) error {
+	out := junitReport{Time: fmt.Sprintf("%.3f", took.Seconds())}
+	for _, o := range outcomes {
+		i := slices.IndexFunc(out.Suites, func(s junitSuite) bool { return s.Name == o.file })
+		if i < 0 {
+			i, out.Suites = len(out.Suites), append(out.Suites, junitSuite{Name: o.file})
+		}
+		suite, one := &out.Suites[i], junitCase{Name: o.name, Class: o.file, File: o.pathOf(), Line: o.line}
+		one.Time = fmt.Sprintf("%.3f", o.took.Seconds())
+		var text strings.Builder
+		o.printFailures(&text, false)
+		switch {
+		case o.skipped:
+			one.Skipped = &struct{}{}
+			suite.Skipped++
+		case o.err != nil:
+			one.Error = &junitText{o.err.Error(), text.String()}
+			suite.Errors, out.Errors = suite.Errors+1, out.Errors+1
+		case !o.passed():
+			one.Failure = &junitText{o.failures[0].Message, text.String()}
+			suite.Failures, out.Failures = suite.Failures+1, out.Failures+1
+		}
+		suite.Tests, out.Tests = suite.Tests+1, out.Tests+1
+		suite.Cases = append(suite.Cases, one)
+	}
+	b, err := xml.MarshalIndent(out, "", "  ")
+	if err != nil {
+		return fmt.Errorf("cannot write the report: %w", err)
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, b)
+	return err
+}

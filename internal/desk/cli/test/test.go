@@ -1,0 +1,140 @@
+// Package test implements the command function-export test: it plays the tests in files, in parallel, and reports what differs.
+package test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
+)
+
+// Command is the command `fn test`.
+type Command struct {
+	Paths []string `arg:"" default:"." help:"Files with tests, or folders with such files and with folders that have an expected.yaml." name:"files|dirs" optional:"" predictor:"path"`
+
+	// Flags. Keep them in alphabetical order.
+	Explore     int    `help:"Play this number of random histories of failures against the laws of each test, and print the shortest one that breaks a law as a test." placeholder:"N"`
+	FailFast    bool   `help:"Start no other test after one has failed."`
+	Output      string `default:"text" enum:"text,json,junit,github" help:"The output format: ${enum}. junit is XML for test reports, and github shows failures at their lines in a pull request. Both never have values of Secrets." short:"o"`
+	Only        string `help:"Run only tests whose file and name match this regular expression." name:"run" placeholder:"REGEXP"`
+	Seed        uint64 `help:"The seed of generated values, and of --explore. The same seed has the same result."`
+	ShowSecrets bool   `help:"Print values of Secrets instead of their length and a label. Equal values have equal labels, which are random in each run."`
+	Update      bool   `help:"Write the expected.yaml of folders, and the expected values in tests, if they differ. The differences are printed."`
+	Watch       bool   `help:"Run the tests again whenever a file changes, until the command is interrupted."`
+}
+
+// Help is what kong prints below the flags.
+func (c *Command) Help() string {
+	return `Plays tests of kind ExportsTest. A test has one composite and moments: what providers
+report, what people do, and what fails, with the expected objects, condition, and
+changes. Between two moments, Crossplane calls the function as often as it would on a
+cluster. So a test shows in milliseconds that a credential survives its rotation.
+
+A folder with xr.yaml, composition.yaml and expected.yaml is also a test: its expected
+objects are compared with those that fn render prints. A folder with a test of kind
+ExportsTest is not.
+
+The page fn/TEST.md of the repository describes the format.
+
+Exit codes: 0 if all tests pass, 1 if one fails, 2 if one cannot run.
+
+Examples:
+
+    fn test
+
+    fn test example/rotation --run 'rotates'
+
+    fn test tests --output github
+
+    fn test tests/orders.yaml --explore 1000 --seed 7`
+}
+
+// Run is called by kong, with the values that main binds.
+func (c *Command) Run(k *kong.Context, build render.FunctionAt, engine exportstest.Engine) error {
+	run := func() error { return c.run(context.Background(), k.Stdout, k.Stderr, build, engine) }
+	if c.Watch {
+		return c.watch(context.Background(), k.Stderr, run)
+	}
+	return run()
+}
+
+// hidesSecrets reports whether an output goes to a place that many people read.
+func (c *Command) hidesSecrets() bool { return c.Output == "junit" || c.Output == "github" }
+
+func (c *Command) run(ctx context.Context, stdout, stderr io.Writer, build render.FunctionAt, engine exportstest.Engine) error {
+	wanted, err := regexp.Compile(c.Only)
+	if err != nil {
+		return fmt.Errorf("--run: not a regular expression: %w", err)
+	}
+	runner := exportstest.NewRunner(engine, c.seed(), c.ShowSecrets && !c.hidesSecrets())
+	all, unread, err := find(c.Paths)
+	if err != nil {
+		return err
+	}
+	if len(unread) > 0 {
+		_ = files.PrintText(stderr, unread) // the exit code tells the result
+		return &terminal.ExitError{Code: terminal.ExitUnread, Why: "a test cannot be read"}
+	}
+	for _, warning := range warnings(all) {
+		_, _ = fmt.Fprintln(stderr, warning) // the exit code tells the result
+	}
+	all = slices.DeleteFunc(all, func(t *test) bool { return !wanted.MatchString(t.file + ": " + t.name) })
+	if len(all) == 0 {
+		return errors.New("no test is found: a test is a file of kind ExportsTest, or a folder with xr.yaml, composition.yaml and expected.yaml")
+	}
+	if c.Explore > 0 {
+		return c.explore(ctx, stdout, stderr, all, runner)
+	}
+	began := time.Now()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	outcomes := files.OnAllCores(all, func(t *test) *outcome {
+		if ctx.Err() != nil {
+			return &outcome{test: t, skipped: true}
+		}
+		out := t.run(ctx, runner, build)
+		if c.FailFast && !out.passed() {
+			cancel()
+		}
+		return out
+	}, func(int) {})
+	if c.Update {
+		if err := update(outcomes, stdout); err != nil {
+			return err
+		}
+	}
+	if err := c.report(stdout, outcomes, time.Since(began)); err != nil {
+		return err
+	}
+	return exit(outcomes)
+}
+
+// seed returns the seed of all tests.
+func (c *Command) seed() (out [32]byte) {
+	binary.LittleEndian.PutUint64(out[:], c.Seed)
+	return out
+}
+
+// exit returns the error that tells the result.
+func exit(outcomes []*outcome) error {
+	isUnable := func(o *outcome) bool { return o.err != nil }
+	hasFailed := func(o *outcome) bool { return !o.passed() }
+	switch {
+	case slices.ContainsFunc(outcomes, isUnable):
+		return &terminal.ExitError{Code: terminal.ExitUnread, Why: "a test cannot run"}
+	case slices.ContainsFunc(outcomes, hasFailed):
+		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "a test failed"}
+	}
+	return nil
+}

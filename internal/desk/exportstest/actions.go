@@ -1,0 +1,271 @@
+package exportstest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
+)
+
+// Annotations of the composite.
+const (
+	annotationRotate = "export.fn.crossplane.io/rotate"
+	annotationPaused = "crossplane.io/paused"
+)
+
+// do does what an action says. An error says why the test cannot mean it.
+func (p *player) do(a *Action) error {
+	switch {
+	case a.Rotate != "":
+		p.faults.rotations++
+		p.annotate(annotationRotate, fmt.Sprintf("%s=test-%d", a.Rotate, p.faults.rotations))
+	case a.Edit != nil:
+		return p.edit(a.Edit)
+	case a.Create != nil:
+		o, err := structpb.NewStruct(a.Create)
+		if err != nil {
+			return err //nolint:wrapcheck // the file has been read as JSON
+		}
+		p.w.Put(encoded(o))
+	case a.Delete != "":
+		key, err := p.find(a.Delete)
+		p.laws.forget(a.Delete)
+		delete(p.w.Stored, key)
+		return err
+	case a.Annotate != nil:
+		for _, key := range slices.Sorted(maps.Keys(a.Annotate)) {
+			p.annotate(key, a.Annotate[key])
+		}
+	case a.Pause != nil:
+		p.faults.paused = *a.Pause
+		p.annotate(annotationPaused, map[bool]string{true: "true"}[*a.Pause])
+	case a.Restore != "":
+		return p.restore(a.Restore)
+	case a.LoseWrite != "":
+		p.faults.lose[a.LoseWrite] = true
+	case a.Late != "":
+		p.w.BeLate(a.Late)
+		p.faults.late = append(p.faults.late, a.Late)
+	case a.Restart:
+		p.w.Restart()
+	case a.Provider != nil:
+		p.faults.provide(a.Provider)
+	}
+	return nil
+}
+
+// find returns the key of a composed object.
+func (p *player) find(name string) (string, error) {
+	names := p.named()
+	if key, ok := names[name]; ok {
+		return key, nil
+	}
+	return "", fmt.Errorf("no object has the composition resource name %q%s", name,
+		suggest.ThereAre(name, slices.Sorted(maps.Keys(names)), "none exists"))
+}
+
+// annotate annotates the composite. An empty text removes the annotation.
+func (p *player) annotate(key, text string) {
+	var v any
+	if text != "" {
+		v = text
+	}
+	p.patchXR(map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: v}}})
+}
+
+func (p *player) patchXR(fields map[string]any) {
+	if patch, err := structpb.NewStruct(fields); err == nil {
+		p.w.PatchXR(patch)
+	}
+}
+
+func (p *player) edit(e *Edit) error {
+	if e.Object == "" {
+		p.patchXR(e.Patch)
+		return nil
+	}
+	key, err := p.find(e.Object)
+	if err != nil {
+		return err
+	}
+	patch, err := structpb.NewStruct(e.Patch)
+	if err == nil {
+		p.laws.forget(e.Object)
+		p.w.Patch(key, patch)
+	}
+	return err //nolint:wrapcheck // the file has been read as JSON
+}
+
+// encoded returns an object with stringData of a Secret in its data, as the API server stores it.
+func encoded(o *structpb.Struct) *structpb.Struct {
+	plain := o.GetFields()["stringData"].GetStructValue()
+	if plain == nil {
+		return o
+	}
+	delete(o.GetFields(), "stringData")
+	for key, v := range plain.GetFields() {
+		world.Set(o, encode(v.GetStringValue()), "data", key)
+	}
+	return o
+}
+
+// restore restores the Secrets and ConfigMaps of a moment that no longer exist: without owners, and with new UIDs.
+func (p *player) restore(moment string) error {
+	i := slices.IndexFunc(p.moments, func(s *snapshot) bool { return s.name == moment })
+	if i < 0 {
+		return fmt.Errorf("no earlier moment has the name %q", moment)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.moments[i].stored)) {
+		o := proto.CloneOf(p.moments[i].stored[name])
+		kind := o.GetFields()["kind"].GetStringValue()
+		if p.w.Stored[world.KeyOf(o)] != nil || kind != "Secret" && kind != "ConfigMap" {
+			continue
+		}
+		metadata := o.GetFields()["metadata"].GetStructValue().GetFields()
+		for _, field := range []string{"ownerReferences", "managedFields", "uid", "creationTimestamp"} {
+			delete(metadata, field)
+		}
+		p.w.Put(o)
+	}
+	return nil
+}
+
+// observeAll changes what providers report, as soon as their resources exist. It reports whether something changed.
+func (p *player) observeAll() bool {
+	changed := false
+	for _, name := range slices.Sorted(maps.Keys(p.faults.reports)) {
+		if key, err := p.find(name); err == nil {
+			p.observe(key, p.faults.reports[name])
+			delete(p.faults.reports, name)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// observe changes what a provider reports about an object.
+func (p *player) observe(key string, o Observation) {
+	if o.Gone {
+		delete(p.w.Details, key)
+		p.patch(key, map[string]any{"status": nil})
+		return
+	}
+	if o.ConnectionDetails != nil {
+		details := map[string][]byte{}
+		for k, v := range o.ConnectionDetails {
+			details[k] = []byte(v)
+		}
+		p.w.Details[key] = details
+	}
+	status := maps.Clone(o.Status)
+	if o.Ready != nil {
+		if status == nil {
+			status = map[string]any{}
+		}
+		ready := map[bool]string{true: "True", false: "False"}[*o.Ready]
+		status["conditions"] = []any{map[string]any{"type": "Ready", "status": ready}}
+	}
+	if status != nil {
+		p.patch(key, map[string]any{"status": status})
+	}
+}
+
+func (p *player) patch(key string, fields map[string]any) {
+	if patch, err := structpb.NewStruct(fields); err == nil {
+		p.w.Patch(key, patch)
+	}
+}
+
+// A provider accepts the newest generation of a generator, some time after an export offers it.
+type provider struct {
+	Provider
+	generator, output string
+
+	offered  string    // the value
+	since    time.Time // when it was offered
+	accepted string
+}
+
+// provide adds a provider, or changes what it does.
+func (f *faults) provide(a *Provider) {
+	generator, output, _ := generatorOf(a.Accepts)
+	for _, known := range f.providers {
+		if known.Resource == a.Resource && known.Accepts == a.Accepts {
+			known.Provider = *a
+			return
+		}
+	}
+	f.providers = append(f.providers, &provider{Provider: *a, generator: generator, output: output})
+}
+
+// generatorOf returns the generator and the output of candidate.<generator>.<output>.
+func generatorOf(accepts string) (generator, output string, ok bool) {
+	of := strings.Split(accepts, ".")
+	if len(of) != 3 || of[0] != "candidate" || of[1] == "" || of[2] == "" {
+		return "", "", false
+	}
+	return of[1], of[2], true
+}
+
+// due returns when the provider accepts what is offered to it, or zero.
+func (v *provider) due() time.Time {
+	if v.Refuses || v.offered == "" || v.offered == v.accepted {
+		return time.Time{}
+	}
+	return v.since.Add(v.After.Duration)
+}
+
+// provide lets providers see what exports offer, and accept it. It reports whether connection details changed.
+func (p *player) provide() bool {
+	changed := p.observeAll()
+	for _, v := range p.faults.providers {
+		key, err := p.find(v.Resource)
+		if err != nil {
+			continue
+		}
+		if value := p.offered(v); value != v.offered {
+			v.offered, v.since = value, p.w.Now
+		}
+		if due := v.due(); due.IsZero() || due.After(p.w.Now) {
+			continue
+		}
+		details := maps.Clone(p.w.Details[key])
+		if details == nil {
+			details = map[string][]byte{}
+		}
+		name := v.Key
+		if name == "" {
+			name = v.output
+		}
+		details[name], v.accepted, changed = []byte(v.offered), v.offered, true
+		p.w.Details[key] = details
+	}
+	return changed
+}
+
+// offered returns the output of the newest generation whose value an export has.
+func (p *player) offered(v *provider) string {
+	values := p.laws.outputs[v.generator]
+	for _, n := range slices.Backward(slices.Sorted(maps.Keys(values))) {
+		value := values[n][v.output]
+		for name, key := range p.named() {
+			if strings.HasPrefix(name, generationPrefix) || value == "" {
+				continue
+			}
+			for k, has := range dataOf(p.w.Stored[key]) {
+				text := p.laws.exports.expression(name, k)
+				if has == value && (strings.Contains(text, "candidate.") || !p.laws.hasSetter(v.generator)) {
+					return value
+				}
+			}
+		}
+	}
+	return ""
+}

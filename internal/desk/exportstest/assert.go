@@ -1,0 +1,100 @@
+package exportstest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+)
+
+// assertCost is the limit of CEL's cost for one assertion. Tests come from pull requests.
+const assertCost = 10_000_000
+
+// environment is the language of assertions: that of expressions, with other variables.
+var environment = sync.OnceValues(func() (*cel.Env, error) { //nolint:gochecknoglobals // made at most once
+	names := cel.MapType(cel.StringType, cel.DynType)
+	return cel.NewEnv(append(expression.Libraries(),
+		cel.Variable("objects", names), cel.Variable("composite", cel.DynType), cel.Variable("conditions", names),
+		cel.Variable("results", cel.ListType(cel.DynType)), cel.Variable("requirements", names),
+		cel.Variable("now", cel.TimestampType), cel.Variable("previousMoment", cel.DynType),
+	)...)
+})
+
+// compile compiles an assertion, or returns what is wrong with it.
+func compile(text string) (cel.Program, *diagnostic.Diagnostic) {
+	wrong := &diagnostic.Diagnostic{Rule: diagnostic.Expression}
+	env, err := environment()
+	if err != nil {
+		wrong.Message = err.Error()
+		return nil, wrong
+	}
+	ast, issues := env.Compile(text)
+	if issues.Err() != nil {
+		first := issues.Errors()[0]
+		wrong.Line, wrong.Column = first.Location.Line(), first.Location.Column()+1
+		wrong.Message, _, _ = strings.Cut(first.Message, "\n")
+		return nil, wrong
+	}
+	if t := ast.OutputType(); !t.IsExactType(types.BoolType) && !t.IsExactType(types.DynType) {
+		wrong.Message = fmt.Sprintf("must be true or false, but is of type %s", t)
+		return nil, wrong
+	}
+	program, err := env.Program(ast, cel.CostLimit(assertCost), cel.InterruptCheckFrequency(100))
+	if err != nil {
+		wrong.Message = err.Error()
+		return nil, wrong
+	}
+	return program, nil
+}
+
+// assert evaluates an assertion of the current moment.
+func (p *player) assert(ctx context.Context, i int, text string) {
+	field := fmt.Sprintf("expect.assert[%d]", i)
+	program, wrong := compile(text)
+	if wrong != nil {
+		p.fail(field, "%s", wrong.Message)
+		return
+	}
+	now := p.moments[len(p.moments)-1]
+	variables := now.variables()
+	variables["previousMoment"] = (&snapshot{}).variables()
+	if n := len(p.moments); n > 1 {
+		variables["previousMoment"] = p.moments[n-2].variables()
+	}
+	switch v, _, err := program.ContextEval(ctx, variables); {
+	case err != nil && p.mask.show:
+		p.fail(field, "cannot be evaluated: %s\n- %s", err, text)
+	case err != nil: // CEL's messages can quote a value
+		p.fail(field, "cannot be evaluated: it may read something that is missing; --show-secrets says more\n- %s", text)
+	case v != types.True:
+		p.fail(field, "is not true\n- %s", text)
+	}
+}
+
+// variables returns what assertions see of a moment.
+func (s *snapshot) variables() map[string]any {
+	objects := map[string]any{}
+	for name, o := range s.objects {
+		objects[name] = o
+	}
+	out := map[string]any{
+		"objects": objects, "composite": s.composite, "conditions": s.conditions, "results": s.results,
+		"requirements": s.requirements, "now": s.at,
+	}
+	for name, v := range maps.Clone(out) {
+		if m, ok := v.(map[string]any); ok && m == nil {
+			out[name] = map[string]any{}
+		}
+	}
+	if s.results == nil {
+		out["results"] = []any{}
+	}
+	return out
+}

@@ -1,0 +1,243 @@
+package exportstest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
+)
+
+// expect compares what exists with what the current moment expects.
+func (p *player) expect(ctx context.Context, e *Expectation) {
+	now := p.moments[len(p.moments)-1]
+	for _, name := range slices.Sorted(maps.Keys(e.Objects)) {
+		p.expectObject(now, name, e.Objects[name])
+	}
+	for i, name := range e.Absent {
+		if now.objects[name] != nil {
+			p.fail(fmt.Sprintf("expect.absent[%d]", i), "%s exists", name)
+		}
+	}
+	p.subset("expect.composite", asAny(e.Composite), now.composite, false)
+	p.expectCondition(now, e.Condition)
+	for i, r := range e.Results {
+		p.expectResult(now, i, r)
+	}
+	p.expectChanges(now, e)
+	for i, text := range e.Assert {
+		p.assert(ctx, i, text)
+	}
+}
+
+func asAny(m map[string]any) any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}
+
+func (p *player) expectObject(now *snapshot, name string, want any) {
+	field := "expect.objects." + name
+	got, exists := now.objects[name]
+	fields, _ := want.(map[string]any)
+	switch absent := fields["absent"] == true; {
+	case absent && exists:
+		p.fail(field, "%s exists", name)
+	case absent:
+	case !exists:
+		p.fail(field, "no object has the composition resource name %q%s%s", name,
+			suggest.ThereAre(name, slices.Sorted(maps.Keys(now.objects)), "none exists"), why(now))
+	case fields["exactly"] != nil:
+		all, _ := fields["exactly"].(map[string]any)
+		p.subset(field+".exactly", all, got, isSecret(got))
+		p.nothingElse(field+".exactly", all, withoutServer(got), isSecret(got))
+	default:
+		p.subset(field, want, got, isSecret(got))
+	}
+}
+
+// why returns the condition that is not true, as the end of a message about something that does not exist.
+func why(now *snapshot) string {
+	c, _ := now.conditions["ExportsReady"].(map[string]any)
+	if message, _ := c["message"].(string); message != "" {
+		return fmt.Sprintf("\nExportsReady is %s: %s: %s", c["status"], c["reason"], message)
+	}
+	return ""
+}
+
+// subset compares each expected value with the actual one. secret is set for an object whose data is secret.
+func (p *player) subset(field string, want, got any, secret bool) {
+	hidden := secret && strings.Contains(field+".", ".data.")
+	fields, isMap := want.(map[string]any)
+	actual, _ := got.(map[string]any)
+	switch {
+	case isMap && len(fields) == 1 && fields["matches"] != nil:
+		p.matches(field, textOf(fields["matches"]), got, hidden)
+	case isMap && len(fields) == 1 && fields["absent"] == true:
+		if got != nil {
+			p.fail(field, "exists: %s", p.mask.value(got, hidden))
+		}
+	case isMap && got != nil && actual == nil:
+		p.fail(field, "is no object")
+	case isMap:
+		for _, key := range slices.Sorted(maps.Keys(fields)) {
+			below := field + "." + key
+			if strings.ContainsAny(key, "./") {
+				below = field + "[" + key + "]"
+			}
+			p.subset(below, fields[key], actual[key], secret)
+		}
+	case got == nil:
+		p.fail(field, "is missing\n- %s", p.mask.value(want, hidden))
+	default:
+		if list, ok := want.([]any); ok && reflect.DeepEqual(list, got) {
+			return
+		}
+		if textOf(want) != textOf(got) {
+			p.fail(field, "differs\n- %s\n+ %s", p.mask.value(want, hidden), p.mask.value(got, hidden))
+			actual := textOf(got)
+			p.failures[len(p.failures)-1].actual = &actual
+		}
+	}
+}
+
+// matches compares a text with a regular expression.
+func (p *player) matches(field, pattern string, got any, hidden bool) {
+	re, err := regexp.Compile(pattern)
+	switch {
+	case err != nil:
+		p.fail(field+".matches", "is no regular expression: %s", err)
+	case got == nil:
+		p.fail(field, "is missing")
+	case re.MatchString(textOf(got)):
+	case hidden && !p.mask.show: // the pattern may contain the value
+		p.fail(field, "does not match its pattern\n+ %s", p.mask.value(got, true))
+	default:
+		p.fail(field, "does not match\n- %s\n+ %s", pattern, p.mask.value(got, false))
+	}
+}
+
+// nothingElse fails for each field that is not expected.
+func (p *player) nothingElse(field string, want, got map[string]any, secret bool) {
+	for _, key := range slices.Sorted(maps.Keys(got)) {
+		below, _ := got[key].(map[string]any)
+		expected, isMap := want[key].(map[string]any)
+		switch {
+		case want[key] == nil:
+			p.fail(field, "has another field %s", key)
+		case below != nil && isMap && expected["matches"] == nil:
+			p.nothingElse(field+"."+key, expected, below, secret)
+		}
+	}
+}
+
+// withoutServer returns an object without the fields that the API server and Crossplane set.
+func withoutServer(o map[string]any) map[string]any {
+	out := maps.Clone(o)
+	metadata, _ := o["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	for _, field := range []string{"uid", "creationTimestamp", "managedFields", "ownerReferences", "resourceVersion"} {
+		delete(metadata, field)
+	}
+	for _, field := range []string{"annotations", "labels"} {
+		m, _ := metadata[field].(map[string]any)
+		m = maps.Clone(m)
+		maps.DeleteFunc(m, func(key string, _ any) bool {
+			domain, _, _ := strings.Cut(key, "/")
+			return strings.HasSuffix(domain, "crossplane.io")
+		})
+		if metadata[field] = m; len(m) == 0 {
+			delete(metadata, field)
+		}
+	}
+	out["metadata"] = metadata
+	return out
+}
+
+func (p *player) expectCondition(now *snapshot, c *ConditionExpectation) {
+	if c == nil {
+		return
+	}
+	kind := c.Type
+	if kind == "" {
+		kind = "ExportsReady"
+	}
+	got, _ := now.conditions[kind].(map[string]any)
+	if got == nil {
+		p.fail("expect.condition", "the composite has no condition %s", kind)
+		return
+	}
+	for name, want := range map[string]string{"status": c.Status, "reason": c.Reason} {
+		if want != "" && got[name] != want {
+			p.fail("expect.condition."+name, "differs\n- %q\n+ %q: %s", want, got[name], got["message"])
+		}
+	}
+	if c.Message != nil {
+		p.subset("expect.condition.message", c.Message, got["message"], false)
+	}
+}
+
+func (p *player) expectResult(now *snapshot, i int, want ResultExpectation) {
+	before := p.failures
+	for _, r := range now.results {
+		got, _ := r.(map[string]any)
+		if want.Severity != "" && got["severity"] != want.Severity {
+			continue
+		}
+		p.failures = nil
+		if want.Message != nil {
+			p.subset("expect.results", want.Message, got["message"], false)
+		}
+		if len(p.failures) == 0 {
+			p.failures = before
+			return
+		}
+	}
+	p.failures = before
+	p.fail(fmt.Sprintf("expect.results[%d]", i), "no result is like this: %s", p.mask.clean(fmt.Sprint(now.results...)))
+}
+
+func (p *player) expectChanges(now *snapshot, e *Expectation) {
+	before := &snapshot{}
+	if n := len(p.moments); n > 1 {
+		before = p.moments[n-2]
+	}
+	for list, items := range map[string][]any{"changed": e.Changed, "kept": e.Kept, "gone": e.Gone} {
+		for i, item := range items {
+			name, field := nameOf(item), fmt.Sprintf("expect.%s[%d]", list, i)
+			got, exists := now.stored[name]
+			was, existed := before.stored[name]
+			same := exists && existed && maps.Equal(dataOf(was), dataOf(got))
+			switch {
+			case list == "gone" && exists && !isDeleting(got):
+				p.fail(field, "%s exists", name)
+			case list == "gone":
+			case !exists:
+				p.fail(field, "%s does not exist%s", name,
+					suggest.ThereAre(name, slices.Sorted(maps.Keys(now.stored)), "no object exists"))
+			case list == "changed" && same:
+				p.fail(field, "the data of %s has not changed%s", name, why(now))
+			case list == "kept" && !same:
+				p.fail(field, "the data of %s has changed: %s", name, p.differences(dataOf(was), dataOf(got), isSecret(now.objects[name])))
+			}
+		}
+	}
+}
+
+// differences lists the keys that differ.
+func (p *player) differences(was, got map[string]string, secret bool) string {
+	var out []string
+	keys := maps.Clone(was)
+	maps.Copy(keys, got)
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if was[key] != got[key] {
+			out = append(out, fmt.Sprintf("%s was %s and is %s", key, p.mask.value(was[key], secret), p.mask.value(got[key], secret)))
+		}
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,256 @@
+package exportstest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A history of --explore has at most this many more moments than its test.
+const mostMoments = 6
+
+// Explored returns a copy of a test without expectations, to which failures are added. A test without laws gets those that need
+// no parameter.
+func (t *ExportsTest) Explored(index int) *Test {
+	test := t.Spec.Tests[index]
+	test.Moments = slices.Clone(test.Moments)
+	for i := range test.Moments {
+		m := &test.Moments[i]
+		m.Expect = nil
+		if i > 0 && !m.At.IsZero() { // moments are added before it
+			m.After, m.At = Duration{m.At.Sub(t.timeOf(index, i-1))}, Time{}
+		}
+	}
+	if test.Always == nil {
+		test.Always = []any{noLostValue, neverHalf, storedBeforeExport}
+	}
+	return &test
+}
+
+// timeOf returns when a moment is, from its test alone.
+func (t *ExportsTest) timeOf(index, moment int) time.Time {
+	now := firstDay
+	for _, m := range t.Spec.Tests[index].Moments[:moment+1] {
+		if now = now.Add(m.After.Duration); !m.At.IsZero() {
+			now = m.At.Time
+		}
+	}
+	return now
+}
+
+// History returns a test with random failures. It depends only on the test, on its inputs, and on the seed.
+func History(test *Test, setup *Setup, seed uint64) *Test {
+	h := &history{rng: rand.New(rand.NewPCG(seed, 1)), test: test, setup: setup} //nolint:gosec // it must be repeatable
+	out := *test
+	out.Moments = slices.Clone(test.Moments)
+	for range 1 + h.rng.IntN(mostMoments) {
+		at := 1 + h.rng.IntN(len(out.Moments))
+		out.Moments = slices.Insert(out.Moments, at, h.moment())
+	}
+	return &out
+}
+
+// A history draws what happens.
+type history struct {
+	rng   *rand.Rand
+	test  *Test
+	setup *Setup
+}
+
+func pick[T any](h *history, of []T) T { return of[h.rng.IntN(len(of))] }
+
+func (h *history) moment() Moment {
+	m := Moment{After: Duration{pick(h, h.waits())}}
+	for range h.rng.IntN(3) {
+		h.happen(&m)
+	}
+	return m
+}
+
+// waits returns how long a moment may take: times around those in the inputs of generators.
+func (h *history) waits() []time.Duration {
+	out := []time.Duration{time.Second, time.Minute, time.Hour, 25 * time.Hour}
+	for _, g := range h.generators() {
+		for _, field := range []string{"refreshInterval", "gracePeriod", "abandonAfter"} {
+			text, _ := g[field].(string)
+			if d, err := time.ParseDuration(text); err == nil {
+				out = append(out, d/2, d, d+d/10)
+			}
+		}
+	}
+	return out
+}
+
+// generators returns the generators in the inputs.
+func (h *history) generators() (out []map[string]any) {
+	for _, step := range h.setup.Steps {
+		list, _ := step.Input["generators"].([]any)
+		for _, g := range list {
+			if fields, ok := g.(map[string]any); ok && isExports(step) {
+				out = append(out, fields)
+			}
+		}
+	}
+	return out
+}
+
+// happen adds something that happens.
+func (h *history) happen(m *Moment) {
+	switch h.rng.IntN(8) {
+	case 0, 1:
+		if g := h.generators(); len(g) > 0 {
+			name, _ := pick(h, g)["name"].(string)
+			m.Do = append(m.Do, Action{Rotate: name})
+		}
+	case 2, 3:
+		h.observe(m)
+	case 4:
+		if names := slices.Sorted(maps.Keys(newExports(h.setup.Steps))); len(names) > 0 {
+			m.Do = append(m.Do, Action{LoseWrite: pick(h, names)})
+		}
+	case 5:
+		m.Do = append(m.Do, Action{Restart: true})
+	case 6:
+		m.Do = append(m.Do, Action{Late: pick(h, []string{"ConfigMap", "EnvironmentConfig"})})
+	case 7:
+		for _, p := range h.providers() {
+			p.Refuses = h.rng.IntN(2) == 0
+			m.Do = append(m.Do, Action{Provider: &p})
+		}
+	}
+}
+
+// providers returns the providers of the test.
+func (h *history) providers() (out []Provider) {
+	for _, m := range h.test.Moments {
+		for _, a := range m.Do {
+			if a.Provider != nil {
+				out = append(out, *a.Provider)
+			}
+		}
+	}
+	return out
+}
+
+// observe adds that a source vanishes, that it has only some of its connection details, or that it is back.
+func (h *history) observe(m *Moment) {
+	known := map[string]Observation{}
+	for _, o := range h.setup.Observed {
+		details := map[string]string{}
+		for k, v := range o.Details {
+			details[k] = string(v)
+		}
+		known[o.Name] = Observation{ConnectionDetails: details}
+	}
+	for _, other := range h.test.Moments {
+		for name, o := range other.Observe {
+			if len(o.ConnectionDetails) > 0 {
+				known[name] = o
+			}
+		}
+	}
+	if len(known) == 0 {
+		return
+	}
+	name := pick(h, slices.Sorted(maps.Keys(known)))
+	o := known[name]
+	switch h.rng.IntN(3) {
+	case 0:
+		o = Observation{Gone: true}
+	case 1:
+		if keys := slices.Sorted(maps.Keys(o.ConnectionDetails)); len(keys) > 0 {
+			o.ConnectionDetails = maps.Clone(o.ConnectionDetails)
+			delete(o.ConnectionDetails, pick(h, keys))
+		}
+	}
+	if m.Observe == nil {
+		m.Observe = map[string]Observation{}
+	}
+	m.Observe[name] = o
+}
+
+// Breaks plays a history, and returns the first law that it breaks, or nil.
+func (r *Runner) Breaks(ctx context.Context, t *ExportsTest, history *Test, setup *Setup) (*Failure, error) {
+	p, err := r.start(t, history, setup)
+	if err != nil {
+		return nil, err
+	}
+	for i := range history.Moments {
+		if err := p.play(ctx, i); err != nil {
+			return nil, err
+		}
+		for _, f := range p.failures {
+			if f.law != "" {
+				return &f, nil
+			}
+		}
+	}
+	return nil, nil //nolint:nilnil // no law is broken
+}
+
+// Shrink returns the shortest history found that breaks the same law: without moments, and without what happens in them,
+// as far as they are not needed.
+func (r *Runner) Shrink(ctx context.Context, t *ExportsTest, history *Test, setup *Setup, found *Failure) (*Test, *Failure) {
+	best := history
+	try := func(change func(moments []Moment) []Moment) bool {
+		smaller := *best
+		if smaller.Moments = change(slices.Clone(best.Moments)); len(smaller.Moments) == 0 {
+			return false
+		}
+		f, err := r.Breaks(ctx, t, &smaller, setup)
+		if err != nil || f == nil || f.law != found.law {
+			return false
+		}
+		best, found = &smaller, f
+		return true
+	}
+	try(func(moments []Moment) []Moment { return moments[:found.Moment+1] })
+	for smaller := true; smaller && ctx.Err() == nil; {
+		smaller = false
+		for i := len(best.Moments) - 1; i >= 0; i-- {
+			if i < len(best.Moments) {
+				smaller = try(func(m []Moment) []Moment { return joined(m, i) }) || try(func(m []Moment) []Moment {
+					return slices.Delete(m, i, i+1)
+				}) || smaller
+			}
+		}
+		for i := range best.Moments {
+			for j := len(best.Moments[i].Do) - 1; j >= 0; j-- {
+				smaller = try(func(m []Moment) []Moment {
+					m[i].Do = slices.Delete(slices.Clone(m[i].Do), j, j+1)
+					return m
+				}) || smaller
+			}
+			for _, name := range slices.Sorted(maps.Keys(best.Moments[i].Observe)) {
+				smaller = try(func(m []Moment) []Moment {
+					m[i].Observe = maps.Clone(m[i].Observe)
+					delete(m[i].Observe, name)
+					return m
+				}) || smaller
+			}
+		}
+	}
+	return best, found
+}
+
+// joined joins a moment with the one before it, if the later one has only a time.
+func joined(m []Moment, i int) []Moment {
+	if i == 0 || len(m[i].Do)+len(m[i].Observe) > 0 || !m[i].At.IsZero() || i+1 >= len(m) {
+		return nil
+	}
+	m[i+1].After.Duration += m[i].After.Duration
+	return slices.Delete(m, i, i+1)
+}
+
+// Found returns an ExportsTest with a history, which fails until its Composition is corrected.
+func (t *ExportsTest) Found(history *Test, seed uint64) *ExportsTest {
+	out := *t
+	test := *history
+	test.Name = fmt.Sprintf("%s (found by --explore, seed %d)", strings.TrimSpace(history.Name), seed)
+	out.Spec.Tests = []Test{test}
+	return &out
+}

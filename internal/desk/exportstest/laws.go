@@ -1,0 +1,317 @@
+package exportstest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
+)
+
+// leastOutput is the length from which a part of a value is recognized as an output of a generation.
+const leastOutput = 6
+
+// A lawbook checks laws after each write and each time that passes. It recognizes outputs of generations in exported
+// values, also as a part of them.
+type lawbook struct {
+	laws    []law
+	exports exports
+
+	outputs map[string]map[int]map[string]string // that generations ever had, by generator, number and name
+	stored  map[string]map[int]bool              // generations that exist, and false for those that existed
+	newer   map[string]map[int]time.Time         // when an export first had a value of a generation
+	keys    map[string]map[string]bool           // that each object ever had
+	refused map[string]time.Time                 // since when an object's key has a credential that its provider refuses
+	broken  map[string]bool                      // what was already said
+}
+
+func newLawbook(always []any, steps []composition.Step) *lawbook {
+	b := &lawbook{
+		outputs: map[string]map[int]map[string]string{}, stored: map[string]map[int]bool{},
+		newer: map[string]map[int]time.Time{}, keys: map[string]map[string]bool{}, refused: map[string]time.Time{},
+		broken: map[string]bool{},
+	}
+	for _, v := range always {
+		if l, why := parseLaw(v); why == "" {
+			b.laws = append(b.laws, l)
+		}
+	}
+	b.compose(steps)
+	return b
+}
+
+// compose sets the pipeline. An export that the new one does not have may go, and keys may change.
+func (b *lawbook) compose(steps []composition.Step) {
+	b.exports, b.keys = newExports(steps), map[string]map[string]bool{}
+}
+
+// forget forgets an object that someone deletes or edits.
+func (b *lawbook) forget(name string) { delete(b.keys, name) }
+
+// hasSetter reports whether an export reads the candidate of a generator.
+func (b *lawbook) hasSetter(generator string) bool {
+	for _, keys := range b.exports {
+		for _, text := range keys {
+			if strings.Contains(text, "candidate."+generator) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// A holding is a value of an export, with the generations that it contains.
+type holding struct {
+	object, key, value, expression string
+	generations                    map[string][]int
+}
+
+// consumes reports whether a value is meant to be from the current generation of a generator.
+func (h holding) consumes(generator string) bool {
+	return strings.Contains(h.expression, "generated."+generator) &&
+		!strings.Contains(h.expression, "previous.") && !strings.Contains(h.expression, "candidate.")
+}
+
+// check checks all laws.
+func (b *lawbook) check(p *player) {
+	objects := map[string]*structpb.Struct{}
+	for name, key := range p.named() {
+		if o := p.w.Stored[key]; !isDeleting(o) {
+			objects[name] = o
+		}
+	}
+	deleted := b.learn(p, objects)
+	holdings := b.holdings(objects)
+	for _, l := range b.laws {
+		say := func(about, format string, args ...any) {
+			if key := l.name + about; !b.broken[key] {
+				b.broken[key] = true
+				p.fail("", "the law %s is broken at %s: %s", l.name, p.w.Now.UTC().Format(time.RFC3339), fmt.Sprintf(format, args...))
+				p.failures[len(p.failures)-1].law = key
+			}
+		}
+		switch l.name {
+		case noLostValue:
+			b.checkLost(objects, holdings, say)
+		case storedBeforeExport:
+			b.checkStored(holdings, say)
+		case neverHalf:
+			b.checkWhole(holdings, say)
+		case overlap:
+			b.checkOverlap(l, p.w.Now, deleted, say)
+		case refusedAtMost:
+			b.checkRefused(l, p, holdings, say)
+		}
+	}
+	for _, h := range holdings {
+		if b.keys[h.object] == nil {
+			b.keys[h.object] = map[string]bool{}
+		}
+		b.keys[h.object][h.key] = true
+		for generator, numbers := range h.generations {
+			for _, n := range numbers {
+				if at := sub(b.newer, generator); h.consumes(generator) && at[n].IsZero() {
+					at[n] = p.w.Now
+				}
+			}
+		}
+	}
+}
+
+func sub[V any](m map[string]map[int]V, name string) map[int]V {
+	if m[name] == nil {
+		m[name] = map[int]V{}
+	}
+	return m[name]
+}
+
+// learn reads the generations that exist. It returns those that no longer exist.
+func (b *lawbook) learn(p *player, objects map[string]*structpb.Struct) map[string][]int {
+	exist := map[string]map[int]bool{}
+	remember := func(name string, values map[string]string, isStored bool) {
+		generator, n, ok := generationOf(name)
+		if !ok || len(values) == 0 {
+			return
+		}
+		if sub(b.outputs, generator)[n] = values; isStored {
+			sub(exist, generator)[n] = true
+			sub(b.stored, generator)[n] = true
+		}
+	}
+	for name, r := range p.w.Response.GetDesired().GetResources() {
+		if objects[name] == nil && strings.HasPrefix(name, generationPrefix) {
+			remember(name, dataOf(r.GetResource()), false)
+		}
+	}
+	for name, o := range objects {
+		values := dataOf(o)
+		for k, v := range p.w.Details[world.KeyOf(o)] {
+			values[k] = string(v)
+		}
+		remember(name, values, true)
+	}
+	deleted := map[string][]int{}
+	for generator, numbers := range b.stored {
+		for n, existed := range numbers {
+			if existed && !exist[generator][n] {
+				numbers[n] = false
+				deleted[generator] = append(deleted[generator], n)
+			}
+		}
+	}
+	return deleted
+}
+
+// generationOf returns the generator and the number of a generation. The generator of an item has its key after it.
+func generationOf(resource string) (generator string, n int, ok bool) {
+	name, isGeneration := strings.CutPrefix(resource, generationPrefix)
+	i := strings.LastIndex(name, "/")
+	if !isGeneration || i < 0 {
+		return "", 0, false
+	}
+	n, err := strconv.Atoi(name[i+1:])
+	return name[:i], n, err == nil
+}
+
+// holdings returns the values of all exports, in order.
+func (b *lawbook) holdings(objects map[string]*structpb.Struct) (out []holding) {
+	for _, name := range slices.Sorted(maps.Keys(objects)) {
+		if b.exports[exportOf(name)] == nil {
+			continue
+		}
+		data := dataOf(objects[name])
+		for _, key := range slices.Sorted(maps.Keys(data)) {
+			out = append(out, holding{name, key, data[key], b.exports.expression(name, key), b.contained(data[key])})
+		}
+	}
+	return out
+}
+
+// contained returns the generations whose outputs are in a value.
+func (b *lawbook) contained(value string) map[string][]int {
+	out := map[string][]int{}
+	for generator, numbers := range b.outputs {
+		for n, outputs := range numbers {
+			for _, text := range outputs {
+				if len(text) >= leastOutput && strings.Contains(value, text) {
+					out[generator] = append(out[generator], n)
+					break
+				}
+			}
+		}
+		slices.Sort(out[generator])
+	}
+	return out
+}
+
+type sayer func(about, format string, args ...any)
+
+func (b *lawbook) checkLost(objects map[string]*structpb.Struct, holdings []holding, say sayer) {
+	for _, name := range slices.Sorted(maps.Keys(b.keys)) {
+		has := map[string]bool{}
+		for _, h := range holdings {
+			has[h.key] = has[h.key] || h.object == name
+		}
+		for _, key := range slices.Sorted(maps.Keys(b.keys[name])) {
+			switch former := strings.Contains(b.exports.expression(name, key), "previous"); {
+			case objects[name] == nil && !strings.Contains(name, "/"):
+				say(name, "the object of %s is deleted", name)
+			case objects[name] != nil && !has[key] && !former:
+				say(name+"."+key, "%s loses the key %s", name, key)
+			}
+		}
+	}
+	for _, h := range holdings {
+		if strings.Contains(h.expression, "previous.") { // it leaves with its generation
+			continue
+		}
+		for generator, numbers := range h.generations {
+			n := numbers[len(numbers)-1]
+			if exists, existed := b.stored[generator][n]; existed && !exists {
+				say(h.object+"."+h.key+generator, "%s still has %s of generation %d of %s, which is deleted", h.object, h.key, n, generator)
+			}
+		}
+	}
+}
+
+func (b *lawbook) checkStored(holdings []holding, say sayer) {
+	for _, h := range holdings {
+		for generator, numbers := range h.generations {
+			if n := numbers[len(numbers)-1]; !has(b.stored[generator], n) {
+				say(h.object+generator, "%s has %s of generation %d of %s, which is not stored", h.object, h.key, n, generator)
+			}
+		}
+	}
+}
+
+func has[V any](m map[int]V, n int) bool {
+	_, ok := m[n]
+	return ok
+}
+
+func (b *lawbook) checkWhole(holdings []holding, say sayer) {
+	type of struct{ object, generator string }
+	first := map[of]holding{}
+	for _, h := range holdings {
+		for generator, numbers := range h.generations {
+			if strings.Contains(h.expression, "previous.") {
+				continue
+			}
+			at := of{h.object, generator}
+			other, known := first[at]
+			if !known {
+				first[at] = h
+				continue
+			}
+			if a, c := other.generations[generator], numbers; a[len(a)-1] != c[len(c)-1] {
+				say(h.object+generator, "%s has %s of generation %d of %s, but %s of generation %d",
+					h.object, other.key, a[len(a)-1], generator, h.key, c[len(c)-1])
+			}
+		}
+	}
+}
+
+func (b *lawbook) checkOverlap(l law, now time.Time, deleted map[string][]int, say sayer) {
+	for _, n := range deleted[l.generator] {
+		var since time.Time
+		for newer, at := range b.newer[l.generator] {
+			if newer > n && (since.IsZero() || at.Before(since)) {
+				since = at
+			}
+		}
+		_, used := b.newer[l.generator][n]
+		if lasted := now.Sub(since); used && !since.IsZero() && lasted < l.limit {
+			say(strconv.Itoa(n), "generation %d of %s is deleted %s after an export had a newer one, and not after at least %s",
+				n, l.generator, lasted.Round(time.Second), l.limit)
+		}
+	}
+}
+
+func (b *lawbook) checkRefused(l law, p *player, holdings []holding, say sayer) {
+	for _, v := range p.faults.providers {
+		for _, h := range holdings {
+			key := h.object + "." + h.key
+			output := b.outputs[v.generator]
+			numbers := h.generations[v.generator]
+			if !h.consumes(v.generator) || len(numbers) == 0 || v.accepted == "" {
+				continue
+			}
+			if output[numbers[len(numbers)-1]][v.output] == v.accepted {
+				delete(b.refused, key)
+				continue
+			}
+			since, known := b.refused[key]
+			if !known {
+				b.refused[key] = p.w.Now
+			} else if lasted := p.w.Now.Sub(since); lasted > l.limit {
+				say(key, "%s has a %s that %s refuses, since %s", h.object, h.key, v.Resource, lasted.Round(time.Second))
+			}
+		}
+	}
+}

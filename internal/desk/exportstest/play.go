@@ -1,0 +1,261 @@
+package exportstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
+)
+
+// mostCalls is how often Crossplane may call the functions in one moment.
+const mostCalls = 20000
+
+// A Failure says what differs from what a moment expects, or which law was broken. It never quotes a secret value, unless
+// secrets are shown.
+type Failure struct {
+	Moment  int    `json:"moment"`  // its index, from 0
+	Field   string `json:"field"`   // of the test, for example spec.tests[0].moments[1].expect.gone[0]
+	Message string `json:"message"` // in one or more lines
+
+	law    string  // that is broken, and about what
+	actual *string // the value, for --update; or nil
+}
+
+// Actual returns the value that exists instead of an expected text, if the failure is about one.
+func (f Failure) Actual() (string, bool) {
+	if f.actual == nil {
+		return "", false
+	}
+	return *f.actual, true
+}
+
+// A Result is how a test ended.
+type Result struct {
+	Failures []Failure
+	Elapsed  time.Duration // in the time of the test
+}
+
+// A Runner plays tests. Several goroutines may use it.
+type Runner struct {
+	engine Engine
+	seed   [32]byte
+	mask   *masker
+}
+
+// NewRunner returns a runner. Without secrets, failures have the length and a label of a secret value.
+func NewRunner(engine Engine, seed [32]byte, showSecrets bool) *Runner {
+	return &Runner{engine, seed, newMasker(showSecrets)}
+}
+
+// Run plays the test at an index, until the first moment that fails. An error means that it cannot be played.
+func (r *Runner) Run(ctx context.Context, t *ExportsTest, index int, setup *Setup) (*Result, error) {
+	p, err := r.start(t, &t.Spec.Tests[index], setup)
+	if err != nil {
+		return nil, err
+	}
+	p.at = fmt.Sprintf("spec.tests[%d]", index)
+	began := p.w.Now
+	for i := range p.test.Moments {
+		if err := p.play(ctx, i); err != nil {
+			return nil, err
+		}
+		if len(p.failures) > 0 { // what follows would only fail because of it
+			break
+		}
+	}
+	return &Result{p.failures, p.w.Now.Sub(began)}, nil
+}
+
+// A player plays one test.
+type player struct {
+	test  *Test
+	at    string // the field of the test
+	setup *Setup
+	steps map[string]Recorded
+	call  world.Function
+	w     *world.World
+
+	moment    int
+	moments   []*snapshot
+	unsettled bool // the last moment ended after one reconcile
+	faults    faults
+	laws      *lawbook
+	mask      *masker
+	failures  []Failure
+}
+
+// faults are what goes wrong, or goes on.
+type faults struct {
+	paused    bool
+	lose      map[string]bool // the next write of these composition resource names
+	late      []string        // kinds
+	providers []*provider
+	reports   map[string]Observation // of objects that do not exist yet
+	rotations int
+}
+
+func (r *Runner) start(t *ExportsTest, test *Test, setup *Setup) (*player, error) {
+	p := &player{test: test, setup: setup, steps: t.Spec.Steps, mask: r.mask, faults: faults{lose: map[string]bool{}}}
+	now := setup.Start
+	if first := test.Moments[0].At.Time; !first.IsZero() {
+		now = first
+	}
+	if now.IsZero() {
+		now = firstDay
+	}
+	call, err := r.engine(func() time.Time { return p.w.Now }, r.seed)
+	if err != nil {
+		return nil, err
+	}
+	p.call = call
+	if p.w, err = setup.build(now, call, t.Spec.Steps); err != nil {
+		return nil, err
+	}
+	p.laws = newLawbook(test.Always, setup.Steps)
+	p.w.Before = p.before
+	return p, nil
+}
+
+func (p *player) fail(field, format string, args ...any) {
+	p.failures = append(p.failures, Failure{Moment: p.moment, Field: p.field(field), Message: fmt.Sprintf(format, args...)})
+}
+
+// field returns a field of the current moment.
+func (p *player) field(below string) string {
+	return strings.TrimSuffix(fmt.Sprintf("%s.moments[%d].%s", p.at, p.moment, below), ".")
+}
+
+// play plays a moment.
+func (p *player) play(ctx context.Context, i int) error {
+	m := &p.test.Moments[i]
+	p.moment = i
+	end := p.w.Now.Add(m.After.Duration)
+	if !m.At.IsZero() {
+		end = m.At.Time
+	}
+	if err := p.advance(ctx, end); err != nil {
+		return err
+	}
+	if steps, ok := p.setup.Later[i]; ok {
+		if err := p.setup.compose(p.w, steps, p.call, p.steps); err != nil {
+			return err
+		}
+		p.laws.compose(steps)
+	}
+	p.faults.reports = maps.Clone(m.Observe)
+	for j := range m.Do {
+		if err := p.do(&m.Do[j]); err != nil {
+			p.fail(fmt.Sprintf("do[%d]", j), "%s", err)
+		}
+	}
+	p.unsettled = m.Until == "Reconciled"
+	if err := p.reconcile(ctx, p.unsettled); err != nil {
+		return err
+	}
+	for _, kind := range p.faults.late {
+		p.w.CatchUp(kind)
+	}
+	p.faults.late = nil
+	for _, name := range slices.Sorted(maps.Keys(p.faults.reports)) {
+		_, err := p.find(name)
+		p.fail("observe."+name, "%s: write it in inputs.observed or in steps", err)
+	}
+	p.moments = append(p.moments, p.snapshot(m.Name))
+	if m.Expect != nil {
+		p.expect(ctx, m.Expect)
+	}
+	return nil
+}
+
+// advance plays what happens until a time: calls for which the function asks, and what providers do.
+func (p *player) advance(ctx context.Context, end time.Time) error {
+	if p.unsettled && end.After(p.w.Now) { // what the only reconcile of the moment changed starts the next one
+		if err := p.reconcile(ctx, false); err != nil {
+			return err
+		}
+	}
+	for range mostCalls {
+		next := end
+		// After a fatal result, Crossplane tries again each minute. The function would answer the same.
+		if p.w.Response != nil && world.FatalOf(p.w.Response) == "" && !p.faults.paused {
+			next = earlier(p.w.Due(), next)
+		}
+		for _, provider := range p.faults.providers {
+			next = earlier(provider.due(), next)
+		}
+		if !next.Before(end) {
+			break
+		}
+		if next.After(p.w.Now) {
+			p.w.Now = next
+		}
+		p.laws.check(p)
+		if err := p.reconcile(ctx, false); err != nil {
+			return err
+		}
+	}
+	if end.After(p.w.Now) {
+		p.w.Now = end
+	}
+	p.laws.check(p)
+	return nil
+}
+
+// earlier returns the earlier of two times. Zero is no time.
+func earlier(a, b time.Time) time.Time {
+	if !a.IsZero() && a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// reconcile reconciles once, or until nothing changes.
+func (p *player) reconcile(ctx context.Context, once bool) error {
+	for range mostCalls {
+		changed := p.provide()
+		switch {
+		case p.faults.paused:
+			if !changed {
+				return nil
+			}
+			continue
+		case once:
+			return p.invalid(p.w.Reconcile(ctx, p.w.Listed...))
+		}
+		if err := p.invalid(p.w.Settle(ctx)); err != nil {
+			return err
+		}
+		if !p.provide() {
+			break
+		}
+	}
+	p.laws.check(p)
+	return nil
+}
+
+// invalid makes an object that the API server refuses a failure of the test. Another error ends the test.
+func (p *player) invalid(err error) error {
+	if refused := (*world.InvalidError)(nil); errors.As(err, &refused) {
+		p.fail("", "the API server refuses an object: %s", refused)
+		return nil
+	}
+	return err
+}
+
+// errLost is why a reconcile ends early.
+var errLost = errors.New("the write is lost")
+
+// before is called before each write.
+func (p *player) before(w world.Write) error {
+	if w.Verb == world.Applies && p.faults.lose[w.Name] {
+		delete(p.faults.lose, w.Name)
+		return errLost
+	}
+	p.laws.check(p)
+	return nil
+}

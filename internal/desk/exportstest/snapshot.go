@@ -1,0 +1,133 @@
+package exportstest
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
+)
+
+// A snapshot is what exists at the end of a moment. Its texts are those that a test writes: data of Secrets is decoded.
+type snapshot struct {
+	name         string
+	at           time.Time
+	objects      map[string]map[string]any // by composition resource name
+	stored       map[string]*structpb.Struct
+	composite    map[string]any
+	conditions   map[string]any
+	results      []any
+	requirements map[string]any
+}
+
+func (p *player) snapshot(name string) *snapshot {
+	xr, _ := decoded(p.w.XR)
+	s := &snapshot{
+		name: name, at: p.w.Now, objects: map[string]map[string]any{}, stored: map[string]*structpb.Struct{},
+		composite: xr, conditions: map[string]any{}, results: []any{}, requirements: map[string]any{},
+	}
+	for name, key := range p.named() {
+		o := p.w.Stored[key]
+		s.stored[name] = o
+		s.objects[name], _ = decoded(o)
+		p.mask.learn(o)
+	}
+	for _, details := range p.w.Details {
+		for _, v := range details {
+			p.mask.add(string(v))
+		}
+	}
+	for _, c := range slices.Backward(p.w.Response.GetConditions()) {
+		s.conditions[c.GetType()] = map[string]any{
+			"type": c.GetType(), "status": statusText(c.GetStatus()), "reason": c.GetReason(), "message": c.GetMessage(),
+		}
+	}
+	for _, r := range p.w.Response.GetResults() {
+		s.results = append(s.results, map[string]any{"severity": severityText(r.GetSeverity()), "message": r.GetMessage()})
+	}
+	for name, r := range p.w.Response.GetRequirements().GetResources() {
+		s.requirements[name] = map[string]any{
+			"apiVersion": r.GetApiVersion(), "kind": r.GetKind(), "namespace": r.GetNamespace(), "name": r.GetMatchName(),
+		}
+	}
+	return s
+}
+
+// named returns the keys of the composed objects by their composition resource names.
+func (p *player) named() map[string]string {
+	out := map[string]string{}
+	for key, o := range p.w.Stored {
+		if name := world.Meta(o, "annotations", world.ResourceNameAnnotation); name != "" {
+			out[name] = key
+		}
+	}
+	return out
+}
+
+// decoded returns an object with the data of a Secret as text, and whether the object is a Secret.
+func decoded(o *structpb.Struct) (map[string]any, bool) {
+	out := o.AsMap()
+	isSecret := out["apiVersion"] == "v1" && out["kind"] == "Secret"
+	if data, ok := out["data"].(map[string]any); ok && isSecret {
+		for key, v := range data {
+			text, _ := v.(string)
+			if b, err := base64.StdEncoding.DecodeString(text); err == nil {
+				data[key] = string(b)
+			}
+		}
+	}
+	return out, isSecret
+}
+
+// dataOf returns the data of a Secret or a ConfigMap as text.
+func dataOf(o *structpb.Struct) map[string]string {
+	object, _ := decoded(o)
+	data, _ := object["data"].(map[string]any)
+	out := map[string]string{}
+	for key, v := range data {
+		out[key], _ = v.(string)
+	}
+	return out
+}
+
+// isDeleting reports whether an object is being deleted.
+func isDeleting(o *structpb.Struct) bool { return world.Meta(o, "deletionTimestamp") != "" }
+
+func statusText(s fnv1.Status) string {
+	switch s {
+	case fnv1.Status_STATUS_CONDITION_TRUE:
+		return "True"
+	case fnv1.Status_STATUS_CONDITION_FALSE:
+		return "False"
+	case fnv1.Status_STATUS_CONDITION_UNKNOWN, fnv1.Status_STATUS_CONDITION_UNSPECIFIED:
+	}
+	return "Unknown"
+}
+
+func severityText(s fnv1.Severity) string {
+	switch s {
+	case fnv1.Severity_SEVERITY_FATAL:
+		return "Fatal"
+	case fnv1.Severity_SEVERITY_NORMAL:
+		return "Normal"
+	case fnv1.Severity_SEVERITY_WARNING, fnv1.Severity_SEVERITY_UNSPECIFIED:
+	}
+	return "Warning"
+}
+
+// nameOf returns the composition resource name that an item of changed, kept or gone means.
+func nameOf(item any) string {
+	switch item := item.(type) {
+	case string:
+		return item
+	case map[string]any:
+		if text, ok := item["generation"].(string); ok && len(item) == 1 && strings.Contains(text, "/") {
+			return generationPrefix + text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,85 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+const (
+	// pace is the time from one reconcile to the next one, if the first one changed something.
+	pace = time.Second
+
+	// mostReconciles is how many reconciles in a row may change something.
+	mostReconciles = 50
+)
+
+// Settle reconciles until nothing changes. An object that the API server refuses is an error at the end.
+func (w *World) Settle(ctx context.Context) error {
+	for range mostReconciles {
+		stored, xr := maps.Clone(w.Stored), w.XR
+		err := w.Reconcile(ctx, w.Listed...)
+		lost := w.ended != nil && invalidOnly(w.ended) == nil && FatalOf(w.Response) == "" // Crossplane tries again
+		if maps.Equal(stored, w.Stored) && xr == w.XR && !lost {
+			return err
+		}
+		w.Now = w.Now.Add(pace)
+	}
+	return fmt.Errorf("objects still change after %d reconciles", mostReconciles)
+}
+
+// Due returns when Crossplane reconciles again although nothing has changed, or zero.
+func (w *World) Due() time.Time {
+	ttl := w.Response.GetMeta().GetTtl().AsDuration()
+	if ttl == 0 {
+		return time.Time{}
+	}
+	return w.Now.Add(ttl)
+}
+
+// mergeStatus merges the status that the functions desire into the one of the composite. An unchanged composite stays the
+// same value.
+func (w *World) mergeStatus() {
+	status := w.Response.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue()
+	if status == nil {
+		return
+	}
+	xr := proto.CloneOf(w.XR)
+	mergeFields(xr, &structpb.Struct{Fields: map[string]*structpb.Value{"status": structpb.NewStructValue(status)}})
+	if !proto.Equal(xr, w.XR) {
+		w.XR = xr
+	}
+}
+
+// mergeFields merges fields into an object. A null removes a field, as in a merge patch.
+func mergeFields(into, fields *structpb.Struct) {
+	if into.Fields == nil {
+		into.Fields = map[string]*structpb.Value{}
+	}
+	for name, v := range fields.GetFields() {
+		below := into.GetFields()[name].GetStructValue()
+		switch _, isNull := v.GetKind().(*structpb.Value_NullValue); {
+		case isNull:
+			delete(into.GetFields(), name)
+		case v.GetStructValue() != nil && below != nil:
+			mergeFields(below, v.GetStructValue())
+		default:
+			into.Fields[name] = v
+		}
+	}
+}
+
+// Patch merges fields into a stored object as kubectl patch does. A null removes a field.
+func (c *Cluster) Patch(key string, fields *structpb.Struct) {
+	c.Edit(key, func(o *structpb.Struct) { mergeFields(o, proto.CloneOf(fields)) })
+}
+
+// PatchXR merges fields into the composite.
+func (c *Cluster) PatchXR(fields *structpb.Struct) {
+	c.XR = proto.CloneOf(c.XR)
+	mergeFields(c.XR, proto.CloneOf(fields))
+}
