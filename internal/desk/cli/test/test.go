@@ -42,7 +42,7 @@ changes. Between two moments, Crossplane calls the function as often as it would
 cluster. So a test shows in milliseconds that a credential survives its rotation.
 
 A folder with xr.yaml, composition.yaml and expected.yaml is also a test: its expected
-objects are compared with those that fn render prints. A folder with a test of kind
+objects are compared with those that render prints. A folder with a test of kind
 ExportsTest is not.
 
 The page fn/TEST.md of the repository describes the format.
@@ -51,13 +51,13 @@ Exit codes: 0 if all tests pass, 1 if one fails, 2 if one cannot run.
 
 Examples:
 
-    fn test
+    function-export test
 
-    fn test example/rotation --run 'rotates'
+    function-export test example/rotation --run 'rotates'
 
-    fn test tests --output github
+    function-export test tests --output github
 
-    fn test tests/orders.yaml --explore 1000 --seed 7`
+    function-export test tests/orders.yaml --explore 1000 --seed 7`
 }
 
 // Run is called by kong, with the values that main binds.
