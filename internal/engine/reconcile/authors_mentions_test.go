@@ -2,7 +2,6 @@ package reconcile_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -215,9 +214,6 @@ func TestAuthorsGiveWay(t *testing.T) {
 		sure = "{spec: {secretName: shop-db}}"
 		text = "{spec: {args: --db=shop-db}}"
 	)
-	former := generationOf(1, `flagged: "2026-01-02T00:00:00Z"`)
-	former = strings.Replace(former, `"adopted":true`, `"adopted":true,"flagged":true,"retired":true`, 1)
-	former = strings.Replace(former, "labels: {", "labels: {uses-secret: shop-db, ", 1)
 	for test, c := range map[string]struct {
 		reason, input, desired, observed string
 		object, by                       string
@@ -243,10 +239,6 @@ func TestAuthorsGiveWay(t *testing.T) {
 			"generators: [{name: login, resource: {manifest: {apiVersion: example.org/v1, kind: Key, spec: " +
 				"{secretName: shop-db}}}}]",
 			"", "", gone, `the composed resource "generated/login/1" refers to that name in spec.secretName`,
-		},
-		"FormerGeneration": {
-			"it is deleted now, because its generator was removed before", "", "", former, kept,
-			`the composed resource "generated/admin/1" refers to that name in metadata.labels.uses-secret`,
 		},
 		"Source": {
 			"a source never shows the author's object",

@@ -629,34 +629,6 @@ func BenchmarkAuthors(b *testing.B) {
 	}
 }
 
-// BenchmarkAuthorsNames is a composite that requests as many names as it may, beside
-// 3.5 MiB of texts that may have them: words that are as long as the names, and fields.
-func BenchmarkAuthorsNames(b *testing.B) {
-	var requested []string
-	for i := range limits.AuthorEntries {
-		requested = append(requested, fmt.Sprintf(`{name: name-%03d, key: k, value: "'v'"}`, i))
-	}
-	spec := asks("operatorSpec: {secretExpressions: [" + strings.Join(requested, ", ") + "]}")
-	words, fields := strings.Repeat("text-000 ", 350<<10), strings.Repeat("{k: text-000, name: x}, ", 100<<10)
-	for name, desired := range map[string]string{
-		"None":   "",
-		"Words":  "desired: {a: {spec: {values: " + words + "}}}",
-		"Fields": "desired: {a: {spec: {values: [" + fields + "]}}}",
-	} {
-		b.Run(name, func(b *testing.B) {
-			s := newScene(b, plantest.Exports("fromComposite: {fieldPath: spec.operatorSpec}"), spec, desired)
-			s.plan, _, _ = plan.NewCache(plantest.Env).Get(wire.Of(plantest.Parse(b, plantest.Exports("fromComposite: {fieldPath: spec.operatorSpec}"))))
-			s.run(b)
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := s.call(b); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
 // Each limit on what one composite's author may have is there by itself.
 func TestAuthorsLimits(t *testing.T) {
 	keys := func(prefix string) string {

@@ -22,10 +22,10 @@ resources:
         name: xr-token-1
         namespace: team
         uid: u-key
-        labels: {export.fn.crossplane.io/generator: token, export.fn.crossplane.io/generation: "1"}
+        ownerReferences: [{controller: true, uid: u1}]
         annotations:
           crossplane.io/composition-resource-name: generated/token/1
-          export.fn.crossplane.io/generator-state: '{"state":{"kind":"resource"}}'
+          export.fn.crossplane.io/generator-state: '{"generator":"token","generation":1,"state":{"stage":"current","kind":"resource"}}'
       spec: {writeConnectionSecretToRef: {name: conn}}
       status: {conditions: [{type: Ready, status: "True"}]}
     details: {password: canary-live}
@@ -77,7 +77,7 @@ secrets: [{name: a, data: [{key: p, value: generated.token.password}]}]`
 		"Generation": {
 			"the outputs of a generation are in its Secret", accessKey, token,
 			`Available Secret team/xr-a {data: {p: canary-live}, metadata: {annotations: ` +
-				`{export.fn.crossplane.io/export-state: {"generators":{"token":{"generation":1,"uid":"u-key"}}}}}}`,
+				`{export.fn.crossplane.io/export-state: {"generators":{"token":{"holds":"u-key"}}}}}}`,
 		},
 		"GenerationNoController": {
 			"another client may have created the Secret", strings.Replace(accessKey, ", controller: true", "", 1),

@@ -1,7 +1,6 @@
 package reconcile_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -186,35 +185,4 @@ func TestRunEnvironmentRefused(t *testing.T) {
 			t.Log(err)
 		})
 	}
-}
-
-// A variable that does not read the environment is evaluated once, however many
-// fields use it; and what set takes does not change what is asked for.
-func TestRunEnvironmentWork(t *testing.T) {
-	var b strings.Builder
-	b.WriteString(`
-variables: [{name: big, value: "lists.range(9000).map(x, x * x)"}]
-sources: [{name: s, apiVersion: v1, kind: ConfigMap}]
-configMaps: [{name: a, metadata: {nameExpression: "composite.metadata.name + '-named'"}, data: [{key: k, value: "string(variables.big.size())"}]}]
-environment:
-  set:
-`)
-	for i := range 60 {
-		fmt.Fprintf(&b, "  - {fieldPath: n%d, value: \"sources.s.data.k == 'v' ? variables.big[%d] : 0\"}\n", i, i)
-	}
-	r := newScene(t, plantest.Exports(b.String()), "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: s, namespace: team}, data: {k: v}}]").run(t)
-	if diff := cmp.Diff([]string{"Available ConfigMap team/xr-named {data: {k: 9000}}"}, show(r)); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
-	}
-	if got := r.Environment.GetFields()["n59"].GetNumberValue(); got != 59*59 {
-		t.Errorf("n59: want %d, got %v", 59*59, got)
-	}
-	heavy := strings.ReplaceAll(`
-sources: [{name: s, apiVersion: v1, kind: ConfigMap}]
-configMaps: [{name: a, metadata: {nameExpression: "composite.metadata.name + '-named'"}, data: [{key: k, value: "'v'"}]}]
-environment: {set: [HEAVY]}`, "HEAVY", strings.Repeat(`{fieldPath: aF, value: "sources.s.data.k == 'v' ? lists.range(9000).map(x, x * x).size() : 0"},`, 60))
-	for i := range 60 {
-		heavy = strings.Replace(heavy, "aF", fmt.Sprint("a", i), 1)
-	}
-	newScene(t, plantest.Exports(heavy), "cluster: [{apiVersion: v1, kind: ConfigMap, metadata: {name: s, namespace: team}, data: {k: v}}]").run(t) // compares requirements
 }

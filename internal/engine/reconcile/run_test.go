@@ -290,16 +290,6 @@ func TestRunPlaces(t *testing.T) {
 					`has: use generation.number or generation.id, and the generator's own name`,
 			},
 		},
-		"PlaceOfAnObservedGeneration": {
-			reason: "the export has the name of a generation that is kept",
-			input: `{generators: [{name: admin, password: {}}], secrets: [{name: url, metadata: {name: ` +
-				`xr-admin-1}, data: [{key: k, value: "'v'"}]}]}`,
-			objects: "resources:" + generationOf(1, ""),
-			want: []string{
-				`Conflict! nothing` + at + `secrets[0] and generation "admin/1" compose the same Secret ` +
-					`team/xr-admin-1: give each a name of its own`,
-			},
-		},
 		"StaleCache": {
 			reason:  "it is ours: the composite just does not say so yet",
 			input:   url,

@@ -134,9 +134,8 @@ func sceneOf(t testing.TB, p *plan.Plan, overlays ...string) *scene {
 		Desired:       map[string]wire.Struct{},
 		DesiredStatus: plantest.StructOf(t, w.DesiredStatus),
 	}}
-	follow(w.Resources)
 	for name, r := range w.Resources {
-		complete(name, r.Object)
+		complete(r.Object)
 		s.req.Observation.Resources[name] = observation.Resource{Object: plantest.StructOf(t, r.Object), Details: detailsOf(r.Details)}
 	}
 	if claim != nil {
@@ -152,114 +151,22 @@ func sceneOf(t testing.TB, p *plan.Plan, overlays ...string) *scene {
 		}
 	}
 	for _, o := range w.Cluster {
-		complete("", o)
+		complete(o)
 		s.cluster = append(s.cluster, plantest.StructOf(t, o))
 	}
 	return s
 }
 
-// complete completes a generation, or an export with a record, in the form that the function
-// creates: immutable, controlled and sealed. Existing values of these fields stay.
-func complete(composed string, o map[string]any) {
+// complete seals the state of a generation, or the record of an export, as the function does.
+func complete(o map[string]any) {
 	meta, _ := o["metadata"].(map[string]any)
 	annotations, _ := meta["annotations"].(map[string]any)
 	data, _ := o["data"].(map[string]any)
-	if strings.HasPrefix(composed, "generated/") {
-		if meta["ownerReferences"] == nil && meta["uid"] != nil {
-			meta["ownerReferences"] = []any{map[string]any{"controller": true, "uid": "u1"}}
-		}
-		if o["kind"] == "Secret" && o["immutable"] == nil {
-			o["immutable"] = true
-		}
-	}
-	if text, ok := annotations[rotation.AnnotationState].(string); ok {
-		if at, ok := annotations["created"]; ok {
-			meta["creationTimestamp"] = at
-			delete(annotations, "created")
-		}
-		if composed == "" {
-			composed, _ = annotations["crossplane.io/composition-resource-name"].(string)
-		}
-		annotations[rotation.AnnotationState] = completeState(composed, text, annotations)
-	}
-	if text, ok := annotations[rotation.AnnotationRecord].(string); ok {
-		annotations[rotation.AnnotationRecord] = completeRecord(text)
-	}
 	for _, name := range []string{rotation.AnnotationState, rotation.AnnotationRecord} {
 		if text, ok := annotations[name].(string); ok && o["kind"] == "Secret" && !strings.Contains(text, `"seal"`) {
 			annotations[name] = seal.Add(name, outputsOf(data), text)
 		}
 	}
-}
-
-// completeState adds to the state of a generation what tests write beside it, each in a short annotation of its own, and the
-// generator and the number that are in its composition resource name.
-func completeState(composed, text string, annotations map[string]any) string {
-	var all map[string]any
-	if json.Unmarshal([]byte(text), &all) != nil {
-		return text
-	}
-	state, _ := all["state"].(map[string]any)
-	if name, number, ok := plan.ParseGeneration(composed); ok && state != nil && all["generator"] == nil {
-		all["generator"], all["generation"] = name, number
-	}
-	for short, field := range map[string]string{"spec": "specHash", "keepers": "keepersHash", "source": "sourceHash", "flagged": "since"} {
-		if v, ok := annotations[short]; ok && state != nil {
-			state[field] = v
-			delete(annotations, short)
-		}
-	}
-	if state != nil && state["stage"] == nil {
-		state["stage"] = "current"
-		if state["since"] != nil {
-			state["stage"] = "previous"
-		}
-	}
-	b, _ := json.Marshal(all) //nolint:errchkjson // it has only texts, numbers and truth values
-	return string(b)
-}
-
-// shortRecord is how tests write and read the record of an export.
-type shortRecord struct {
-	Generators map[string]shortGenerator `json:"generators,omitempty"`
-	Export     string                    `json:"export,omitempty"`
-	Kept       []string                  `json:"keptKeys,omitempty"`
-}
-
-type shortGenerator struct {
-	Generation int    `json:"generation"`
-	UID        string `json:"uid"`
-}
-
-// longRecord is a part of what an export stores.
-type longRecord struct {
-	Generators map[string]longGenerator `json:"generators,omitempty"`
-	Export     string                   `json:"export,omitempty"`
-	Kept       []string                 `json:"keptKeys,omitempty"`
-}
-
-type longGenerator struct {
-	Holds string            `json:"holds"`
-	Known []recordedInScene `json:"known"`
-}
-
-type recordedInScene struct {
-	shortGenerator
-
-	State rotation.State `json:"state"`
-}
-
-func completeRecord(text string) string {
-	var short shortRecord
-	if json.Unmarshal([]byte(text), &short) != nil || len(short.Generators) == 0 {
-		return text
-	}
-	out := longRecord{Export: short.Export, Kept: short.Kept, Generators: map[string]longGenerator{}}
-	for name, g := range short.Generators {
-		out.Generators[name] = longGenerator{g.UID, []recordedInScene{{g, rotation.State{Stage: rotation.Current}}}}
-	}
-	b, _ := json.Marshal(out) //nolint:errchkjson // it has only texts and numbers
-	return string(b)
 }
 
 func outputsOf(data map[string]any) credential.Outputs {
@@ -269,31 +176,6 @@ func outputsOf(data map[string]any) credential.Outputs {
 		out[k] = sensitive.New(b)
 	}
 	return out
-}
-
-// follow lets each generation that is a Secret follow the one before, as the function
-// makes them.
-func follow(resources map[string]resource) {
-	const state = "export.fn.crossplane.io/generator-state"
-	parts := func(name string) (meta, annotations, data map[string]any) {
-		o := resources[name].Object
-		meta, _ = o["metadata"].(map[string]any)
-		annotations, _ = meta["annotations"].(map[string]any)
-		data, _ = o["data"].(map[string]any)
-		return meta, annotations, data
-	}
-	for n := 2; n < 5; n++ {
-		former, _, formerData := parts(fmt.Sprintf("generated/admin/%d", n-1))
-		_, annotations, data := parts(fmt.Sprintf("generated/admin/%d", n))
-		text, ok := annotations[state].(string)
-		var fields map[string]any
-		if !ok || former == nil || json.Unmarshal([]byte(text), &fields) != nil {
-			continue
-		}
-		fields["follows"] = []any{seal.NextCode(outputsOf(formerData), n, outputsOf(data))}
-		b, _ := json.Marshal(fields) //nolint:errchkjson // it has only texts and numbers
-		annotations[state] = string(b)
-	}
 }
 
 func detailsOf(m map[string]string) observation.Details {
@@ -500,22 +382,14 @@ func shortenRecord(meta map[string]any) {
 	annotations, _ := meta["annotations"].(map[string]any)
 	delete(annotations, object.StatePrefix+"revision") // TestRevisions
 	text, ok := annotations[rotation.AnnotationRecord].(string)
-	var record longRecord
+	var record seal.Record
 	if !ok || json.Unmarshal([]byte(text), &record) != nil {
 		return
 	}
-	short := shortRecord{Export: record.Export, Kept: record.Kept}
 	for name, g := range record.Generators {
-		for _, k := range g.Known {
-			if k.UID == g.Holds {
-				if short.Generators == nil {
-					short.Generators = map[string]shortGenerator{}
-				}
-				short.Generators[name] = k.shortGenerator
-			}
-		}
+		record.Generators[name] = seal.GeneratorRecord{Holds: g.Holds}
 	}
-	b, _ := json.Marshal(short) //nolint:errchkjson // it has only texts and numbers
+	b, _ := json.Marshal(record) //nolint:errchkjson // it has only texts
 	if annotations[rotation.AnnotationRecord] = string(b); plan.IsAuthors(record.Export) {
 		delete(annotations, rotation.AnnotationRecord) // TestAuthorsRecord of the function
 	}
