@@ -30,11 +30,6 @@ environment: {region: eu, deep: {a: x, num: 5, o: {k: v}}}
 `
 
 func TestRunDataFrom(t *testing.T) {
-	// emptied is a ready resource with a connection Secret without data.
-	const emptied = `
-cluster: [{apiVersion: v1, kind: Secret, metadata: {namespace: team, name: c, ownerReferences: [{kind: Cache, name: c-1, uid: u-c, controller: true}]}, data: {}}]
-resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: {name: c-1, namespace: team, uid: u-c}, spec: {writeConnectionSecretToRef: {name: c}}, status: {conditions: [{type: Ready, status: "True"}]}}}}
-`
 	const (
 		findable = "cluster: [{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team, labels: {env: " +
 			"prod}}, data: {k: Y2FuYXJ5LXM=, port: Y2FuYXJ5LXA=}}, " +
@@ -54,6 +49,58 @@ resources: {cache: {object: {apiVersion: example.org/v1, kind: Cache, metadata: 
 		input   string
 		want    string
 	}{
+		"ExtractRewritten": {
+			reason: "under other names",
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: cache}, conversionStrategy: Unicode, rewrite: [{regexp: {source: '^(.*)$', target: 'REDIS_$1'}}, {transform: {keyExpression: key.upperAscii()}}]}]}]`,
+			want:   `Available | REDIS_HOST=canary-host REDIS_PORT=canary-6379 REDIS_TLS_U002f_CA=canary-ca`,
+		},
+		"ExtractProperty": {
+			reason: "the members of a JSON value, numbers as they are written",
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: db, property: config.nested}}]}]`,
+			want:   `Available | l=[1.10,"<"] n=12345678901234567890 s=canary-s`,
+		},
+		"ExtractOptional": {
+			reason: "unless it is optional",
+			input:  `secrets: [{name: a, dataFrom: [{extract: {key: gone}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			want:   `Available | k=v`,
+		},
+		"ExtractNull": {
+			reason:  "a key without a value is left out, because the input does not name it",
+			objects: stores + "environment: {deep: {a: x, z: null}}",
+			input:   `configMaps: [{name: a, dataFrom: [{extract: {key: environment, property: deep}}]}]`,
+			want:    `Available | a=x`,
+		},
+		"FindByPathAndName": {
+			reason: "the name is matched only in keys that have the path",
+			input:  `secrets: [{name: a, dataFrom: [{find: {path: db/p, name: {regexp: o}}}]}]`,
+			want:   `Available | db_port=canary-5432`,
+		},
+		"FindToCome": {
+			reason:  "connection details that an earlier step has written are waited for: a find must not shrink when a resource is away",
+			objects: stores + "desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}, other: {spec: {}}}",
+			input:   `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}}]}]`,
+			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for secrets.queue (it does not exist yet)`,
+		},
+		"FindToComeOptional": {
+			reason:  "even if the find is optional: that is for one which matches nothing",
+			objects: stores + "desired: {queue: {spec: {writeConnectionSecretToRef: {name: q}}}}",
+			input:   `secrets: [{name: a, dataFrom: [{find: {name: {regexp: port}}, optional: true}]}]`,
+			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for secrets.queue (it does not exist yet)`,
+		},
+		"ExtractNotReady": {
+			reason:  "before a resource is ready it may not have all of its connection details",
+			objects: `resources: {cache: {object: {kind: Cache, status: {conditions: [{type: Synced, status: "False"}, {type: Ready, status: "False"}]}}, details: {port: canary}}}`,
+			input:   `secrets: [{name: a, dataFrom: [{extract: {key: cache}}]}, {name: b, dataFrom: [{find: {path: ca}}]}]`,
+			want:    `Waiting | Secret "a" (team/xr-a) is not created: secrets[0].dataFrom[0] waits for resources.cache to be ready (Cache)`,
+		},
+		"ExtractOptionalNotReady": {
+			reason: "an optional entry is not left out while its resource is not ready: the Secret keeps its keys",
+			objects: `resources:
+  a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a}, type: Opaque, data: {port: Y2FuYXJ5}}}
+  cache: {object: {kind: Cache, status: {conditions: [{type: Ready, status: "False"}]}}, details: {port: canary}}`,
+			input: `secrets: [{name: a, dataFrom: [{extract: {key: cache}, optional: true}], data: [{key: k, value: "'v'"}]}]`,
+			want:  `Held | Secret "a" (team/xr-a) is kept unchanged: secrets[0].dataFrom[0] waits for resources.cache to be ready (Cache)`,
+		},
 		"ExtractEnvironment": {
 			reason: "a field of the environment, also for a ConfigMap",
 			input:  `configMaps: [{name: a, dataFrom: [{extract: {key: environment, property: deep}}]}]`,

@@ -48,6 +48,16 @@ func TestRunForEach(t *testing.T) {
 		world  []string
 		want   []string
 	}{
+		"TooManyItems": {
+			reason: "a list over the limit is not looked into, and drops nothing",
+			input:  users,
+			world:  []string{composite("[" + strings.Repeat("{name: a},", limits.Items) + "{}]"), observedUsers},
+			want: []string{
+				"Held ConfigMap team/xr-users-anna {data: {role: old, user: anna}}",
+				"Held ConfigMap team/xr-users-bert {data: {role: old, user: bert}}",
+				`Held! | ConfigMap "users" is not composed for each item: configMaps[0].forEachExpression: has 257 items, over the limit of 256: use several composites; these composed resources are kept unchanged until all keys are known: users/anna, users/bert`,
+			},
+		},
 		"KeyIsMissing": {
 			reason: "an item without a key is waited for",
 			input:  users,

@@ -62,6 +62,24 @@ func TestRunObjects(t *testing.T) {
 		objects string
 		want    []string
 	}{
+		"Optional": {
+			reason: "what is missing, null, empty or none is left out; what fails is not",
+			input: `
+secrets:
+- name: url
+  from: db
+  data:
+  - {key: a, value: secret.missing, optional: true}
+  - {key: b, value: composite.spec.nothing, optional: true}
+  - {key: c, value: secret.empty, optional: true}
+  - {key: d, value: "secret.?missing"}
+  - {key: e, value: resources.other.x, optional: true}
+  - {valueMap: "{'f': secret.empty, 'g': composite.metadata.name, 'h': secret.?missing}", optional: true}
+  - {valueMap: "resource.status.zones", optional: true}
+  - {valueMap: "resource.status.?zones"}
+  - {key: i, value: secret.username}`,
+			want: []string{"Available Secret team/xr-url {data: {g: xr, i: canary-user}}"},
+		},
 		"NotCreatedHalf": {
 			reason: "one key waits, so that there is no object; the message names each key and what it waits for",
 			input: `
@@ -584,6 +602,28 @@ func TestRunRefusesInputs(t *testing.T) {
 		objects string
 		want    []string
 	}{
+		"GeneratorOtherNamespace": {
+			reason: "a generation is composed like any other object",
+			input:  "generators: [{name: a, uuid: {}, namespace: team}, {name: b, uuid: {}, namespace: other}]",
+			want: []string{
+				`generators[1].namespace: is "other", but a composite in namespace "team" can compose only into its ` +
+					`own namespace: leave it out`,
+			},
+		},
+		"GeneratorNoNamespace": {
+			reason: "a Secret has a namespace; another resource of a generator may have none",
+			input: "generators: [{name: a, uuid: {}}, {name: b, uuid: {}, namespace: ns}, {name: c, resource: " +
+				"{manifest: {apiVersion: example.org/v1, kind: User}}}, {name: d, resource: {manifest: {apiVersion: " +
+				"v1, kind: Secret, type: kubernetes.io/service-account-token}}, readyExpression: " +
+				"has(secret.token)}]",
+			objects: cluster,
+			want: []string{
+				"generators[0].namespace: must be set, because the composite is cluster scoped and has no claim: " +
+					"write the namespace of the object, for example namespace: default",
+				"generators[3].resource.manifest.metadata.namespace: must be set, because the composite is cluster " +
+					"scoped and has no claim: write the namespace of the object, for example namespace: default",
+			},
+		},
 		"NoNamespace": {
 			reason: "a cluster-scoped composite without a claim has no namespace, even if an object is observed",
 			input: `
