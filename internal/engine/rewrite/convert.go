@@ -7,17 +7,16 @@ import (
 	"unicode"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
-	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
-// compileConversion compiles External Secrets' conversionStrategy. Names are also converted after
+// conversion returns External Secrets' conversionStrategy. Names are also converted after
 // rules, as in the design of External Secrets, but not in its code. External Secrets does not convert
 // letters outside of ASCII, and the API server refuses them. Here Unicode converts them. Default
 // refuses them, because a name with '_' for each of them would be unreadable.
-func compileConversion(path, strategy string) (step, diagnostic.List) {
-	if wrong := oneOf(path, strategy, "Default", "Unicode", "None"); wrong != nil || strategy == "None" {
-		return step{path: path, run: keep}, wrong
+func conversion(path, strategy string) step {
+	if strategy == "None" {
+		return step{path: path, run: keep}
 	}
 	weigh := charactersWeigh
 	if strategy == "Unicode" {
@@ -34,7 +33,7 @@ func compileConversion(path, strategy string) (step, diagnostic.List) {
 		}
 		return name, nil
 	})
-	return step{path: path, run: convert, ifShared: "rename one of them, or use Unicode"}, nil
+	return step{path: path, run: convert, ifShared: "rename one of them, or use Unicode"}
 }
 
 func keep(_ *budget.Budget, keys []Key) ([]Key, *Failed) { return keys, nil }
@@ -71,12 +70,11 @@ func isForeign(r rune) bool {
 	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._", r)
 }
 
-// compileDecoding compiles External Secrets' decodingStrategy. As in External Secrets, line breaks
+// decoding returns External Secrets' decodingStrategy. As in External Secrets, line breaks
 // inside of base64 are skipped, and padding is required.
-func compileDecoding(path, strategy string) (step, diagnostic.List) {
-	wrong := oneOf(path, strategy, "None", "Base64", "Base64URL", "Auto")
+func decoding(path, strategy string) step {
 	if len(encodings[strategy]) == 0 {
-		return step{path: path, run: keep}, wrong
+		return step{path: path, run: keep}
 	}
 	return step{path: path, run: func(b *budget.Budget, keys []Key) ([]Key, *Failed) {
 		for i, k := range keys {
@@ -91,7 +89,7 @@ func compileDecoding(path, strategy string) (step, diagnostic.List) {
 			keys[i].Value = value
 		}
 		return keys, nil
-	}}, nil
+	}}
 }
 
 // decode decodes a value. Auto keeps a value that it cannot decode. It also decodes a value that only

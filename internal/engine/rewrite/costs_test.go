@@ -16,7 +16,7 @@ func TestWorkStopsWithItsRequest(t *testing.T) {
 	if _, err := Open(budget.New(ctx), key("db", "k", `{}`), nil); message(err) != stopped {
 		t.Errorf("Open(...): want %q, got %q", stopped, message(err))
 	}
-	merge, _ := (&Merge{}).compile("merge")
+	merge := (&Merge{}).compile("merge")
 	transform, _ := (&Transform{Template: "{{ .value }}"}).compile("transform")
 	for path, step := range map[string]apply{"merge": merge, "transform.template": transform} {
 		_, f := step(budget.New(ctx), []Key{key("db", "k", `{}`)})

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
-	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
@@ -34,22 +33,10 @@ type Merge struct {
 	ConflictPolicy string
 }
 
-func (m *Merge) compile(path string) (apply, diagnostic.List) {
-	all := oneOf(path+".strategy", m.Strategy, "Extract", "JSON")
-	if m.Strategy == "JSON" && m.Into == "" {
-		all = append(all, wrong(path+".into", "must be set, because strategy JSON writes the merged object there"))
-	}
-	for i, name := range m.Priority {
-		if slices.Contains(m.Priority[:i], name) {
-			at := fmt.Sprintf("%s.priority[%d]", path, i)
-			all = append(all, wrong(at, "%s is listed twice: keep one of them", quote(name)))
-		}
-	}
-	all = append(all, oneOf(path+".priorityPolicy", m.PriorityPolicy, "Strict", "IgnoreNotFound")...)
-	all = append(all, oneOf(path+".conflictPolicy", m.ConflictPolicy, "Error", "Ignore")...)
+func (m *Merge) compile(path string) apply {
 	own := *m
 	own.Priority = slices.Clone(m.Priority)
-	return func(b *budget.Budget, keys []Key) ([]Key, *Failed) { return own.run(b, path, keys) }, all
+	return func(b *budget.Budget, keys []Key) ([]Key, *Failed) { return own.run(b, path, keys) }
 }
 
 func (m *Merge) run(b *budget.Budget, path string, keys []Key) ([]Key, *Failed) {

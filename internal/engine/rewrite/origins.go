@@ -88,16 +88,6 @@ func quote(name string) string {
 	return fmt.Sprintf("%q…", name[:n])
 }
 
-// oneOf refuses an unknown word. An empty word means the first known one.
-func oneOf(path, got string, known ...string) diagnostic.List {
-	if got == "" || slices.Contains(known, got) {
-		return nil
-	}
-	last := len(known) - 1
-	others := strings.Join(known[:last], ", ")
-	return diagnostic.List{wrong(path, "must be %s or %s, not %s", others, known[last], quote(got))}
-}
-
 // wrong returns a diagnostic about a field.
 func wrong(path, format string, args ...any) *diagnostic.Diagnostic {
 	return &diagnostic.Diagnostic{Path: path, Rule: diagnostic.Input, Message: fmt.Sprintf(format, args...)}

@@ -7,7 +7,6 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
@@ -28,9 +27,6 @@ type Regexp struct {
 
 func (r *Regexp) compile(path string) (apply, diagnostic.List) {
 	p, all := CompilePattern(path+".source", r.Source)
-	if len(r.Target) > limits.RegexCharacters {
-		all = append(all, wrong(path+".target", "has %d bytes, over the limit of %d", len(r.Target), limits.RegexCharacters))
-	}
 	if p == nil {
 		return nil, all
 	}
@@ -111,12 +107,6 @@ func (p *Pattern) replaceAll(b *budget.Budget, text, by string) (string, error) 
 func CompilePattern(path, source string) (*Pattern, diagnostic.List) {
 	refuse := func(format string, args ...any) (*Pattern, diagnostic.List) {
 		return nil, diagnostic.List{wrong(path, format, args...)}
-	}
-	switch n := utf8.RuneCountInString(source); {
-	case n == 0:
-		return refuse("must be set: an empty regular expression matches before and after each character")
-	case n > limits.RegexCharacters:
-		return refuse("has %d characters, over the limit of %d", n, limits.RegexCharacters)
 	}
 	tree, err := syntax.Parse(source, syntax.Perl)
 	if err != nil {

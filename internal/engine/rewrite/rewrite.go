@@ -129,20 +129,18 @@ type step struct {
 // Each step spends the budget of the request.
 type apply func(*budget.Budget, []Key) ([]Key, *Failed)
 
-// Compile compiles the options, or returns all their diagnostics in the order of the
-// fields. Their paths begin below the options, as in rewrite[1].regexp.source.
+// Compile compiles the options, which follow the rules of the input's definition, or returns the diagnostics of regular
+// expressions and templates in the order of the fields. Their paths begin below the options, as in
+// rewrite[1].regexp.source.
 func Compile(o Options) (*Rewriter, diagnostic.List) {
 	r := &Rewriter{}
 	var all diagnostic.List
-	add := func(s step, wrong diagnostic.List) {
+	for i, rule := range o.Rules {
+		s, wrong := rule.compile(fmt.Sprintf("rewrite[%d]", i))
 		all = append(all, wrong...)
 		r.steps = append(r.steps, s)
 	}
-	for i, rule := range o.Rules {
-		add(rule.compile(fmt.Sprintf("rewrite[%d]", i)))
-	}
-	add(compileConversion("conversionStrategy", o.Conversion))
-	add(compileDecoding("decodingStrategy", o.Decoding))
+	r.steps = append(r.steps, conversion("conversionStrategy", o.Conversion), decoding("decodingStrategy", o.Decoding))
 	if len(all) > 0 {
 		return nil, all
 	}
@@ -150,20 +148,18 @@ func Compile(o Options) (*Rewriter, diagnostic.List) {
 }
 
 func (r Rule) compile(at string) (s step, all diagnostic.List) {
-	switch re, merge, transform := r.Regexp != nil, r.Merge != nil, r.Transform != nil; {
-	case re && !merge && !transform:
+	switch {
+	case r.Regexp != nil:
 		s.path = at + ".regexp"
 		s.ifEmpty = "write a source and a target that leave at least one character, for example (.+) in place of (.*)"
 		s.ifShared = "write a target that contains what differs in them, for example a group such as $1"
 		s.run, all = r.Regexp.compile(s.path)
-	case merge && !re && !transform:
+	case r.Merge != nil:
 		s.path = at + ".merge"
-		s.run, all = r.Merge.compile(s.path)
-	case transform && !re && !merge:
+		s.run = r.Merge.compile(s.path)
+	default:
 		s.path = at + ".transform"
 		s.run, all = r.Transform.compile(s.path)
-	default:
-		all = diagnostic.List{wrong(at, "must have exactly one of regexp, merge and transform")}
 	}
 	return s, all
 }

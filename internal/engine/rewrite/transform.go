@@ -9,7 +9,6 @@ import (
 	"sync"
 	"text/template"
 	"text/template/parse"
-	"unicode/utf8"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
@@ -17,9 +16,6 @@ import (
 )
 
 const (
-	// templateCharacters is the maximum length of a template. A typical template is one line.
-	templateCharacters = 1024
-
 	// costlyText is the maximum length of a text that a template matches or splits into words, in bytes.
 	// These functions take many steps for each byte.
 	costlyText = 1 << 10
@@ -40,10 +36,7 @@ type Transform struct {
 }
 
 func (t *Transform) compile(path string) (apply, diagnostic.List) {
-	switch {
-	case (t.Template == "") == (t.Key == nil):
-		return nil, diagnostic.List{wrong(path, "must have exactly one of template and keyExpression")}
-	case t.Key != nil:
+	if t.Key != nil {
 		return rename(path, func(b *budget.Budget, k Key) (string, *Failed) {
 			name, err := t.Key(k.Name, b)
 			if err != nil {
@@ -86,10 +79,6 @@ type program struct {
 // compileTemplate parses a template, checks all its nodes, and runs it once, because text/template finds
 // wrong arguments only when it runs.
 func compileTemplate(path, source string) (*compiled, diagnostic.List) {
-	if n := utf8.RuneCountInString(source); n > templateCharacters {
-		return nil, diagnostic.List{wrong(path, "has %d characters, over the limit of %d: split it into several rules",
-			n, templateCharacters)}
-	}
 	trees := map[string]*parse.Tree{}
 	tree := parse.New(templateName)
 	tree.Mode = parse.SkipFuncCheck // walker checks them, and knows their positions
