@@ -193,7 +193,7 @@ func (c *typeCheck) typing(x plan.Compiled) expression.Typing {
 		variables[expression.Item] = c.itemOf(x.ForEach)
 	}
 	if c.Environment != nil {
-		environment, _ := structpb.NewStruct(like(c.Environment)) //nolint:errcheck // it is JSON
+		environment, _ := structpb.NewStruct(like(c.Environment))
 		variables[expression.Env] = c.types.Of(expression.Env, environment)
 	}
 	return expression.Typing{Objects: c.types, Number: Number, Variables: variables}

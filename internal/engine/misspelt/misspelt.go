@@ -124,7 +124,7 @@ func (r Request) written(lacking map[string]bool) (out []field) {
 		if !lacking[at] {
 			continue
 		}
-		path := []any{"status"}
+		path := append(make([]any, 0, 1+len(s.Segments)), "status")
 		for _, name := range s.Segments {
 			path = append(path, name)
 		}

@@ -289,14 +289,6 @@ func (t *Authors) addData(w *Authored, e *Export, at *field.Path, a asked) []str
 	return diagnostics
 }
 
-// spelledKeys returns the keys of an entry that are known before it is evaluated.
-func (d Entry) spelledKeys() []string {
-	if d.Key != "" {
-		return []string{d.Key}
-	}
-	return d.Value.Keys()
-}
-
 // expression compiles an expression, and refuses uses that are not allowed.
 func (t *Authors) expression(s expression.Source, kind object.Kind) (*expression.Expression, []string) {
 	compile := func() compiledExpression {

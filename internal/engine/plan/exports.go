@@ -163,42 +163,38 @@ func (c *compiler) entry(at *field.Path, d v1beta1.SecretData, from string) Entr
 	return Entry{Path: s.Path, Key: d.Key, Optional: d.Optional, Value: c.output(s)}
 }
 
+// spelledKeys returns the keys of an entry that are known before it is evaluated.
+func (d Entry) spelledKeys() []string {
+	switch {
+	case d.Key != "":
+		return []string{d.Key}
+	case d.Value == nil:
+		return nil
+	}
+	return d.Value.Keys()
+}
+
 // writtenTwice is the message about a key that two entries write.
 const writtenTwice = "key %q is written by %s and %s: keep one of them"
 
 // refuseKeys refuses invalid keys, and keys that two entries write.
 func (c *compiler) refuseKeys(x Export) {
 	first := map[string]int{} // entries by key
-	keyPath := func(i int) string { return x.At("data").Index(i).Child("key").String() }
 	for i, e := range x.Data {
-		if e.Key == "" {
-			continue
+		at := e.Path
+		if e.Key != "" {
+			at = x.At("data").Index(i).Child("key").String()
 		}
-		c.refuseKey(keyPath(i), e.Key)
-		if other, ok := first[e.Key]; ok && !x.LastWins {
-			c.report(keyPath(i), writtenTwice, e.Key, x.At("data").Index(other), x.At("data").Index(i))
-			continue
-		}
-		first[e.Key] = i
-	}
-	for i, e := range x.Data {
-		if e.Key != "" || e.Value == nil {
-			continue
-		}
-		for _, k := range e.Value.Keys() {
-			c.refuseKey(e.Path, k)
+		for _, k := range e.spelledKeys() {
+			if err := object.ValidateKey(k); err != nil {
+				c.report(at, "%s", err.Error())
+			}
 			if other, ok := first[k]; ok && !x.LastWins {
-				c.report(e.Path, writtenTwice, k, x.At("data").Index(other), x.At("data").Index(i))
+				c.report(at, writtenTwice, k, x.At("data").Index(other), x.At("data").Index(i))
 				continue
 			}
 			first[k] = i
 		}
-	}
-}
-
-func (c *compiler) refuseKey(path, key string) {
-	if err := object.ValidateKey(key); err != nil {
-		c.report(path, "%s", err.Error())
 	}
 }
 

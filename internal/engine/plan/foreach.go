@@ -16,14 +16,6 @@ type ForEach struct {
 	Key  *expression.Expression // identifies an item
 }
 
-// expressions returns the list and the key. It accepts nil.
-func (f *ForEach) expressions() []*expression.Expression {
-	if f == nil {
-		return nil
-	}
-	return []*expression.Expression{f.List, f.Key}
-}
-
 // ItemName returns the composition resource name of the object for an item.
 func ItemName(export, key string) string { return export + "/" + key }
 

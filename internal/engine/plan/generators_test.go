@@ -114,11 +114,6 @@ sources: [{name: s, apiVersion: v1, kind: ConfigMap}]`,
 }
 
 func TestCompileGeneratorExpressions(t *testing.T) {
-	const (
-		secretly = ", but secret data may flow only into the data of Secrets: leave it out"
-		unknown  = ": its outputs are not known yet: use them where they are exported"
-		gens     = "generators:\n- {name: word, password: {}}\n- {name: key, sshKey: {}}\n- {name: otp, uuid: {}}\n- {name: user, resource: {manifest: {apiVersion: example.org/v1, kind: User}}}\n"
-	)
 	checkCompiled(t, map[string]compiled{
 		"GenerationElsewhere": {
 			reason: "only of a manifest it is known which generation it is",
