@@ -1,7 +1,7 @@
 package functions
 
 import (
-	"maps"
+	"strings"
 
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
@@ -26,78 +26,56 @@ const (
 	refusedPattern  = "its pattern is too long or too complex"
 )
 
-// Checks of the functions whose work or result can be larger than the meter assumes for a call: one
+// Checks are the checks of the functions whose work or result can be larger than the meter assumes for a call: one
 // unit, and one unit for each 64 bytes of text that it returns.
 var Checks = joined(pemChecks, formatChecks(), kubernetesChecks, map[string]Check{ //nolint:gochecknoglobals // a table
-	operators.Equals:    checkEqual,
-	operators.NotEquals: checkEqual,
-	operators.In:        visits(inVisits),
-	operators.Add:       checkAdd,
-	celast.OrderedCall:  checkOrdered,
-	"format":            produces(func(a []ref.Val) int64 { return TextLen(a[0]) + weigh(a[1], limits.CallBytes) }),
-	"join":              produces(joinBytes),
-	"replace":           produces(replaceBytes),
-	"json.encode":       weighed,
-	"yaml.encode":       visits(func(a []ref.Val) int64 { return 16 * weigh(a[0], limits.CallVisits/16) }),
-	"json.decode":       visits(func(a []ref.Val) int64 { return 4 * TextLen(a[0]) }),
-	"yaml.decode":       checkYAML,
-	"split":             visits(func(a []ref.Val) int64 { return TextLen(a[0]) * 16 }),
-	"indexOf":           visits(searchVisits),
-	"lastIndexOf":       visits(searchVisits),
-	"flatten":           weighed,
-	"optional.unwrap":   weighed, // its error contains a value that is not an optional
-	"unwrapOpt":         weighed,
-	"hasValue":          visits(hasValueVisits),
+	operators.Equals + " " + operators.NotEquals: checkEqual,
+	operators.In:                visits(inVisits),
+	operators.Add:               checkAdd,
+	celast.OrderedCall:          checkOrdered,
+	"format":                    produces(func(a []ref.Val) int64 { return TextLen(a[0]) + weigh(a[1], limits.CallBytes) }),
+	"join":                      produces(joinBytes),
+	"replace":                   produces(replaceBytes),
+	"yaml.encode":               visits(func(a []ref.Val) int64 { return 16 * weigh(a[0], limits.CallVisits/16) }),
+	"json.decode":               visits(func(a []ref.Val) int64 { return 4 * TextLen(a[0]) }),
+	"yaml.decode":               checkYAML,
+	"split":                     visits(func(a []ref.Val) int64 { return TextLen(a[0]) * 16 }),
+	"indexOf lastIndexOf":       visits(searchVisits),
+	"json.encode flatten":       weighed,
+	"optional.unwrap unwrapOpt": weighed, // their error contains a value that is not an optional
+	"hasValue":                  visits(hasValueVisits),
 	// The key of an entry of transformMap, or the entries of transformMapEntry: if the map already
 	// has the key, the error contains it.
-	"cel.@mapInsert":   visits(func(a []ref.Val) int64 { return 8 + weigh(a[1], limits.CallVisits) }),
-	"merge":            checkMerge,
-	"sort":             visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) + Size(a[0])*16 }),
-	celast.SortByCall:  visits(func(a []ref.Val) int64 { return weigh(a[1], limits.CallVisits) + Size(a[0])*16 }),
-	"slice":            visits(func(a []ref.Val) int64 { return Size(a[0]) }),
-	"lists.range":      visits(rangeVisits),
-	"distinct":         visits(func(a []ref.Val) int64 { return pairs(a[0], a[0]) }),
-	"sets.contains":    visits(func(a []ref.Val) int64 { return pairs(a[0], a[1]) }),
-	"sets.equivalent":  visits(func(a []ref.Val) int64 { return 2 * pairs(a[0], a[1]) }),
-	"sets.intersects":  visits(func(a []ref.Val) int64 { return pairs(a[0], a[1]) }),
-	"matches":          checkRegex,
-	"regex.extract":    checkRegex,
-	"regex.extractAll": checkRegex,
-	"regex.replace":    checkRegexReplace,
-	"charAt":           linear(4), // these functions convert the whole text to runes
-	"substring":        linear(4),
-	"reverse":          linear(4),
-	"strings.quote":    linear(4),
-	"size":             linear(1),
-	"contains":         linear(1),
-	"trim":             linear(1),
-	"lowerAscii":       linear(1),
-	"upperAscii":       linear(1),
-	"base64.encode":    linear(1),
-	"base64.decode":    linear(1),
-	"bytes":            linear(1),
-	"string":           linear(1),
-	"sha256":           linear(1),
-	"hash.md5":         linear(1),
-	"hash.fnv64a":      linear(1),
-	"hash.sha1":        linear(1),
-	"hash.sha256":      linear(1),
-	"hash.sha512":      linear(1),
-	"hmac.sha256":      visits(func(a []ref.Val) int64 { return hmacVisits + TextLen(a[0]) + TextLen(a[1]) }),
-	"hex.encode":       produces(func(a []ref.Val) int64 { return 2 * TextLen(a[0]) }),
-	"hex.decode":       linear(1),
-	"base64url.encode": produces(func(a []ref.Val) int64 { return TextLen(a[0]) + TextLen(a[0])/3 }),
-	"base64url.decode": linear(1),
-	"url.queryEscape":  linear(2),
-	"url.pathEscape":   linear(2),
-	"dockerconfigjson": visits(func(a []ref.Val) int64 { return 4 * (TextLen(a[0]) + TextLen(a[1]) + TextLen(a[2])) }),
+	"cel.@mapInsert":                         visits(func(a []ref.Val) int64 { return 8 + weigh(a[1], limits.CallVisits) }),
+	"merge":                                  checkMerge,
+	"sort":                                   visits(func(a []ref.Val) int64 { return weigh(a[0], limits.CallVisits) + Size(a[0])*16 }),
+	celast.SortByCall:                        visits(func(a []ref.Val) int64 { return weigh(a[1], limits.CallVisits) + Size(a[0])*16 }),
+	"slice":                                  visits(func(a []ref.Val) int64 { return Size(a[0]) }),
+	"lists.range":                            visits(rangeVisits),
+	"distinct":                               visits(func(a []ref.Val) int64 { return pairs(a[0], a[0]) }),
+	"sets.equivalent":                        visits(func(a []ref.Val) int64 { return 2 * pairs(a[0], a[1]) }),
+	"sets.contains sets.intersects":          visits(func(a []ref.Val) int64 { return pairs(a[0], a[1]) }),
+	"matches regex.extract regex.extractAll": checkRegex,
+	"regex.replace":                          checkRegexReplace,
+	"charAt substring reverse strings.quote": linear(4), // they convert the whole text to runes
+	"size contains trim lowerAscii upperAscii base64.encode base64.decode bytes string sha256": linear(1),
+	"hash.md5 hash.fnv64a hash.sha1 hash.sha256 hash.sha512 hex.decode base64url.decode":       linear(1),
+	"url.queryEscape url.pathEscape": linear(2),
+	"hmac.sha256":                    visits(func(a []ref.Val) int64 { return hmacVisits + TextLen(a[0]) + TextLen(a[1]) }),
+	"hex.encode":                     produces(func(a []ref.Val) int64 { return 2 * TextLen(a[0]) }),
+	"base64url.encode":               produces(func(a []ref.Val) int64 { return TextLen(a[0]) + TextLen(a[0])/3 }),
+	"dockerconfigjson":               visits(func(a []ref.Val) int64 { return 4 * (TextLen(a[0]) + TextLen(a[1]) + TextLen(a[2])) }),
 })
 
-// joined returns the entries of several tables.
-func joined[V any](tables ...map[string]V) map[string]V {
-	out := map[string]V{}
+// joined returns the entries of several tables, each by the name of one function.
+func joined(tables ...map[string]Check) map[string]Check {
+	out := map[string]Check{}
 	for _, t := range tables {
-		maps.Copy(out, t)
+		for names, c := range t {
+			for _, name := range strings.Fields(names) {
+				out[name] = c
+			}
+		}
 	}
 	return out
 }

@@ -60,10 +60,14 @@ type Converter struct {
 }
 
 // TextConverter returns the Converter of a result that is copied as text.
-func TextConverter(b *budget.Budget) *Converter { return &Converter{left: ofResult(), budget: b, cost: 1} }
+func TextConverter(b *budget.Budget) *Converter {
+	return &Converter{left: ofResult(), budget: b, cost: 1}
+}
 
 // JSONConverter returns the Converter of a result that becomes JSON, for which each value is converted twice.
-func JSONConverter(b *budget.Budget) *Converter { return &Converter{left: ofResult(), budget: b, cost: 3} }
+func JSONConverter(b *budget.Budget) *Converter {
+	return &Converter{left: ofResult(), budget: b, cost: 3}
+}
 
 // Add pays for one value with its bytes, and counts it.
 func (c *Converter) Add(bytes int) error {

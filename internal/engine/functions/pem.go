@@ -19,22 +19,19 @@ var pemTexts = map[string]func(string) (string, error){ //nolint:gochecknoglobal
 // pemChecks are the Checks of the functions in the namespace pem. A signature takes longer than all other work, so a
 // check finds out which ones the call will verify.
 var pemChecks = map[string]Check{ //nolint:gochecknoglobals // a table
-	"pem.split":        produces(func(a []ref.Val) int64 { return 2 * TextLen(a[0]) }),
-	"pem.join":         produces(func(a []ref.Val) int64 { return 2 * weigh(a[0], limits.CallBytes) }),
-	"pem.certificates": linear(2),
-	"pem.privateKey":   linear(2),
-	"pem.chain":        checkChain,
-	"pem.leaf":         checkChain,
-	"pem.ca":           checkChain,
+	"pem.split":                       produces(func(a []ref.Val) int64 { return 2 * TextLen(a[0]) }),
+	"pem.join":                        produces(func(a []ref.Val) int64 { return 2 * weigh(a[0], limits.CallBytes) }),
+	"pem.certificates pem.privateKey": linear(2),
+	"pem.chain pem.leaf pem.ca":       checkChain,
 }
 
 // pemFunctions declares the functions of PEM texts.
 func pemFunctions() []cel.EnvOption {
 	str, list := cel.StringType, cel.ListType(cel.StringType)
-	out := make([]cel.EnvOption, 0, len(pemChecks))
-	out = append(out,
+	out := []cel.EnvOption{
 		cel.Function("pem.split", cel.Overload("pem_split", []*cel.Type{str}, list, cel.UnaryBinding(splitPEM))),
-		cel.Function("pem.join", cel.Overload("pem_join", []*cel.Type{list}, str, cel.UnaryBinding(joinPEM))))
+		cel.Function("pem.join", cel.Overload("pem_join", []*cel.Type{list}, str, cel.UnaryBinding(joinPEM))),
+	}
 	for name, f := range pemTexts {
 		call := func(v ref.Val) ref.Val {
 			text, err := f(TextOf(v))
