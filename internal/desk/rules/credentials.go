@@ -23,7 +23,7 @@ var tokens = lazy.MustCompile(strings.Join([]string{
 
 // secretKey matches the names of keys whose value is a credential.
 var secretKey = lazy.MustCompile(
-	`(?i)(?:^|[-_./])(?:password|passwd|passphrase|pwd|token|api[-_]?key|secret[-_]?key|access[-_]?key|private[-_]?key|client[-_]?secret)$`)
+	`(?i)(?:^|[-_./])(?:password|passwd|passphrase|pwd|token|api[-_]?key|secret[-_]?key|access[-_]?key|private[-_]?key|client[-_]?secret|(?:token|jwt|session)[-_](?:key|secret))$`)
 
 // reference matches values that name or describe something instead of being a credential.
 var reference = lazy.MustCompile(`(?i)^(?:true|false|none|enabled|disabled|required|optional|null|[0-9.]*|.{0,3})$|[/{}$<> ]|^[a-z]+(?:-[a-z]+)*$`)

@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/format"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
 // This file has the rules about what expressions read and return.
@@ -150,16 +151,26 @@ func functionKeys(v *View, say Say) {
 			if write == nil || m == nil {
 				return
 			}
-			_, err := write(m)
-			if err == nil {
-				return
-			}
-			for _, begin := range []string{"a key ", "driver is not "} {
-				if strings.HasPrefix(err.Error(), begin) && (begin != "driver is not " || m["driver"] != unknown) {
-					say(place(x.Expression, e), "%s refuses its argument: %s", e.AsCall().FunctionName(), err)
-				}
+			if _, err := write(m); err != nil {
+				sayKeys(say, place(x.Expression, e), e.AsCall().FunctionName(), m, err.Error())
 			}
 		}))
+	}
+}
+
+// sayKeys reports what a function says about the keys of a map, or about a literal driver.
+func sayKeys(say Say, at expression.Place, fn string, m map[string]any, says string) {
+	if list, ok := strings.CutPrefix(says, "a key is unknown: the keys are "); ok {
+		known := strings.Split(list, ", ")
+		for _, key := range plan.SortedKeys(m) {
+			if !slices.Contains(known, key) {
+				say(at, "%s accepts no key %s%s", fn, key, suggest.ThereAre(key, known, ""))
+			}
+		}
+		return
+	}
+	if strings.HasPrefix(says, "a key ") || strings.HasPrefix(says, "driver is not ") && m["driver"] != unknown {
+		say(at, "%s refuses its argument: %s", fn, says)
 	}
 }
 

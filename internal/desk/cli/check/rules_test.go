@@ -69,13 +69,14 @@ spec:
         properties:
           spec:
             type: object
-            required: [users, size]
+            required: [users, size, hosts]
             properties:
               mode: {type: string}
               size: {type: string}
               port: {type: integer, default: 5432}
               host: {type: string, default: localhost}
               hosts: {type: array, items: {type: string}}
+              zones: {type: array, items: {type: string}}
               users: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}
               network: {type: object, properties: {cidr: {type: string}, vlan: {type: integer}}}
           status:
@@ -189,5 +190,38 @@ An example that is not a pipeline is the input of a step after one that composes
 	}
 	if diff := cmp.Diff(b.String(), string(page)); diff != "" {
 		t.Errorf("run with -update: -want, +page:\n%s", diff)
+	}
+}
+
+// leastWild is the least number of mistakes from the wild.
+const leastWild = 100
+
+// Each mistake that people made in public has messages that say what is wrong, where, and what to write instead. Without
+// the mistake nothing is found. With -update, the messages are written: read them.
+func TestWild(t *testing.T) {
+	archive, all := readExamples(t, "wild.txtar")
+	sources := map[string]bool{}
+	for i, e := range all {
+		kind, source, _ := strings.Cut(e.name, " ")
+		sources[source] = true
+		t.Run(kind+"/"+strings.TrimPrefix(source, "https://github.com/"), func(t *testing.T) {
+			got := checkedText(t, e.wrong)
+			if *functiontest.UpdateGolden {
+				archive.Files[i].Data = []byte(e.diff + "! " + strings.Join(got, "\n! ") + "\n")
+			} else if diff := cmp.Diff(e.messages, got); diff != "" || len(got) == 0 {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+			if right := checkedText(t, e.right); len(right) > 0 {
+				t.Errorf("want nothing about the corrected input, got %q", right)
+			}
+		})
+	}
+	if *functiontest.UpdateGolden {
+		if err := os.WriteFile(filepath.Join("testdata", "wild.txtar"), txtar.Format(archive), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(sources) < leastWild {
+		t.Errorf("want %d mistakes with different sources, got %d", leastWild, len(sources))
 	}
 }
