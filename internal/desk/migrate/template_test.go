@@ -63,6 +63,7 @@ var templateFunctions = template.FuncMap{
 		}
 		return no
 	},
+	"empty": func(v any) bool { return fmt.Sprint(v) == "[]" || v == nil },
 	"until": func(n int) []int {
 		var out []int
 		for i := range n {
@@ -189,7 +190,7 @@ func TestTemplatedSecrets(t *testing.T) {
 	status := map[string]any{"host": "db.example.org", "port": 5432.0,
 		"addresses": []any{map[string]any{"ip": "10.0.0.1"}}, "off": false, "none": ""}
 	xr := compositeXR(map[string]any{"spec": map[string]any{"database": "shop", "team": "t-1", "empty": "", "size": 3.0,
-		"off": false, "names": []any{"a", "b"}, "tags": map[string]any{"x": "1", "y": "2"},
+		"off": false, "encoded": "aGVsbG8=", "names": []any{"a", "b"}, "tags": map[string]any{"x": "1", "y": "2"},
 		"users": []any{map[string]any{"name": "ann", "age": 3.0, "keys": []any{"k1", "k2"}},
 			map[string]any{"name": "bob", "age": 4.0}}}})
 	encoded := map[string]any{}

@@ -139,9 +139,6 @@ func (t *templated) secret(d *gotemplate.Document) {
 // list with the name of the Secret, or without items.
 func (t *templated) repeat(e, metadata *node, d *gotemplate.Document, own gotemplate.Scalar) bool {
 	conditions, lost := d.Conditions()
-	for _, c := range lost {
-		e.note(decide + "the template composes it only under this condition, and here it always exists: " + c)
-	}
 	condition := ""
 	if len(conditions) > 0 {
 		condition = strings.Join(conditions, " && ") + " ? "
@@ -167,6 +164,11 @@ func (t *templated) repeat(e, metadata *node, d *gotemplate.Document, own gotemp
 		*name = *textNode("key")
 		e.note("As in the template, it exists only under this condition. Its name is the key, which has at most 63 " +
 			"characters.")
+	default:
+		lost = append(lost, conditions...)
+	}
+	for _, c := range lost {
+		e.note(decide + "the template composes it only under this condition, and here it always exists: " + c)
 	}
 	return true
 }
