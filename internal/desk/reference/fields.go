@@ -201,7 +201,11 @@ func values(s *definition.Schema) []string {
 	if s.Default != nil {
 		out = append(out, "default "+code(fmt.Sprint(s.Default)))
 	}
-	out = append(out, between(s.MinLength, s.MaxLength, "character"), between(s.MinItems, s.MaxItems, "item"),
+	least := s.MinLength
+	if least != nil && *least == 1 { // an empty text is a mistake anywhere
+		least = nil
+	}
+	out = append(out, between(least, s.MaxLength, "character"), between(s.MinItems, s.MaxItems, "item"),
 		between(s.MinProperties, s.MaxProperties, "entry"), between(s.Minimum, s.Maximum, ""))
 	if s.Pattern != "" {
 		out = append(out, "matches "+code(s.Pattern))

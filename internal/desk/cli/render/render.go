@@ -35,21 +35,21 @@ type Command struct {
 	// Flags. Keep them in alphabetical order.
 	AllowWaiting           bool              `help:"Exit with 0 also if an export only waits for an input, as exports do before the composed resources exist."`
 	At                     time.Time         `help:"Render at this time instead of now, for example 2026-11-21T12:00:00Z, to see the later steps of generators. The default is the time in the now.txt of the folder."                                                                  placeholder:"TIME"`
-	Changes                bool              `help:"Print how the observed objects change, instead of the objects: which of them are created, taken over, changed or deleted, and which keys of their data change. It never prints values. The exit code is 1 if an export is not ready, or if a Secret or a ConfigMap is deleted or loses or changes a key."`
-	ContextFiles           map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be files containing JSON or YAML."                                                      mapsep:""`
-	ContextValues          map[string]string `help:"Context key-value pairs to pass to the function, separated by semicolons. Values must be JSON or YAML. Keys take precedence over --context-files, and both over environment.yaml." mapsep:""`
-	FunctionAnnotations    []string          `help:"Accepted, but has no effect: these annotations configure how Crossplane's command runs a function, and function-export render is the function." placeholder:"KEY=VALUE" short:"a"`
-	FunctionCredentials    string            `help:"A YAML file or folder of YAML files with the Secrets that a Composition passes to functions. This function needs none. As in Crossplane's command, the function may also require these Secrets." placeholder:"PATH" predictor:"path"`
+	Changes                bool              `help:"Print how the observed objects change instead of the objects, without values. The exit code is 1 if an export is not ready, or if a Secret or a ConfigMap is deleted or loses or changes a key."`
+	ContextFiles           map[string]string `help:"Context key-value pairs, separated by semicolons. Values are files with JSON or YAML."                                                      mapsep:""`
+	ContextValues          map[string]string `help:"Context key-value pairs, separated by semicolons. Values are JSON or YAML, and win over --context-files and environment.yaml." mapsep:""`
+	FunctionAnnotations    []string          `help:"Accepted as in Crossplane's command, but has no effect." placeholder:"KEY=VALUE" short:"a"`
+	FunctionCredentials    string            `help:"A YAML file or folder with the Secrets that a Composition passes to functions. The function may also require them." placeholder:"PATH" predictor:"path"`
 	IncludeContext         bool              `help:"Include the context in the output as an object of kind: Context."                                                                                                              short:"c"`
 	IncludeFullXR          bool              `help:"Include a copy of the composite's spec and metadata in the output."                                                                                                            short:"x"`
 	IncludeFunctionResults bool              `help:"Include normal and warning results of the function in the output as objects of kind: Result."                                                                                  short:"r"`
-	ObservedResources      []string          `help:"A YAML file or folder of YAML files with observed composed resources, and their connection Secrets. May be repeated. An object here replaces one of the folder with the same composition resource name."       placeholder:"PATH" predictor:"path" sep:"none"`
+	ObservedResources      []string          `help:"A YAML file or folder with observed composed resources, and their connection Secrets. May be repeated. An object here replaces that of the folder."       placeholder:"PATH" predictor:"path" sep:"none"`
 	Output                 string            `default:"yaml" enum:"yaml,json" help:"The output format: ${enum}. JSON is a list." short:"o"`
-	RequiredResources      []string          `aliases:"extra-resources" help:"A YAML file or folder of YAML files with the objects that the function may require. May be repeated. An object here replaces the same object of the folder." placeholder:"PATH" predictor:"path" short:"e"`
-	RequiredSchemas        []string          `aliases:"schema" help:"A file or folder with the schemas that the function may require: OpenAPI v3 documents of kubectl get --raw /openapi/v3/apis/GROUP/VERSION, XRDs or CRDs, as YAML or JSON. May be repeated. --schema is the same flag." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
+	RequiredResources      []string          `aliases:"extra-resources" help:"A YAML file or folder with objects that the function may require. May be repeated. An object here replaces that of the folder." placeholder:"PATH" predictor:"path" short:"e"`
+	RequiredSchemas        []string          `aliases:"schema" help:"A file or folder with schemas that the function may require: OpenAPI v3 documents, XRDs or CRDs. May be repeated. --schema is the same flag." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
 	ShowSecrets            bool              `help:"Print the data of Secrets and connection details, instead of its length."`
 	Timeout                time.Duration     `default:"1m" help:"The maximum time for all steps."`
-	XRD                    string            `help:"A YAML file with the CompositeResourceDefinition (XRD) of the composite: missing fields of the composite are set to their defaults, and the function may require its schema. It replaces xrd.yaml of the folder." placeholder:"PATH" predictor:"path"`
+	XRD                    string            `help:"The XRD of the composite, for its defaults and its schema. It replaces xrd.yaml of the folder." placeholder:"PATH" predictor:"path"`
 
 	// Refused are the flags that this command does not need.
 	Refused refused `embed:""`
