@@ -183,7 +183,7 @@ func TestAuthorSchemaAgreesWithFunction(t *testing.T) {
 	says := map[string][]string{}
 
 	for name, tc := range cases {
-		object := fmt.Sprintf("{apiVersion: example.org/v1alpha1, kind: Database, metadata: {namespace: team, name: xr}, spec: {database: x, operatorSpec: {%s}}}", tc.lists)
+		object := fmt.Sprintf("{apiVersion: example.org/v1alpha1, kind: Database, metadata: {namespace: team, name: xr}, spec: {database: x, host: db, operatorSpec: {%s}}}", tc.lists)
 		composites[name] = parseObjects(t, object)[0]
 		want[name] = tc.refused
 	}
