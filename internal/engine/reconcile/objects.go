@@ -59,15 +59,15 @@ func (list objects) keep(excess int) (kept bool) {
 func (list objects) largest() (out *Object) {
 	for i := range list {
 		o := &list[i]
-		if o.footprint.at == nil {
-			continue
-		}
-		if o.footprint.saved == 0 {
+		if o.footprint.at != nil && o.footprint.saved == 0 { // measured once, because there may be many
 			observed := o.asObserved("")
-			o.footprint.saved = o.footprint.bytes - observed.footprint.bytes
+			if o.footprint.saved = o.footprint.bytes - observed.footprint.bytes; o.footprint.saved <= 0 {
+				o.footprint.at = nil
+			}
 		}
-		isFirst := out == nil || o.Author && !out.Author || o.Author == out.Author && o.footprint.saved >= out.footprint.saved
-		if isFirst && o.footprint.saved > 0 {
+		switch {
+		case o.footprint.at == nil:
+		case out == nil, o.Author && !out.Author, o.Author == out.Author && o.footprint.saved >= out.footprint.saved:
 			out = o
 		}
 	}
