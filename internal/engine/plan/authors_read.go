@@ -21,18 +21,19 @@ import (
 
 // An authorList is a field that lists what a composite author asks for.
 type authorList struct {
-	field  string
-	kind   object.Kind
-	schema *definition.Schema // of an entry
-	asked  func(text func(name string) string) asked
+	field    string
+	kind     object.Kind
+	operator bool               // in the form of Azure Service Operator: without a key, value returns several keys
+	schema   *definition.Schema // of an entry
 }
 
-// authorLists are in the order in which they are evaluated.
+// authorLists are in the order in which they are evaluated. The last two have the form of the operator's design
+// document, in which valueMap returns several keys.
 var authorLists = []authorList{ //nolint:gochecknoglobals // a table
-	{"secretExpressions", object.Secret, ofOperator, destinationExpression},
-	{"configMapExpressions", object.ConfigMap, ofOperator, destinationExpression},
-	{"dynamicSecrets", object.Secret, ofDesign, dynamicExport},
-	{"dynamicConfigMaps", object.ConfigMap, ofDesign, dynamicExport},
+	{"secretExpressions", object.Secret, true, ofOperator},
+	{"configMapExpressions", object.ConfigMap, true, ofOperator},
+	{"dynamicSecrets", object.Secret, false, ofDesign},
+	{"dynamicConfigMaps", object.ConfigMap, false, ofDesign},
 }
 
 var (
@@ -50,37 +51,6 @@ func entrySchema(names ...string) *definition.Schema {
 		}
 	}
 	return s
-}
-
-// asked is what an entry asks for.
-type asked struct {
-	name, key, value string
-	field            string // that contains value
-	both             bool   // value and valueMap are set
-	lacks            string // the message if there is no value
-	want             expression.Want
-	several          string // a note on how an entry of this type returns several keys
-}
-
-// destinationExpression reads an entry in the form of Azure Service Operator: without a key, value returns several
-// keys.
-func destinationExpression(text func(name string) string) asked {
-	a := asked{name: text("name"), key: text("key"), value: text("value"), field: "value", lacks: ".value: must be set"}
-	a.want, a.several = expression.WantText, "without a key, value must return a map of keys and values"
-	if a.key == "" {
-		a.want, a.several = expression.WantTextMap, "with a key, value must return the value of that key"
-	}
-	return a
-}
-
-// dynamicExport reads an entry in the form of that operator's design document: valueMap returns several keys.
-func dynamicExport(text func(name string) string) asked {
-	if valueMap := text("valueMap"); valueMap != "" {
-		return asked{name: text("name"), key: text("key"), value: valueMap, field: "valueMap", want: expression.WantTextMap,
-			both: text("value") != ""}
-	}
-	return asked{name: text("name"), key: text("key"), value: text("value"), field: "value", want: expression.WantText,
-		lacks: ": must have value or valueMap"}
 }
 
 // An Authored is everything that a composite author asks for.
@@ -190,7 +160,7 @@ func (w *Authored) refuse(at *field.Path, why string, unclear ...object.Kind) {
 // readEntry adds one entry to the object that it names.
 func (t *Authors) readEntry(w *Authored, l authorList, at *field.Path, v *structpb.Value) {
 	fields := v.GetStructValue().GetFields()
-	a := l.asked(func(name string) string { return fields[name].GetStringValue() })
+	text := func(name string) string { return fields[name].GetStringValue() }
 	var diagnostics []string
 	wrong := strict.Fields(l.schema, at, v, adviserOf(t.env))
 	for i, f := range wrong {
@@ -200,10 +170,10 @@ func (t *Authors) readEntry(w *Authored, l authorList, at *field.Path, v *struct
 		}
 		diagnostics = append(diagnostics, f.Error())
 	}
-	if err := object.ValidateName(a.name); err != nil {
+	if err := object.ValidateName(text("name")); err != nil {
 		switch {
 		case len(wrong) > 0:
-		case a.name == "":
+		case text("name") == "":
 			diagnostics = append(diagnostics, at.Child("name").String()+": must be set to the name of the "+string(l.kind))
 		default:
 			diagnostics = append(diagnostics, at.Child("name").String()+": "+err.Error())
@@ -212,7 +182,7 @@ func (t *Authors) readEntry(w *Authored, l authorList, at *field.Path, v *struct
 		w.Unclear[l.kind] = true
 		return
 	}
-	e := w.export(l.kind, a.name, at)
+	e := w.export(l.kind, text("name"), at)
 	if len(diagnostics) == 0 {
 		m := &e.Metadata
 		diagnostics = slices.Concat(
@@ -220,7 +190,7 @@ func (t *Authors) readEntry(w *Authored, l authorList, at *field.Path, v *struct
 				description{t.Labels, object.ValidateLabels, &m.Labels, &m.LabelValues}),
 			t.describe(w, e, at.Child("annotations"), Texts(wire.OfValue(fields["annotations"])),
 				description{t.Annotations, object.ValidateAnnotations, &m.Annotations, &m.AnnotationValues}),
-			t.addData(w, e, at, a))
+			t.addData(w, e, at, l, text))
 	}
 	e.Faults = append(e.Faults, diagnostics...)
 }
@@ -250,22 +220,42 @@ func (w *Authored) count(s expression.Source) []string {
 	return []string{fmt.Sprintf(text, s.Path, limits.AuthorCharacters)}
 }
 
-// addData adds the key or keys of an entry.
-func (t *Authors) addData(w *Authored, e *Export, at *field.Path, a asked) []string {
-	value := at.Child(a.field)
+// valueOf returns the expression of an entry, or what is wrong.
+func (l authorList) valueOf(at *field.Path, text func(name string) string) (s expression.Source, wrong string) {
+	key, valueMap := text("key"), text("valueMap")
+	s = expression.Source{Text: text("value"), Path: at.Child("value").String(), Want: expression.WantText}
 	switch {
-	case a.value == "":
-		return []string{at.String() + a.lacks}
-	case a.both:
-		return []string{value.String() + ": must not be set together with value: keep one of them"}
-	case a.want == expression.WantTextMap && a.key != "":
-		return []string{at.Child("key").String() + ": must not be set together with valueMap, which returns the keys"}
-	case a.want == expression.WantText && a.key == "":
-		return []string{at.Child("key").String() + ": must be set, because value is the value of one key"}
-	case a.key != "" && object.ValidateKey(a.key) != nil:
-		return []string{at.Child("key").String() + ": " + object.ValidateKey(a.key).Error()}
+	case l.operator && s.Text == "":
+		wrong = ".value: must be set"
+	case l.operator && key == "":
+		s.Want, s.Note = expression.WantTextMap, "with a key, value must return the value of that key"
+	case l.operator:
+		s.Note = "without a key, value must return a map of keys and values"
+	case s.Text == "" && valueMap == "":
+		wrong = ": must have value or valueMap"
+	case s.Text != "" && valueMap != "":
+		wrong = ".valueMap: must not be set together with value: keep one of them"
+	case s.Text != "" && key == "":
+		wrong = ".key: must be set, because value is the value of one key"
+	case valueMap != "" && key != "":
+		wrong = ".key: must not be set together with valueMap, which returns the keys"
+	case valueMap != "":
+		s = expression.Source{Text: valueMap, Path: at.Child("valueMap").String(), Want: expression.WantTextMap}
 	}
-	s := expression.Source{Text: a.value, Path: value.String(), Want: a.want, Note: a.several}
+	if err := object.ValidateKey(key); wrong == "" && key != "" && err != nil {
+		wrong = ".key: " + err.Error()
+	}
+	return s, wrong
+}
+
+// addData adds the key or keys of an entry.
+func (t *Authors) addData(
+	w *Authored, e *Export, at *field.Path, l authorList, text func(name string) string,
+) []string {
+	s, wrong := l.valueOf(at, text)
+	if wrong != "" {
+		return []string{at.String() + wrong}
+	}
 	if refused := w.count(s); refused != nil {
 		return refused
 	}
@@ -273,15 +263,15 @@ func (t *Authors) addData(w *Authored, e *Export, at *field.Path, a asked) []str
 	if len(diagnostics) > 0 {
 		return diagnostics
 	}
-	added := Entry{Path: value.String(), Key: a.key, Value: x}
+	added := Entry{Path: s.Path, Key: text("key"), Value: x}
 	for _, k := range added.spelledKeys() {
 		if err := object.ValidateKey(k); err != nil {
-			diagnostics = append(diagnostics, value.String()+": "+err.Error())
+			diagnostics = append(diagnostics, s.Path+": "+err.Error())
 		}
 		for _, other := range e.Data {
 			if slices.Contains(other.spelledKeys(), k) {
 				diagnostics = append(diagnostics,
-					fmt.Sprintf("%s: key %q of %s is also written by %s: keep one of them", value, k, e, other.Path))
+					fmt.Sprintf("%s: key %q of %s is also written by %s: keep one of them", s.Path, k, e, other.Path))
 			}
 		}
 	}
