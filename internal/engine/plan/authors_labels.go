@@ -52,11 +52,11 @@ func (t *Authors) describe(w *Authored, e *Export, at *field.Path, entry map[str
 		case len(fs) > 0:
 			diagnostics = append(diagnostics, fs...)
 		case x != nil:
-			put(d.values, k, x)
+			*d.values = With(*d.values, k, x)
 		case err != nil:
 			diagnostics = append(diagnostics, at.String()+": "+err.Error())
 		default:
-			put(d.texts, k, entry[k])
+			*d.texts = With(*d.texts, k, entry[k])
 		}
 	}
 	if len(refused) > 0 {
@@ -72,13 +72,6 @@ func first(errs []error) error {
 		}
 	}
 	return nil
-}
-
-func put[V any](m *map[string]V, k string, v V) {
-	if *m == nil {
-		*m = map[string]V{}
-	}
-	(*m)[k] = v
 }
 
 // described compiles the text of a label or an annotation. It returns nil for a literal text: a

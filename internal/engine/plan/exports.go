@@ -274,18 +274,12 @@ func (c *compiler) refuseMetadata(at *field.Path, export string, m *v1beta1.Meta
 			c.refuse(at.Child("labels").Key(k), "%s", strict.LiteralText("labelsExpression", k, m.Labels[k]))
 			delete(labels, k)
 		} else if len(errs) > 0 {
-			for _, err := range object.ValidateLabels(map[string]string{k: m.Labels[k]}) {
-				c.refuseErr(at.Child("labels").Key(k), err)
-			}
+			c.refuseErr(at.Child("labels").Key(k), object.ValidateLabels(map[string]string{k: m.Labels[k]})...)
 			delete(labels, k)
 		}
 	}
-	for _, err := range object.ValidateLabels(labels) {
-		c.refuseErr(at.Child("labels"), err)
-	}
-	for _, err := range object.ValidateAnnotations(m.Annotations) {
-		c.refuseErr(at.Child("annotations"), err)
-	}
+	c.refuseErr(at.Child("labels"), object.ValidateLabels(labels)...)
+	c.refuseErr(at.Child("annotations"), object.ValidateAnnotations(m.Annotations)...)
 }
 
 // refuseName refuses the name of an export that another export has, or that would also mean a source.

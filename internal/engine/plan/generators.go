@@ -198,6 +198,21 @@ func (m *Generator) compile(c *compiler, g v1beta1.Generator) {
 		m.Kind, section, k.Slow = KindCertificate, g.Certificate, g.Certificate.KeyType == "rsa"
 		k.SecretType, k.ca = "kubernetes.io/tls", g.Certificate.CA
 		k.Kind, wrong = credential.CompileCertificate(m.Path.Child(m.Kind), g.Certificate)
+	case g.Resource != nil:
+		m.resource(c, g.Resource)
+		return
+	default:
+		section = m.compileDerived(k, g)
+	}
+	if c.fields(wrong); len(wrong) == 0 {
+		k.Spec, _ = json.Marshal(section) //nolint:errchkjson // it was JSON in the input
+		m.Makes, m.Keys = k, k.Kind.Keys()
+	}
+}
+
+// compileDerived compiles a kind whose outputs are made from a source. It returns its section of the input.
+func (m *Generator) compileDerived(k *Computed, g v1beta1.Generator) (section any) {
+	switch {
 	case g.Bcrypt != nil:
 		m.Kind, section, k.Kind = "bcrypt", g.Bcrypt, credential.NewBcrypt(g.Bcrypt)
 		k.derives(g.Bcrypt.SecretExpression, expression.WantText)
@@ -210,20 +225,19 @@ func (m *Generator) compile(c *compiler, g v1beta1.Generator) {
 	case g.JKS != nil:
 		m.Kind, section, k.Kind = "jks", g.JKS, credential.NewJKS(g.JKS)
 		k.derives(g.JKS.SecretExpression, expression.WantTextMap)
-	case g.Resource != nil:
-		r := &Manifest{Base: &structpb.Struct{}}
-		m.Kind, m.Makes = KindResource, r
-		if err := r.Base.UnmarshalJSON(g.Resource.Manifest.Raw); err != nil {
-			c.refuse(m.Path.Child(KindResource, "manifest"), "must be an object")
-			return
-		}
-		r.APIVersion, r.Kind, m.Namespace, _ = object.Identity(wire.Of(r.Base))
+	}
+	return section
+}
+
+// resource reads the kind in a manifest.
+func (m *Generator) resource(c *compiler, g *v1beta1.ResourceGenerator) {
+	r := &Manifest{Base: &structpb.Struct{}}
+	m.Kind, m.Makes = KindResource, r
+	if err := r.Base.UnmarshalJSON(g.Manifest.Raw); err != nil {
+		c.refuse(m.Path.Child(KindResource, "manifest"), "must be an object")
 		return
 	}
-	if c.fields(wrong); len(wrong) == 0 {
-		k.Spec, _ = json.Marshal(section) //nolint:errchkjson // it was JSON in the input
-		m.Makes, m.Keys = k, k.Kind.Keys()
-	}
+	r.APIVersion, r.Kind, m.Namespace, _ = object.Identity(wire.Of(r.Base))
 }
 
 // authority returns the CA of a certificate.

@@ -165,9 +165,7 @@ func (m *Generator) locate(d *diagnostic.Diagnostic) {
 // literals sets what the literal fields of a generator say.
 func (c *compiler) literals(m *Generator, g v1beta1.Generator) {
 	m.Labels = g.Labels
-	for _, err := range object.ValidateLabels(g.Labels) {
-		c.refuseErr(m.Path.Child("labels"), err)
-	}
+	c.refuseErr(m.Path.Child("labels"), object.ValidateLabels(g.Labels)...)
 	if g.RefreshInterval != nil {
 		m.Interval = g.RefreshInterval.Duration
 	}

@@ -25,10 +25,12 @@ func (c *compiler) refuse(at *field.Path, format string, args ...any) {
 	c.report(at.String(), format, args...)
 }
 
-// refuseErr adds a diagnostic of a field if there is an error.
-func (c *compiler) refuseErr(at *field.Path, err error) {
-	if err != nil {
-		c.report(at.String(), "%s", err.Error())
+// refuseErr adds a diagnostic of a field for each error that is not nil.
+func (c *compiler) refuseErr(at *field.Path, errs ...error) {
+	for _, err := range errs {
+		if err != nil {
+			c.report(at.String(), "%s", err.Error())
+		}
 	}
 }
 

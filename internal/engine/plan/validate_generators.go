@@ -94,9 +94,7 @@ func (c *compiler) refuseManifestMetadata(at *field.Path, metadata *structpb.Val
 		default:
 			errs = object.ValidateAnnotations(texts)
 		}
-		for _, err := range errs {
-			c.refuseErr(at, err)
-		}
+		c.refuseErr(at, errs...)
 	}
 }
 
