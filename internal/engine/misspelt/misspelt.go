@@ -43,7 +43,6 @@ type Result struct {
 type field struct {
 	object wire.Struct
 	path   []any
-	own    int                             // the first step that is not the path of a variable
 	place  func(step int) expression.Place // of a step of the path
 }
 
@@ -76,7 +75,7 @@ func (r Request) Check(lacking map[string]bool, unread bool) (out Result) {
 func (r Request) waiting() (out []field) {
 	for _, x := range r.Plan.Needed {
 		for _, ref := range x.Absent(r.Session.Scope(x.Source().From)) {
-			f, above := field{}, 0 // steps of the reference above the path
+			f, above := field{}, 0 // steps of the reference above the object
 			f.object, f.path = r.path(ref.Variable, ref.Path, x.Source().From)
 			if k := kindOf(f.object); k.Kind == "" || k == secret || len(f.path) == 0 {
 				continue
@@ -84,8 +83,8 @@ func (r Request) waiting() (out []field) {
 			if ref.Variable == expression.Resources || ref.Variable == expression.Variables {
 				above = 1
 			}
-			f.own = len(f.path) + above - len(ref.Path)
-			f.place = func(step int) expression.Place { return x.PlaceOf(ref, step-f.own+above) }
+			more := len(f.path) + above - len(ref.Path) // steps that a variable has
+			f.place = func(step int) expression.Place { return x.PlaceOf(ref, step-more+above) }
 			out = append(out, f)
 		}
 	}
@@ -141,7 +140,7 @@ func (r Request) messages(fields []field) (out []string) {
 		k := kindOf(f.object)
 		root := schema.Root{Name: k.String(), Node: schema.Node{Struct: r.Schemas[k]}, IsComposite: k == composite}
 		message, step := root.Lacks(f.path...)
-		if message == "" || step < f.own {
+		if message == "" {
 			continue
 		}
 		text := f.place(step).Wrong(message).Error()

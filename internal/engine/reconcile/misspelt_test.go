@@ -130,6 +130,15 @@ properties:
 			schemas: map[plan.Kind]string{database: dbSchema},
 			want:    want{[]plan.Kind{database}, []string{waits + "variables.s.hots", "Waiting! | variables[1].value:1:12: DB of example.org/v1 has no field status.hots: there are address, endpoint"}},
 		},
+		"WrongVariable": {
+			reason:  "a mistake in a variable is reported there",
+			input:   "variables: [{name: s, value: resources.db.statsu}]\nsecrets: [{name: out, data: [{key: k, value: variables.s.host}]}]",
+			schemas: map[plan.Kind]string{database: dbSchema},
+			want: want{[]plan.Kind{database}, []string{
+				waits + "resources.db.statsu (DB db-1 is not ready)",
+				"Waiting! | variables[0].value:1:13: DB of example.org/v1 has no field statsu: did you mean status?",
+			}},
+		},
 		"OptionalVariable": {
 			reason:  "a variable is there in any case: what it waits for is waited for",
 			input:   "variables: [{name: h, value: resources.db.status.hots}]\nsecrets: [{name: out, data: [{key: k, value: \"variables.?h.orValue('x')\"}]}]",
