@@ -29,7 +29,7 @@ var (
 	numberAtEnd   = lazy.MustCompile(`-[0-9]+$`)
 	selects       = lazy.MustCompile(`^[.\[]`)
 
-	// dashedRoot is the name of a composed resource without its variable, as in my-db.status.host.
+	// dashedRoot is a name with dashes that begins a path.
 	dashedRoot = lazy.MustCompile(`^([A-Za-z_]\w*)(?:-\w+)+\.`)
 )
 
@@ -68,44 +68,57 @@ func (m *explainer) dashes() (out diagnostic.List) {
 // chain returns the chain that begins with a word.
 func (c *script) chain(t token, variables []string) chain {
 	out := chain{t.at, t.end(), -1, t.text}
-	if m := dashedRoot.FindStringSubmatch(c.text[t.at:]); m != nil && !slices.Contains(variables, m[1]) &&
-		slices.Contains(variables, expression.Resources) && !c.isLocal(m[1]) {
-		name := strings.TrimSuffix(m[0], ".")
-		return chain{t.at, t.at + len(name), t.end(), expression.Resources + "['" + name + "']"}
+	if !slices.Contains(variables, t.text) {
+		return c.withoutVariable(out, variables)
 	}
-	for last := t.text; slices.Contains(variables, t.text); {
+	for last := t.text; ; {
 		rest := c.text[out.end:]
 		if m := indexStep.FindString(rest); m != "" {
 			out.end, out.instead, last = out.end+len(m), out.instead+m, strings.Trim(m, `[?'"]`)
 			continue
 		}
-		m := plainStep.FindStringSubmatch(rest)
-		if qualified := qualifiedStep.FindStringSubmatch(rest); qualified != nil && slices.Contains(keyed, last) {
-			m = qualified
-		}
-		if m == nil {
-			break
-		}
-		dot, name := m[1], m[2]
-		if strings.HasPrefix(rest[len(m[0]):], "(") { // a.b-size(c) is a subtraction, and a.b.size() a method
-			name = wordAtEnd.ReplaceAllString(name, "")
-		}
-		step := dot + name
-		if i := strings.IndexAny(name, "-/"); i >= 0 {
-			ofObject := last == t.text && slices.Contains(ofObjects, last)
-			if !ofObject && !c.isName(name, rest[len(step):], variables) {
-				break
-			}
-			if step = inBrackets(dot, name, t.text); out.operator < 0 {
+		dot, name := nextStep(rest, last)
+		i := strings.IndexAny(name, "-/")
+		ofObject := last == t.text && slices.Contains(ofObjects, last)
+		switch {
+		case name == "" || i >= 0 && !ofObject && !c.isName(name, rest[len(dot+name):], variables):
+			return out
+		case i >= 0:
+			if out.operator < 0 {
 				out.operator = out.end + len(dot) + i
 			}
+			out.instead += inBrackets(dot, name, t.text)
+		default:
+			out.instead += dot + name
 		}
-		if name == "" {
-			break
-		}
-		out.end, out.instead, last = out.end+len(dot+name), out.instead+step, name
+		out.end, last = out.end+len(dot+name), name
 	}
-	return out
+}
+
+// withoutVariable returns the chain of a composed resource without its variable, as in my-db.status.host. Other chains
+// that begin with no variable are returned unchanged.
+func (c *script) withoutVariable(out chain, variables []string) chain {
+	m := dashedRoot.FindStringSubmatch(c.text[out.at:])
+	if m == nil || c.isLocal(m[1]) || !slices.Contains(variables, expression.Resources) {
+		return out
+	}
+	name := strings.TrimSuffix(m[0], ".")
+	return chain{out.at, out.at + len(name), out.end, expression.Resources + "['" + name + "']"}
+}
+
+// nextStep returns the dot and the name at the beginning of a text that follows a field.
+func nextStep(rest, last string) (dot, name string) {
+	m := plainStep.FindStringSubmatch(rest)
+	if qualified := qualifiedStep.FindStringSubmatch(rest); qualified != nil && slices.Contains(keyed, last) {
+		m = qualified
+	}
+	switch {
+	case m == nil:
+		return "", ""
+	case strings.HasPrefix(rest[len(m[0]):], "("): // a.b-size(c) is a subtraction, and a.b.size() a method
+		return m[1], wordAtEnd.ReplaceAllString(m[2], "")
+	}
+	return m[1], m[2]
 }
 
 // isName reports whether the operators in a name are not meant as such, because what follows them is no variable, or is
