@@ -45,22 +45,22 @@ var keyed = []string{"labels", "annotations", "data"} //nolint:gochecknoglobals 
 // dashes returns the diagnostics of names that contain operators.
 func (m *explainer) dashes() (out diagnostic.List) {
 	operators := map[byte]string{'-': "- is the minus operator here", '/': "/ is the division operator here"}
-	if !strings.ContainsAny(m.text.text, "-/") {
+	if !strings.ContainsAny(m.Source.Text, "-/") {
 		return nil
 	}
 	variables := m.Environment.Names(m.Source)
-	for end, i := 0, 0; i < len(m.text.tokens) && len(out) < mostReviewed; i++ {
-		t := m.text.tokens[i]
-		if t.at < end || t.kind != word || m.text.token(i-1).text == "." {
+	for end, i := 0, 0; i < len(m.script().tokens) && len(out) < mostReviewed; i++ {
+		t := m.script().tokens[i]
+		if t.at < end || t.kind != word || m.script().token(i-1).text == "." {
 			continue
 		}
-		c := m.text.chain(t, variables)
+		c := m.script().chain(t, variables)
 		if c.operator < 0 {
 			continue
 		}
 		end = c.end
-		line, column := m.text.position(c.operator)
-		out = append(out, m.Source.At(line, column, operators[m.text.text[c.operator]]+suggest.DidYouMean(c.instead)))
+		line, column := m.script().position(c.operator)
+		out = append(out, m.Source.At(line, column, operators[m.Source.Text[c.operator]]+suggest.DidYouMean(c.instead)))
 	}
 	return out
 }

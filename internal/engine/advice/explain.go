@@ -20,7 +20,7 @@ import (
 type explainer struct {
 	*expression.Errors
 
-	text  *script
+	text  *script        // once it is split into tokens
 	typed bool           // the errors are about the types of schemas
 	told  map[int64]bool // nodes that are already explained
 }
@@ -37,7 +37,15 @@ func (adviser) Explain(errs *expression.Errors) diagnostic.List {
 }
 
 func newExplainer(errs *expression.Errors) *explainer {
-	return &explainer{errs, newScript(errs.Source.Text), errs.Declared == nil, map[int64]bool{}}
+	return &explainer{errs, nil, errs.Declared == nil, map[int64]bool{}}
+}
+
+// script returns the source, split into tokens. Most sources need none, because nothing is wrong with them.
+func (m *explainer) script() *script {
+	if m.text == nil {
+		m.text = newScript(m.Source.Text)
+	}
+	return m.text
 }
 
 // list returns the diagnostics in the order of the errors. Two errors can be about the same mistake.
@@ -106,11 +114,11 @@ func (m *explainer) shorten() string {
 }
 
 // at returns the offset of an error, and offset that of a node.
-func (m *explainer) at(err *expression.Error) int { return m.text.offset(err.Line, err.Column-1) }
+func (m *explainer) at(err *expression.Error) int { return m.script().offset(err.Line, err.Column-1) }
 
 func (m *explainer) offset(e ast.Expr) int {
 	l := m.Tree.SourceInfo().GetStartLocation(e.ID())
-	return m.text.offset(l.Line(), l.Column())
+	return m.script().offset(l.Line(), l.Column())
 }
 
 func (m *explainer) typeOf(e ast.Expr) *types.Type { return m.Tree.GetType(e.ID()) }
@@ -130,7 +138,7 @@ func withArticle(t string) string {
 }
 
 // pathOf returns the text of the path that a node is, or an empty text. textOf returns a word for any other node.
-func (m *explainer) pathOf(e ast.Expr) string { return m.text.pathAt(m.offset(e)) }
+func (m *explainer) pathOf(e ast.Expr) string { return m.script().pathAt(m.offset(e)) }
 
 func (m *explainer) textOf(e ast.Expr) string { return cmp.Or(m.pathOf(e), "value") }
 
@@ -176,7 +184,7 @@ func (m *explainer) noBool(err *expression.Error) string {
 	}
 	m.told[or.ID()] = true
 	return fmt.Sprintf("|| takes true or false, but this is %s: for a default write %s",
-		m.aType(err.Types[0]), m.text.withDefaultBefore(m.offset(or), literalOf(or)))
+		m.aType(err.Types[0]), m.script().withDefaultBefore(m.offset(or), literalOf(or)))
 }
 
 // meantName guesses the name that is meant in a source that does not compile: a dot in a name selects a

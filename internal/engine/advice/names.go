@@ -25,7 +25,7 @@ func (m *explainer) noVariable(err *expression.Error) string {
 	switch {
 	case m.ofUnknown(parent):
 		return ""
-	case m.text.isMapOfTwo(local):
+	case m.script().isMapOfTwo(local):
 		return mapOfTwo
 	}
 	text := "there is no variable " + local
@@ -41,11 +41,11 @@ func (m *explainer) noVariable(err *expression.Error) string {
 		return fmt.Sprintf("there is no %s: write %s", local, constants[strings.ToLower(local)])
 	}
 	meant := err.Nearest()
-	if foreign := translated(cmp.Or(m.text.pathAt(at), local)); meant == "" && slices.Contains(names, root(foreign)) {
+	if foreign := translated(cmp.Or(m.script().pathAt(at), local)); meant == "" && slices.Contains(names, root(foreign)) {
 		meant = foreign
 	}
 	if meant == "" && slices.Contains(names, expression.Resources) && isOfObject(parent) {
-		meant = expression.Resources + "." + m.text.pathAt(at) // a composed resource
+		meant = expression.Resources + "." + m.script().pathAt(at) // a composed resource
 	}
 	if meant != "" {
 		return text + suggest.DidYouMean(meant)
@@ -87,7 +87,7 @@ func (m *explainer) listed() string {
 // noItem returns the message for a variable of an item that a source does not see.
 func (m *explainer) noItem(whole ast.Expr, variable string) string {
 	text := fmt.Sprintf("there is no variable %s here: ", variable)
-	if m.text.isMapOfTwo(variable) {
+	if m.script().isMapOfTwo(variable) {
 		return mapOfTwo
 	}
 	switch {
@@ -130,7 +130,7 @@ func (m *explainer) noFunction(call ast.CallExpr, at int) string {
 		hint = forPattern
 	}
 	if strings.HasSuffix(hint, forDefault) && call.IsMemberFunction() {
-		hint = "for a default write " + m.text.withDefaultBefore(at-1, "")
+		hint = "for a default write " + m.script().withDefaultBefore(at-1, "")
 	}
 	if hint != "" {
 		return text + ": " + hint

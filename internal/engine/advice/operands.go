@@ -94,7 +94,7 @@ func (m *explainer) noOptional(call ast.CallExpr, err *expression.Error) string 
 	case !call.IsMemberFunction():
 		return m.comparedWithNull(call, have)
 	case slices.Contains(optionalMethods, fn) && !celast.IsOptional(have[0]):
-		return m.text.needsOptional(m.at(err))
+		return m.script().needsOptional(m.at(err))
 	case fn == "or" && len(have) == 2 && !celast.IsOptional(have[1]):
 		return "or takes another optional: write orValue for a default value"
 	}

@@ -70,9 +70,9 @@ func (r *reviewer) optional(n ast.NavigableExpr) {
 		line, column := r.start(n)
 		r.refuse(line, column, needsOptionalEntry(r.pathOf(n)))
 	default:
-		at := r.text.nameBefore(r.offset(n))
-		line, column := r.text.position(at)
-		r.refuse(line, column, r.text.needsOptional(at))
+		at := r.script().nameBefore(r.offset(n))
+		line, column := r.script().position(at)
+		r.refuse(line, column, r.script().needsOptional(at))
 	}
 }
 

@@ -87,7 +87,7 @@ func (r *reviewer) statusOfCondition(n ast.NavigableExpr) string {
 		}
 		path := steps(other) // nil for an element of a list
 		b, ok := o.AsLiteral().(types.Bool)
-		if ok && strings.Contains(r.text.text, ".conditions") && (path == nil || !isInput(path[0])) {
+		if ok && strings.Contains(r.Source.Text, ".conditions") && (path == nil || !isInput(path[0])) {
 			return fmt.Sprintf("the status of a condition is a string: write %s", map[types.Bool]string{true: "'True'", false: "'False'"}[b])
 		}
 	}

@@ -16,14 +16,14 @@ import (
 
 // syntax returns a plain message for an error of CEL's parser, which reports errors in terms of its grammar.
 func (m *explainer) syntax(err *expression.Error) *diagnostic.Diagnostic {
-	message, at := m.text.explain(explainCEL(err.Text), m.at(err))
+	message, at := m.script().explain(explainCEL(err.Text), m.at(err))
 	if m.Source.Want.IsMap() && strings.HasPrefix(message, unexpectedColon) {
 		message = unexpectedColon + ": write { } around the entries, and quotes around the keys, {'key': value}"
 	}
 	if err.Line < 1 {
 		return m.Source.At(0, 0, message)
 	}
-	line, column := m.text.position(at)
+	line, column := m.script().position(at)
 	return m.Source.At(line, column, message)
 }
 
