@@ -89,6 +89,15 @@ func (m *Generator) String() string { return fmt.Sprintf("generator %q", m.Name)
 // Spelled returns its outputs as an expression selects them from a variable.
 func (m *Generator) Spelled(variable string) string { return SpelledAs(variable, m.Name) }
 
+// lacks returns the message about an output that it does not have.
+func (m *Generator) lacks(key string) string {
+	hint := suggest.ThereAre(key, m.Keys, "it has no outputs")
+	if of := m.Spelled(expression.Generated); m.Kind == KindCertificate && slices.Contains([]string{"crt", "cert", "certificate"}, key) {
+		hint = fmt.Sprintf(": write %[1]s['tls.crt'], or pem.leaf(%[1]s['tls.crt']) without the certificates of its CAs", of)
+	}
+	return fmt.Sprintf("%s has no output %q%s", m, key, hint)
+}
+
 // NamespacePath returns the path of the field with the namespace of its generations.
 func (m *Generator) NamespacePath() *field.Path {
 	if m.Kind == KindResource {
@@ -369,7 +378,7 @@ func (c *compiler) checkGenerated(x *expression.Expression) bool {
 			key = StepName(r, 2)
 		}
 		if r.Variable != expression.Previous && m.Keys != nil && key != Anything && !slices.Contains(m.Keys, key) {
-			c.reportAt(at, "generator %q has no output %q%s", name, key, suggest.ThereAre(key, m.Keys, "it has no outputs"))
+			c.reportAt(at, "%s", m.lacks(key))
 		}
 	}
 	return len(c.diagnostics) == before
