@@ -5,6 +5,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -72,6 +73,7 @@ func newParser() *kong.Kong {
 			return function.New(log, m)
 		})),
 		kong.Bind(render.FunctionAt(functionAt), exportstest.Engine(engine)),
+		kong.BindTo(context.Background(), (*context.Context)(nil)),
 	)
 }
 

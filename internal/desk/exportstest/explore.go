@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 )
 
 // A history of --explore has at most this many more moments than its test.
@@ -182,6 +184,9 @@ func (r *Runner) Breaks(ctx context.Context, t *ExportsTest, history *Test, setu
 	for i := range history.Moments {
 		if err := p.play(ctx, i); err != nil {
 			return nil, err
+		}
+		if text := world.FatalOf(p.w.Response); i == 0 && text != "" {
+			return nil, fmt.Errorf("cannot explore: %s", text)
 		}
 		for _, f := range p.failures {
 			if f.law != "" {

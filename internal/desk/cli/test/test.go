@@ -61,10 +61,10 @@ Examples:
 }
 
 // Run is called by kong, with the values that main binds.
-func (c *Command) Run(k *kong.Context, build render.FunctionAt, engine exportstest.Engine) error {
-	run := func() error { return c.run(context.Background(), k.Stdout, k.Stderr, build, engine) }
+func (c *Command) Run(ctx context.Context, k *kong.Kong, build render.FunctionAt, engine exportstest.Engine) error {
+	run := func() error { return c.run(ctx, k.Stdout, k.Stderr, build, engine) }
 	if c.Watch {
-		return c.watch(context.Background(), k.Stderr, run)
+		return c.watch(ctx, k.Stderr, run)
 	}
 	return run()
 }
