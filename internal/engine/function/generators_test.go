@@ -1,8 +1,12 @@
 package function_test
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -134,6 +138,82 @@ secrets:
 	})
 }
 
+// A composite that is read from a stale cache lists nothing yet, or only some of it.
+func TestStaleComposite(t *testing.T) {
+	const generation, export = "v1|Secret|team-a|shop-admin-1", "v1|Secret|team-a|shop-connection"
+	cases := map[string]struct {
+		reason  string
+		listed  []string
+		stale   bool
+		exports bool // already
+	}{
+		"Nothing":        {reason: "nothing is changed before the composite is read anew", stale: true, exports: true},
+		"OnlyGeneration": {reason: "the export that has its value was just created", listed: []string{generation}, stale: true, exports: true},
+		"OnlyExport":     {reason: "the generation that the export recorded was just created", listed: []string{export}, stale: true, exports: true},
+		"First":          {reason: "the first generation was just made", stale: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := functiontest.NewControlPlane(t, functiontest.RotatedPassword+functiontest.ConnectionOfAdmin)
+			c.Reconcile()
+			if tc.exports {
+				c.Settle()
+			}
+			password := c.Value("shop-admin-1", "password")
+			c.ReconcileStale(tc.listed...)
+			if stale := c.Fatal() != ""; stale != tc.stale {
+				t.Errorf("%s: stale is %t: %s", tc.reason, stale, c.Fatal())
+			}
+			c.Settle()
+			c.Wants(tc.reason, "shop-admin-1 shop-connection", "Available")
+			if c.Value("shop-connection", "password") != password {
+				t.Errorf("%s: it has another value", tc.reason)
+			}
+		})
+	}
+}
+
+func TestResourceThatMakesACredential(t *testing.T) {
+	c := functiontest.NewControlPlane(t, functiontest.TokenOfResource)
+	c.Reconcile()
+	if c.TTL() != plan.PollTTL {
+		t.Errorf("TTL is %s: what is made is no secret, and may be kept", c.TTL())
+	}
+	c.Settle()
+	c.Wants("not ready", "shop-token-1", `Waiting Secret "aws" (team-a/shop-aws) is not created: key "id" and key "secret" wait for generated.token (its generation 1 is not ready: it waits for its condition Ready); see: kubectl describe accesskey.iam.example.org shop-token-1 --namespace team-a`)
+	c.Provide("shop-token-1", "one", "True")
+	c.Settle()
+	c.Wants("ready", "shop-aws shop-token-1", "Available")
+	made := proto.Clone(c.Object("AccessKey", "shop-token-1").GetFields()["spec"]).(*structpb.Value)
+
+	functiontest.Set(c.XR, "writer", "spec", "role")
+	c.Settle()
+	c.Wants("the next one is not ready", "shop-aws shop-token-1 shop-token-2", `Waiting generator "token": generation 2 is not ready: it waits for its condition Ready; generation 1 stays in use; see: kubectl describe accesskey.iam.example.org shop-token-2 --namespace team-a`)
+	if c.Value("shop-aws", "id") != "one" || c.Value("shop-aws", "secret") != "secret-of-one" {
+		t.Error("the former one is not exported any more")
+	}
+	if !proto.Equal(made, c.Object("AccessKey", "shop-token-1").GetFields()["spec"]) {
+		t.Error("the former one changes")
+	}
+	if c.Object("AccessKey", "shop-token-2").GetFields()["spec"].GetStructValue().GetFields()["forProvider"].GetStructValue().GetFields()["role"].GetStringValue() != "writer" {
+		t.Error("the next one is not what is wanted")
+	}
+	c.Provide("shop-token-2", "two", "True")
+	c.Settle()
+	if c.Value("shop-aws", "id") != "two" || c.Value("shop-aws", "former") != "one" {
+		t.Error("the next one is not exported, or the former one is not beside it")
+	}
+	c.Provide("shop-token-2", "two", "False") // for a moment
+	c.Settle()
+	if c.Value("shop-aws", "id") != "two" {
+		t.Error("one that was adopted is not exported any more")
+	}
+	c.Provide("shop-token-2", "two", "True")
+	c.Wait(time.Hour)
+	c.Settle()
+	c.Wants("grace is over", "shop-aws shop-token-2", "Available")
+}
+
 func TestSlowGenerationsTakeTurns(t *testing.T) {
 	c := functiontest.NewControlPlane(t, `
 generators:
@@ -150,4 +230,97 @@ configMaps:
 	c.Wants("one after the other", "shop-a-1", `Waiting Secret "keys" (team-a/shop-keys) is not created: key "a" waits for generated.a (its generation 1 is created in this reconcile); key "b" waits for generated.b (its turn, because one reconcile creates only some generations, and only one with an RSA key, a hash or a keystore); ConfigMap "keys-public" (team-a/shop-keys-public) is not created: key "a" waits for generated.a (its generation 1 is created in this reconcile)`)
 	c.Settle()
 	c.Wants("both", "shop-a-1 shop-b-1 shop-keys shop-keys-public", "Available")
+}
+
+func TestWhatMakesAnotherGeneration(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		policy string
+		do     func(c *functiontest.ControlPlane)
+		want   string
+	}{
+
+		"CreatedOnceRotatesByHand": {
+			reason: "the annotation counts for each policy",
+			do:     func(c *functiontest.ControlPlane) { c.Annotate(rotateKey, "admin=1") },
+			want:   "shop-admin-2 shop-connection",
+		},
+
+		"OnChangeFollowsTheSpec": {
+			reason: "the generator is another one",
+			policy: "refreshPolicy: OnChange",
+			do: func(c *functiontest.ControlPlane) {
+				c.SetInput("generators: [{name: admin, refreshPolicy: OnChange, password: {length: 40}}]" + functiontest.ConnectionOfAdmin)
+			},
+			want: "shop-admin-2 shop-connection",
+		},
+		"OnChangeIgnoresTheRest": {
+			reason: "how long the former one stays changes no password",
+			policy: "refreshPolicy: OnChange",
+			do: func(c *functiontest.ControlPlane) {
+				c.SetInput("generators: [{name: admin, refreshPolicy: OnChange, gracePeriod: 1h, password: {length: 32}}]" + functiontest.ConnectionOfAdmin)
+			},
+			want: "shop-admin-1 shop-connection",
+		},
+		"Keepers": {
+			reason: "a value of the composite rotates",
+			policy: "refreshPolicy: OnChange, keepersExpression: composite.spec.passwordVersion",
+			do: func(c *functiontest.ControlPlane) {
+				c.XR.Fields["spec"].GetStructValue().Fields["passwordVersion"] = structpb.NewNumberValue(2)
+			},
+			want: "shop-admin-2 shop-connection",
+		},
+
+		"AnotherKind": {
+			reason: "a generator of another kind follows it, whatever the policy",
+			do: func(c *functiontest.ControlPlane) {
+				c.SetInput("generators: [{name: admin, uuid: {}}]" + strings.Replace(functiontest.ConnectionOfAdmin, ".admin.password", ".admin.uuid", 1))
+			},
+			want: "shop-admin-2 shop-connection",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			policy := ""
+			if tc.policy != "" {
+				policy = ", " + tc.policy
+			}
+			c := functiontest.NewControlPlane(t, "generators: [{name: admin, password: {length: 32}"+policy+"}]"+functiontest.ConnectionOfAdmin)
+			c.Settle()
+			tc.do(c)
+			c.Settle()
+			c.Settle() // a grace period of nothing is over with the next one
+			c.Wants(tc.reason, tc.want, "Available")
+		})
+	}
+}
+
+func TestCertificateFollowsItsCA(t *testing.T) {
+	c := functiontest.NewControlPlane(t, `
+generators:
+- {name: tls, refreshPolicy: OnChange, certificate: {ca: ca, dnsNames: [db.example.org], duration: 2160h, renewBefore: 720h}}
+- {name: ca, refreshPolicy: OnChange, certificate: {isCA: true, subject: {commonName: root}, duration: 87600h}}
+secrets:
+- name: server
+  type: kubernetes.io/tls
+  dataFrom: [{extract: {key: generated.tls}}]
+`)
+	c.Reconcile()
+	c.Wants("the CA is first", "shop-ca-1", `Waiting Secret "server" (team-a/shop-server) is not created: secrets[0].dataFrom[0] waits for generated.tls (the next generation of generated.ca); generator "ca": its generation 1 is created in this reconcile`)
+	c.Settle()
+	c.Wants("made", "shop-ca-1 shop-server shop-tls-1", "Available")
+	c.Wait(1440*time.Hour - time.Minute)
+	c.Settle()
+	c.Wants("not yet renewed", "shop-ca-1 shop-server shop-tls-1", "Available")
+	c.Wait(time.Minute)
+	c.Settle()
+	c.Settle()
+	c.Wants("renewed", "shop-ca-1 shop-server shop-tls-2", "Available")
+	c.Annotate(rotateKey, "ca=1")
+	c.Settle()
+	c.Settle()
+	c.Wants("with its CA", "shop-ca-2 shop-server shop-tls-3", "Available")
+	if c.Value("shop-server", "ca.crt") != c.Value("shop-ca-2", "tls.crt") {
+		t.Error("it is not signed by the CA in use")
+	}
 }
