@@ -222,30 +222,35 @@ func (w *Authored) count(s expression.Source) []string {
 
 // valueOf returns the expression of an entry, or what is wrong.
 func (l authorList) valueOf(at *field.Path, text func(name string) string) (s expression.Source, wrong string) {
-	key, valueMap := text("key"), text("valueMap")
 	s = expression.Source{Text: text("value"), Path: at.Child("value").String(), Want: expression.WantText}
-	switch {
-	case l.operator && s.Text == "":
-		wrong = ".value: must be set"
-	case l.operator && key == "":
+	switch key := text("key"); {
+	case !l.operator:
+		return valueOrMap(s, at, key, text("valueMap"))
+	case s.Text == "":
+		return s, ".value: must be set"
+	case key == "":
 		s.Want, s.Note = expression.WantTextMap, "with a key, value must return the value of that key"
-	case l.operator:
+	default:
 		s.Note = "without a key, value must return a map of keys and values"
-	case s.Text == "" && valueMap == "":
-		wrong = ": must have value or valueMap"
-	case s.Text != "" && valueMap != "":
-		wrong = ".valueMap: must not be set together with value: keep one of them"
-	case s.Text != "" && key == "":
-		wrong = ".key: must be set, because value is the value of one key"
-	case valueMap != "" && key != "":
-		wrong = ".key: must not be set together with valueMap, which returns the keys"
-	case valueMap != "":
-		s = expression.Source{Text: valueMap, Path: at.Child("valueMap").String(), Want: expression.WantTextMap}
 	}
-	if err := object.ValidateKey(key); wrong == "" && key != "" && err != nil {
-		wrong = ".key: " + err.Error()
+	return s, ""
+}
+
+// valueOrMap returns the one of value and valueMap that an entry has, or what is wrong.
+func valueOrMap(value expression.Source, at *field.Path, key, valueMap string) (s expression.Source, wrong string) {
+	switch {
+	case value.Text == "" && valueMap == "":
+		return value, ": must have value or valueMap"
+	case value.Text != "" && valueMap != "":
+		return value, ".valueMap: must not be set together with value: keep one of them"
+	case value.Text != "" && key == "":
+		return value, ".key: must be set, because value is the value of one key"
+	case value.Text != "":
+		return value, ""
+	case key != "":
+		return value, ".key: must not be set together with valueMap, which returns the keys"
 	}
-	return s, wrong
+	return expression.Source{Text: valueMap, Path: at.Child("valueMap").String(), Want: expression.WantTextMap}, ""
 }
 
 // addData adds the key or keys of an entry.
@@ -253,6 +258,9 @@ func (t *Authors) addData(
 	w *Authored, e *Export, at *field.Path, l authorList, text func(name string) string,
 ) []string {
 	s, wrong := l.valueOf(at, text)
+	if err := object.ValidateKey(text("key")); wrong == "" && text("key") != "" && err != nil {
+		wrong = ".key: " + err.Error()
+	}
 	if wrong != "" {
 		return []string{at.String() + wrong}
 	}
