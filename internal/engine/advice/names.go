@@ -186,8 +186,6 @@ func (m *explainer) isUnknown(e ast.Expr) bool {
 	return e.Kind() == ast.IdentKind && m.typeOf(e).Kind() == types.ErrorKind
 }
 
-func (m *explainer) isFunction(name string) bool { return m.Environment.CEL().Functions()[name] != nil }
-
 // ofUnknown reports whether one of the nodes around a node is a method that does not exist: the node may be its
 // namespace, or the name for each element, as in list.reduce(x, x.name).
 func (m *explainer) ofUnknown(parent ast.NavigableExpr) bool {

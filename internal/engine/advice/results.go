@@ -62,7 +62,7 @@ func severalKeys(e *expression.Environment, s expression.Source) string {
 
 // resultHint returns how to make a value of type t what is wanted.
 func resultHint(w expression.Want, t *types.Type, several string) string {
-	want := "text"
+	want := aText
 	switch w { //nolint:exhaustive // all others are texts or JSON
 	case expression.WantTextMap, expression.WantLabels:
 		return mapHint(t)
@@ -77,16 +77,19 @@ func resultHint(w expression.Want, t *types.Type, several string) string {
 	return strings.Replace(hintFor(resultHints, want, kindsOf([]*types.Type{t})), "{several}", several, 1)
 }
 
+// aText is a text that is wanted, or anything that JSON can represent.
+const aText = "text"
+
 // resultHints are the hints for a result of one of some kinds, instead of a text, a condition or a list.
 var resultHints = []operandHint{ //nolint:gochecknoglobals // a table
 	{"bool", "", compareHint},
 	{"list", "m", ": write value.map(k, {'name': k, 'value': value[k]}) for a list of its entries"},
 	{"list", "t", ": split it with .split(','), or write [ ] around it"},
 	{"list", "", ": write [ ] around it for a list of one item"},
-	{"text", "s", stringHint},
-	{"text", "l", ": join it with .join(',') or json.encode(...)"},
-	{"text", "m", ": select one of its keys, {several}or encode it as one text with json.encode(...)"},
-	{"text", "n", emptyText + ", or optional.none() with optional: true for no value"},
+	{aText, "s", stringHint},
+	{aText, "l", ": join it with .join(',') or json.encode(...)"},
+	{aText, "m", ": select one of its keys, {several}or encode it as one text with json.encode(...)"},
+	{aText, "n", emptyText + ", or optional.none() with optional: true for no value"},
 }
 
 // valuesHint is the hint for a map whose values are not text.

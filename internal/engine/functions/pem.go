@@ -28,10 +28,10 @@ var pemChecks = map[string]Check{ //nolint:gochecknoglobals // a table
 // pemFunctions declares the functions of PEM texts.
 func pemFunctions() []cel.EnvOption {
 	str, list := cel.StringType, cel.ListType(cel.StringType)
-	out := []cel.EnvOption{
+	out := make([]cel.EnvOption, 0, 2+len(pemTexts))
+	out = append(out,
 		cel.Function("pem.split", cel.Overload("pem_split", []*cel.Type{str}, list, cel.UnaryBinding(splitPEM))),
-		cel.Function("pem.join", cel.Overload("pem_join", []*cel.Type{list}, str, cel.UnaryBinding(joinPEM))),
-	}
+		cel.Function("pem.join", cel.Overload("pem_join", []*cel.Type{list}, str, cel.UnaryBinding(joinPEM))))
 	for name, f := range pemTexts {
 		call := func(v ref.Val) ref.Val {
 			text, err := f(TextOf(v))
