@@ -27,7 +27,7 @@ type Limit struct{ Name, Value, Does string }
 // an input can be chosen by them.
 var internals = strings.Fields(`Diagnostics ExplainedCharacters Retries GenerationNumber HiddenGenerations
 	LostGracePeriod StateBytes RecordBytes SlowGenerations GenerationsFuel GenerationSpace KeystoreWork
-	ExpressionRecursion ExpressionNodes EmptyLiterals ExpressionCheckingCost RegexInstructions Fuel KeyFuel RequestFuel
+	ExpressionRecursion ExpressionNodes ExpressionCheckingCost RegexInstructions Fuel KeyFuel RequestFuel
 	PieceFuel CallVisits RegexVisits AuthorFuel AuthorRequestFuel AuthorExpressionsCached
 	AuthorExpressionCharactersCached Plans Schemas MessageItems`)
 
