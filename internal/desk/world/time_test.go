@@ -17,7 +17,7 @@ func rotationsOf(t *testing.T, ttl string) (out []string, calls int) {
 	c := functiontest.NewControlPlane(t, "ttl: "+ttl+"\n"+input+functiontest.ConnectionOfAdmin)
 	began, names := c.Now, ""
 	c.Reconcile() // which sets the steps
-	for c.Now.Before(began.Add(5 * time.Hour)) {
+	for c.Now.Before(began.Add(8 * time.Hour)) {
 		if err := c.World.Settle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
