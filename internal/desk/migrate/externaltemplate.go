@@ -52,15 +52,25 @@ func (x *external) lookup(path []any, _ bool) (gotemplate.Expr, error) {
 }
 
 // merge leaves the entries that the Secret has besides the keys of the templates. It returns the keys of
-// the templates that are comments.
-func (x *external) merge(templates []*node, data, dataFrom *[]*node) []string {
-	if !x.templated {
-		rest, lost := overwritten(templates, *data, *dataFrom)
-		*data = rest
+// the templates that are comments. Entries of dataFrom may have such a key, so they are also comments.
+func (x *external) merge(templates []*node, data, dataFrom *[]*node) (lost []string) {
+	written := map[string]bool{}
+	for _, t := range templates {
+		written[keyOf(t)] = true
+		if t.off {
+			lost = append(lost, keyOf(t))
+		}
+	}
+	if x.templated {
+		*data, *dataFrom = onlyRead(*data, len(lost) > 0), onlyRead(*dataFrom, len(lost) > 0)
 		return lost
 	}
-	_, lost := overwritten(templates, nil, nil)
-	*data, *dataFrom = onlyRead(*data, len(lost) > 0), onlyRead(*dataFrom, len(lost) > 0)
+	*data = slices.DeleteFunc(*data, func(d *node) bool { return written[keyOf(d)] })
+	for _, d := range *dataFrom {
+		if len(lost) > 0 && !d.off {
+			d.disable("in the ExternalSecret, templates replace these keys, and are also comments: " + strings.Join(lost, ", "))
+		}
+	}
 	return lost
 }
 
@@ -77,37 +87,6 @@ func onlyRead(list []*node, show bool) []*node {
 		list[0].above = slices.Insert(list[0].above, 0, "In the ExternalSecret, only the template reads these entries.")
 	}
 	return list
-}
-
-// overwritten removes the entries of data that a template overwrites. If the template is a comment, it
-// disables them, and the entries of dataFrom that may have such a key. It also returns the keys of the
-// templates that are comments.
-func overwritten(templates, data, dataFrom []*node) (rest []*node, lost []string) {
-	by := map[string]*node{}
-	for _, t := range templates {
-		key := keyOf(t)
-		by[key] = t
-		if t.off {
-			lost = append(lost, key)
-		}
-	}
-	for _, d := range data {
-		switch t := by[keyOf(d)]; {
-		case t == nil:
-		case !t.off:
-			continue
-		case !d.off:
-			d.disable("in the ExternalSecret the template of this key overwrites it, and the template is also a comment")
-		}
-		rest = append(rest, d)
-	}
-	for _, d := range dataFrom {
-		if len(lost) > 0 && !d.off {
-			d.disable("this entry is a comment, because in the ExternalSecret templates replace these keys, and the " +
-				"templates are also comments: " + strings.Join(lost, ", "))
-		}
-	}
-	return rest, lost
 }
 
 // templates returns the keys of target.template.
