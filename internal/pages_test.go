@@ -10,44 +10,40 @@ import (
 // A page is short enough to be read to its end. A page without a limit of its own has at most pageLimit words. Words
 // are counted as wc counts them. The aim for all pages is 45,000.
 const (
-	allPagesLimit = 63_000
+	allPagesLimit = 61_000
 	pageLimit     = 600
 	columnLimit   = 6
 )
 
 // Never raise a limit: say it once, and link to it. After a rewrite, lower the limit.
 var pageLimits = map[string]int{
-	".github/COMPARISON.md":                                   750,
-	".github/CONTRIBUTING.md":                                 900,
-	"README.md":                                               1_150,
-	"example/MOVE.md":                                         1_150,
-	"example/PROMISES.md":                                     800,
-	"example/README.md":                                       800,
-	"example/THREATS.md":                                      1_500,
-	"example/TROUBLESHOOTING.md":                              3_550,
-	"example/access-keys/README.md":                           800,
-	"example/author-exports/README.md":                        1_850,
-	"example/ca-from-a-secret/README.md":                      650,
-	"example/dynamic-export/README.md":                        750,
-	"example/environment-configs/README.md":                   1_200,
-	"example/for-each-passwords/README.md":                    800,
-	"example/for-each/README.md":                              750,
-	"example/from-connection-details-secret-exists/README.md": 800,
-	"example/from-connection-details/README.md":               900,
-	"example/from-external-secrets/README.md":                 1_350,
-	"example/generator-resource/README.md":                    950,
-	"example/push-secret/README.md":                           700,
-	"example/roll-out/README.md":                              700,
-	"example/rotation-alternating-users/README.md":            800,
-	"example/rotation-single-user/README.md":                  1_500,
-	"example/rotation/README.md":                              2_400,
-	"fn/README.md":                                            5_350,
-	"fn/RULES.md":                                             1_100,
-	"fn/TEST.md":                                              1_200,
-	"input/README.md":                                         11_150,
-	"internal/README.md":                                      2_250,
-	"internal/proof/README.md":                                1_600,
-	"package/README.md":                                       2_900,
+	".github/COMPARISON.md":                        750,
+	".github/CONTRIBUTING.md":                      900,
+	"README.md":                                    1_150,
+	"example/PROMISES.md":                          800,
+	"example/README.md":                            800,
+	"example/THREATS.md":                           1_500,
+	"example/TROUBLESHOOTING.md":                   3_550,
+	"example/access-keys/README.md":                800,
+	"example/author-exports/README.md":             1_850,
+	"example/ca-from-a-secret/README.md":           650,
+	"example/dynamic-export/README.md":             750,
+	"example/environment-configs/README.md":        1_200,
+	"example/for-each-passwords/README.md":         800,
+	"example/for-each/README.md":                   750,
+	"example/generator-resource/README.md":         950,
+	"example/push-secret/README.md":                700,
+	"example/roll-out/README.md":                   700,
+	"example/rotation-alternating-users/README.md": 800,
+	"example/rotation-single-user/README.md":       1_500,
+	"example/rotation/README.md":                   2_400,
+	"fn/README.md":                                 5_350,
+	"fn/RULES.md":                                  1_100,
+	"fn/TEST.md":                                   1_200,
+	"input/README.md":                              11_150,
+	"internal/README.md":                           2_250,
+	"internal/proof/README.md":                     1_600,
+	"package/README.md":                            2_850,
 }
 
 // TestPagesAreShort prints the words of each page with -v.
