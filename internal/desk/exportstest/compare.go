@@ -29,7 +29,7 @@ func (r *Runner) Compare(want, got []map[string]any, observed map[string]bool) [
 		random := strings.HasPrefix(name, generationPrefix) && !observed[name]
 		a, b := projected(o, random), projected(rendered[name], random)
 		p.subset(name, a, b, isSecret(b))
-		p.nothingElse(name, a, b, isSecret(b))
+		p.nothingElse(name, a, b)
 	}
 	for _, name := range slices.Sorted(maps.Keys(expected)) {
 		if rendered[name] == nil && isOwn(expected[name]) {
@@ -54,7 +54,7 @@ func byName(objects []map[string]any) map[string]map[string]any {
 			continue
 		}
 		if name := world.Meta(s, "annotations", world.ResourceNameAnnotation); name != "" {
-			out[name], _ = decoded(s)
+			out[name] = decoded(s)
 		}
 	}
 	return out

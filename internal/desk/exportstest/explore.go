@@ -223,23 +223,31 @@ func (r *Runner) Shrink(ctx context.Context, t *ExportsTest, history *Test, setu
 				}) || smaller
 			}
 		}
-		for i := range best.Moments {
-			for j := len(best.Moments[i].Do) - 1; j >= 0; j-- {
-				smaller = try(func(m []Moment) []Moment {
-					m[i].Do = slices.Delete(slices.Clone(m[i].Do), j, j+1)
-					return m
-				}) || smaller
-			}
-			for _, name := range slices.Sorted(maps.Keys(best.Moments[i].Observe)) {
-				smaller = try(func(m []Moment) []Moment {
-					m[i].Observe = maps.Clone(m[i].Observe)
-					delete(m[i].Observe, name)
-					return m
-				}) || smaller
-			}
-		}
+		smaller = withLess(best, try) || smaller
 	}
 	return best, found
+}
+
+// withLess tries to leave out what happens in moments.
+func withLess(best *Test, try func(change func(m []Moment) []Moment) bool) (smaller bool) {
+	for i := range best.Moments {
+		for j := len(best.Moments[i].Do) - 1; j >= 0; j-- {
+			smaller = try(func(m []Moment) []Moment {
+				if m[i].Do = slices.Clone(m[i].Do); j < len(m[i].Do) {
+					m[i].Do = slices.Delete(m[i].Do, j, j+1)
+				}
+				return m
+			}) || smaller
+		}
+		for _, name := range slices.Sorted(maps.Keys(best.Moments[i].Observe)) {
+			smaller = try(func(m []Moment) []Moment {
+				m[i].Observe = maps.Clone(m[i].Observe)
+				delete(m[i].Observe, name)
+				return m
+			}) || smaller
+		}
+	}
+	return smaller
 }
 
 // joined joins a moment with the one before it, if the later one has only a time.

@@ -109,6 +109,11 @@ func (b *lawbook) check(p *player) {
 			b.checkRefused(l, p, holdings, say)
 		}
 	}
+	b.remember(p.w.Now, holdings)
+}
+
+// remember keeps what the laws compare later: the keys that exist, and when an export first had a generation.
+func (b *lawbook) remember(now time.Time, holdings []holding) {
 	for _, h := range holdings {
 		if b.keys[h.object] == nil {
 			b.keys[h.object] = map[string]bool{}
@@ -117,7 +122,7 @@ func (b *lawbook) check(p *player) {
 		for generator, numbers := range h.generations {
 			for _, n := range numbers {
 				if at := sub(b.newer, generator); h.consumes(generator) && at[n].IsZero() {
-					at[n] = p.w.Now
+					at[n] = now
 				}
 			}
 		}

@@ -25,7 +25,7 @@ type snapshot struct {
 }
 
 func (p *player) snapshot(name string) *snapshot {
-	xr, _ := decoded(p.w.XR)
+	xr := decoded(p.w.XR)
 	s := &snapshot{
 		name: name, at: p.w.Now, objects: map[string]map[string]any{}, stored: map[string]*structpb.Struct{},
 		composite: xr, conditions: map[string]any{}, results: []any{}, requirements: map[string]any{},
@@ -33,7 +33,7 @@ func (p *player) snapshot(name string) *snapshot {
 	for name, key := range p.named() {
 		o := p.w.Stored[key]
 		s.stored[name] = o
-		s.objects[name], _ = decoded(o)
+		s.objects[name] = decoded(o)
 		p.mask.learn(o)
 	}
 	for _, details := range p.w.Details {
@@ -68,11 +68,10 @@ func (p *player) named() map[string]string {
 	return out
 }
 
-// decoded returns an object with the data of a Secret as text, and whether the object is a Secret.
-func decoded(o *structpb.Struct) (map[string]any, bool) {
+// decoded returns an object with the data of a Secret as text.
+func decoded(o *structpb.Struct) map[string]any {
 	out := o.AsMap()
-	isSecret := out["apiVersion"] == "v1" && out["kind"] == "Secret"
-	if data, ok := out["data"].(map[string]any); ok && isSecret {
+	if data, ok := out["data"].(map[string]any); ok && isSecret(out) {
 		for key, v := range data {
 			text, _ := v.(string)
 			if b, err := base64.StdEncoding.DecodeString(text); err == nil {
@@ -80,16 +79,20 @@ func decoded(o *structpb.Struct) (map[string]any, bool) {
 			}
 		}
 	}
-	return out, isSecret
+	return out
 }
 
 // dataOf returns the data of a Secret or a ConfigMap as text.
 func dataOf(o *structpb.Struct) map[string]string {
-	object, _ := decoded(o)
-	data, _ := object["data"].(map[string]any)
-	out := map[string]string{}
+	f := o.GetFields()
+	encoded := f["kind"].GetStringValue() == "Secret" && f["apiVersion"].GetStringValue() == "v1"
+	data := f["data"].GetStructValue().GetFields()
+	out := make(map[string]string, len(data))
 	for key, v := range data {
-		out[key], _ = v.(string)
+		out[key] = v.GetStringValue()
+		if b, err := base64.StdEncoding.DecodeString(out[key]); encoded && err == nil {
+			out[key] = string(b)
+		}
 	}
 	return out
 }

@@ -216,7 +216,7 @@ type run struct {
 	unready  bool     // a condition is not true
 
 	conditions []*fnv1.Condition // of all steps
-	deletes  bool     // a Secret or a ConfigMap is deleted
+	deletes    bool              // a Secret or a ConfigMap is deleted
 }
 
 // A result is a result that did not end the pipeline, and its step.

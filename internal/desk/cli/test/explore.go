@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"sync/atomic"
 
 	"sigs.k8s.io/yaml"
@@ -61,7 +62,7 @@ func (c *Command) exploreOne(ctx context.Context, t *test, runner *exportstest.R
 		seeds[i] = c.Seed + uint64(i)
 	}
 	var first atomic.Uint64 // the lowest seed that breaks a law
-	first.Store(c.Seed + uint64(c.Explore))
+	first.Store(math.MaxUint64)
 	type played struct {
 		*finding
 		err error
@@ -75,7 +76,9 @@ func (c *Command) exploreOne(ctx context.Context, t *test, runner *exportstest.R
 		if err != nil || failure == nil {
 			return played{err: err}
 		}
-		for was := first.Load(); seed < was && !first.CompareAndSwap(was, seed); was = first.Load() {
+		was := first.Load()
+		for seed < was && !first.CompareAndSwap(was, seed) {
+			was = first.Load()
 		}
 		return played{&finding{seed, history, failure}, nil}
 	}, func(int) {})
