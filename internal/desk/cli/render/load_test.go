@@ -307,7 +307,7 @@ func TestRenderUID(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := string(withUID(xr).uid()); got != tc.want {
+			if got := withUID(xr).uid(); got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
 			}
 			if name == "MadeUp" && xr.uid() != "" {
