@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/definition"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
 // An Object of the input, with its fields. An object that the input has in several places is listed
@@ -17,6 +18,7 @@ type Object struct {
 	Path, Does string
 	Fields     []Field
 	Rules      []string
+	Shares     string // the sentence about the fields that it has like an earlier object
 
 	id string // of its fields
 }
@@ -30,6 +32,7 @@ type Field struct {
 var (
 	names     = regexp.MustCompile(`\b[a-z]\w*(?:\.\w+)*\b`)
 	fieldList = regexp.MustCompile(`^(exactly|at most|at least) one of `)
+	remedy    = regexp.MustCompile(`: (add|name|write) .*$`)                    // which is for the person who broke the rule
 	english   = strings.Fields("data key name namespace set source type value") // which are also English
 )
 
@@ -45,6 +48,42 @@ func fields(s *definition.Schema) ([]*Object, error) {
 	w := &walk{paths: map[string]string{}}
 	w.object("", s)
 	return w.objects, errors.Join(w.missing...)
+}
+
+// leastShared is how many fields two objects must share so that the page lists them once.
+const leastShared = 3
+
+// share leaves out of each object the fields and the rules that an earlier object lists alike.
+func share(objects []*Object) {
+	for i, o := range objects {
+		for _, earlier := range objects[:i] {
+			o.like(earlier)
+		}
+	}
+}
+
+// like leaves out the fields and the rules that the earlier object has.
+func (o *Object) like(earlier *Object) {
+	var names []string
+	var own []Field
+	for _, f := range o.Fields {
+		same := slices.ContainsFunc(earlier.Fields, func(e Field) bool {
+			e.ID = f.ID
+			return e == f
+		})
+		if same {
+			names = append(names, f.Name)
+		} else {
+			own = append(own, f)
+		}
+	}
+	if len(names) < leastShared {
+		return
+	}
+	o.Fields = own
+	o.Rules = slices.DeleteFunc(o.Rules, func(r string) bool { return slices.Contains(earlier.Rules, r) })
+	o.Shares = fmt.Sprintf("These fields and their rules are those of [%s](#%s): %s.", code(earlier.Path),
+		anchor(earlier.Path), codes(names))
 }
 
 func (w *walk) object(path string, s *definition.Schema) {
@@ -97,7 +136,7 @@ func rule(s *definition.Schema, r *definition.Rule) string {
 	if first, rest, _ := strings.Cut(text, " "); r.FieldPath != "" && !strings.HasPrefix(text, "`") {
 		text = code(first) + " " + rest
 	}
-	return upper(text) + "."
+	return upper(remedy.ReplaceAllString(text, "")) + "."
 }
 
 // field adds a field to an object.
@@ -205,7 +244,11 @@ func values(s *definition.Schema) []string {
 	if least != nil && *least == 1 { // an empty text is a mistake anywhere
 		least = nil
 	}
-	out = append(out, between(least, s.MaxLength, "character"), between(s.MinItems, s.MaxItems, "item"),
+	items := between(s.MinItems, s.MaxItems, "item")
+	if s.Items != nil && s.Items.Type == "object" && items == fmt.Sprintf("at most %d items", limits.ListItems) {
+		items = "" // which the page says once
+	}
+	out = append(out, between(least, s.MaxLength, "character"), items,
 		between(s.MinProperties, s.MaxProperties, "entry"), between(s.Minimum, s.Maximum, ""))
 	if s.Pattern != "" {
 		out = append(out, "matches "+code(s.Pattern))

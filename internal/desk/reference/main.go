@@ -104,13 +104,27 @@ var (
 var described = []string{"Encoding and hashing", "PEM", "Formats and connection strings", "Maps", "Local variables"}
 
 // named are the groups of functions that CEL and Kubernetes document, and that few exports need. The page has only their
-// signatures.
+// names.
 var named = []string{"Types and conversions", "URLs", "IP addresses and networks", "Quantities", "Versions",
 	"Formats of Kubernetes", "Lists", "Sets", "Math", "Time"}
+
+// namesOf functions and macros, in a list.
+func namesOf(entries []vocabulary.Entry) string {
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Names...)
+		if len(e.Names) == 0 { // a macro is named as it is written
+			name, _, _ := strings.Cut(e.Signatures[0], "(")
+			out = append(out, name)
+		}
+	}
+	return codes(out) + "."
+}
 
 // generate the page from the definition and the source of the limits.
 func generate(d *crd, limits []byte) ([]byte, error) {
 	objects, fieldsErr := fields(d.schema)
+	share(objects)
 	groups, functionsErr := vocabulary.Groups()
 	numbers, values, limitsErr := limitsOf(limits)
 	if err := errors.Join(fieldsErr, functionsErr, limitsErr); err != nil {
@@ -118,7 +132,8 @@ func generate(d *crd, limits []byte) ([]byte, error) {
 	}
 	functions := template.FuncMap{"anchor": anchor, "cell": cell, "code": code, "paragraphs": paragraphs, "bullet": bullet,
 		"described": func(title string) bool { return slices.Contains(described, title) },
-		"named":     func(title string) bool { return slices.Contains(named, title) }}
+		"named":     func(title string) bool { return slices.Contains(named, title) },
+		"namesOf":   namesOf}
 	t, err := template.New("page").Option("missingkey=error").Funcs(functions).Parse(pageText)
 	if err != nil {
 		return nil, fmt.Errorf("cannot parse the text of the page: %w", err)
