@@ -23,7 +23,7 @@ var pageLimits = map[string]int{
 	"example/PROMISES.md":                          800,
 	"example/README.md":                            800,
 	"example/THREATS.md":                           1_500,
-	"example/TROUBLESHOOTING.md":                   3_550,
+	"example/TROUBLESHOOTING.md":                   2_850,
 	"example/access-keys/README.md":                800,
 	"example/author-exports/README.md":             1_850,
 	"example/ca-from-a-secret/README.md":           650,
