@@ -6,7 +6,6 @@ package function
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"io"
 	"strings"
 	"time"
@@ -43,11 +42,8 @@ func New(log logging.Logger, m *metrics.Metrics) (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Function{Plans: plan.NewCache(env), Metrics: m, Log: log, Now: time.Now, Entropy: systemEntropy}, nil
+	return &Function{Plans: plan.NewCache(env), Metrics: m, Log: log, Now: now, Entropy: entropy}, nil
 }
-
-// systemEntropy is the system's randomness, for credentials.
-func systemEntropy() io.Reader { return rand.Reader }
 
 // RunFunction answers a decoded request, as the server does when it receives the request.
 func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
