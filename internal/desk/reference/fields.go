@@ -32,7 +32,8 @@ type Field struct {
 var (
 	names     = regexp.MustCompile(`\b[a-z]\w*(?:\.\w+)*\b`)
 	fieldList = regexp.MustCompile(`^(exactly|at most|at least) one of `)
-	remedy    = regexp.MustCompile(`: (add|name|write) .*$`)                    // which is for the person who broke the rule
+	remedy    = regexp.MustCompile(`: (add|name|write) .*$`) // which is for the person who broke the rule
+	unset     = regexp.MustCompile(`\s+If it is\s+not\s+set,\s+it\s+is\s+((?:[^.]|[.]\S)+)[.]`)
 	english   = strings.Fields("data key name namespace set source type value") // which are also English
 )
 
@@ -157,12 +158,20 @@ func (w *walk) field(o *Object, name string, s *definition.Schema) {
 		out.Does = regexp.MustCompile(strings.ReplaceAll(sentence, " ", `\s+`)).ReplaceAllString(out.Does, "")
 	}
 	object := w.describe(&out, path, below)
+	if m := unset.FindStringSubmatch(out.Does); m != nil && below.Default == nil {
+		preset := strings.Join(strings.Fields(m[1]), " ")
+		out.Values = strings.TrimPrefix(out.Values+"; default "+preset, "; ")
+		out.Does = unset.ReplaceAllString(out.Does, "")
+	}
 	if slices.Contains(s.Required, name) {
 		out.Type += ", **required**"
 	}
 	if object != nil {
 		out.ID = "" // which has a heading to link to
 		out.Does = firstSentence(out.Does)
+		if o.Path != "" && strings.HasPrefix(withoutType(object.Description, object.GoType), out.Does) {
+			out.Does = "" // which is below that heading
+		}
 	}
 	o.Fields = append(o.Fields, out)
 	if object == nil {
@@ -244,11 +253,7 @@ func values(s *definition.Schema) []string {
 	if least != nil && *least == 1 { // an empty text is a mistake anywhere
 		least = nil
 	}
-	items := between(s.MinItems, s.MaxItems, "item")
-	if s.Items != nil && s.Items.Type == "object" && items == fmt.Sprintf("at most %d items", limits.ListItems) {
-		items = "" // which the page says once
-	}
-	out = append(out, between(least, s.MaxLength, "character"), items,
+	out = append(out, between(least, s.MaxLength, "character"), items(s),
 		between(s.MinProperties, s.MaxProperties, "entry"), between(s.Minimum, s.Maximum, ""))
 	if s.Pattern != "" {
 		out = append(out, "matches "+code(s.Pattern))
@@ -270,6 +275,15 @@ func values(s *definition.Schema) []string {
 		}
 	}
 	return slices.DeleteFunc(out, func(t string) bool { return t == "" })
+}
+
+// items is how many items a list may have, without the limit that the page says once.
+func items(s *definition.Schema) string {
+	text := between(s.MinItems, s.MaxItems, "item")
+	if s.Items != nil && s.Items.Type == "object" && text == fmt.Sprintf("at most %d items", limits.ListItems) {
+		return ""
+	}
+	return text
 }
 
 // between two bounds, of which either may be missing. A lower bound of 0 is one for numbers only.

@@ -25,7 +25,8 @@ type Limit struct{ Name, Value, Does string }
 
 // internals are limits that the page leaves out: a message says what to do when one of them is reached, and nothing in
 // an input can be chosen by them.
-var internals = strings.Fields(`Diagnostics ExplainedCharacters Retries GenerationNumber HiddenGenerations
+var internals = strings.Fields(`YAMLDepth PEMBlocks ChainCertificates CallElements CallBytes RangeElements BindNesting
+	AuthorLabels AuthorKeys FileBytes FileDocuments MessageBytes KeyBytes SourceBytes Diagnostics ExplainedCharacters Retries GenerationNumber HiddenGenerations
 	LostGracePeriod StateBytes RecordBytes SlowGenerations GenerationsFuel GenerationSpace KeystoreWork
 	ExpressionRecursion ExpressionNodes ExpressionCheckingCost RegexInstructions Fuel KeyFuel RequestFuel
 	PieceFuel CallVisits RegexVisits AuthorFuel AuthorRequestFuel AuthorExpressionsCached

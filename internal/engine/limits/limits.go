@@ -59,7 +59,7 @@ const (
 	// FirstRetry is how long after a rotation was abandoned the same one starts again. The time doubles with each failure.
 	FirstRetry = time.Hour
 
-	// LastRetry is the longest time after which an abandoned rotation starts again: the person who must repair the other
+	// LastRetry is the longest time after which an abandoned rotation starts again. The person who must repair the other
 	// system may be away for a day.
 	LastRetry = 24 * time.Hour
 
@@ -220,7 +220,7 @@ const (
 	// ChainCertificates is how many different certificates may be sorted into a chain. Chains usually have up to five.
 	ChainCertificates = 32
 
-	// ResultNodes is how many values a result may have, counted as a tree: a structure that is shared inside the
+	// ResultNodes is how many values a result may have, counted as a tree. A structure that is shared inside the
 	// result counts each time it occurs, as it would be written.
 	ResultNodes = 64 << 10
 
@@ -276,8 +276,8 @@ const (
 	// Kubernetes' own workload kinds has 0.4 MiB, and a request has at most 4 MiB by default.
 	Schemas = 4
 
-	// ResponseBytes is the size of a response that Crossplane's client accepts, with everything that earlier steps
-	// left in the response. If a response is larger, the whole reconcile fails. The limit is gRPC's default, which
+	// ResponseBytes is the size of a response, with everything that earlier steps left in it. Crossplane's client does not
+	// accept a larger one: the whole reconcile fails. The limit is gRPC's default, which
 	// Crossplane does not change.
 	ResponseBytes = 4 << 20
 
