@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
@@ -234,6 +236,81 @@ func TestMessagesAreOneLine(t *testing.T) {
 				if i := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
 					t.Errorf("byte %d is a control character: %q", i, text)
 				}
+			}
+		})
+	}
+}
+
+// A Secret with its record stays the author's when its data must change. Without the record it is the author's as long as
+// its data is that of the entry.
+func TestAuthorsRecord(t *testing.T) {
+	const secret, record = "v1|Secret|team-a|team-creds", functiontest.Prefix + "export-state"
+	ask := func(c *functiontest.ControlPlane, value string) {
+		c.XR.Fields["spec"] = structpb.NewStructValue(functiontest.Parse(t, "exports: {secretExpressions: [{name: team-creds, value: \""+value+"\"}]}"))
+	}
+	const conflict = `Conflict Secret "team-creds": Secret team-a/team-creds is not proven to be the object of this entry, and has other data: ` +
+		`delete it, or, if another step composes it, correct its annotation crossplane.io/composition-resource-name; ` +
+		`see: kubectl describe secret team-creds --namespace team-a`
+	c := functiontest.NewControlPlane(t, "fromComposite: {fieldPath: spec.exports}")
+	for _, step := range []struct {
+		reason    string
+		do        func()
+		value     string
+		condition string
+	}{
+		{"it is created", func() { ask(c, "{'k': 'a'}") }, "a", "Available"},
+		{"the record fits", func() { ask(c, "{'k': 'b'}") }, "b", "Available"},
+		{"the record is put back", func() { c.AnnotateSecret("team-creds", map[string]string{record: ""}) }, "b", "Available"},
+		{"it fits again", func() { ask(c, "{'k': 'c'}") }, "c", "Available"},
+		{"a changed record is put back", func() { c.AnnotateSecret("team-creds", map[string]string{record: "{}"}) }, "c", "Available"},
+		{"keys of others are not in it", func() {
+			c.Edit(secret, func(o *structpb.Struct) { functiontest.Set(o, "eA==", "data", "other") })
+			ask(c, "{'k': 'd'}")
+		}, "d", "Available"},
+		{"the record is gone, and the data differ", func() {
+			c.AnnotateSecret("team-creds", map[string]string{record: ""})
+			ask(c, "{'k': 'e'}")
+		}, "d", conflict},
+		{"it is created again", func() { delete(c.Stored, secret) }, "e", "Available"},
+		{"the record does not fit data of others", func() {
+			c.Edit(secret, func(o *structpb.Struct) { functiontest.Set(o, "eA==", "data", "k") })
+		}, "x", conflict},
+	} {
+		step.do()
+		c.Settle()
+		if diff := cmp.Diff([]string{step.value, step.condition}, []string{c.Value("team-creds", "k"), c.Condition()}); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", step.reason, diff)
+		}
+		if step.condition == "Available" && len(functiontest.Meta(c.Stored[secret], "annotations", record)) < 64 {
+			t.Errorf("%s: want a sealed record", step.reason)
+		}
+	}
+}
+
+// An author who had the name first gives way to what is composed now and refers to it,
+// as to an object that is composed. Where it is not sure that it is a reference, or it is
+// only observed, the object is kept as it is.
+func TestAuthorsGiveWayToReferences(t *testing.T) {
+	const secret = `
+    fromComposite/Secret/team-creds: {resource: {apiVersion: v1, kind: Secret, metadata: {name: team-creds, namespace: team-a}, type: Opaque, data: {k: b2xk}}}`
+	observed := strings.Replace(authorAsks("team-creds"), "  resources:", "  resources:"+secret, 1)
+	reference := "{apiVersion: x/v1, kind: X, spec: {valuesFrom: [{kind: Secret, name: team-creds}]}}"
+	for name, c := range map[string]struct {
+		state string
+		kept  bool
+	}{
+		"Reference": {observed + composes(reference), false},
+		"Text":      {observed + composes(`{spec: {values: "existingSecret: team-creds"}}`), true},
+		"Observed":  {strings.Replace(observed, "  resources:", "  resources:\n    other: {resource: "+reference+"}", 1), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rsp := functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, c.state+authorsInput), nil)
+			got := rsp.GetDesired().GetResources()["fromComposite/Secret/team-creds"]
+			if kept := got != nil; kept != c.kept || strings.Contains(got.String(), "ZXZpbA==") {
+				t.Errorf("want kept to be %v, got %v", c.kept, got)
+			}
+			if r := rsp.GetConditions()[0].GetReason(); r != "Conflict" {
+				t.Errorf("want a conflict, got %s", r)
 			}
 		})
 	}

@@ -6,9 +6,15 @@ import (
 	"testing"
 	"time"
 
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/credential"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
+	"github.com/crossplane-contrib/function-export/internal/engine/seal"
+	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
 // Other field managers add annotations to our objects, edit ours, remove them, and write earlier ones back. Server-side apply
@@ -163,6 +169,70 @@ func TestCopiedNameInTwoSteps(t *testing.T) {
 			c.Wants(tc.reason, want, "Available")
 			if diff := cmp.Diff(was, values()); diff != "" {
 				t.Errorf("%s: -before, +after:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// No annotation leads an export to an object of a later step.
+func TestForgedTakeOver(t *testing.T) {
+	const later = "secrets: [{name: later, data: [{key: a, value: \"'b'\"}]}]"
+	for name, mark := range map[string]map[string]string{
+		"Mark":   {functiontest.Prefix + "export": "connection"},
+		"Record": {recordKey: `{"export":"connection","seal":"` + strings.Repeat("0", 64) + `"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := functiontest.NewControlPlane(t, "configMaps: []")
+			c.Later = []string{later}
+			c.Settle()
+			c.AnnotateSecret("shop-later", mark)
+			c.SetInput(`secrets: [{name: connection, data: [{key: c, value: "'d'"}]}]`)
+			c.Settle()
+			c.Wants("created", "shop-connection shop-later", "Available")
+			if c.Value("shop-later", "a") != "b" || c.Value("shop-later", "c") != "" {
+				t.Error("the object of the later step changed")
+			}
+		})
+	}
+}
+
+// The data of a ConfigMap is no key: any client can compute the seal of its record.
+func TestForgedTakeOverOfConfigMap(t *testing.T) {
+	c := functiontest.NewControlPlane(t, "secrets: []")
+	c.Later = []string{`configMaps: [{name: later, data: [{key: a, value: "'b'"}]}]`}
+	c.Settle()
+	record := seal.Add(rotation.AnnotationRecord, credential.Outputs{"a": sensitive.FromString("b")}, `{"export":"connection"}`)
+	c.Edit("v1|ConfigMap|team-a|shop-later", func(o *structpb.Struct) {
+		functiontest.Set(o, record, "metadata", "annotations", recordKey)
+	})
+	c.SetInput(`configMaps: [{name: connection, data: [{key: c, value: "'d'"}]}]`)
+	c.Settle()
+	c.Wants("created", "shop-connection shop-later", "Available")
+	if got := c.Object("ConfigMap", "shop-later").GetFields()["data"].GetStructValue().AsMap(); got["a"] != "b" || len(got) != 1 {
+		t.Errorf("the object of the later step changed: %v", got)
+	}
+}
+
+// An export whose object gets the composition resource name of another object gets its own name again, and its value stays.
+func TestCopiedName(t *testing.T) {
+	for _, copied := range []string{"other", "later", "earlier", "generated/admin/1", "unknown"} {
+		t.Run(copied, func(t *testing.T) {
+			c := functiontest.NewControlPlane(t, annotated("refreshPolicy: CreatedOnce")+"- {name: other, data: [{key: password, value: generated.admin.password}]}\n")
+			c.Later = []string{`secrets: [{name: later, data: [{key: a, value: "'b'"}]}]`}
+			c.Earlier = &fnv1.State{Resources: map[string]*fnv1.Resource{"earlier": {Resource: functiontest.Parse(t,
+				"{apiVersion: v1, kind: Secret, metadata: {name: shop-earlier, namespace: team-a}, data: {a: Yg==}}")}}}
+			c.Settle()
+			c.AnnotateSecret("shop-connection", map[string]string{functiontest.ResourceNameAnnotation: copied})
+			c.Annotate(rotateKey, "admin=1")
+			c.Settle()
+			c.Wait(2 * time.Hour)
+			c.Settle()
+			c.Wants("rotated", "shop-admin-2 shop-connection shop-earlier shop-later shop-other", "Available")
+			if c.Value("shop-later", "a") != "b" || c.Value("shop-earlier", "a") != "b" {
+				t.Error("the object of another step changed")
+			}
+			if c.Value("shop-connection", "password") != c.Value("shop-admin-2", "password") {
+				t.Error("the export does not have the value in use")
 			}
 		})
 	}

@@ -137,3 +137,24 @@ func TestParametersAreAsLiterals(t *testing.T) {
 		t.Error("want another password")
 	}
 }
+
+// A grace period that becomes unknown or invalid in the middle of a rotation is the one that was known.
+func TestParameterLostInRotation(t *testing.T) {
+	for _, grace := range []string{"", "grace: -1h", "grace: null", "grace: 24"} {
+		for reconciles := range 4 {
+			c := functiontest.NewControlPlane(t, `
+generators:
+- {name: admin, refreshPolicy: OnChange, keepersExpression: composite.spec.version, gracePeriodExpression: composite.spec.grace, password: {}}
+secrets: [{name: s, data: [{key: k, value: generated.admin.password}]}]`)
+			spec(t, c, `{version: 1, grace: 24h}`)
+			reconcileFor(c, 4)
+			spec(t, c, `{version: 2, grace: 24h}`)
+			reconcileFor(c, reconciles)
+			spec(t, c, `{version: 2, `+grace+`}`)
+			reconcileFor(c, 20)
+			if !strings.Contains(c.Names(), "shop-admin-1") {
+				t.Errorf("%q after %d reconciles: the former generation is deleted at once: %s", grace, reconciles, c.Names())
+			}
+		}
+	}
+}
