@@ -66,7 +66,8 @@ func (b *lawbook) hasSetter(generator string) bool {
 	return false
 }
 
-// A holding is a value of an export, with the generations that it contains.
+// A holding is a value of an export, with the generations that it contains. Generations can share an output, such as
+// the certificate of their CA, so a law is broken only if none of them keeps it.
 type holding struct {
 	object, key, value, expression string
 	generations                    map[string][]int
@@ -238,7 +239,8 @@ func (b *lawbook) checkLost(objects map[string]*structpb.Struct, holdings []hold
 		}
 		for generator, numbers := range h.generations {
 			n := numbers[len(numbers)-1]
-			if exists, existed := b.stored[generator][n]; existed && !exists {
+			isGone := func(n int) bool { exists, existed := b.stored[generator][n]; return existed && !exists }
+			if !slices.ContainsFunc(numbers, func(n int) bool { return !isGone(n) }) {
 				say(h.object+"."+h.key+generator, "%s still has %s of generation %d of %s, which is deleted", h.object, h.key, n, generator)
 			}
 		}
@@ -248,16 +250,12 @@ func (b *lawbook) checkLost(objects map[string]*structpb.Struct, holdings []hold
 func (b *lawbook) checkStored(holdings []holding, say sayer) {
 	for _, h := range holdings {
 		for generator, numbers := range h.generations {
-			if n := numbers[len(numbers)-1]; !has(b.stored[generator], n) {
+			isStored := func(n int) bool { _, ok := b.stored[generator][n]; return ok }
+			if n := numbers[len(numbers)-1]; !slices.ContainsFunc(numbers, isStored) {
 				say(h.object+generator, "%s has %s of generation %d of %s, which is not stored", h.object, h.key, n, generator)
 			}
 		}
 	}
-}
-
-func has[V any](m map[int]V, n int) bool {
-	_, ok := m[n]
-	return ok
 }
 
 func (b *lawbook) checkWhole(holdings []holding, say sayer) {
@@ -274,7 +272,8 @@ func (b *lawbook) checkWhole(holdings []holding, say sayer) {
 				first[at] = h
 				continue
 			}
-			if a, c := other.generations[generator], numbers; a[len(a)-1] != c[len(c)-1] {
+			isShared := func(n int) bool { return slices.Contains(other.generations[generator], n) }
+			if a, c := other.generations[generator], numbers; !slices.ContainsFunc(c, isShared) {
 				say(h.object+generator, "%s has %s of generation %d of %s, but %s of generation %d",
 					h.object, other.key, a[len(a)-1], generator, h.key, c[len(c)-1])
 			}

@@ -131,6 +131,10 @@ func (t *translation) readsObserved(n parse.Node) bool {
 	switch n := n.(type) {
 	case *parse.NilNode, *parse.StringNode, *parse.NumberNode:
 		return true
+	case *parse.DotNode, *parse.FieldNode:
+		if t.inObserved {
+			return true
+		}
 	case *parse.IdentifierNode:
 		return t.functions[n.Ident].call != nil
 	case *parse.PipeNode:

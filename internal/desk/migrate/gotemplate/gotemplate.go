@@ -71,12 +71,13 @@ type translation struct {
 	data       Data
 	dot        value
 	vars       map[string]value
-	assigned   map[string][]*parse.PipeNode // what the template assigns to each variable
+	assigned   map[string][]assignment // what the template assigns to each variable
 	functions  map[string]entry
 	randoms    map[string]entry // functions that become generators
 	generators *[]*Generator
 	depth      int    // of loops in text
 	itemized   bool   // it is in a loop around documents
+	inObserved bool   // the dot is a part of a composed resource
 	indent     string // a new line with the indentation that YAML removes from a block of text
 }
 
@@ -84,22 +85,29 @@ func newTranslation(data Data, template *parse.ListNode) *translation {
 	root := value{isPath: true}
 	t := &translation{
 		data: data, dot: root, vars: map[string]value{"$": root}, functions: table(), randoms: randoms(),
-		assigned: map[string][]*parse.PipeNode{}, generators: &[]*Generator{},
+		assigned: map[string][]assignment{}, generators: &[]*Generator{},
 	}
-	t.assignments(template)
+	t.assignments(template, nil)
 	return t
 }
 
+// An assignment is a value of a variable, with the dot of the `with` around it.
+type assignment struct{ value, dot *parse.PipeNode }
+
 // assignments remembers all values of each variable.
-func (t *translation) assignments(list *parse.ListNode) {
+func (t *translation) assignments(list *parse.ListNode, dot *parse.PipeNode) {
 	for _, n := range nodes(list) {
 		if b := branches(n); b != nil {
-			t.assignments(b.List)
-			t.assignments(b.ElseList)
+			inside := dot
+			if n.Type() == parse.NodeWith {
+				inside = b.Pipe
+			}
+			t.assignments(b.List, inside)
+			t.assignments(b.ElseList, dot)
 		}
 		if a, ok := n.(*parse.ActionNode); ok {
 			for _, d := range a.Pipe.Decl {
-				t.assigned[d.Ident[0]] = append(t.assigned[d.Ident[0]], a.Pipe)
+				t.assigned[d.Ident[0]] = append(t.assigned[d.Ident[0]], assignment{a.Pipe, dot})
 			}
 		}
 	}
@@ -293,8 +301,13 @@ func (t *translation) declare(p *parse.PipeNode) {
 // generator replaces all of them, because it keeps its value.
 func (t *translation) keeps(name string, v value) bool {
 	others := 0
-	for _, p := range t.assigned[name] {
-		if !t.readsObserved(p) {
+	for _, a := range t.assigned[name] {
+		in := t
+		if a.dot != nil && t.readsObserved(a.dot) {
+			in = t.inner(value{err: errors.New("is a part of a composed resource")})
+			in.inObserved = true
+		}
+		if !in.readsObserved(a.value) {
 			others++
 		}
 	}
