@@ -31,7 +31,7 @@ func (t *templated) addGenerator(g *gotemplate.Generator, hint string) string {
 	}
 	if len(t.step.generators.items) == 0 {
 		t.step.generators.note(decide+"a generator makes a new value once, and keeps it. To keep the value that the "+
-			"Secret has now, read it from where it is stored.",
+			"Secret has now, add the Secret to sources, and write secrets.?former.?password.orValue(generated.…).",
 			"refreshPolicy says when a value is replaced.")
 	}
 	n.with(g.Kind, fields.short())

@@ -146,6 +146,11 @@ func TestTypesFind(t *testing.T) {
 			input:  value("composite.spec.paramters.stage"),
 			want:   []string{valueAt + "15: App of example.org/v1 has no field spec.paramters: did you mean parameters?"},
 		},
+		"NoFrom": {
+			reason: "from is easily forgotten in one of several exports",
+			input:  "{secrets: [{name: out, data: [{key: k, value: resource.status.atProvider.host}]}]}",
+			want:   []string{valueAt + "16: App of example.org/v1 has no field status.atProvider: add it to the schema in the XRD, or use one of by, endpoint, hosts, open, port; without from, resource is the composite"},
+		},
 		"Sum": {
 			reason: "an operator that does not accept its operands",
 			input:  value("'x' + resource.spec.port"),

@@ -158,7 +158,7 @@ func (m *explainer) noField(err *expression.Error) string {
 	of := celast.WithoutOptional(err.Types[0])
 	switch {
 	case err.Text != "":
-		return err.Text
+		return err.Text + m.withoutFrom(operand)
 	case slices.Contains(lengths, field) && celast.IsKind(of, types.StringKind, types.ListKind):
 		return fmt.Sprintf("%s has no field %s: write size(...) around it", m.aType(err.Types[0]), field)
 	case belowData(operand, field) != "":
@@ -170,6 +170,19 @@ func (m *explainer) noField(err *expression.Error) string {
 			"or iterate over it with map or filter", field)
 	}
 	return fmt.Sprintf("cannot select %s from %s", field, m.aType(of))
+}
+
+// withoutFrom says that the composite was read as resource, because from is easily forgotten in one of several exports.
+func (m *explainer) withoutFrom(e ast.Expr) string {
+	for operand, _, ok := celast.Selection(e); ok; operand, _, ok = celast.Selection(e) {
+		e = operand
+	}
+	read, composite := m.Typing.Variables[expression.Resource], m.Typing.Variables[expression.Composite]
+	if e.Kind() != ast.IdentKind || !slices.Contains([]string{expression.Resource, expression.Self}, e.AsIdent()) ||
+		read == nil || composite == nil || !read.IsExactType(composite) {
+		return ""
+	}
+	return "; without from, " + e.AsIdent() + " is the composite"
 }
 
 // noBool returns the message for a value that must be true or false. It is empty if the other operand of || already
