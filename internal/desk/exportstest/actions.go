@@ -24,6 +24,9 @@ const (
 func (p *player) do(a *Action) error {
 	switch {
 	case a.Rotate != "":
+		if err := p.knowsGenerator(a.Rotate); err != nil {
+			return err
+		}
 		p.faults.rotations++
 		p.annotate(annotationRotate, fmt.Sprintf("%s=test-%d", a.Rotate, p.faults.rotations))
 	case a.Edit != nil:
@@ -56,9 +59,27 @@ func (p *player) do(a *Action) error {
 	case a.Restart:
 		p.w.Restart()
 	case a.Provider != nil:
+		if _, err := p.find(a.Provider.Resource); err != nil && !slices.Contains(p.names(), exportOf(a.Provider.Resource)) {
+			return err
+		}
 		p.faults.provide(a.Provider)
+		generator, _, _ := generatorOf(a.Provider.Accepts)
+		return p.knowsGenerator(generator)
 	}
 	return nil
+}
+
+// knowsGenerator returns an error about a generator that no input has. The generator of an item has its key after it.
+func (p *player) knowsGenerator(name string) error {
+	var known []string
+	for _, g := range p.setup.generators() {
+		name, _ := g["name"].(string)
+		known = append(known, name)
+	}
+	if slices.Contains(known, exportOf(name)) {
+		return nil
+	}
+	return fmt.Errorf("no generator has the name %q%s", name, suggest.ThereAre(name, known, "there are none"))
 }
 
 // find returns the key of a composed object.

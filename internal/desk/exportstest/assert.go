@@ -3,9 +3,9 @@ package exportstest
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
+	"time"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
@@ -64,7 +64,7 @@ func (p *player) assert(ctx context.Context, i int, text string) {
 	}
 	now := p.moments[len(p.moments)-1]
 	variables := now.variables()
-	variables["previousMoment"] = (&snapshot{}).variables()
+	variables["previousMoment"] = newSnapshot("", time.Time{}).variables()
 	if n := len(p.moments); n > 1 {
 		variables["previousMoment"] = p.moments[n-2].variables()
 	}
@@ -72,9 +72,9 @@ func (p *player) assert(ctx context.Context, i int, text string) {
 	case err != nil && p.mask.show:
 		p.fail(field, "cannot be evaluated: %s\n- %s", err, text)
 	case err != nil: // CEL's messages can quote a value
-		p.fail(field, "cannot be evaluated: it may read something that is missing; --show-secrets says more\n- %s", text)
+		p.fail(field, "cannot be evaluated: it may read something that is missing; --show-secrets says more\n- %s", p.clean(text))
 	case v != types.True:
-		p.fail(field, "is not true\n- %s", text)
+		p.fail(field, "is not true\n- %s", p.clean(text))
 	}
 }
 
@@ -84,17 +84,8 @@ func (s *snapshot) variables() map[string]any {
 	for name, o := range s.objects {
 		objects[name] = o
 	}
-	out := map[string]any{
+	return map[string]any{
 		"objects": objects, "composite": s.composite, "conditions": s.conditions, "results": s.results,
 		"requirements": s.requirements, "now": s.at,
 	}
-	for name, v := range maps.Clone(out) {
-		if m, ok := v.(map[string]any); ok && m == nil {
-			out[name] = map[string]any{}
-		}
-	}
-	if s.results == nil {
-		out["results"] = []any{}
-	}
-	return out
 }

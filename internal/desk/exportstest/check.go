@@ -92,6 +92,9 @@ func (a *Action) wrong() string {
 	if n != 1 {
 		return fmt.Sprintf("must have one field, but has %d: write each action as an item of its own", n)
 	}
+	if a.Late == "Secret" {
+		return "late must not be Secret, because Crossplane reads Secrets from the API server"
+	}
 	if a.Provider != nil {
 		if _, _, ok := generatorOf(a.Provider.Accepts); !ok {
 			return "provider.accepts must be an output of a generator, for example candidate.admin.password"

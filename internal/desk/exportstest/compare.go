@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -18,8 +17,14 @@ import (
 // it composes, the status of the composite, which comes first, and its conditions. A generation that is not observed yet
 // has random values, of which only the keys are compared.
 func (r *Runner) Compare(want, got []map[string]any, observed map[string]bool) []Failure {
-	p := &player{mask: r.mask, moments: []*snapshot{{at: time.Time{}}}}
+	p := &player{mask: r.mask, secrets: map[string]bool{}}
 	expected, rendered := byName(want), byName(got)
+	for _, o := range rendered {
+		data, _ := o["data"].(map[string]any)
+		for _, v := range data {
+			p.secrets[textOf(v)] = p.secrets[textOf(v)] || isSecret(o)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
 		o := expected[name]
 		if o == nil {

@@ -2,10 +2,12 @@ package exportstest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -20,11 +22,11 @@ func (p *player) expect(ctx context.Context, e *Expectation) {
 		p.expectObject(now, name, e.Objects[name])
 	}
 	for i, name := range e.Absent {
-		if now.objects[name] != nil {
-			p.fail(fmt.Sprintf("expect.absent[%d]", i), "%s exists", name)
-		}
+		p.expectGone(now, fmt.Sprintf("expect.absent[%d]", i), name)
 	}
-	p.subset("expect.composite", asAny(e.Composite), now.composite, false)
+	for _, field := range slices.Sorted(maps.Keys(e.Composite)) {
+		p.subset("expect.composite."+field, e.Composite[field], now.composite[field], false)
+	}
 	p.expectCondition(now, e.Condition)
 	for i, r := range e.Results {
 		p.expectResult(now, i, r)
@@ -35,30 +37,22 @@ func (p *player) expect(ctx context.Context, e *Expectation) {
 	}
 }
 
-func asAny(m map[string]any) any {
-	if m == nil {
-		return map[string]any{}
-	}
-	return m
-}
-
-func (p *player) expectObject(now *snapshot, name string, want any) {
+func (p *player) expectObject(now *snapshot, name string, fields map[string]any) {
 	field := "expect.objects." + name
 	got, exists := now.objects[name]
-	fields, _ := want.(map[string]any)
 	switch absent := fields["absent"] == true; {
 	case absent && exists:
 		p.fail(field, "%s exists", name)
 	case absent:
 	case !exists:
 		p.fail(field, "no object has the composition resource name %q%s%s", name,
-			suggest.ThereAre(name, slices.Sorted(maps.Keys(now.objects)), "none exists"), why(now))
+			suggest.ThereAre(name, slices.Sorted(maps.Keys(now.objects)), "none exists"), p.clean(why(now)))
 	case fields["exactly"] != nil:
 		all, _ := fields["exactly"].(map[string]any)
 		p.subset(field+".exactly", all, got, isSecret(got))
 		p.nothingElse(field+".exactly", all, withoutServer(got))
 	default:
-		p.subset(field, want, got, isSecret(got))
+		p.subset(field, fields, got, isSecret(got))
 	}
 }
 
@@ -84,7 +78,7 @@ func (p *player) subset(field string, want, got any, secret bool) {
 		p.matches(field, textOf(fields["matches"]), got, hidden)
 	case isMap && len(fields) == 1 && fields["absent"] == true:
 		if got != nil {
-			p.fail(field, "exists: %s", p.mask.value(got, hidden))
+			p.fail(field, "exists: %s", p.value(got, hidden))
 		}
 	case isMap && got != nil && actual == nil:
 		p.fail(field, "is no object")
@@ -93,7 +87,7 @@ func (p *player) subset(field string, want, got any, secret bool) {
 			p.subset(fieldBelow(field, key), fields[key], actual[key], secret)
 		}
 	case got == nil:
-		p.fail(field, "is missing\n- %s", p.mask.value(want, hidden))
+		p.fail(field, "is missing\n- %s", p.value(want, hidden))
 	default:
 		p.equal(field, want, got, hidden)
 	}
@@ -104,7 +98,7 @@ func (p *player) equal(field string, want, got any, hidden bool) {
 	if list, ok := want.([]any); ok && reflect.DeepEqual(list, got) || textOf(want) == textOf(got) {
 		return
 	}
-	p.fail(field, "differs\n- %s\n+ %s", p.mask.value(want, hidden), p.mask.value(got, hidden))
+	p.fail(field, "differs\n- %s\n+ %s", p.value(want, hidden), p.value(got, hidden))
 	actual := textOf(got)
 	p.failures[len(p.failures)-1].actual = &actual
 }
@@ -120,16 +114,16 @@ func fieldBelow(field, key string) string {
 // matches compares a text with a regular expression.
 func (p *player) matches(field, pattern string, got any, hidden bool) {
 	re, err := regexp.Compile(pattern)
-	switch {
-	case err != nil:
-		p.fail(field+".matches", "is no regular expression: %s", err)
+	switch wrong := (*syntax.Error)(nil); {
+	case errors.As(err, &wrong): // the error quotes the pattern
+		p.fail(field+".matches", "is no regular expression: %s", wrong.Code)
 	case got == nil:
 		p.fail(field, "is missing")
 	case re.MatchString(textOf(got)):
 	case hidden && !p.mask.show: // the pattern may contain the value
-		p.fail(field, "does not match its pattern\n+ %s", p.mask.value(got, true))
+		p.fail(field, "does not match its pattern\n+ %s", p.value(got, true))
 	default:
-		p.fail(field, "does not match\n- %s\n+ %s", pattern, p.mask.value(got, false))
+		p.fail(field, "does not match\n- %s\n+ %s", p.clean(pattern), p.value(got, false))
 	}
 }
 
@@ -185,7 +179,7 @@ func (p *player) expectCondition(now *snapshot, c *ConditionExpectation) {
 	}
 	for name, want := range map[string]string{"status": c.Status, "reason": c.Reason} {
 		if want != "" && got[name] != want {
-			p.fail("expect.condition."+name, "differs\n- %q\n+ %q: %s", want, got[name], got["message"])
+			p.fail("expect.condition."+name, "differs\n- %q\n+ %q: %s", want, got[name], p.clean(textOf(got["message"])))
 		}
 	}
 	if c.Message != nil {
@@ -210,7 +204,7 @@ func (p *player) expectResult(now *snapshot, i int, want ResultExpectation) {
 		}
 	}
 	p.failures = before
-	p.fail(fmt.Sprintf("expect.results[%d]", i), "no result is like this: %s", p.mask.clean(fmt.Sprint(now.results...)))
+	p.fail(fmt.Sprintf("expect.results[%d]", i), "no result is like this: %s", p.clean(fmt.Sprint(now.results...)))
 }
 
 func (p *player) expectChanges(now *snapshot, e *Expectation) {
@@ -225,19 +219,49 @@ func (p *player) expectChanges(now *snapshot, e *Expectation) {
 			was, existed := before.stored[name]
 			same := exists && existed && maps.Equal(dataOf(was), dataOf(got))
 			switch {
-			case list == "gone" && exists && !isDeleting(got):
-				p.fail(field, "%s exists", name)
 			case list == "gone":
+				p.expectGone(now, field, name)
 			case !exists:
 				p.fail(field, "%s does not exist%s", name,
 					suggest.ThereAre(name, slices.Sorted(maps.Keys(now.stored)), "no object exists"))
 			case list == "changed" && same:
-				p.fail(field, "the data of %s has not changed%s", name, why(now))
+				p.fail(field, "the data of %s has not changed%s", name, p.clean(why(now)))
 			case list == "kept" && !same:
 				p.fail(field, "the data of %s has changed: %s", name, p.differences(dataOf(was), dataOf(got), isSecret(now.objects[name])))
 			}
 		}
 	}
+}
+
+// expectGone fails if an object exists, or if its name can only be misspelled.
+func (p *player) expectGone(now *snapshot, field, name string) {
+	known := p.names()
+	switch _, exists := now.objects[name]; {
+	case exists:
+		p.fail(field, "%s exists", name)
+	case !slices.Contains(known, exportOf(name)):
+		p.fail(field, "nothing in the test has the composition resource name %q%s", name, suggest.ThereAre(name, known, ""))
+	}
+}
+
+// names returns the names that an object can have, without the keys of items.
+func (p *player) names() []string {
+	out := map[string]bool{}
+	if len(p.setup.generators()) > 0 {
+		out[exportOf(generationPrefix)] = true
+	}
+	for _, s := range p.moments {
+		for name := range s.objects {
+			out[exportOf(name)] = true
+		}
+	}
+	for name := range p.laws.exports {
+		out[name] = true
+	}
+	for name := range p.w.Earlier.GetResources() {
+		out[exportOf(name)] = true
+	}
+	return slices.Sorted(maps.Keys(out))
 }
 
 // differences lists the keys that differ.
@@ -247,7 +271,7 @@ func (p *player) differences(was, got map[string]string, secret bool) string {
 	maps.Copy(keys, got)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		if was[key] != got[key] {
-			out = append(out, fmt.Sprintf("%s was %s and is %s", key, p.mask.value(was[key], secret), p.mask.value(got[key], secret)))
+			out = append(out, fmt.Sprintf("%s was %s and is %s", key, p.value(was[key], secret), p.value(got[key], secret)))
 		}
 	}
 	return strings.Join(out, ", ")

@@ -13,7 +13,7 @@ import (
 )
 
 // A history of --explore has at most this many more moments than its test.
-const mostMoments = 6
+const mostMoments = 8
 
 // Explored returns a copy of a test without expectations, to which failures are added. A test without laws gets those that need
 // no parameter.
@@ -65,10 +65,13 @@ type history struct {
 
 func pick[T any](h *history, of []T) T { return of[h.rng.IntN(len(of))] }
 
+// moment returns a moment in which at most one thing happens, so that leaving out moments finds the shortest history.
 func (h *history) moment() Moment {
 	m := Moment{After: Duration{pick(h, h.waits())}}
-	for range h.rng.IntN(3) {
-		h.happen(&m)
+	if h.rng.IntN(4) == 0 {
+		h.observe(&m)
+	} else {
+		m.Do = h.actions()
 	}
 	return m
 }
@@ -76,7 +79,7 @@ func (h *history) moment() Moment {
 // waits returns how long a moment may take: times around those in the inputs of generators.
 func (h *history) waits() []time.Duration {
 	out := []time.Duration{time.Second, time.Minute, time.Hour, 25 * time.Hour}
-	for _, g := range h.generators() {
+	for _, g := range h.setup.generators() {
 		for _, field := range []string{"refreshInterval", "gracePeriod", "abandonAfter"} {
 			text, _ := g[field].(string)
 			if d, err := time.ParseDuration(text); err == nil {
@@ -87,43 +90,35 @@ func (h *history) waits() []time.Duration {
 	return out
 }
 
-// generators returns the generators in the inputs.
-func (h *history) generators() (out []map[string]any) {
-	for _, step := range h.setup.Steps {
-		list, _ := step.Input["generators"].([]any)
-		for _, g := range list {
-			if fields, ok := g.(map[string]any); ok && isExports(step) {
-				out = append(out, fields)
-			}
+// actions returns what people, providers or failures do: one action, or nothing.
+func (h *history) actions() []Action {
+	paused := h.rng.IntN(2) == 0
+	possible := []Action{
+		{Restart: true}, {Pause: &paused}, {Late: "ConfigMap"}, {Late: "EnvironmentConfig"},
+	}
+	for _, g := range h.setup.generators() {
+		name, _ := g["name"].(string)
+		possible = append(possible, Action{Rotate: name}, Action{Rotate: name})
+	}
+	exports := newExports(h.setup.Steps)
+	for _, name := range slices.Sorted(maps.Keys(exports)) {
+		edited := map[string]any{}
+		for key := range exports[name] {
+			edited[key] = encode("edited")
+		}
+		possible = append(possible, Action{LoseWrite: name}, Action{Delete: name},
+			Action{Edit: &Edit{Object: name, Patch: map[string]any{"data": edited}}})
+	}
+	for _, m := range h.test.Moments {
+		if m.Name != "" {
+			possible = append(possible, Action{Restore: m.Name})
 		}
 	}
-	return out
-}
-
-// happen adds something that happens.
-func (h *history) happen(m *Moment) {
-	switch h.rng.IntN(8) {
-	case 0, 1:
-		if g := h.generators(); len(g) > 0 {
-			name, _ := pick(h, g)["name"].(string)
-			m.Do = append(m.Do, Action{Rotate: name})
-		}
-	case 2, 3:
-		h.observe(m)
-	case 4:
-		if names := slices.Sorted(maps.Keys(newExports(h.setup.Steps))); len(names) > 0 {
-			m.Do = append(m.Do, Action{LoseWrite: pick(h, names)})
-		}
-	case 5:
-		m.Do = append(m.Do, Action{Restart: true})
-	case 6:
-		m.Do = append(m.Do, Action{Late: pick(h, []string{"ConfigMap", "EnvironmentConfig"})})
-	case 7:
-		for _, p := range h.providers() {
-			p.Refuses = h.rng.IntN(2) == 0
-			m.Do = append(m.Do, Action{Provider: &p})
-		}
+	for _, p := range h.providers() {
+		p.Refuses = h.rng.IntN(2) == 0
+		possible = append(possible, Action{Provider: &p})
 	}
+	return []Action{pick(h, possible)}
 }
 
 // providers returns the providers of the test.
@@ -169,10 +164,7 @@ func (h *history) observe(m *Moment) {
 			delete(o.ConnectionDetails, pick(h, keys))
 		}
 	}
-	if m.Observe == nil {
-		m.Observe = map[string]Observation{}
-	}
-	m.Observe[name] = o
+	m.Observe = map[string]Observation{name: o}
 }
 
 // Breaks plays a history, and returns the first law that it breaks, or nil.
@@ -197,8 +189,7 @@ func (r *Runner) Breaks(ctx context.Context, t *ExportsTest, history *Test, setu
 	return nil, nil //nolint:nilnil // no law is broken
 }
 
-// Shrink returns the shortest history found that breaks the same law: without moments, and without what happens in them,
-// as far as they are not needed.
+// Shrink returns the shortest history found that breaks the same law: without moments that are not needed.
 func (r *Runner) Shrink(ctx context.Context, t *ExportsTest, history *Test, setup *Setup, found *Failure) (*Test, *Failure) {
 	best := history
 	try := func(change func(moments []Moment) []Moment) bool {
@@ -223,31 +214,8 @@ func (r *Runner) Shrink(ctx context.Context, t *ExportsTest, history *Test, setu
 				}) || smaller
 			}
 		}
-		smaller = withLess(best, try) || smaller
 	}
 	return best, found
-}
-
-// withLess tries to leave out what happens in moments.
-func withLess(best *Test, try func(change func(m []Moment) []Moment) bool) (smaller bool) {
-	for i := range best.Moments {
-		for j := len(best.Moments[i].Do) - 1; j >= 0; j-- {
-			smaller = try(func(m []Moment) []Moment {
-				if m[i].Do = slices.Clone(m[i].Do); j < len(m[i].Do) {
-					m[i].Do = slices.Delete(m[i].Do, j, j+1)
-				}
-				return m
-			}) || smaller
-		}
-		for _, name := range slices.Sorted(maps.Keys(best.Moments[i].Observe)) {
-			smaller = try(func(m []Moment) []Moment {
-				m[i].Observe = maps.Clone(m[i].Observe)
-				delete(m[i].Observe, name)
-				return m
-			}) || smaller
-		}
-	}
-	return smaller
 }
 
 // joined joins a moment with the one before it, if the later one has only a time.

@@ -29,13 +29,21 @@ type lawbook struct {
 	keys    map[string]map[string]bool           // that each object ever had
 	refused map[string]time.Time                 // since when an object's key has a credential that its provider refuses
 	broken  map[string]bool                      // what was already said
+	excused map[string]map[int]bool              // generations that someone deleted or edited
+	mayGo   mayGo
+}
+
+// mayGo is what may go in the current moment without a loss.
+type mayGo struct {
+	items bool // of lists, because the composite or the status of a resource has changed
+	keys  bool // and exports, because there is another Composition
 }
 
 func newLawbook(always []any, steps []composition.Step) *lawbook {
 	b := &lawbook{
 		outputs: map[string]map[int]map[string]string{}, stored: map[string]map[int]bool{},
 		newer: map[string]map[int]time.Time{}, keys: map[string]map[string]bool{}, refused: map[string]time.Time{},
-		broken: map[string]bool{},
+		broken: map[string]bool{}, excused: map[string]map[int]bool{},
 	}
 	for _, v := range always {
 		if l, why := parseLaw(v); why == "" {
@@ -46,13 +54,17 @@ func newLawbook(always []any, steps []composition.Step) *lawbook {
 	return b
 }
 
-// compose sets the pipeline. An export that the new one does not have may go, and keys may change.
-func (b *lawbook) compose(steps []composition.Step) {
-	b.exports, b.keys = newExports(steps), map[string]map[string]bool{}
-}
+// compose sets the pipeline.
+func (b *lawbook) compose(steps []composition.Step) { b.exports = newExports(steps) }
 
-// forget forgets an object that someone deletes or edits.
-func (b *lawbook) forget(name string) { delete(b.keys, name) }
+// forget forgets an object that someone deletes or edits. It is not lost by the function.
+func (b *lawbook) forget(name string) {
+	delete(b.keys, name)
+	if generator, n, ok := generationOf(name); ok {
+		delete(b.stored[generator], n)
+		sub(b.excused, generator)[n] = true
+	}
+}
 
 // hasSetter reports whether an export reads the candidate of a generator.
 func (b *lawbook) hasSetter(generator string) bool {
@@ -142,11 +154,13 @@ func (b *lawbook) learn(p *player, objects map[string]*structpb.Struct) map[stri
 	exist := map[string]map[int]bool{}
 	remember := func(name string, values map[string]string, isStored bool) {
 		generator, n, ok := generationOf(name)
+		if ok && isStored { // its provider may report no values any more
+			sub(exist, generator)[n] = true
+		}
 		if !ok || len(values) == 0 {
 			return
 		}
 		if sub(b.outputs, generator)[n] = values; isStored {
-			sub(exist, generator)[n] = true
 			sub(b.stored, generator)[n] = true
 		}
 	}
@@ -219,14 +233,20 @@ func (b *lawbook) contained(value string) map[string][]int {
 type sayer func(about, format string, args ...any)
 
 func (b *lawbook) checkLost(objects map[string]*structpb.Struct, holdings []holding, say sayer) {
+	if b.mayGo.keys {
+		clear(b.keys)
+	}
 	for _, name := range slices.Sorted(maps.Keys(b.keys)) {
+		if objects[name] == nil && strings.Contains(name, "/") && b.mayGo.items {
+			b.forget(name)
+		}
 		has := map[string]bool{}
 		for _, h := range holdings {
 			has[h.key] = has[h.key] || h.object == name
 		}
 		for _, key := range slices.Sorted(maps.Keys(b.keys[name])) {
 			switch former := strings.Contains(b.exports.expression(name, key), "previous"); {
-			case objects[name] == nil && !strings.Contains(name, "/"):
+			case objects[name] == nil:
 				say(name, "the object of %s is deleted", name)
 			case objects[name] != nil && !has[key] && !former:
 				say(name+"."+key, "%s loses the key %s", name, key)
@@ -250,7 +270,7 @@ func (b *lawbook) checkLost(objects map[string]*structpb.Struct, holdings []hold
 func (b *lawbook) checkStored(holdings []holding, say sayer) {
 	for _, h := range holdings {
 		for generator, numbers := range h.generations {
-			isStored := func(n int) bool { _, ok := b.stored[generator][n]; return ok }
+			isStored := func(n int) bool { return has(b.stored[generator], n) || b.excused[generator][n] }
 			if n := numbers[len(numbers)-1]; !slices.ContainsFunc(numbers, isStored) {
 				say(h.object+generator, "%s has %s of generation %d of %s, which is not stored", h.object, h.key, n, generator)
 			}
@@ -298,6 +318,10 @@ func (b *lawbook) checkOverlap(l law, now time.Time, deleted map[string][]int, s
 }
 
 func (b *lawbook) checkRefused(l law, p *player, holdings []holding, say sayer) {
+	if p.faults.paused { // nothing can be exported
+		clear(b.refused)
+		return
+	}
 	for _, v := range p.faults.providers {
 		for _, h := range holdings {
 			key := h.object + "." + h.key

@@ -1,13 +1,14 @@
 package exportstest
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
-
-	"google.golang.org/protobuf/types/known/structpb"
 )
 
 // A masker replaces secret values with their length and a label. In one run, equal values have equal labels, which are
@@ -16,56 +17,61 @@ type masker struct {
 	show   bool
 	mu     sync.Mutex
 	labels map[string]string
-	used   map[string]bool
 }
 
-func newMasker(show bool) *masker {
-	return &masker{show: show, labels: map[string]string{}, used: map[string]bool{}}
-}
+func newMasker(show bool) *masker { return &masker{show: show, labels: map[string]string{}} }
 
-// learn adds the values of a Secret.
-func (m *masker) learn(o *structpb.Struct) {
-	if f := o.GetFields(); f["kind"].GetStringValue() == "Secret" && f["apiVersion"].GetStringValue() == "v1" {
-		for _, v := range dataOf(o) {
-			m.add(v)
-		}
-	}
-}
-
-// add returns the label of a value.
-func (m *masker) add(value string) string {
+// label returns what is printed instead of a value.
+func (m *masker) label(value string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for m.labels[value] == "" {
-		if label := fmt.Sprintf("%04x", rand.IntN(1<<16)); !m.used[label] { //nolint:gosec // a label is no secret
-			m.used[label], m.labels[value] = true, label
-		}
+	if m.labels[value] == "" {
+		m.labels[value] = fmt.Sprintf("%08x", rand.Uint32()) //nolint:gosec // a label is no secret
 	}
-	return m.labels[value]
+	return fmt.Sprintf("[%d bytes, label %s]", len(value), m.labels[value])
 }
 
-// value returns how a value is printed.
-func (m *masker) value(v any, secret bool) string {
+// learn adds the values of all Secrets and connection details to those that the test has had.
+func (p *player) learn() {
+	for _, o := range p.w.Stored {
+		if f := o.GetFields(); f["kind"].GetStringValue() == "Secret" && f["apiVersion"].GetStringValue() == "v1" {
+			for _, v := range dataOf(o) {
+				p.secrets[v] = true
+			}
+		}
+	}
+	for _, details := range p.w.Details {
+		for _, v := range details {
+			p.secrets[string(v)] = true
+		}
+	}
+}
+
+// value returns how a value is printed. A value that is not secret itself may contain one.
+func (p *player) value(v any, secret bool) string {
 	text := textOf(v)
 	switch {
 	case v == nil:
 		return "nothing"
-	case secret && !m.show:
-		return fmt.Sprintf("[%d bytes, label %s]", len(text), m.add(text))
+	case secret && !p.mask.show:
+		return p.mask.label(text)
 	}
-	return fmt.Sprintf("%q", text)
+	return fmt.Sprintf("%q", p.clean(text))
 }
 
-// clean returns a text without known secret values, for texts that may quote one.
-func (m *masker) clean(text string) string {
-	if m.show {
+// clean returns a text without the secret values that the test has had, also in base64. In a longer text, a value of few
+// bytes is not recognized: it would be found in each number.
+func (p *player) clean(text string) string {
+	if p.mask.show {
 		return text
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for value, label := range m.labels {
-		if value != "" {
-			text = strings.ReplaceAll(text, value, fmt.Sprintf("[%d bytes, label %s]", len(value), label))
+	if p.secrets[text] && text != "" {
+		return p.mask.label(text)
+	}
+	longestFirst := func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }
+	for _, value := range slices.SortedFunc(maps.Keys(p.secrets), longestFirst) {
+		if len(value) >= leastOutput {
+			text = strings.NewReplacer(value, p.mask.label(value), encode(value), p.mask.label(value)).Replace(text)
 		}
 	}
 	return text

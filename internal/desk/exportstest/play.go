@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
 // mostCalls is how often Crossplane may call the functions in one moment.
@@ -59,6 +60,7 @@ func (r *Runner) Run(ctx context.Context, t *ExportsTest, index int, setup *Setu
 		return nil, err
 	}
 	p.at = fmt.Sprintf("spec.tests[%d]", index)
+	p.checkNames()
 	began := p.w.Now
 	for i := range p.test.Moments {
 		if err := p.play(ctx, i); err != nil {
@@ -68,7 +70,22 @@ func (r *Runner) Run(ctx context.Context, t *ExportsTest, index int, setup *Setu
 			break
 		}
 	}
+	if len(p.failures) == 0 {
+		for _, name := range slices.Sorted(maps.Keys(p.faults.lose)) {
+			p.fail("", "no write of %q is lost, because there is none%s", name, suggest.ThereAre(name, p.names(), ""))
+		}
+	}
 	return &Result{p.failures, p.w.Now.Sub(began)}, nil
+}
+
+// checkNames fails for a law about a generator that does not exist: it would always hold.
+func (p *player) checkNames() {
+	for i, v := range p.test.Always {
+		l, _ := parseLaw(v)
+		if err := p.knowsGenerator(l.generator); l.generator != "" && err != nil {
+			p.failures = append(p.failures, Failure{Field: fmt.Sprintf("%s.always[%d]", p.at, i), Message: err.Error()})
+		}
+	}
 }
 
 // A player plays one test.
@@ -82,10 +99,12 @@ type player struct {
 
 	moment    int
 	moments   []*snapshot
-	unsettled bool // the last moment ended after one reconcile
+	began     time.Time // the moment
+	unsettled bool      // the last moment ended after one reconcile
 	faults    faults
 	laws      *lawbook
 	mask      *masker
+	secrets   map[string]bool // all values that were secret
 	failures  []Failure
 }
 
@@ -100,7 +119,10 @@ type faults struct {
 }
 
 func (r *Runner) start(t *ExportsTest, test *Test, setup *Setup) (*player, error) {
-	p := &player{test: test, setup: setup, steps: t.Spec.Steps, mask: r.mask, faults: faults{lose: map[string]bool{}}}
+	p := &player{
+		test: test, setup: setup, steps: t.Spec.Steps, mask: r.mask, secrets: map[string]bool{},
+		faults: faults{lose: map[string]bool{}},
+	}
 	now := setup.Start
 	if first := test.Moments[0].At.Time; !first.IsZero() {
 		now = first
@@ -117,7 +139,7 @@ func (r *Runner) start(t *ExportsTest, test *Test, setup *Setup) (*player, error
 		return nil, err
 	}
 	p.laws = newLawbook(test.Always, setup.Steps)
-	p.w.Before = p.before
+	p.w.Before, p.began = p.before, now
 	return p, nil
 }
 
@@ -136,12 +158,16 @@ func (p *player) play(ctx context.Context, i int) error {
 	p.moment = i
 	end := p.w.Now.Add(m.After.Duration)
 	if !m.At.IsZero() {
-		end = m.At.Time
+		if end = m.At.Time; end.Before(p.began) {
+			p.fail("at", "is before the moment above, which begins at %s", p.began.UTC().Format(time.RFC3339))
+		}
 	}
+	p.began = end
 	if err := p.advance(ctx, end); err != nil {
 		return err
 	}
-	if steps, ok := p.setup.Later[i]; ok {
+	steps, recomposed := p.setup.Later[i]
+	if p.laws.mayGo = m.mayGo(recomposed); recomposed {
 		if err := p.setup.compose(p.w, steps, p.call, p.steps); err != nil {
 			return err
 		}
@@ -170,6 +196,15 @@ func (p *player) play(ctx context.Context, i int) error {
 		p.expect(ctx, m.Expect)
 	}
 	return nil
+}
+
+// mayGo returns what may go in a moment.
+func (m *Moment) mayGo(recomposed bool) mayGo {
+	edited := slices.ContainsFunc(m.Do, func(a Action) bool { return a.Edit != nil && a.Edit.Object == "" })
+	for _, o := range m.Observe {
+		edited = edited || o.Status != nil
+	}
+	return mayGo{items: edited || recomposed, keys: recomposed}
 }
 
 // advance plays what happens until a time: calls for which the function asks, and what providers do.
@@ -225,16 +260,17 @@ func (p *player) reconcile(ctx context.Context, once bool) error {
 			}
 			continue
 		case once:
-			return p.invalid(p.w.Reconcile(ctx, p.w.Listed...))
+			err := p.w.Reconcile(ctx, p.w.Listed...)
+			p.laws.check(p)
+			return p.invalid(err)
 		}
 		if err := p.invalid(p.w.Settle(ctx)); err != nil {
 			return err
 		}
-		if !p.provide() {
-			break
+		if p.laws.check(p); !p.provide() {
+			return nil
 		}
 	}
-	p.laws.check(p)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package exportstest
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -189,6 +190,23 @@ const generationPrefix = "generated/"
 
 // exports are the exports of a pipeline: the expression of each key that has one.
 type exports map[string]map[string]string
+
+// generators returns the generators in the inputs, also in those of later Compositions.
+func (s *Setup) generators() (out []map[string]any) {
+	steps := slices.Clone(s.Steps)
+	for _, moment := range slices.Sorted(maps.Keys(s.Later)) {
+		steps = append(steps, s.Later[moment]...)
+	}
+	for _, step := range steps {
+		list, _ := step.Input["generators"].([]any)
+		for _, g := range list {
+			if fields, ok := g.(map[string]any); ok && isExports(step) {
+				out = append(out, fields)
+			}
+		}
+	}
+	return out
+}
 
 func newExports(steps []composition.Step) exports {
 	out := exports{}

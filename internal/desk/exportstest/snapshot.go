@@ -2,11 +2,11 @@ package exportstest
 
 import (
 	"encoding/base64"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
@@ -24,30 +24,30 @@ type snapshot struct {
 	requirements map[string]any
 }
 
-func (p *player) snapshot(name string) *snapshot {
-	xr := decoded(p.w.XR)
-	s := &snapshot{
-		name: name, at: p.w.Now, objects: map[string]map[string]any{}, stored: map[string]*structpb.Struct{},
-		composite: xr, conditions: map[string]any{}, results: []any{}, requirements: map[string]any{},
+// newSnapshot returns a snapshot without anything.
+func newSnapshot(name string, at time.Time) *snapshot {
+	return &snapshot{
+		name: name, at: at, objects: map[string]map[string]any{}, stored: map[string]*structpb.Struct{},
+		composite: map[string]any{}, conditions: map[string]any{}, results: []any{}, requirements: map[string]any{},
 	}
+}
+
+func (p *player) snapshot(name string) *snapshot {
+	s := newSnapshot(name, p.w.Now)
+	s.composite = p.w.XR.AsMap()
 	for name, key := range p.named() {
 		o := p.w.Stored[key]
 		s.stored[name] = o
 		s.objects[name] = decoded(o)
-		p.mask.learn(o)
 	}
-	for _, details := range p.w.Details {
-		for _, v := range details {
-			p.mask.add(string(v))
-		}
-	}
+	p.learn()
 	for _, c := range slices.Backward(p.w.Response.GetConditions()) {
 		s.conditions[c.GetType()] = map[string]any{
-			"type": c.GetType(), "status": statusText(c.GetStatus()), "reason": c.GetReason(), "message": c.GetMessage(),
+			"type": c.GetType(), "status": word(c.GetStatus()), "reason": c.GetReason(), "message": c.GetMessage(),
 		}
 	}
 	for _, r := range p.w.Response.GetResults() {
-		s.results = append(s.results, map[string]any{"severity": severityText(r.GetSeverity()), "message": r.GetMessage()})
+		s.results = append(s.results, map[string]any{"severity": word(r.GetSeverity()), "message": r.GetMessage()})
 	}
 	for name, r := range p.w.Response.GetRequirements().GetResources() {
 		s.requirements[name] = map[string]any{
@@ -100,26 +100,11 @@ func dataOf(o *structpb.Struct) map[string]string {
 // isDeleting reports whether an object is being deleted.
 func isDeleting(o *structpb.Struct) bool { return world.Meta(o, "deletionTimestamp") != "" }
 
-func statusText(s fnv1.Status) string {
-	switch s {
-	case fnv1.Status_STATUS_CONDITION_TRUE:
-		return "True"
-	case fnv1.Status_STATUS_CONDITION_FALSE:
-		return "False"
-	case fnv1.Status_STATUS_CONDITION_UNKNOWN, fnv1.Status_STATUS_CONDITION_UNSPECIFIED:
-	}
-	return "Unknown"
-}
-
-func severityText(s fnv1.Severity) string {
-	switch s {
-	case fnv1.Severity_SEVERITY_FATAL:
-		return "Fatal"
-	case fnv1.Severity_SEVERITY_NORMAL:
-		return "Normal"
-	case fnv1.Severity_SEVERITY_WARNING, fnv1.Severity_SEVERITY_UNSPECIFIED:
-	}
-	return "Warning"
+// word returns the last word of the name of an enumeration's value, as Crossplane writes it: Warning, True.
+func word(name fmt.Stringer) string {
+	text := name.String()
+	text = text[strings.LastIndex(text, "_")+1:]
+	return text[:1] + strings.ToLower(text[1:])
 }
 
 // nameOf returns the composition resource name that an item of changed, kept or gone means.

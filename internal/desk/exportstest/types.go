@@ -108,15 +108,15 @@ type Provider struct {
 
 // An Expectation is compared with what exists. Values in objects are equal, or {matches: REGEXP}, or {absent: true}.
 type Expectation struct {
-	Objects   map[string]any        `doc:"Composed objects by composition resource name, with the expected fields. Data of Secrets is text. With exactly, all fields of that object are expected." json:"objects,omitempty"`
-	Absent    []string              `doc:"Composition resource names of objects that do not exist." json:"absent,omitempty"`
-	Composite map[string]any        `doc:"Fields of the composite." json:"composite,omitempty"`
-	Condition *ConditionExpectation `doc:"The condition of the composite." json:"condition,omitempty"`
-	Results   []ResultExpectation   `doc:"Results of the last reconcile. Others may exist." json:"results,omitempty"`
-	Changed   []any                 `doc:"Objects whose data has changed since the moment above: composition resource names, or {generation: admin/2}." json:"changed,omitempty"`
-	Kept      []any                 `doc:"Objects whose data is the same as in the moment above." json:"kept,omitempty"`
-	Gone      []any                 `doc:"Objects that do not exist." json:"gone,omitempty"`
-	Assert    []string              `doc:"CEL expressions that are true. They see objects, composite, conditions, results, requirements, now, and previousMoment." json:"assert,omitempty"`
+	Objects   map[string]map[string]any `doc:"Composed objects by composition resource name, with the expected fields. Data of Secrets is text. With exactly, all fields of that object are expected." json:"objects,omitempty"`
+	Absent    []string                  `doc:"Composition resource names of objects that do not exist." json:"absent,omitempty"`
+	Composite map[string]any            `doc:"Fields of the composite." json:"composite,omitempty"`
+	Condition *ConditionExpectation     `doc:"The condition of the composite." json:"condition,omitempty"`
+	Results   []ResultExpectation       `doc:"Results of the last reconcile. Others may exist." json:"results,omitempty"`
+	Changed   []any                     `doc:"Objects whose data has changed since the moment above: composition resource names, or {generation: admin/2}." json:"changed,omitempty"`
+	Kept      []any                     `doc:"Objects whose data is the same as in the moment above." json:"kept,omitempty"`
+	Gone      []any                     `doc:"Objects that do not exist." json:"gone,omitempty"`
+	Assert    []string                  `doc:"CEL expressions that are true. They see objects, composite, conditions, results, requirements, now, and previousMoment." json:"assert,omitempty"`
 }
 
 // A ConditionExpectation is about a condition.

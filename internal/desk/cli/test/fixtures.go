@@ -2,15 +2,14 @@ package test
 
 import (
 	"fmt"
-	"maps"
-	"slices"
+	"os"
+	"path/filepath"
 	"strings"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
-// realCredential matches values with the form of a credential of a well-known issuer.
+// realCredential matches values with the form of a credential of a well-known issuer, or of a private key.
 var realCredential = lazy.MustCompile(`\b(AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36}|github_pat_\w{22,}|glpat-[\w-]{20}|` +
 	`xox[abprs]-[\w-]{10,}|sk_live_\w{16,}|AIza[\w-]{35}|hvs\.\w{24,})\b|-----BEGIN [A-Z ]*PRIVATE KEY-----|` +
 	`\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}`)
@@ -18,23 +17,22 @@ var realCredential = lazy.MustCompile(`\b(AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]
 // notReal marks a fixture.
 const notReal = "not-real-"
 
-// warnings returns a warning for each connection detail that looks like a real credential.
+// warnings returns a warning for each line with a real credential in the files beside the tests.
 func warnings(all []*test) (out []string) {
+	seen := map[string]bool{}
 	for _, t := range all {
-		if t.in == nil {
+		dir := filepath.Dir(t.file)
+		if t.in == nil || seen[dir] {
 			continue
 		}
-		for i, m := range t.in.Spec.Tests[t.index].Moments {
-			for _, name := range slices.Sorted(maps.Keys(m.Observe)) {
-				details := m.Observe[name].ConnectionDetails
-				for _, key := range slices.Sorted(maps.Keys(details)) {
-					if strings.Contains(details[key], notReal) || !realCredential.MatchString(details[key]) {
-						continue
-					}
-					field := fmt.Sprintf("spec.tests[%d].moments[%d].observe.%s.connectionDetails.%s", t.index, i, name, key)
-					at := t.step.InFile(&diagnostic.Diagnostic{Path: field})
-					out = append(out, fmt.Sprintf("%s:%d: warning: %s looks like a real credential: write a made-up value that begins with %s",
-						t.file, at.Line, field, notReal))
+		seen[dir] = true
+		names, _ := filepath.Glob(filepath.Join(dir, "*.yaml")) // the pattern is valid unless the folder has brackets
+		for _, name := range names {
+			text, _ := os.ReadFile(name) // a missing file is an error of the test
+			for i, line := range strings.Split(string(text), "\n") {
+				if realCredential.MatchString(line) && !strings.Contains(line, notReal) {
+					out = append(out, fmt.Sprintf("%s:%d: warning: looks like a real credential: write a made-up value that begins with %s",
+						name, i+1, notReal))
 				}
 			}
 		}

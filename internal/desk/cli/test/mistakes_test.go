@@ -48,7 +48,7 @@ func TestMistakes(t *testing.T) {
 			"value: secrets['accesskey-0'].password", "value: secrets[?'accesskey-0'].?password",
 		}, `law noLostValue is broken.*loses the key user-0`},
 		"SameKeyTwice":  {"access-keys", "the Secret exists when both", []string{"value: secrets['accesskey-1'].username", "value: secrets['accesskey-0'].username"}, `message: does not match|user-1: differs`},
-		"WrongName":     {"access-keys", "the Secret exists when both", []string{"- name: connection-secret", "- name: connection"}, `no object has the composition resource name "connection-secret"`},
+		"WrongName":     {"access-keys", "the Secret exists when both", []string{"- name: connection-secret", "- name: connection"}, `has the composition resource name "connection-secret": there are .*connection`},
 		"StatusMissing": {"push-secret", "the name of the Secret", []string{"value: resources.connection.metadata.name", "value: resources.?connection.?metadata.?names"}, `composite\.status`},
 		"WrongOutput":   {"generator-resource", "a key is replaced", []string{"value: generated.key.created", "value: generated.key.username"}, `data\.CREATED: differs`},
 		"NotActive":     {"generator-resource", "a key is replaced", []string{"resource.status.atProvider.status == 'Active'", "true"}, `kept\[0\]: the data of credentials has changed`},
@@ -108,6 +108,24 @@ func TestExploreMistakes(t *testing.T) {
 			}
 			if moments := regexp.MustCompile(`\((\d) moments?,`).FindStringSubmatch(out); moments == nil || moments[1] > "5" {
 				t.Errorf("want at most five moments: %s", out)
+			}
+		})
+	}
+}
+
+// TestExploreExamples plays histories of failures with examples that are correct.
+func TestExploreExamples(t *testing.T) {
+	for folder, only := range map[string]string{
+		"rotation":                   "rotates when it is asked for|the value of a deleted generation",
+		"rotation-alternating-users": "the next user is exported",
+		"rotation-single-user":       "rotates in a window",
+		"generator-resource":         "a key is replaced",
+	} {
+		t.Run(folder, func(t *testing.T) {
+			t.Parallel()
+			c := &test.Command{Paths: []string{filepath.Join(examples, folder, "test.yaml")}, Only: only, Explore: 6}
+			if stdout, stderr, code := run(t.Context(), t, c); code != 0 {
+				t.Errorf("want no history that breaks a law, got %d:\n%s%s", code, stderr, stdout)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -97,15 +98,14 @@ func (c *Command) run(ctx context.Context, stdout, stderr io.Writer, build rende
 		return c.explore(ctx, stdout, stderr, all, runner)
 	}
 	began := time.Now()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	var stopped atomic.Bool // tests that are running come to their end
 	outcomes := files.OnAllCores(all, func(t *test) *outcome {
-		if ctx.Err() != nil {
+		if stopped.Load() {
 			return &outcome{test: t, skipped: true}
 		}
 		out := t.run(ctx, runner, build)
 		if c.FailFast && !out.passed() {
-			cancel()
+			stopped.Store(true)
 		}
 		return out
 	}, func(int) {})
