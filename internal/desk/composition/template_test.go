@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/migrate/gotemplate"
 )
 
 // templated is a Composition with an inline template.
@@ -58,43 +60,32 @@ func TestTemplate(t *testing.T) {
 		in     string
 		want   map[string]string
 	}{
-		"Literal":       {"all of it is there", manifest, a},
-		"Call":          {"the annotation has a function", call, a},
-		"CallRaw":       {"a name may stand in other quotes", replaced(call, `"db"`, "`db`"), a},
-		"CallOfValue":   {"a name that is made is not known", replaced(call, `"db"`, ".name"), nil},
-		"CallOfFormat":  {"a name that is made is not known", replaced(call, `"db"`, `(printf "a%s" "b")`), nil},
-		"Several":       {"a line of three dashes begins the next", "---\n# first\n" + manifest + "--- # next\n{{ range .x }}\n---\n" + replaced(manifest, ": db", ": db2") + "{{ end }}", map[string]string{"db": "a/v1, A", "db2": "a/v1, A"}},
-		"LoopTrimmed":   {"dashes may follow an action", manifest + "{{ range .x -}}\n---\n" + replaced(replaced(manifest, "kind: A", "kind: B"), ": db", ": db2") + "{{ end }}", map[string]string{"db": "a/v1, A", "db2": "a/v1, B"}},
-		"Quoted":        {"scalars may be quoted", replaced(replaced(manifest, "A\n", "'A' # kind\n"), "a/v1", `"a/v1"`), a},
-		"Comment":       {"a comment is none of it", replaced(replaced(manifest, "A\n", "A # kind\n"), ": db", ": db #x"), a},
-		"QuotedKey":     {"a key may be quoted", replaced(manifest, "gotemplating.fn.crossplane.io/composition-resource-name", `"gotemplating.fn.crossplane.io/composition-resource-name"`), a},
-		"KindOfValue":   {"a kind that is made is not known", replaced(manifest, "A\n", "{{ .kind }}\n"), unknown},
-		"KindEnds":      {"a kind that goes on is not known", replaced(manifest, "A\n", "A{{ .kind }}\n"), unknown},
-		"KindTrimmed":   {"what is trimmed joins lines", replaced(manifest, "A\n", "A\n{{- .kind }}\n"), unknown},
-		"KindTrimmed2":  {"what is trimmed joins lines", replaced(manifest, "A\n", "A{{ if .x -}}\nB{{ end }}\n"), unknown},
-		"KindGoesOn":    {"a scalar may have several lines", replaced(manifest, "A\n", "A\n  {{ .kind }}\n"), unknown},
-		"KindGoesOn2":   {"a scalar may have several lines", replaced(manifest, "A\n", "A\n  B\n"), unknown},
-		"KindInBranch":  {"two kinds are none", replaced(manifest, "kind: A\n", "{{ if .x }}\nkind: A\n{{ else }}\nkind: B\n{{ end }}\n"), unknown},
-		"KindInLine":    {"two kinds are none", replaced(manifest, "A\n", "{{ if .x }}A{{ else }}B{{ end }}\n"), unknown},
-		"SameInBranch":  {"the same kind twice is one", replaced(manifest, "kind: A\n", "{{ if .x }}\nkind: A\n{{ else }}\nkind: A\n{{ end }}\n"), a},
-		"KindAlias":     {"a kind may stand elsewhere", replaced(manifest, "kind: A\n", "kind: *a\n"), unknown},
-		"KindBlock":     {"a kind may be a block", replaced(manifest, "kind: A\n", "kind: |-\n  A\n"), unknown},
-		"KindEscaped":   {"what is escaped is not read", replaced(manifest, "kind: A\n", `kind: "\x41"`+"\n"), unknown},
-		"NoKind":        {"a kind may be missing", replaced(manifest, "kind: A\n", ""), unknown},
-		"Names":         {"each of several names may be", replaced(manifest, ": db\n", ": db\n    {{- if .x }}\n    gotemplating.fn.crossplane.io/composition-resource-name: x\n    {{- end }}\n"), map[string]string{"db": "a/v1, A", "x": "a/v1, A"}},
-		"SameName":      {"one name of two kinds has none", manifest + "---\n" + replaced(manifest, "kind: A", "kind: B"), unknown},
-		"SameTwice":     {"one name of one kind", manifest + "---\n" + manifest, a},
-		"Branch":        {"actions that leave nothing do no harm", "{{- if .x -}}\n" + replaced(manifest, "kind: A\n", "kind: A{{/* }} kind */}}\n{{- $y := \"\\\"}}\" }}\n{{- with .z }}\n{{- end }}\n") + "{{ end }}", a},
-		"Meta":          {"objects of the function itself are not composed", replaced(manifest, "a/v1", "meta.gotemplating.fn.crossplane.io/v1alpha1"), nil},
-		"Deeper":        {"a manifest in another object is not composed", replaced(manifest, "metadata:\n  annotations:\n    ", "spec:\n  metadata:\n    annotations:\n      "), nil},
-		"NoMetadata":    {"an annotation is in the metadata", replaced(manifest, "metadata", "spec"), nil},
-		"NoAnnotations": {"an annotation is no label", replaced(manifest, "annotations", "labels"), nil},
-		"InBlock":       {"text is no annotation", replaced(manifest, "    gotemp", "    text: |\n      gotemp"), nil},
-		"NestedKind":    {"a kind below is another", replaced(manifest, "metadata:", "spec:\n  kind: B\nmetadata:"), a},
-		"Other":         {"an object without a name is not composed", replaced(manifest, ": db", ":"), nil},
-		"Unclosed":      {"what is not closed hides the rest", "{{ if \n" + manifest, nil},
-		"Indented":      {"a manifest may be indented", "  " + strings.ReplaceAll(strings.TrimSuffix(manifest, "\n"), "\n", "\n  "), a},
-		"Empty":         {"nothing is composed", "", nil},
+		"Literal":      {"all of it is there", manifest, a},
+		"Call":         {"the annotation has a function", call, a},
+		"CallOfValue":  {"a name that is made is not known", replaced(call, `"db"`, ".name"), nil},
+		"Several":      {"a line of three dashes begins the next", "---\n# first\n" + manifest + "--- # next\n{{ range .x }}\n---\n" + replaced(manifest, ": db", ": db2") + "{{ end }}", map[string]string{"db": "a/v1, A", "db2": "a/v1, A"}},
+		"Quoted":       {"scalars may be quoted", replaced(replaced(manifest, "A\n", "'A' # kind\n"), "a/v1", `"a/v1"`), a},
+		"KindOfValue":  {"a kind that is made is not known", replaced(manifest, "A\n", "{{ .kind }}\n"), unknown},
+		"KindEnds":     {"a kind that goes on is not known", replaced(manifest, "A\n", "A{{ .kind }}\n"), unknown},
+		"KindTrimmed":  {"what is trimmed joins lines", replaced(manifest, "A\n", "A\n{{- .kind }}\n"), unknown},
+		"KindGoesOn":   {"a scalar may have several lines", replaced(manifest, "A\n", "A\n  {{ .kind }}\n"), unknown},
+		"KindInBranch": {"two kinds are none", replaced(manifest, "kind: A\n", "{{ if .x }}\nkind: A\n{{ else }}\nkind: B\n{{ end }}\n"), unknown},
+		"KindInLine":   {"two kinds are none", replaced(manifest, "A\n", "{{ if .x }}A{{ else }}B{{ end }}\n"), unknown},
+		"SameInBranch": {"the same kind twice is one", replaced(manifest, "kind: A\n", "{{ if .x }}\nkind: A\n{{ else }}\nkind: A\n{{ end }}\n"), a},
+		"NoKind":       {"a kind may be missing", replaced(manifest, "kind: A\n", ""), unknown},
+		"Names":        {"each of several names may be", replaced(manifest, ": db\n", ": db\n    {{- if .x }}\n    gotemplating.fn.crossplane.io/composition-resource-name: x\n    {{- end }}\n"), map[string]string{"db": "a/v1, A", "x": "a/v1, A"}},
+		"SameName":     {"one name of two kinds has none", manifest + "---\n" + replaced(manifest, "kind: A", "kind: B"), unknown},
+		"SameTwice":    {"one name of one kind", manifest + "---\n" + manifest, a},
+		"Branch":       {"actions that leave nothing do no harm", "{{- if .x -}}\n" + replaced(manifest, "kind: A\n", "kind: A{{/* }} kind */}}\n{{- $y := \"\\\"}}\" }}\n{{- with .z }}\n{{- end }}\n") + "{{ end }}", a},
+		"Meta":         {"objects of the function itself are not composed", replaced(manifest, "a/v1", "meta.gotemplating.fn.crossplane.io/v1alpha1"), nil},
+		"Deeper":       {"a manifest in another object is not composed", replaced(manifest, "metadata:\n  annotations:\n    ", "spec:\n  metadata:\n    annotations:\n      "), nil},
+		"Invalid":      {"a manifest that is not YAML is unknown", replaced(manifest, "kind: A\n", "kind: *a\n"), nil},
+		"Computed":     {"a constant is known", replaced(call, `"db"`, `(printf "d%s" "b")`), a},
+		"Entries":      {"an action may write entries", replaced(manifest, "metadata:", "spec:\n  a: b\n  {{ toYaml .x | nindent 2 }}\n  c: {{- .d | nindent 4 }}\nmetadata:"), a},
+		"Other":        {"an object without a name is not composed", replaced(manifest, ": db", ":"), nil},
+		"Unclosed":     {"what is not closed hides the rest", "{{ if \n" + manifest, nil},
+		"Indented":     {"a manifest may be indented", "  " + strings.ReplaceAll(strings.TrimSuffix(manifest, "\n"), "\n", "\n  "), a},
+		"Empty":        {"nothing is composed", "", nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +169,7 @@ var pieces = []string{
 	"{{ .some }}", "{{ .none }}", "{{- .some }}", "{{ .some -}}", "{{- .none -}}", "{{ if .some }}", "{{ if .none }}", "{{- if .some }}", "{{ else -}}", "{{ end }}", "{{- end -}}",
 	"{{ range .list }}", "{{ with .none -}}", "{{/* kind: B */}}", "{{- /* \"a */ -}}", "{{ $x := \"}}\" }}", "{{- $x = 1 }}", "{{ `kind: B` }}", `{{ setResourceNameAnnotation "db" }}`,
 	"{{ define \"x\" }}", "{{ break }}", "\n", "\n---\n", " ", "  ", "kind: B", "kind: A", "\nkind: A\n", "\nkind: 'A'\n", "apiVersion: a/v1", "A", "B # no", " #", "'", `"`, "|-\n  B", "*a", "&a ",
-	goTemplateName + ": db", goTemplateName + ": x", "metadata:", "spec:\n  ", "annotations:", "- ", "? ", ": ", "{", "}", "\t", "\\",
+	gotemplate.ResourceName + ": db", gotemplate.ResourceName + ": x", "metadata:", "spec:\n  ", "annotations:", "- ", "? ", ": ", "{", "}", "\t", "\\",
 }
 
 // mixed is a manifest with pieces after its lines, or instead of their ends, as pairs
@@ -218,7 +209,7 @@ func FuzzTemplateIsReadAsRendered(f *testing.F) {
 	// A branch round a kind, its other branch, and a loop round all.
 	f.Add([]byte{1<<2 | 1, 5, 1 << 2, 8, 1 << 2, 25, 1 << 2, 9})
 	f.Add([]byte{0<<2 | 1, 11, 5 << 2, 9})
-	functions := template.FuncMap{"setResourceNameAnnotation": func(name string) string { return goTemplateName + ": " + name }}
+	functions := template.FuncMap{"setResourceNameAnnotation": func(name string) string { return gotemplate.ResourceName + ": " + name }}
 	data := map[string]any{"some": "B", "list": []string{"a", "b"}, "none": ""}
 	f.Fuzz(func(t *testing.T, choices []byte) {
 		text := mixed(choices)
@@ -240,7 +231,7 @@ func FuzzTemplateIsReadAsRendered(f *testing.F) {
 			kind, _ := o["kind"].(string)
 			metadata, _ := o["metadata"].(map[string]any)
 			annotations, _ := metadata["annotations"].(map[string]any)
-			name, _ := annotations[goTemplateName].(string)
+			name, _ := annotations[gotemplate.ResourceName].(string)
 			is[name] = append(is[name], apiVersion+", "+kind)
 		}
 		for name, was := range kinds(c) {

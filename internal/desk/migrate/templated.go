@@ -329,17 +329,7 @@ func (t *templated) data() gotemplate.Data {
 	observed := func(path []any) bool {
 		return len(path) > 1 && path[0] == any(observedState) && path[1] == any(ofResources)
 	}
-	return gotemplate.Data{Lookup: t.lookup, Observed: observed, Path: func(function string, args []any) []any {
-		switch {
-		case function == "getCompositeResource" && len(args) == 0:
-			return []any{observedState, ofComposite, fieldsOf}
-		case function == "getComposedResource" && len(args) == 1:
-			return []any{observedState, ofResources, args[0], fieldsOf}
-		case function == "getComposedConnectionDetails" && len(args) == 1:
-			return []any{observedState, ofResources, args[0], detailsOf}
-		}
-		return nil
-	}}
+	return gotemplate.Data{Lookup: t.lookup, Observed: observed, Path: gotemplate.PathOf}
 }
 
 // environmentKey is the key of the merged environment in the context.

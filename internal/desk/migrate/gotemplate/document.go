@@ -61,9 +61,21 @@ func (d *Document) opened(line int) []*control {
 }
 
 // Read reads the YAML of the document.
-func (d *Document) Read() error {
+func (d *Document) Read() error { return d.read(d.text.String()) }
+
+// ReadPartly reads the document even if some of its actions write several keys, which are unknown then.
+func (d *Document) ReadPartly() error {
+	text := d.text.String()
+	if err := d.read(text); err == nil {
+		return nil
+	}
+	text = onlyAction.ReplaceAllString(text, "$1: x")
+	return d.read(afterColon.ReplaceAllString(text, ": $1"))
+}
+
+func (d *Document) read(text string) error {
 	var all yaml.Node
-	if err := yaml.Load([]byte(d.text.String()), &all, yaml.WithUniqueKeys(false)); err != nil ||
+	if err := yaml.Load([]byte(text), &all, yaml.WithUniqueKeys(false)); err != nil ||
 		len(all.Content) != 1 || all.Content[0].Kind != yaml.MappingNode {
 		return errors.New("is not valid YAML without its actions") // the error may quote the text
 	}
@@ -120,6 +132,22 @@ func (d *Document) Field(path ...string) (Scalar, bool) {
 		return Scalar{}, false
 	}
 	return d.textOf(list[len(list)-1].value), true
+}
+
+// Literals returns the different texts that a field has in the branches of the template. It is false if the field can
+// also be something else.
+func (d *Document) Literals(path ...string) (texts []string, all bool) {
+	all = true
+	for _, f := range d.fields(path...) {
+		e, err := d.textOf(f.value).Expr()
+		switch text, constant := e.Constant(); {
+		case err != nil || !constant || text == "":
+			all = false
+		case !slices.Contains(texts, text):
+			texts = append(texts, text)
+		}
+	}
+	return texts, all
 }
 
 // Contains reports whether an object of a kind with data is a part of the document's object.

@@ -49,6 +49,11 @@ func Literal(text string) Expr { return Expr{parts: []part{{text: text}}} }
 
 // If returns one of two expressions.
 func If(condition string, yes, no Expr) Expr {
+	if text, ok := yes.Constant(); ok {
+		if other, ok := no.Constant(); ok && text == other {
+			return yes
+		}
+	}
 	e := Of("("+condition+" ? "+yes.Text()+" : "+no.Text()+")", Text)
 	e.choice = &choice{condition, yes, no}
 	if yes, no := yes.withoutQuotes(), no.withoutQuotes(); yes != nil && no != nil {

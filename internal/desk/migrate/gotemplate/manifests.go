@@ -54,16 +54,35 @@ var (
 	separator  = lazy.MustCompile(`^---(?:\s|$)`)
 	isDocument = lazy.MustCompile(`(?m)^\s*(?:apiVersion|kind):|^---`)
 	keyLine    = lazy.MustCompile(`(?m)^\s*['"]?[A-Za-z0-9._/` + markerStart + markerEnd + `-]+['"]?:(?:\s|$)`)
+	onlyAction = lazy.MustCompile(`(?m)^([ \t]*` + markerStart + `\d+` + markerEnd + `)[ \t]*$`)
+	afterColon = lazy.MustCompile(`(?m):(` + markerStart + `\d+` + markerEnd + `)[ \t]*$`)
 	blockStart = lazy.MustCompile(`^( *)[^#\s].*:[ \t]+[|>][-+0-9]*[ \t]*$`)
 )
 
 // ResourceName is the annotation with the composition resource name.
 const ResourceName = "gotemplating.fn.crossplane.io/composition-resource-name"
 
-// Parse returns the documents of a template that renders YAML.
+// PathOf returns the path to the object that a function of function-go-templating returns, or nil.
+func PathOf(function string, args []any) []any {
+	switch {
+	case function == "getCompositeResource" && len(args) == 0:
+		return []any{"observed", "composite", "resource"}
+	case function == "getComposedResource" && len(args) == 1:
+		return []any{"observed", "resources", args[0], "resource"}
+	case function == "getComposedConnectionDetails" && len(args) == 1:
+		return []any{"observed", "resources", args[0], "connectionDetails"}
+	}
+	return nil
+}
+
+// Parse returns the documents of a template that renders YAML. As in function-go-templating, delimiters count only
+// together.
 func Parse(text, left, right string, data Data) (*Manifests, error) {
 	if strings.ContainsAny(text, markerStart+markerEnd+generatorStart+generatorEnd) {
 		return nil, errParse
+	}
+	if left == "" || right == "" {
+		left, right = "", ""
 	}
 	root, err := parseTemplate(text, left, right)
 	if err != nil {
@@ -179,12 +198,13 @@ func indentation(text string) int {
 	return -1
 }
 
-// block returns the indentation of the key of a block of text that is open, and of its first line.
+// block returns the indentation of the key of a block of text that is open, and of its first line. A line without an
+// indentation ends all blocks.
 func (m *Manifests) block() (key, content int, ok bool) {
 	lines := strings.Split(m.out.String(), "\n")
 	least := len(m.out.String())
 	content = -1
-	for i := len(lines) - 1; i >= 0; i-- {
+	for i := len(lines) - 1; i >= 0 && least > 0; i-- {
 		line := lines[i]
 		if found := blockStart.FindStringSubmatch(line); found != nil && i < len(lines)-1 {
 			return len(found[1]), content, len(found[1]) < least
