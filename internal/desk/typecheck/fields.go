@@ -69,8 +69,10 @@ func (c *typeCheck) fits(x *expression.Expression, want *types.Type, name string
 	if have == nil || isFit(have, want) {
 		return
 	}
-	t := expression.Typing{Objects: c.types, Number: Number}
-	c.report(x.Source().Path, "%s", x.Misfit(t, have, name, want).Message)
+	err := &expression.Error{Class: expression.Misfit, Name: name, Types: []*types.Type{have, want}}
+	out := &expression.Errors{Source: x.Source(), Environment: x.Environment(), All: []*expression.Error{err},
+		Typing: expression.Typing{Objects: c.types, Number: Number}}
+	c.report(x.Source().Path, "%s", out.Diagnostics()[0].Message)
 }
 
 // isFit reports whether a value of one type may fit another type. Unknown types fit.

@@ -122,3 +122,16 @@ func WithoutOptional(t *types.Type) *types.Type {
 
 // IsOptional reports whether a type is an optional.
 func IsOptional(t *types.Type) bool { return WithoutOptional(t) != t }
+
+// MapParameters returns a type whose parameters, except for the keys of a map, are replaced.
+func MapParameters(t *types.Type, replace func(*types.Type) *types.Type) *types.Type {
+	switch {
+	case t.Kind() == types.ListKind:
+		return types.NewListType(replace(t.Parameters()[0]))
+	case t.Kind() == types.MapKind:
+		return types.NewMapType(t.Parameters()[0], replace(t.Parameters()[1]))
+	case IsOptional(t):
+		return types.NewOptionalType(replace(WithoutOptional(t)))
+	}
+	return t
+}

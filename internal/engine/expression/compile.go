@@ -114,7 +114,7 @@ func (e *Environment) compile(s Source) (*Expression, *Errors) {
 	if wrong := x.checkItems(); len(wrong) > 0 {
 		return nil, &Errors{Source: s, Environment: e, Tree: x.ast, All: wrong}
 	}
-	untyped := &typeCheck{Typing: Typing{Objects: noObjects{}}, tree: x.ast, source: s}
+	untyped := &Typed{Typing: Typing{Objects: noObjects{}}, Tree: x.ast, source: s}
 	if wrong := untyped.declared(); len(wrong) > 0 {
 		return nil, &Errors{Source: s, Environment: e, Tree: x.ast, Typing: untyped.Typing, All: wrong}
 	}
@@ -127,10 +127,9 @@ func (e *Environment) refused(s Source, errs []*cel.Error) *Errors {
 	out := &Errors{Source: s, Environment: e, Typing: Typing{Objects: noObjects{}}}
 	if len(s.Text) <= limits.ExplainedCharacters {
 		if parsed, iss := e.env.ParseSource(common.NewStringSource(s.Text, s.Path)); iss.Err() == nil {
-			c, again := e.check(s, parsed.NativeRep(), out.Typing)
-			out.Tree = c.tree
+			c, again := e.CheckTree(s, parsed.NativeRep(), out.Typing)
+			out.Tree, out.All = c.Tree, again
 			for _, err := range again {
-				out.All = append(out.All, c.classify(err))
 				if err.Class == NoVariable {
 					err.Names = e.Names(s)
 				}

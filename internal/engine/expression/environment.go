@@ -64,7 +64,7 @@ type Environment struct {
 
 	lists func() *Environment // may be nil
 
-	functions    sync.Once // for CheckTypes
+	functions    sync.Once // for CheckTree
 	functionsEnv *checker.Env
 	functionsErr error
 }

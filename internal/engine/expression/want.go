@@ -123,22 +123,22 @@ func (p Part) entries() (out []Part) {
 func valueOfKey(key string) string { return fmt.Sprintf("the value of key %q", key) }
 
 // declared returns the errors of the declared type of the result, or of the entries of a resulting map.
-func (c *typeCheck) declared() (out []*Error) {
-	root := Part{Expr: c.tree.Expr(), Want: c.source.Want}
+func (c *Typed) declared() (out []*Error) {
+	root := Part{Expr: c.Tree.Expr(), Want: c.source.Want}
 	if out = c.refused(root.entries()); len(out) > 0 {
 		return out
 	}
-	if t := c.tree.GetType(root.ID()); !root.Want.accepts(celast.WithoutOptional(t)) {
+	if t := c.Tree.GetType(root.ID()); !root.Want.accepts(celast.WithoutOptional(t)) {
 		return []*Error{{Class: Result, Line: 1, Column: 1, Node: root.Expr, Types: []*types.Type{t}, Part: &root}}
 	}
 	return nil
 }
 
-// results returns the errors of the values that an expression can return. If all of them are refused, it is about the
+// Results returns the errors of the values that an expression can return. If all of them are refused, it is about the
 // expression.
-func (c *typeCheck) results() []*Error {
-	all := c.source.Parts(c.tree)
-	root := Part{Expr: c.tree.Expr(), Want: c.source.Want}
+func (c *Typed) Results() []*Error {
+	all := c.source.Parts(c.Tree)
+	root := Part{Expr: c.Tree.Expr(), Want: c.source.Want}
 	out, whole := c.refused(all), c.result(root, c.typeOf(root))
 	if len(all) > 1 && len(out) == len(all) && !root.Want.IsMap() {
 		whole = c.result(root, celast.WithoutOptional(c.typeOf(all[0])))
@@ -152,7 +152,7 @@ func (c *typeCheck) results() []*Error {
 }
 
 // refused returns the errors of some parts.
-func (c *typeCheck) refused(parts []Part) (out []*Error) {
+func (c *Typed) refused(parts []Part) (out []*Error) {
 	for _, p := range parts {
 		if err := c.result(p, c.typeOf(p)); err != nil {
 			out = append(out, err)
@@ -162,7 +162,7 @@ func (c *typeCheck) refused(parts []Part) (out []*Error) {
 }
 
 // result returns the error of a part whose value has a type that cannot be used, or nil.
-func (c *typeCheck) result(p Part, of *types.Type) *Error {
+func (c *Typed) result(p Part, of *types.Type) *Error {
 	of = c.Plain(of)
 	plain := of
 	for celast.IsOptional(plain) {
@@ -171,6 +171,6 @@ func (c *typeCheck) result(p Part, of *types.Type) *Error {
 	if p.Want.accepts(plain) {
 		return nil
 	}
-	line, column := c.source.startOf(c.tree, p)
+	line, column := c.source.startOf(c.Tree, p)
 	return &Error{Class: Result, Line: line, Column: column, Node: p.Expr, Types: []*types.Type{of}, Part: &p}
 }

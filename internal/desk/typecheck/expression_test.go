@@ -1,4 +1,4 @@
-package expression_test
+package typecheck_test
 
 import (
 	"slices"
@@ -8,6 +8,8 @@ import (
 	"cel.dev/cel-go/common/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
 
@@ -42,10 +44,27 @@ func typing() expression.Typing {
 	return expression.Typing{Objects: all, Number: number, Variables: map[string]*types.Type{expression.Composite: app}}
 }
 
+var env = func() *expression.Environment {
+	e, err := advice.NewEnvironment()
+	if err != nil {
+		panic(err)
+	}
+	return e
+}()
+
+func compiled(t testing.TB, text string, want expression.Want) *expression.Expression {
+	t.Helper()
+	x, wrong := env.Compile(expression.Source{Text: text, Path: "here", Want: want})
+	if len(wrong) > 0 {
+		t.Fatalf("Compile(%s): %v", text, wrong)
+	}
+	return x
+}
+
 // checkTypes compiles an expression and checks its types.
 func checkTypes(t testing.TB, text string, want expression.Want) (string, []string) {
 	t.Helper()
-	result, faults := env.CheckTypes(compile(t, text, want, ""), typing())
+	result, faults := typecheck.CheckExpression(env, compiled(t, text, want), typing())
 	var out []string
 	for _, f := range faults {
 		out = append(out, f.Error())
@@ -171,7 +190,7 @@ func TestTypingNumbers(t *testing.T) {
 		"Dyn":         {"dyn turns the check off", "dyn(composite.number)", expression.WantText, "dyn", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			result, faults := env.CheckTypes(compile(t, c.text, c.want, ""), typing())
+			result, faults := typecheck.CheckExpression(env, compiled(t, c.text, c.want), typing())
 			got := ""
 			for _, f := range faults {
 				got += f.Error()
