@@ -4,7 +4,6 @@ package inspect
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -85,11 +84,6 @@ type ExplainedKey struct {
 
 	// Waits are other conditions that must be met.
 	Waits []string `json:"waits,omitempty"`
-}
-
-// Secret reports whether it reads secret data that is not declared nonSensitive.
-func (k ExplainedKey) Secret() bool {
-	return slices.ContainsFunc(k.Inputs, func(i Input) bool { return i.Secret && !i.NonSensitive })
 }
 
 // An Input is a path that is read.

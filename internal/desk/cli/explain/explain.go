@@ -26,7 +26,7 @@ type Command struct {
 
 	// Flags. Keep them in alphabetical order.
 	Functions bool     `help:"Print the functions of expressions instead: all of them, or those whose name contains an argument."`
-	Output    string   `default:"text" enum:"text,mermaid,json" short:"o" help:"The output format: ${enum}. Mermaid is a graph from the inputs to the objects." placeholder:"FORMAT"`
+	Output    string   `default:"text" enum:"text,json" short:"o" help:"The output format: ${enum}." placeholder:"FORMAT"`
 	Schema    []string `help:"Files or folders with XRDs and CRDs, for the names of the resources in the ClusterRole. XRDs and CRDs in the explained files are always used. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
 }
 
@@ -55,8 +55,6 @@ Examples:
     function-export explain example/ca-from-a-secret/composition.yaml
 
     function-export explain apis/ --schema crds/
-
-    function-export explain composition.yaml --output mermaid
 
     function-export explain --functions hex`
 }

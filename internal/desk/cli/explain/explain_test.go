@@ -24,11 +24,11 @@ func explainedText(t testing.TB, file, output string) (stdout, stderr, failure s
 	return out.String(), said.String(), failure
 }
 
-var explainOutputs = map[string]string{"text": ".txt", "mermaid": ".mmd", "json": ".json"}
+var explainOutputs = map[string]string{"text": ".txt", "json": ".json"}
 
 func TestExplainGolden(t *testing.T) {
 	for golden, file := range map[string]string{
-		"all.txt": "testdata/all.yaml", "all.mmd": "testdata/all.yaml",
+		"all.txt": "testdata/all.yaml",
 		"ca-from-a-secret.json": "../../../../example/ca-from-a-secret/composition.yaml",
 	} {
 		for output, suffix := range explainOutputs {

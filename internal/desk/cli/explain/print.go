@@ -11,12 +11,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
 
-// printExplained prints explanations as text, mermaid or json.
+// printExplained prints explanations as text or json.
 func printExplained(w io.Writer, output string, list []explained) error {
-	switch output {
-	case "mermaid":
-		return printMermaid(w, graphOf(list))
-	case "json":
+	if output == "json" {
 		if err := terminal.WriteJSON(w, list); err != nil {
 			return fmt.Errorf("cannot write the explanation: %w", err)
 		}
