@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
@@ -94,13 +93,12 @@ type azureObject struct {
 // expression adds an entry of secretExpressions or configMapExpressions. Without a key it has several
 // values.
 func (x azure) expression(o *azureObject, c decode.Value, secret bool) {
-	n, value := mapping(), needed(c.Get("value"))
+	value := needed(c.Get("value"))
 	if key := c.Get("key").Text(); key != "" {
-		n.withText("key", key).withText("value", value)
+		o.data = append(o.data, entry(key, value))
 	} else {
-		n.withText("valueMap", value)
+		o.data = append(o.data, mapping().withText("valueMap", value))
 	}
-	o.data = append(o.data, n)
 	o.evaluated = true
 	o.secret = o.secret || secret && x.readsSecret(value)
 	maps.Copy(o.labels, texts(c.Get("labels")))
@@ -115,8 +113,7 @@ func (x azure) readsSecret(text string) bool {
 
 // known adds an output whose field only the operator knows.
 func (o *azureObject) known(c decode.Value, output string) {
-	n := mapping().with("key", textNode(needed(c.Get("key")))).
-		with("value", textNode(celtext.Select(expression.Resource+".status", output)))
+	n := entry(needed(c.Get("key")), celtext.Select(expression.Resource+".status", output))
 	n.note(fmt.Sprintf("%sonly the operator knows where %s comes from, because it depends on the kind: write which "+
 		"key or field it is.", decide, output))
 	o.data = append(o.data, n)
@@ -128,12 +125,10 @@ func (o *azureObject) known(c decode.Value, output string) {
 func (x azure) written(o *azureObject, c decode.Value) {
 	if o.source == "" {
 		o.source = x.step.exportName(o.name)
-		x.step.sources.items = append(x.step.sources.items, mapping().withText("name", o.source).
-			withText("apiVersion", "v1").withText("kind", "Secret").withText("matchName", o.name))
+		x.step.source(o.source, o.name)
 	}
 	key := needed(c.Get("key"))
-	o.data = append(o.data, mapping().withText("key", key).
-		with("value", textNode(celtext.Select("secrets", o.source, key))))
+	o.data = append(o.data, entry(key, celtext.Select("secrets", o.source, key)))
 }
 
 func (x azure) export(o *azureObject) *node {
@@ -164,19 +159,15 @@ func (x azure) export(o *azureObject) *node {
 
 // texts adds labels or annotations. Those that are expressions of type string are evaluated, as the operator does.
 func (x azure) texts(metadata *node, field string, texts map[string]string) {
-	plain := map[string]string{}
-	var computed []string
-	for _, k := range slices.Sorted(maps.Keys(texts)) {
-		if _, errs := x.migration.env.Compile(expression.Source{Text: texts[k], Want: expression.WantString}); len(errs) > 0 {
-			plain[k] = texts[k]
-			continue
+	plain, computed := map[string]string{}, map[string]string{}
+	for k, text := range texts {
+		if _, errs := x.migration.env.Compile(expression.Source{Text: text, Want: expression.WantString}); len(errs) > 0 {
+			plain[k] = text
+		} else {
+			computed[k] = text
 		}
-		computed = append(computed, celtext.Literal(k)+": "+texts[k])
 	}
-	metadata.with(field, stringMap(plain))
-	if len(computed) > 0 {
-		metadata.with(field+"Expression", textNode("{"+strings.Join(computed, ", ")+"}"))
-	}
+	metadata.withTexts(field, plain, computed)
 }
 
 // literalName returns the metadata of an object that keeps its name.

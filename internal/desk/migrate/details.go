@@ -44,7 +44,7 @@ func (d *details) add(t template, list []decode.Value) {
 		if why == "" && object.ValidateKey(key) != nil {
 			why = "no Secret can have this key"
 		}
-		n := mapping().withText("key", key).with("value", textNode(e))
+		n := entry(key, e)
 		if why != "" {
 			n.disable(why)
 		} else {

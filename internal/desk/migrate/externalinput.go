@@ -29,10 +29,9 @@ func (x *external) source(remote string) string {
 		own = s.exportName(remote)
 		m.sources[remote] = own
 	}
-	n := mapping().withText("name", own).withText("apiVersion", "v1").withText("kind", "Secret")
-	if own != object {
-		n.withText("matchName", object)
+	if own == object {
+		object = ""
 	}
-	s.sources.items = append(s.sources.items, n)
+	s.source(own, object)
 	return own
 }

@@ -104,19 +104,19 @@ func (x *external) templates(c decode.Value) []*node {
 
 // template returns a key that a template produces.
 func (x *external) template(key, text string) *node {
-	n := mapping().withText("key", key)
+	var notes []string
 	e, err := gotemplate.Translate(text, x.templateData())
 	if text, ok := e.Constant(); ok && err == nil && strings.Contains(text, "{{") {
-		n.note("The template is escaped for Helm. This is what Helm makes of it.")
+		notes = append(notes, "The template is escaped for Helm. This is what Helm makes of it.")
 		e, err = gotemplate.Translate(text, x.templateData())
 	}
 	switch {
 	case err != nil:
-		return n.with("value", textNode(text)).disable("this Go template " + err.Error() + ": write it in CEL")
+		return entry(key, text).note(notes...).disable("this Go template " + err.Error() + ": write it in CEL")
 	case e.Empty():
-		return n.with("value", textNode(celtext.Literal(""))).disable(emptyValue)
+		return entry(key, celtext.Literal("")).note(notes...).disable(emptyValue)
 	}
-	return n.with("value", textNode(e.Value(false)))
+	return entry(key, e.Value(false)).note(notes...)
 }
 
 func (x *external) templateData() gotemplate.Data {
@@ -186,5 +186,5 @@ func (x *external) keysAndValues(text string) []*node {
 
 // unread returns a comment for a template that is not read.
 func unread(key, why string) *node {
-	return mapping().withText("key", key).withText("value", "''").disable(why)
+	return entry(key, "''").disable(why)
 }

@@ -45,6 +45,12 @@ func newStep(above string) *step {
 	}
 }
 
+// source adds a source of kind Secret. The name of its object is only needed if it differs.
+func (s *step) source(name, object string) {
+	s.sources.items = append(s.sources.items, mapping().withText("name", name).withText("apiVersion", "v1").
+		withText("kind", "Secret").withText("matchName", object))
+}
+
 // lists returns the lists of the input, in the order in which they are printed.
 func (s *step) lists() []member {
 	return []member{{"sources", s.sources}, {"generators", s.generators}, {"secrets", s.secrets},

@@ -217,8 +217,7 @@ func (t *templated) metadata(e *node, own string, d *gotemplate.Document) *node 
 
 // texts adds labels or annotations to the metadata.
 func (t *templated) texts(e, metadata *node, d *gotemplate.Document, field string) {
-	plain := map[string]string{}
-	var computed []string
+	plain, computed := map[string]string{}, map[string]string{}
 	for _, k := range d.Keys("metadata", field) {
 		name := k.Name.Source()
 		if strings.HasPrefix(name, "gotemplating.fn.crossplane.io/") {
@@ -232,13 +231,10 @@ func (t *templated) texts(e, metadata *node, d *gotemplate.Document, field strin
 		case constant:
 			plain[name] = text
 		default:
-			computed = append(computed, celtext.Literal(name)+": "+k.Value.Text())
+			computed[name] = k.Value.Text()
 		}
 	}
-	metadata.with(field, stringMap(plain))
-	if len(computed) > 0 {
-		metadata.with(field+"Expression", textNode("{"+strings.Join(computed, ", ")+"}"))
-	}
+	metadata.withTexts(field, plain, computed)
 }
 
 // place sets the name or the namespace. The composite's own namespace is the default.
@@ -284,7 +280,6 @@ func (t *templated) entry(k gotemplate.Key, inData bool) *node {
 // entryOf returns the entry of a key of a template. The function named replaces its generators.
 func entryOf(k gotemplate.Key, inData bool, named func(cel string) string) *node {
 	name := k.Name.Source()
-	n := mapping().withText("key", name)
 	value := k.Value.Value(inData)
 	key, err := k.Name.Expr()
 	if k.Err != nil {
@@ -293,11 +288,11 @@ func entryOf(k gotemplate.Key, inData bool, named func(cel string) string) *node
 	repeated := k.Name.HasActions() || k.Loop != nil
 	switch {
 	case err != nil:
-		return n.with("value", textNode(k.Source)).disable("this value " + err.Error() + ": write it in CEL")
+		return entry(name, k.Source).disable("this value " + err.Error() + ": write it in CEL")
 	case value == "":
-		return n.with("value", textNode(celtext.Literal(""))).disable(emptyValue)
+		return entry(name, celtext.Literal("")).disable(emptyValue)
 	case repeated && strings.Contains(value, "optional."):
-		return n.with("value", textNode(k.Source)).disable("this value has a key that is a template, and a condition: " +
+		return entry(name, k.Source).disable("this value has a key that is a template, and a condition: " +
 			"write valueMap in CEL")
 	case k.Loop != nil:
 		value = fmt.Sprintf("%s.transformMapEntry(%s, %s, {%s: %s})", k.Loop.List, k.Loop.Index, k.Loop.Item, key.Text(),
@@ -308,7 +303,7 @@ func entryOf(k gotemplate.Key, inData bool, named func(cel string) string) *node
 	if value = named(value); repeated {
 		return mapping().with("valueMap", textNode(value))
 	}
-	n.with("value", textNode(value))
+	n := entry(name, value)
 	if k.Optional {
 		n.with("optional", rawNode(true))
 	}

@@ -52,6 +52,23 @@ func (n *node) withText(name, text string) *node {
 	return n.with(name, textNode(text))
 }
 
+// entry returns an entry of data.
+func entry(key, value string) *node {
+	return mapping().withText("key", key).with("value", textNode(value))
+}
+
+// withTexts adds labels or annotations: texts, and expressions.
+func (n *node) withTexts(field string, plain, computed map[string]string) {
+	n.with(field, stringMap(plain))
+	var entries []string
+	for _, k := range slices.Sorted(maps.Keys(computed)) {
+		entries = append(entries, celtext.Literal(k)+": "+computed[k])
+	}
+	if len(entries) > 0 {
+		n.with(field+"Expression", textNode("{"+strings.Join(entries, ", ")+"}"))
+	}
+}
+
 // field returns a field of a mapping, or nil.
 func (n *node) field(name string) *node {
 	if n == nil {
