@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -26,16 +27,11 @@ var checklistOfStore = []string{
 		"go back.",
 }
 
-// checklistFor returns the checklist for the documents.
-func checklistFor(documents []Document) string {
+// checklist returns the checklist for the documents.
+func (m *migration) checklist() string {
 	lines := checklist
-	for _, d := range documents {
-		o, _ := d.Value.(map[string]any)
-		kind, _ := o["kind"].(string)
-		if strings.HasSuffix(kind, "ExternalSecret") {
-			lines = append(lines[:len(lines):len(lines)], checklistOfStore...)
-			break
-		}
+	if m.store {
+		lines = slices.Concat(checklist, checklistOfStore)
 	}
 	return strings.Join(comments(lines), "\n") + "\n"
 }

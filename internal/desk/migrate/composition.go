@@ -35,7 +35,7 @@ func (m *migration) composition(c decode.Value) *step {
 	x := m.kindOfComposites(spec.Get("compositeTypeRef"))
 	pipeline := spec.Get("mode").Text() == "Pipeline" || spec.Get("pipeline").Exists()
 	if pipeline {
-		templates, ref = s.pipeline(spec.Get("pipeline"), templated{xr: x, kinds: kindsOf(c), catalog: m.catalog})
+		templates, ref = s.pipeline(spec.Get("pipeline"), templated{xr: x, kinds: kindsOf(c.Object()), catalog: m.catalog})
 	} else {
 		templates = s.resources(spec.Get("resources"), "spec.resources", "")
 	}

@@ -7,24 +7,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 )
 
-// definitionsOf returns the kinds that the documents define, and how many documents define kinds.
-func definitionsOf(documents []Document) (*catalog.Catalog, int, []Diagnostic) {
-	catalog, count := catalog.NewCatalog(), 0
-	var list []Diagnostic
-	for _, d := range documents {
-		o, _ := d.Value.(map[string]any)
-		kind, _ := o["kind"].(string)
-		if kind != "CompositeResourceDefinition" && kind != "CustomResourceDefinition" {
-			continue
-		}
-		count++
-		if err := catalog.Add(o); err != nil {
-			list = append(list, Diagnostic{Document: d.Name, Message: err.Error()})
-		}
-	}
-	return catalog, count, list
-}
-
 // An xr is the kind of the composites of a Composition, as far as a definition of it is known.
 type xr struct {
 	schema *structpb.Struct

@@ -143,16 +143,16 @@ func (x *external) templateFrom(c decode.Value) []*node {
 			continue
 		}
 		name := needed(ref.Get("name"))
-		values, ok := x.migration.configMaps[name]
-		x.migration.read[name] = ok
-		if kind == "secret" || !ok {
+		from := x.migration.configMaps[name]
+		if kind == "secret" || from == nil {
 			return []*node{unread(name, "its templates are in the "+kind+" "+name+": give the file of a ConfigMap along, or "+
 				"write the keys that they produce in CEL")}
 		}
+		from.read = true
 		var out []*node
 		for _, item := range items(ref.Get("items")) {
 			key := needed(item.Get("key"))
-			text, isText := values[key].(string)
+			text, isText := from.data[key].(string)
 			switch {
 			case !isText:
 				out = append(out, unread(key, "the ConfigMap "+name+" has no such template"))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 )
@@ -17,22 +16,6 @@ const generatedPrefix = "generated."
 type generator struct {
 	reading
 	used bool // by an ExternalSecret
-}
-
-// generatorsOf returns the generators among the documents, by kind and name.
-func generatorsOf(documents []Document) map[string]*generator {
-	out := map[string]*generator{}
-	for _, d := range documents {
-		o, _ := d.Value.(map[string]any)
-		apiVersion, _ := o["apiVersion"].(string)
-		metadata, _ := o["metadata"].(map[string]any)
-		kind, isKind := o["kind"].(string)
-		name, isName := metadata["name"].(string)
-		if isKind && isName && strings.HasPrefix(apiVersion, "generators.external-secrets.io/") {
-			out[kind+"/"+name] = &generator{reading: reading{Document: d}}
-		}
-	}
-	return out
 }
 
 // generatorFields return the name of the generator here, and its fields.

@@ -50,29 +50,31 @@ type Result struct {
 
 // Migrate converts documents into pipeline steps, in their order. It returns a result or diagnostics.
 func Migrate(ctx context.Context, env *expression.Environment, documents []Document) (*Result, []Diagnostic) {
-	m := &migration{ctx: ctx, env: env, generators: generatorsOf(documents), configMaps: configMapsOf(documents),
-		composed: composedBy(documents),
-		sources:  map[string]string{}, taken: map[string]bool{}, read: map[string]bool{}}
+	m := &migration{
+		ctx: ctx, env: env, catalog: catalog.NewCatalog(), generators: map[string]*generator{},
+		configMaps: map[string]*configMap{}, composed: map[string]bool{},
+		sources: map[string]string{}, taken: map[string]bool{},
+	}
+	migrates := make([]func(decode.Value) *step, len(documents))
+	for i, d := range documents {
+		migrates[i] = m.learn(d)
+	}
+	all, names := m.wrong, map[string]bool{}
+	result := &Result{Ignored: len(documents) - m.definitions}
 	var sections, reasons []string
-	var all []Diagnostic
-	var definitions int
-	m.catalog, definitions, all = definitionsOf(documents)
-	result, names := &Result{Ignored: len(documents) - definitions}, map[string]bool{}
-	for _, d := range documents {
+	for i, d := range documents {
 		r := &reading{Document: d}
-		s := m.document(r)
-		if s != nil && len(r.list) == 0 {
-			s.check(m, r)
-		}
+		s := m.step(r, migrates[i])
 		all = append(all, r.list...)
-		if s != nil {
-			s.nameApart(names)
-			if s.live() {
-				result.Steps++
-			}
-			sections, reasons = append(sections, s.print()), append(reasons, s.reasons...)
-			result.Ignored--
+		if s == nil {
+			continue
 		}
+		s.nameApart(names)
+		if s.live() {
+			result.Steps++
+		}
+		sections, reasons = append(sections, s.print()), append(reasons, s.reasons...)
+		result.Ignored--
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.generators)) {
 		if g := m.generators[key]; g.used {
@@ -80,8 +82,8 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 			result.Ignored--
 		}
 	}
-	for _, found := range m.read {
-		if found {
+	for _, c := range m.configMaps {
+		if c.read {
 			result.Ignored--
 		}
 	}
@@ -96,42 +98,9 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 	default:
 		result.Reason = strings.Join(append(reasons, "each part needs a decision: the comments say why"), "; ")
 	}
-	text := strings.Join(sections, "---\n") + checklistFor(documents)
+	text := strings.Join(sections, "---\n") + m.checklist()
 	result.YAML, result.Decisions = []byte(text), len(decisions.FindAllString(text, -1))
 	return result, nil
-}
-
-// configMapsOf returns the data of the ConfigMaps among the documents, by name.
-func configMapsOf(documents []Document) map[string]map[string]any {
-	out := map[string]map[string]any{}
-	for _, d := range documents {
-		o, _ := d.Value.(map[string]any)
-		metadata, _ := o["metadata"].(map[string]any)
-		name, isName := metadata["name"].(string)
-		data, isData := o["data"].(map[string]any)
-		if o["apiVersion"] == "v1" && o["kind"] == "ConfigMap" && isName && isData {
-			out[name] = data
-		}
-	}
-	return out
-}
-
-// composedBy returns the composition resource names in the Compositions among the documents.
-func composedBy(documents []Document) map[string]bool {
-	out := map[string]bool{}
-	for _, d := range documents {
-		o, _ := d.Value.(map[string]any)
-		c, _ := composition.Read(o) // parts that cannot be read have no names
-		if c == nil {
-			continue
-		}
-		for _, s := range c.Steps {
-			for _, r := range s.Resources {
-				out[r.Name] = true
-			}
-		}
-	}
-	return out
 }
 
 // unique removes repetitions, because a field is read more than once.
@@ -145,45 +114,80 @@ func unique(list []Diagnostic) []Diagnostic {
 	return out
 }
 
+// A configMap is one of the documents.
+type configMap struct {
+	data map[string]any
+	read bool // by a template
+}
+
 // A migration is the migration of all documents together, because an ExternalSecret refers to its
 // generators.
 type migration struct {
 	ctx        context.Context //nolint:containedctx // lives as long as one Migrate
 	env        *expression.Environment
 	catalog    *catalog.Catalog
-	generators map[string]*generator     // by kind and name
-	configMaps map[string]map[string]any // the data by name, for templates
-	read       map[string]bool           // whether a ConfigMap was read
-	composed   map[string]bool           // the composition resource names in all Compositions
-	sources    map[string]string         // the names of sources, by remote secret
-	taken      map[string]bool           // the names of sources and exports, except in Compositions
-	reasons    []string                  // why a Composition has nothing to migrate
+	generators map[string]*generator // by kind and name
+	configMaps map[string]*configMap // by name, for templates
+	composed   map[string]bool       // the composition resource names in all Compositions
+	sources    map[string]string     // the names of sources, by remote secret
+	taken      map[string]bool       // the names of sources and exports, except in Compositions
+	reasons    []string              // why a Composition has nothing to migrate
+
+	store       bool         // there is an ExternalSecret
+	definitions int          // documents that define kinds
+	wrong       []Diagnostic // of definitions
 }
 
-// document returns the step of a document, or nil if there is nothing to migrate.
-func (m *migration) document(r *reading) *step {
-	o, _ := r.Value.(map[string]any)
+// learn remembers a document that others refer to. It returns how a document is migrated, or nil.
+func (m *migration) learn(d Document) func(decode.Value) *step {
+	o, _ := d.Value.(map[string]any)
 	apiVersion, _ := o["apiVersion"].(string)
 	kind, _ := o["kind"].(string)
-	group, _, _ := strings.Cut(apiVersion, "/")
-	var migrate func(decode.Value) *step
-	switch {
-	case group == "apiextensions.crossplane.io" && kind == "Composition":
-		migrate = m.composition
+	metadata, _ := o["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	switch group, _, _ := strings.Cut(apiVersion, "/"); {
+	case kind == "CompositeResourceDefinition" || kind == "CustomResourceDefinition":
+		m.definitions++
+		if err := m.catalog.Add(o); err != nil {
+			m.wrong = append(m.wrong, Diagnostic{Document: d.Name, Message: err.Error()})
+		}
+	case group == composition.Group && kind == composition.Kind:
+		for name := range kindsOf(o) {
+			m.composed[name] = true
+		}
+		return m.composition
 	case group == "external-secrets.io" && kind == "ExternalSecret":
-		migrate = m.externalSecret
+		m.store = true
+		return m.externalSecret
 	case group == "external-secrets.io" && kind == "ClusterExternalSecret":
-		migrate = m.clusterExternalSecret
+		m.store = true
+		return m.clusterExternalSecret
+	case group == "generators.external-secrets.io" && kind != "" && name != "":
+		m.generators[kind+"/"+name] = &generator{reading: reading{Document: d}}
+	case apiVersion == "v1" && kind == "ConfigMap" && name != "":
+		if data, ok := o["data"].(map[string]any); ok {
+			m.configMaps[name] = &configMap{data: data}
+		}
 	case isAzure(apiVersion):
-		migrate = m.azureDocument
-	default:
+		return m.azureDocument
+	}
+	return nil
+}
+
+// step returns the checked step of a document, or nil if there is nothing to migrate.
+func (m *migration) step(r *reading, migrate func(decode.Value) *step) *step {
+	if migrate == nil {
 		return nil
 	}
 	c := r.root()
-	title := fmt.Sprintf("From %s %s (%s).", kind, c.Get("metadata", "name").Text(), r.Name)
+	title := fmt.Sprintf("From %s %s (%s).", c.Get("kind").Text(), c.Get("metadata", "name").Text(), r.Name)
 	s := migrate(c)
-	if s != nil {
-		s.above = slices.Insert(s.above, 0, title)
+	if s == nil {
+		return nil
+	}
+	s.above = slices.Insert(s.above, 0, title)
+	if len(r.list) == 0 {
+		s.check(m, r)
 	}
 	return s
 }

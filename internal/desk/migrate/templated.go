@@ -379,9 +379,8 @@ func of(variable string, s *structpb.Struct, path []any, optional bool) gotempla
 }
 
 // kindsOf returns the kinds of the resources that a pipeline composes, by composition resource name.
-func kindsOf(c decode.Value) map[string]catalog.Kind {
+func kindsOf(o map[string]any) map[string]catalog.Kind {
 	kinds := map[string]catalog.Kind{}
-	o, _ := c.Raw.(map[string]any)
 	read, _ := composition.Read(o) // parts that cannot be read have no kinds
 	if read == nil {
 		return kinds
