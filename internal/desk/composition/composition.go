@@ -16,7 +16,6 @@ import (
 type Composition struct {
 	Name                               string // empty if it has none
 	CompositeAPIVersion, CompositeKind string // of its composite resources
-	Mode                               string // Pipeline, unless the Composition is for Crossplane v1
 	Steps                              []Step
 }
 
@@ -104,7 +103,6 @@ func Read(c map[string]any) (*Composition, error) {
 		Name:                top.Get("metadata", "name").Text(),
 		CompositeAPIVersion: spec.Get("compositeTypeRef", "apiVersion").Text(),
 		CompositeKind:       spec.Get("compositeTypeRef", "kind").Text(),
-		Mode:                spec.Get("mode").Text(),
 		Steps:               readSteps(spec.Get("pipeline")),
 	}
 	return out, first.Err

@@ -61,7 +61,7 @@ spec:
 `))
 	ca, namespace := "ca", "other"
 	want := &Composition{
-		Name: "postgres", Mode: "Pipeline", CompositeAPIVersion: "example.org/v1alpha1", CompositeKind: "Postgres",
+		Name: "postgres", CompositeAPIVersion: "example.org/v1alpha1", CompositeKind: "Postgres",
 		Steps: []Step{
 			{
 				Name: "environment", Function: "envs",

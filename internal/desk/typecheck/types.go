@@ -4,9 +4,7 @@
 package typecheck
 
 import (
-	"context"
 	"maps"
-	"slices"
 
 	"cel.dev/cel-go/common/types"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -46,39 +44,6 @@ type Known struct {
 
 	// Scope returns the scope of the objects of a kind. The function may be nil.
 	Scope func(plan.Kind) catalog.Scope
-}
-
-// KindsRead returns the kinds of sources and manifests, in the order of their first use.
-func KindsRead(p *plan.Plan) []plan.Kind {
-	var out []plan.Kind
-	add := func(k plan.Kind) {
-		if k.Kind != "" && !slices.Contains(out, k) {
-			out = append(out, k)
-		}
-	}
-	for _, s := range p.Input.Sources {
-		if !plan.IsSecret(s) {
-			add(plan.Kind{APIVersion: s.APIVersion, Kind: s.Kind})
-		}
-	}
-	for _, m := range p.Generators {
-		if r, ok := m.Makes.(*plan.Manifest); ok {
-			add(r.Object())
-		}
-	}
-	return out
-}
-
-// Check returns the diagnostics and warnings of plan.Compile, and the diagnostics of CheckTypes for what compiles.
-// known returns what is known about a plan, which may lack parts.
-func Check(
-	ctx context.Context, env *expression.Environment, input *structpb.Struct, known func(*plan.Plan) *Known,
-) diagnostic.List {
-	p, wrong := plan.CompilePartly(ctx, env, input)
-	if p == nil {
-		return wrong
-	}
-	return slices.Concat(wrong, p.Warnings, CheckTypes(p, known(p)))
 }
 
 // CheckTypes finds expressions that can never work, given what is known about the objects that the

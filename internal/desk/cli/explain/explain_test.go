@@ -28,7 +28,7 @@ var explainOutputs = map[string]string{"text": ".txt", "json": ".json"}
 
 func TestExplainGolden(t *testing.T) {
 	for golden, file := range map[string]string{
-		"all.txt": "testdata/all.yaml",
+		"all.txt":               "testdata/all.yaml",
 		"ca-from-a-secret.json": "../../../../example/ca-from-a-secret/composition.yaml",
 	} {
 		for output, suffix := range explainOutputs {
