@@ -42,8 +42,10 @@ const engine = `
 
 // The packages of the desk, in layers like those of the engine. They import all of the engine, except the server.
 const desk = `
-	document composition migrate/celtext pages catalog world
-	inspect vocabulary typecheck migrate/gotemplate exportstest
+	document migrate/celtext pages catalog world
+	migrate/gotemplate
+	composition
+	inspect vocabulary typecheck exportstest
 	migrate reference rules
 	cli
 `
