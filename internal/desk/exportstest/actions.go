@@ -24,11 +24,9 @@ const (
 func (p *player) do(a *Action) error {
 	switch {
 	case a.Rotate != "":
-		if err := p.knowsGenerator(a.Rotate); err != nil {
-			return err
-		}
 		p.faults.rotations++
 		p.annotate(annotationRotate, fmt.Sprintf("%s=test-%d", a.Rotate, p.faults.rotations))
+		return p.knowsGenerator(a.Rotate)
 	case a.Edit != nil:
 		return p.edit(a.Edit)
 	case a.Create != nil:
@@ -59,22 +57,17 @@ func (p *player) do(a *Action) error {
 	case a.Restart:
 		p.w.Restart()
 	case a.Provider != nil:
-		if _, err := p.find(a.Provider.Resource); err != nil && !slices.Contains(p.names(), exportOf(a.Provider.Resource)) {
-			return err
-		}
-		p.faults.provide(a.Provider)
-		generator, _, _ := generatorOf(a.Provider.Accepts)
-		return p.knowsGenerator(generator)
+		return p.addProvider(a.Provider)
 	}
 	return nil
 }
 
 // knowsGenerator returns an error about a generator that no input has. The generator of an item has its key after it.
 func (p *player) knowsGenerator(name string) error {
-	var known []string
-	for _, g := range p.setup.generators() {
-		name, _ := g["name"].(string)
-		known = append(known, name)
+	generators := p.setup.generators()
+	known := make([]string, len(generators))
+	for i, g := range generators {
+		known[i], _ = g["name"].(string)
 	}
 	if slices.Contains(known, exportOf(name)) {
 		return nil
@@ -98,30 +91,20 @@ func (p *player) annotate(key, text string) {
 	if text != "" {
 		v = text
 	}
-	p.patchXR(map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: v}}})
-}
-
-func (p *player) patchXR(fields map[string]any) {
-	if patch, err := structpb.NewStruct(fields); err == nil {
-		p.w.PatchXR(patch)
-	}
+	p.w.PatchXR(map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: v}}})
 }
 
 func (p *player) edit(e *Edit) error {
 	if e.Object == "" {
-		p.patchXR(e.Patch)
+		p.w.PatchXR(e.Patch)
 		return nil
 	}
 	key, err := p.find(e.Object)
-	if err != nil {
-		return err
-	}
-	patch, err := structpb.NewStruct(e.Patch)
 	if err == nil {
 		p.laws.forget(e.Object)
-		p.w.Patch(key, patch)
+		p.w.Patch(key, e.Patch)
 	}
-	return err //nolint:wrapcheck // the file has been read as JSON
+	return err
 }
 
 // encoded returns an object with stringData of a Secret in its data, as the API server stores it.
@@ -150,7 +133,7 @@ func (p *player) restore(moment string) error {
 			continue
 		}
 		metadata := o.GetFields()["metadata"].GetStructValue().GetFields()
-		for _, field := range []string{"ownerReferences", "managedFields", "uid", "creationTimestamp"} {
+		for _, field := range serverFields {
 			delete(metadata, field)
 		}
 		p.w.Put(o)
@@ -175,7 +158,7 @@ func (p *player) observeAll() bool {
 func (p *player) observe(key string, o Observation) {
 	if o.Gone {
 		delete(p.w.Details, key)
-		p.patch(key, map[string]any{"status": nil})
+		p.w.Patch(key, map[string]any{"status": nil})
 		return
 	}
 	if o.ConnectionDetails != nil {
@@ -194,13 +177,7 @@ func (p *player) observe(key string, o Observation) {
 		status["conditions"] = []any{map[string]any{"type": "Ready", "status": ready}}
 	}
 	if status != nil {
-		p.patch(key, map[string]any{"status": status})
-	}
-}
-
-func (p *player) patch(key string, fields map[string]any) {
-	if patch, err := structpb.NewStruct(fields); err == nil {
-		p.w.Patch(key, patch)
+		p.w.Patch(key, map[string]any{"status": status})
 	}
 }
 
@@ -214,16 +191,20 @@ type provider struct {
 	accepted string
 }
 
-// provide adds a provider, or changes what it does.
-func (f *faults) provide(a *Provider) {
+// addProvider adds a provider, or changes what it does. Its resource may exist later.
+func (p *player) addProvider(a *Provider) error {
+	if _, err := p.find(a.Resource); err != nil && !slices.Contains(p.names(), exportOf(a.Resource)) {
+		return err
+	}
 	generator, output, _ := generatorOf(a.Accepts)
-	for _, known := range f.providers {
+	for _, known := range p.faults.providers {
 		if known.Resource == a.Resource && known.Accepts == a.Accepts {
 			known.Provider = *a
-			return
+			return nil
 		}
 	}
-	f.providers = append(f.providers, &provider{Provider: *a, generator: generator, output: output})
+	p.faults.providers = append(p.faults.providers, &provider{Provider: *a, generator: generator, output: output})
+	return p.knowsGenerator(generator)
 }
 
 // generatorOf returns the generator and the output of candidate.<generator>.<output>.

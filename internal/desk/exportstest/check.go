@@ -2,6 +2,7 @@ package exportstest
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -27,7 +28,6 @@ func check(t *ExportsTest) diagnostic.List {
 				refuse(fmt.Sprintf("%s.always[%d]", at, j), "%s", why)
 			}
 		}
-		now := time.Time{}
 		for j := range test.Moments {
 			m, field := &test.Moments[j], fmt.Sprintf("%s.moments[%d]", at, j)
 			switch {
@@ -35,11 +35,8 @@ func check(t *ExportsTest) diagnostic.List {
 				refuse(field+".after", "cannot be set beside at: remove one of them")
 			case m.After.Duration < 0:
 				refuse(field+".after", "must not be negative")
-			case !m.At.IsZero() && m.At.Before(now):
-				refuse(field+".at", "is before the moment above")
-			}
-			if now = now.Add(m.After.Duration); !m.At.IsZero() {
-				now = m.At.Time
+			case !m.At.IsZero() && j > 0 && m.At.Before(test.timeOf(j-1)):
+				refuse(field+".at", "is before the moment above, which is at %s", test.timeOf(j-1).UTC().Format(time.RFC3339))
 			}
 			for k := range m.Do {
 				if why := m.Do[k].wrong(); why != "" {
@@ -81,11 +78,8 @@ func checkExpectation(at string, e *Expectation) (wrong diagnostic.List) {
 // wrong returns what is wrong with an action, or nothing.
 func (a *Action) wrong() string {
 	n := 0
-	for _, set := range []bool{
-		a.Rotate != "", a.Edit != nil, a.Create != nil, a.Delete != "", a.Annotate != nil, a.Pause != nil, a.Restore != "",
-		a.LoseWrite != "", a.Late != "", a.Restart, a.Provider != nil,
-	} {
-		if set {
+	for _, field := range reflect.ValueOf(*a).Fields() {
+		if !field.IsZero() {
 			n++
 		}
 	}

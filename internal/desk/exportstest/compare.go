@@ -1,7 +1,6 @@
 package exportstest
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -33,8 +32,7 @@ func (r *Runner) Compare(want, got []map[string]any, observed map[string]bool) [
 		}
 		random := strings.HasPrefix(name, generationPrefix) && !observed[name]
 		a, b := projected(o, random), projected(rendered[name], random)
-		p.subset(name, a, b, isSecret(b))
-		p.nothingElse(name, a, b)
+		p.walk(name, a, b, comparison{isSecret(b), true})
 	}
 	for _, name := range slices.Sorted(maps.Keys(expected)) {
 		if rendered[name] == nil && isOwn(expected[name]) {
@@ -42,7 +40,9 @@ func (r *Runner) Compare(want, got []map[string]any, observed map[string]bool) [
 		}
 	}
 	if len(want) > 0 && len(got) > 0 {
-		p.compareStatus(want[0], got[0])
+		rendered, types := statusOf(got[0], nil)
+		expected, _ := statusOf(want[0], types)
+		p.walk("composite.status", expected, rendered, comparison{exact: true})
 	}
 	for i := range p.failures {
 		p.failures[i].Field = strings.TrimPrefix(p.failures[i].Field, ".moments[0].")
@@ -93,37 +93,27 @@ func projected(o map[string]any, random bool) map[string]any {
 	return out
 }
 
-// compareStatus compares the status of the composite, and the conditions that are rendered.
-func (p *player) compareStatus(want, got map[string]any) {
-	expected, _ := want["status"].(map[string]any)
-	rendered, _ := got["status"].(map[string]any)
-	for _, key := range slices.Sorted(maps.Keys(expected)) {
-		if key != "conditions" && key != "claimConditionTypes" { // Crossplane writes them
-			p.subset("composite.status."+key, expected[key], rendered[key], false)
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(rendered)) {
-		if expected[key] == nil {
-			p.failures = append(p.failures, Failure{Field: "composite.status." + key, Message: "is rendered, but not expected"})
-		}
-	}
-	conditions := map[any]any{}
-	list, _ := expected["conditions"].([]any)
+// statusOf returns the status of a composite to compare, with the conditions of the given types by their types. Crossplane
+// writes the others.
+func statusOf(composite map[string]any, types map[string]bool) (status map[string]any, of map[string]bool) {
+	status, _ = composite["status"].(map[string]any)
+	status, of = maps.Clone(status), map[string]bool{}
+	list, _ := status["conditions"].([]any)
+	conditions := map[string]any{}
 	for _, c := range list {
 		fields, _ := c.(map[string]any)
-		conditions[fields["type"]] = c
-	}
-	list, _ = rendered["conditions"].([]any)
-	for _, c := range list {
-		fields, _ := c.(map[string]any)
-		e, _ := conditions[fields["type"]].(map[string]any)
-		for _, name := range []string{"status", "reason", "message"} {
-			if e != nil && withoutCause(e[name]) != withoutCause(fields[name]) {
-				text := fmt.Sprintf("differs\n- %s\n+ %s", textOf(e[name]), textOf(fields[name]))
-				p.failures = append(p.failures, Failure{Field: "composite.status.conditions." + name, Message: text})
+		kind := textOf(fields["type"])
+		if of[kind] = true; types == nil || types[kind] {
+			conditions[kind] = map[string]any{
+				"status": fields["status"], "reason": fields["reason"], "message": withoutCause(fields["message"]),
 			}
 		}
 	}
+	delete(status, "claimConditionTypes")
+	if delete(status, "conditions"); len(conditions) > 0 {
+		status["conditions"] = conditions
+	}
+	return status, of
 }
 
 // uncomposed is why a resource is missing that a skipped step composes.

@@ -25,7 +25,7 @@ func (p *player) expect(ctx context.Context, e *Expectation) {
 		p.expectGone(now, fmt.Sprintf("expect.absent[%d]", i), name)
 	}
 	for _, field := range slices.Sorted(maps.Keys(e.Composite)) {
-		p.subset("expect.composite."+field, e.Composite[field], now.composite[field], false)
+		p.walk("expect.composite."+field, e.Composite[field], now.composite[field], comparison{})
 	}
 	p.expectCondition(now, e.Condition)
 	for i, r := range e.Results {
@@ -48,11 +48,9 @@ func (p *player) expectObject(now *snapshot, name string, fields map[string]any)
 		p.fail(field, "no object has the composition resource name %q%s%s", name,
 			suggest.ThereAre(name, slices.Sorted(maps.Keys(now.objects)), "none exists"), p.clean(why(now)))
 	case fields["exactly"] != nil:
-		all, _ := fields["exactly"].(map[string]any)
-		p.subset(field+".exactly", all, got, isSecret(got))
-		p.nothingElse(field+".exactly", all, withoutServer(got))
+		p.walk(field+".exactly", fields["exactly"], withoutServer(got), comparison{isSecret(got), true})
 	default:
-		p.subset(field, fields, got, isSecret(got))
+		p.walk(field, fields, got, comparison{secret: isSecret(got)})
 	}
 }
 
@@ -68,28 +66,44 @@ func why(now *snapshot) string {
 // inData matches a field of the data of an object.
 var inData = lazy.MustCompile(`\.data\b`)
 
-// subset compares each expected value with the actual one. secret is set for an object whose data is secret.
-func (p *player) subset(field string, want, got any, secret bool) {
-	hidden := secret && inData.MatchString(field)
+// A comparison says how an object is compared.
+type comparison struct {
+	secret bool // its data is secret
+	exact  bool // it has no other fields
+}
+
+// walk compares each expected value with the actual one.
+func (p *player) walk(field string, want, got any, c comparison) {
 	fields, isMap := want.(map[string]any)
-	actual, _ := got.(map[string]any)
+	actual, isObject := got.(map[string]any)
+	hidden := c.secret && (isObject || inData.MatchString(field))
 	switch {
-	case isMap && len(fields) == 1 && fields["matches"] != nil:
+	case len(fields) == 1 && fields["matches"] != nil:
 		p.matches(field, textOf(fields["matches"]), got, hidden)
-	case isMap && len(fields) == 1 && fields["absent"] == true:
+	case len(fields) == 1 && fields["absent"] == true:
 		if got != nil {
 			p.fail(field, "exists: %s", p.value(got, hidden))
 		}
 	case isMap && got != nil && actual == nil:
 		p.fail(field, "is no object")
 	case isMap:
-		for _, key := range slices.Sorted(maps.Keys(fields)) {
-			p.subset(fieldBelow(field, key), fields[key], actual[key], secret)
-		}
+		p.walkFields(field, fields, actual, c)
 	case got == nil:
 		p.fail(field, "is missing\n- %s", p.value(want, hidden))
 	default:
 		p.equal(field, want, got, hidden)
+	}
+}
+
+// walkFields walks through the fields of an object.
+func (p *player) walkFields(field string, want, got map[string]any, c comparison) {
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		p.walk(fieldBelow(field, key), want[key], got[key], c)
+	}
+	for _, key := range slices.Sorted(maps.Keys(got)) {
+		if c.exact && want[key] == nil {
+			p.fail(field, "has another field %s", key)
+		}
 	}
 }
 
@@ -127,26 +141,12 @@ func (p *player) matches(field, pattern string, got any, hidden bool) {
 	}
 }
 
-// nothingElse fails for each field that is not expected.
-func (p *player) nothingElse(field string, want, got map[string]any) {
-	for _, key := range slices.Sorted(maps.Keys(got)) {
-		below, _ := got[key].(map[string]any)
-		expected, isMap := want[key].(map[string]any)
-		switch {
-		case want[key] == nil:
-			p.fail(field, "has another field %s", key)
-		case below != nil && isMap && expected["matches"] == nil:
-			p.nothingElse(field+"."+key, expected, below)
-		}
-	}
-}
-
 // withoutServer returns an object without the fields that the API server and Crossplane set.
 func withoutServer(o map[string]any) map[string]any {
 	out := maps.Clone(o)
 	metadata, _ := o["metadata"].(map[string]any)
 	metadata = maps.Clone(metadata)
-	for _, field := range []string{"uid", "creationTimestamp", "managedFields", "ownerReferences", "resourceVersion"} {
+	for _, field := range serverFields {
 		delete(metadata, field)
 	}
 	for _, field := range []string{"annotations", "labels"} {
@@ -183,7 +183,7 @@ func (p *player) expectCondition(now *snapshot, c *ConditionExpectation) {
 		}
 	}
 	if c.Message != nil {
-		p.subset("expect.condition.message", c.Message, got["message"], false)
+		p.walk("expect.condition.message", c.Message, got["message"], comparison{})
 	}
 }
 
@@ -196,7 +196,7 @@ func (p *player) expectResult(now *snapshot, i int, want ResultExpectation) {
 		}
 		p.failures = nil
 		if want.Message != nil {
-			p.subset("expect.results", want.Message, got["message"], false)
+			p.walk("expect.results", want.Message, got["message"], comparison{})
 		}
 		if len(p.failures) == 0 {
 			p.failures = before

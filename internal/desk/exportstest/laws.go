@@ -101,6 +101,9 @@ func (b *lawbook) check(p *player) {
 	}
 	deleted := b.learn(p, objects)
 	holdings := b.holdings(objects)
+	if b.mayGo.keys {
+		clear(b.keys)
+	}
 	for _, l := range b.laws {
 		say := func(about, format string, args ...any) {
 			if key := l.name + about; !b.broken[key] {
@@ -233,9 +236,6 @@ func (b *lawbook) contained(value string) map[string][]int {
 type sayer func(about, format string, args ...any)
 
 func (b *lawbook) checkLost(objects map[string]*structpb.Struct, holdings []holding, say sayer) {
-	if b.mayGo.keys {
-		clear(b.keys)
-	}
 	for _, name := range slices.Sorted(maps.Keys(b.keys)) {
 		if objects[name] == nil && strings.Contains(name, "/") && b.mayGo.items {
 			b.forget(name)
@@ -253,6 +253,11 @@ func (b *lawbook) checkLost(objects map[string]*structpb.Struct, holdings []hold
 			}
 		}
 	}
+	b.checkDeleted(holdings, say)
+}
+
+// checkDeleted finds values that only generations have which Crossplane has deleted.
+func (b *lawbook) checkDeleted(holdings []holding, say sayer) {
 	for _, h := range holdings {
 		if strings.Contains(h.expression, "previous.") { // it leaves with its generation
 			continue

@@ -99,8 +99,7 @@ type player struct {
 
 	moment    int
 	moments   []*snapshot
-	began     time.Time // the moment
-	unsettled bool      // the last moment ended after one reconcile
+	unsettled bool // the last moment ended after one reconcile
 	faults    faults
 	laws      *lawbook
 	mask      *masker
@@ -123,23 +122,16 @@ func (r *Runner) start(t *ExportsTest, test *Test, setup *Setup) (*player, error
 		test: test, setup: setup, steps: t.Spec.Steps, mask: r.mask, secrets: map[string]bool{},
 		faults: faults{lose: map[string]bool{}},
 	}
-	now := setup.Start
-	if first := test.Moments[0].At.Time; !first.IsZero() {
-		now = first
-	}
-	if now.IsZero() {
-		now = firstDay
-	}
 	call, err := r.engine(func() time.Time { return p.w.Now }, r.seed)
 	if err != nil {
 		return nil, err
 	}
 	p.call = call
-	if p.w, err = setup.build(now, call, t.Spec.Steps); err != nil {
+	if p.w, err = setup.build(test.timeOf(0), call, t.Spec.Steps); err != nil {
 		return nil, err
 	}
 	p.laws = newLawbook(test.Always, setup.Steps)
-	p.w.Before, p.began = p.before, now
+	p.w.Before = p.before
 	return p, nil
 }
 
@@ -158,11 +150,8 @@ func (p *player) play(ctx context.Context, i int) error {
 	p.moment = i
 	end := p.w.Now.Add(m.After.Duration)
 	if !m.At.IsZero() {
-		if end = m.At.Time; end.Before(p.began) {
-			p.fail("at", "is before the moment above, which begins at %s", p.began.UTC().Format(time.RFC3339))
-		}
+		end = m.At.Time
 	}
-	p.began = end
 	if err := p.advance(ctx, end); err != nil {
 		return err
 	}

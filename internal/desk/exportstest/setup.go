@@ -23,7 +23,6 @@ type Setup struct {
 	Required []*structpb.Struct // other objects
 	Context  *structpb.Struct
 	Schemas  func(*fnv1.SchemaSelector) *fnv1.Schema
-	Start    time.Time // if the first moment has no time; or zero
 
 	// Later are the pipelines from a moment on, by its index.
 	Later map[int][]composition.Step
@@ -145,12 +144,15 @@ func (s *Setup) baseOf(step composition.Step, name string) map[string]any {
 	return nil
 }
 
+// serverFields are the fields of metadata that the API server and Crossplane set.
+var serverFields = []string{"uid", "creationTimestamp", "ownerReferences", "managedFields", "resourceVersion"}
+
 // desiredOf returns an observed object as a step desires it.
 func desiredOf(o *structpb.Struct) map[string]any {
 	out := o.AsMap()
 	delete(out, "status")
 	metadata, _ := out["metadata"].(map[string]any)
-	for _, field := range []string{"uid", "creationTimestamp", "ownerReferences", "managedFields", "resourceVersion"} {
+	for _, field := range serverFields {
 		delete(metadata, field)
 	}
 	return out

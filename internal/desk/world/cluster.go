@@ -75,9 +75,6 @@ func (c *Cluster) BeLate(kind string) {
 	c.late[kind] = view
 }
 
-// IsLate reports whether the informer of a kind is late.
-func (c *Cluster) IsLate(kind string) bool { return c.late[kind] != nil }
-
 // CatchUp ends what BeLate began.
 func (c *Cluster) CatchUp(kind string) { delete(c.late, kind) }
 

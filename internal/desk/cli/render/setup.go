@@ -26,7 +26,7 @@ func (c *Command) Setup(pipelineContext map[string]any) (*exportstest.Setup, err
 	if err != nil {
 		return nil, err
 	}
-	out := &exportstest.Setup{Steps: in.steps, Start: in.now, Schemas: in.schemaOf}
+	out := &exportstest.Setup{Steps: in.steps, Schemas: in.schemaOf}
 	if out.XR, err = in.composite.message(); err != nil {
 		return nil, err
 	}

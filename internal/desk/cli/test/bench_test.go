@@ -2,7 +2,9 @@ package test_test
 
 import (
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/test"
 )
@@ -21,12 +23,25 @@ func BenchmarkTests(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
+			before := usage(b)
 			for b.Loop() {
 				stdout, stderr, code := run(b.Context(), b, c)
 				if name == "100Tests" && (code != 0 || !strings.Contains(stdout, "100 passed")) {
 					b.Fatalf("want 100 tests, got %d:\n%s%s", code, stdout, stderr)
 				}
 			}
+			after := usage(b)
+			used := time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
+			b.ReportMetric(float64(used.Milliseconds())/float64(b.N), "cpu-ms/op")
+			b.ReportMetric(float64(after.Maxrss)/1024, "peak-MiB")
 		})
 	}
+}
+
+// usage returns what the process has used.
+func usage(b *testing.B) (out syscall.Rusage) {
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &out); err != nil {
+		b.Fatal(err)
+	}
+	return out
 }

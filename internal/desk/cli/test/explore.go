@@ -2,10 +2,10 @@ package test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"math"
-	"sync/atomic"
+	"slices"
 
 	"sigs.k8s.io/yaml"
 
@@ -16,11 +16,12 @@ import (
 
 // explore plays random histories of each test. It prints the shortest one that breaks a law as a test.
 func (c *Command) explore(ctx context.Context, stdout, stderr io.Writer, all []*test, runner *exportstest.Runner) error {
+	all = slices.DeleteFunc(all, func(t *test) bool { return t.in == nil })
+	if len(all) == 0 {
+		return errors.New("--explore needs a test of kind ExportsTest: a folder with expected.yaml has no moments")
+	}
 	broken := 0
 	for _, t := range all {
-		if t.in == nil {
-			continue
-		}
 		found, err := c.exploreOne(ctx, t, runner)
 		if err != nil {
 			return err
@@ -44,6 +45,9 @@ func (c *Command) explore(ctx context.Context, stdout, stderr io.Writer, all []*
 	return nil
 }
 
+// atOnce is how many histories are played before the first one that breaks a law is searched.
+const atOnce = 4
+
 // A finding is a history that breaks a law.
 type finding struct {
 	seed    uint64
@@ -57,38 +61,31 @@ func (c *Command) exploreOne(ctx context.Context, t *test, runner *exportstest.R
 		return nil, err
 	}
 	base := t.in.Explored(t.index)
-	seeds := make([]uint64, c.Explore)
-	for i := range seeds {
-		seeds[i] = c.Seed + uint64(i)
-	}
-	var first atomic.Uint64 // the lowest seed that breaks a law
-	first.Store(math.MaxUint64)
 	type played struct {
 		*finding
 		err error
 	}
-	all := files.OnAllCores(seeds, func(seed uint64) played {
-		if seed > first.Load() {
-			return played{}
-		}
+	play := func(seed uint64) played {
 		history := exportstest.History(base, setup, seed)
 		failure, err := runner.Breaks(ctx, t.in, history, setup)
 		if err != nil || failure == nil {
 			return played{err: err}
 		}
-		was := first.Load()
-		for seed < was && !first.CompareAndSwap(was, seed) {
-			was = first.Load()
-		}
 		return played{&finding{seed, history, failure}, nil}
-	}, func(int) {})
-	for _, p := range all { // the lowest seed, whatever the order was
-		if p.err != nil {
-			return nil, p.err
-		}
-		if p.finding != nil {
-			p.history, p.failure = runner.Shrink(ctx, t.in, p.history, setup, p.failure)
-			return p.finding, nil
+	}
+	seeds := make([]uint64, c.Explore)
+	for i := range seeds {
+		seeds[i] = c.Seed + uint64(i)
+	}
+	for some := range slices.Chunk(seeds, atOnce) {
+		for _, p := range files.OnAllCores(some, play, func(int) {}) { // the lowest seed, however many cores there are
+			if p.err != nil {
+				return nil, p.err
+			}
+			if p.finding != nil {
+				p.history, p.failure = runner.Shrink(ctx, t.in, p.history, setup, p.failure)
+				return p.finding, nil
+			}
 		}
 	}
 	return nil, nil //nolint:nilnil // no law is broken

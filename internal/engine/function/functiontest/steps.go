@@ -99,10 +99,8 @@ func (c *ControlPlane) Provide(name, id, ready string) {
 }
 
 // FlaggedOf returns when the grace period of a generation began, as its state says, or an empty text.
-func FlaggedOf(o *structpb.Struct) string { return FlagOf(StateOf(o)) }
-
-// FlagOf returns when the grace period of a generation with a state began, or an empty text.
-func FlagOf(s map[string]*structpb.Value) string {
+func FlaggedOf(o *structpb.Struct) string {
+	s := StateOf(o)
 	if stage := s["stage"].GetStringValue(); stage == "pending" || stage == "current" {
 		return ""
 	}
