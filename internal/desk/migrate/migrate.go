@@ -145,34 +145,40 @@ func (m *migration) learn(d Document) func(decode.Value) *step {
 	kind, _ := o["kind"].(string)
 	metadata, _ := o["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
-	switch group, _, _ := strings.Cut(apiVersion, "/"); {
-	case kind == "CompositeResourceDefinition" || kind == "CustomResourceDefinition":
+	group, _, _ := strings.Cut(apiVersion, "/")
+	switch group + "/" + kind {
+	case composition.Group + "/CompositeResourceDefinition", "apiextensions.k8s.io/CustomResourceDefinition":
 		m.definitions++
 		if err := m.catalog.Add(o); err != nil {
 			m.wrong = append(m.wrong, Diagnostic{Document: d.Name, Message: err.Error()})
 		}
-	case group == composition.Group && kind == composition.Kind:
+	case composition.Group + "/" + composition.Kind:
 		for name := range kindsOf(o) {
 			m.composed[name] = true
 		}
 		return m.composition
-	case group == "external-secrets.io" && kind == "ExternalSecret":
+	case storeGroup + "/ExternalSecret":
 		m.store = true
 		return m.externalSecret
-	case group == "external-secrets.io" && kind == "ClusterExternalSecret":
+	case storeGroup + "/ClusterExternalSecret":
 		m.store = true
 		return m.clusterExternalSecret
-	case group == "generators.external-secrets.io" && kind != "" && name != "":
-		m.generators[kind+"/"+name] = &generator{reading: reading{Document: d}}
-	case apiVersion == "v1" && kind == "ConfigMap" && name != "":
+	case "v1/ConfigMap":
 		if data, ok := o["data"].(map[string]any); ok {
 			m.configMaps[name] = &configMap{data: data}
 		}
+	}
+	switch {
+	case group == "generators."+storeGroup:
+		m.generators[kind+"/"+name] = &generator{reading: reading{Document: d}}
 	case isAzure(apiVersion):
 		return m.azureDocument
 	}
 	return nil
 }
+
+// storeGroup is the API group of External Secrets.
+const storeGroup = "external-secrets.io"
 
 // step returns the checked step of a document, or nil if there is nothing to migrate.
 func (m *migration) step(r *reading, migrate func(decode.Value) *step) *step {

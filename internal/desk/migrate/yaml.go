@@ -60,7 +60,7 @@ func entry(key, value string) *node {
 // withTexts adds labels or annotations: texts, and expressions.
 func (n *node) withTexts(field string, plain, computed map[string]string) {
 	n.with(field, stringMap(plain))
-	var entries []string
+	entries := make([]string, 0, len(computed))
 	for _, k := range slices.Sorted(maps.Keys(computed)) {
 		entries = append(entries, celtext.Literal(k)+": "+computed[k])
 	}

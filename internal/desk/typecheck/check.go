@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
@@ -201,14 +202,10 @@ func (c *typeCheck) typing(x plan.Compiled) expression.Typing {
 
 // itemOf returns the type of the items of a list.
 func (c *typeCheck) itemOf(f *plan.ForEach) *types.Type {
-	t := c.results[f.List]
-	if t != nil && t.Kind() == types.OpaqueKind && len(t.Parameters()) == 1 {
-		t = t.Parameters()[0] // an optional list
+	if t := c.results[f.List]; t != nil && celast.WithoutOptional(t).Kind() == types.ListKind {
+		return celast.WithoutOptional(t).Parameters()[0]
 	}
-	if t == nil || t.Kind() != types.ListKind {
-		return types.DynType
-	}
-	return t.Parameters()[0]
+	return types.DynType
 }
 
 func (c *typeCheck) expression(x plan.Compiled) {

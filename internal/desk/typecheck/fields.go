@@ -1,12 +1,11 @@
 package typecheck
 
 import (
-	"slices"
-
 	"cel.dev/cel-go/common/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -77,16 +76,11 @@ func (c *typeCheck) fits(x *expression.Expression, want *types.Type, name string
 
 // isFit reports whether a value of one type may fit another type. Unknown types fit.
 func isFit(have, want *types.Type) bool {
-	if have.Kind() == types.OpaqueKind && len(have.Parameters()) == 1 {
-		have = have.Parameters()[0] // an optional value
-	}
-	isNumber := func(t *types.Type) bool { // an int may also be a whole double
-		return t == Number || slices.Contains([]types.Kind{types.IntKind, types.UintKind, types.DoubleKind}, t.Kind())
-	}
-	isObject := func(t *types.Type) bool { return t.Kind() == types.StructKind || t.Kind() == types.MapKind }
+	have = celast.WithoutOptional(have)
+	isNumber := func(t *types.Type) bool { return t == Number || celast.IsNumber(t) } // an int may also be a whole double
+	isObject := func(t *types.Type) bool { return celast.IsKind(t, types.StructKind, types.MapKind) }
 	open := func(t *types.Type) bool {
-		return slices.Contains([]types.Kind{types.DynKind, types.AnyKind, types.ErrorKind, types.TypeParamKind,
-			types.NullTypeKind}, t.Kind())
+		return celast.IsKind(t, types.DynKind, types.AnyKind, types.ErrorKind, types.TypeParamKind, types.NullTypeKind)
 	}
 	switch {
 	case open(have), open(want), isObject(have) && isObject(want):
@@ -99,14 +93,8 @@ func isFit(have, want *types.Type) bool {
 	return have.Kind() == want.Kind()
 }
 
-// A compositePath is a literal field of the input that contains a path of the composite.
-type compositePath struct {
-	at   *field.Path
-	path string
-}
-
-// compositePaths returns the paths of the composite in the input.
-func compositePaths(in *v1beta1.Exports) (out []compositePath) {
+// compositePaths refuses literal paths of the composite in the input that it does not have.
+func (c *typeCheck) compositePaths(in *v1beta1.Exports) {
 	if in.Environment != nil {
 		for i, e := range in.Environment.EnvironmentConfigs {
 			if e.Selector == nil {
@@ -115,15 +103,14 @@ func compositePaths(in *v1beta1.Exports) (out []compositePath) {
 			labels := plan.EnvironmentPath().Child("environmentConfigs").Index(i).Child("selector", "matchLabels")
 			for j, l := range e.Selector.MatchLabels {
 				if l.Type == v1beta1.EnvironmentLabelFromComposite || l.Type == "" {
-					out = append(out, compositePath{labels.Index(j).Child("valueFromFieldPath"), l.ValueFromFieldPath})
+					c.compositePath(labels.Index(j).Child("valueFromFieldPath"), l.ValueFromFieldPath)
 				}
 			}
 		}
 	}
 	if in.FromComposite != nil {
-		out = append(out, compositePath{field.NewPath("fromComposite", "fieldPath"), in.FromComposite.FieldPath})
+		c.compositePath(field.NewPath("fromComposite", "fieldPath"), in.FromComposite.FieldPath)
 	}
-	return out
 }
 
 // compositePath refuses a path that the composite does not have.

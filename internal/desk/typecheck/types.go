@@ -73,8 +73,6 @@ func CheckTypes(p *plan.Plan, known *Known) diagnostic.List {
 	for _, m := range p.Generators {
 		c.manifest(m)
 	}
-	for _, f := range compositePaths(p.Input) {
-		c.compositePath(f.at, f.path)
-	}
+	c.compositePaths(p.Input)
 	return c.diagnostics
 }
