@@ -13,50 +13,53 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
-// EnvironmentAfter returns the environment after the step, if files determine it. config finds an
+// EnvironmentAfter returns the environment after the step, or nil if files do not determine it. config finds an
 // EnvironmentConfig by its name. If the input selects one by labels, the environment is unknown. A
 // field whose value an expression returns is null.
 func EnvironmentAfter(
 	p *plan.Plan, before *structpb.Struct, config func(name string) *structpb.Struct,
-) (after *structpb.Struct, known bool) {
-	if before == nil {
-		return nil, false
-	}
-	after = before
-	if p.Lookup != nil {
-		selectors, diagnostics := p.Lookup.Selectors(wire.Struct{}, wire.Of(before))
-		found := make([][]wire.Struct, len(selectors))
-		for i, s := range selectors {
-			if s == nil || s.Name == "" {
-				return nil, false
-			}
-			c := config(s.Name)
-			if c == nil {
-				return nil, false
-			}
-			found[i] = []wire.Struct{wire.Of(c)}
-		}
-		if len(diagnostics) > 0 {
-			return nil, false
-		}
-		after, diagnostics = p.Lookup.Merge(budget.New(context.Background()), before, selectors, found)
-		if len(diagnostics) > 0 {
-			return nil, false
-		}
+) *structpb.Struct {
+	after := before
+	if p.Lookup != nil && before != nil {
+		after = merged(p.Lookup, before, config)
 	}
 	for _, f := range p.Set {
+		if after == nil || f.At.String() == "" {
+			return nil // unknown, or the plan refuses it
+		}
 		var err error
-		if f.At.String() == "" {
-			return nil, false // the plan refuses it
-		}
 		if after, err = environment.Set(after, f.At, structpb.NewNullValue()); err != nil {
-			return nil, false
+			return nil
 		}
+	}
+	return after
+}
+
+// merged returns an environment with the EnvironmentConfigs that an input looks up, or nil if one is unknown.
+func merged(l *environment.Lookup, before *structpb.Struct, config func(name string) *structpb.Struct) *structpb.Struct {
+	selectors, wrong := l.Selectors(wire.Struct{}, wire.Of(before))
+	if len(wrong) > 0 {
+		return nil
+	}
+	found := make([][]wire.Struct, len(selectors))
+	for i, s := range selectors {
+		if s == nil || s.Name == "" {
+			return nil
+		}
+		c := config(s.Name)
+		if c == nil {
+			return nil
+		}
+		found[i] = []wire.Struct{wire.Of(c)}
+	}
+	after, wrong := l.Merge(budget.New(context.Background()), before, selectors, found)
+	if len(wrong) > 0 {
+		return nil
 	}
 	if after == nil {
-		after = &structpb.Struct{}
+		return &structpb.Struct{}
 	}
-	return after, true
+	return after
 }
 
 // like returns the schema of objects like this one, with exactly its fields and the types of its values. A null, or an

@@ -349,11 +349,11 @@ func TestEnvironmentAfter(t *testing.T) {
 			if c.before != "" {
 				before = plantest.Parse(t, c.before)
 			}
-			got, known := typecheck.EnvironmentAfter(p, before, func(name string) *structpb.Struct { return configs[name] })
-			if known != (c.want != "") {
-				t.Fatalf("%s: want known %t, got %t", c.reason, c.want != "", known)
+			got := typecheck.EnvironmentAfter(p, before, func(name string) *structpb.Struct { return configs[name] })
+			if (got != nil) != (c.want != "") {
+				t.Fatalf("%s: want known %t, got %v", c.reason, c.want != "", got)
 			}
-			if known {
+			if got != nil {
 				if diff := cmp.Diff(plantest.Parse(t, c.want).AsMap(), got.AsMap()); diff != "" {
 					t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
 				}

@@ -315,11 +315,10 @@ func (k *Knowledge) environment(ctx context.Context, env *expression.Environment
 		return nil
 	}
 	config := func(name string) *structpb.Struct { return k.configs[name] }
-	after, known := &structpb.Struct{}, true
+	after := &structpb.Struct{}
 	for i, step := range s.composition.Steps {
 		if s.isStep(i) {
-			after, known = typecheck.EnvironmentAfter(own, after, config) //nolint:contextcheck // files have no deadline
-			break
+			return typecheck.EnvironmentAfter(own, after, config) //nolint:contextcheck // files have no deadline
 		}
 		section, ok := environmentSection(step)
 		switch {
@@ -332,12 +331,9 @@ func (k *Knowledge) environment(ctx context.Context, env *expression.Environment
 		if p == nil {
 			return nil // it has errors of its own
 		}
-		if after, known = typecheck.EnvironmentAfter(p, after, config); !known { //nolint:contextcheck // files have no deadline
+		if after = typecheck.EnvironmentAfter(p, after, config); after == nil { //nolint:contextcheck // files have no deadline
 			return nil
 		}
-	}
-	if !known {
-		return nil
 	}
 	return after
 }
