@@ -155,7 +155,7 @@ type Source struct {
 	// +kubebuilder:validation:MinLength=1
 	MatchName string `json:"matchName,omitempty"`
 
-	// Returns the name of the object. It may not use a source or a secret. For example, `composite.metadata.name +
+	// Returns the name of the object. For example, `composite.metadata.name +
 	// '-ca'`.
 	NameExpression Expression `json:"nameExpression,omitempty"`
 
@@ -193,12 +193,10 @@ type Export struct {
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('generated/')",message="must not begin with generated/, which is reserved for generations"
 	Name string `json:"name"`
 
-	// Returns a list. One object is composed for each item. All other expressions see `item`, `index` and `key`. It may
-	// not use a source or a secret. While the list is missing, nothing changes. For example, `composite.spec.users`.
+	// Returns a list. One object is composed for each item. All other expressions see `item`, `index` and `key`. While the list is missing, nothing changes. For example, `composite.spec.users`.
 	ForEachExpression Expression `json:"forEachExpression,omitempty"`
 
-	// Returns the key of an item: lower-case letters, digits and '-', at most 63. It sees `item` and `index`, and no
-	// source or secret. The composition resource name is `<name>/<key>`. For example, `item.name`.
+	// Returns the key of an item: lower-case letters, digits and '-', at most 63. The composition resource name is `<name>/<key>`. For example, `item.name`.
 	KeyExpression Expression `json:"keyExpression,omitempty"`
 
 	// The name, namespace, labels and annotations of the object.
@@ -276,7 +274,7 @@ type Metadata struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	Name string `json:"name,omitempty"`
 
-	// Returns `name`. It may not use a source or a secret. For example,
+	// Returns `name`. For example,
 	// `composite.spec.writeConnectionSecretToRef.name`.
 	NameExpression Expression `json:"nameExpression,omitempty"`
 
@@ -286,7 +284,7 @@ type Metadata struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespace string `json:"namespace,omitempty"`
 
-	// Returns `namespace`. It may not use a source or a secret. For example, `composite.spec.namespace`.
+	// Returns `namespace`. For example, `composite.spec.namespace`.
 	NamespaceExpression Expression `json:"namespaceExpression,omitempty"`
 
 	// The labels of the object.

@@ -51,12 +51,11 @@ type Generator struct {
 	Name string `json:"name"`
 
 	// Returns a list. Each item has its credential, `generated.<name>[key]`. All other expressions see `item`, `index`
-	// and `key`. It may not use a source or a secret. While the list is missing, nothing changes. For example,
+	// and `key`. While the list is missing, nothing changes. For example,
 	// `composite.spec.users`.
 	ForEachExpression Expression `json:"forEachExpression,omitempty"`
 
-	// Returns the key of an item: lower-case letters, digits and '-', at most 63. It sees `item` and `index`, and no
-	// source or secret. For example, `item.name`.
+	// Returns the key of an item: lower-case letters, digits and '-', at most 63. For example, `item.name`.
 	KeyExpression Expression `json:"keyExpression,omitempty"`
 
 	// Creates a password. The output is `password`, unless `secretKeys` is set.

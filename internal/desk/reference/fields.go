@@ -19,13 +19,11 @@ type Object struct {
 	Fields     []Field
 	Rules      []string
 	Shares     string // the sentence about the fields that it has like an earlier object
-
-	id string // of its fields
 }
 
 // A Field of an object. Expression is the name of the field beside it that returns the same value, if there is one.
 type Field struct {
-	ID, Name, Type, Values, Does, Expression string
+	Name, Type, Values, Does, Expression string
 }
 
 // Names of fields in the messages of rules.
@@ -68,11 +66,7 @@ func (o *Object) like(earlier *Object) {
 	var names []string
 	var own []Field
 	for _, f := range o.Fields {
-		same := slices.ContainsFunc(earlier.Fields, func(e Field) bool {
-			e.ID = f.ID
-			return e == f
-		})
-		if same {
+		if slices.Contains(earlier.Fields, f) {
 			names = append(names, f.Name)
 		} else {
 			own = append(own, f)
@@ -88,7 +82,7 @@ func (o *Object) like(earlier *Object) {
 }
 
 func (w *walk) object(path string, s *definition.Schema) {
-	o := &Object{Path: path, Does: withoutType(s.Description, s.GoType), id: strings.ReplaceAll(path, "[]", "")}
+	o := &Object{Path: path, Does: withoutType(s.Description, s.GoType)}
 	w.paths[s.GoType] = path
 	w.objects = append(w.objects, o)
 	for _, r := range s.Rules {
@@ -149,7 +143,7 @@ func (w *walk) field(o *Object, name string, s *definition.Schema) {
 	if paired(s, name) {
 		return // the row of the literal field names it
 	}
-	out := Field{ID: strings.TrimPrefix(o.id+"."+name, "."), Name: name, Does: below.Description}
+	out := Field{Name: name, Does: below.Description}
 	if paired(s, name+expressionOf) {
 		out.Expression = name + expressionOf
 	}
@@ -167,7 +161,6 @@ func (w *walk) field(o *Object, name string, s *definition.Schema) {
 		out.Type += ", **required**"
 	}
 	if object != nil {
-		out.ID = "" // which has a heading to link to
 		out.Does = firstSentence(out.Does)
 		if o.Path != "" && strings.HasPrefix(withoutType(object.Description, object.GoType), out.Does) {
 			out.Does = "" // which is below that heading

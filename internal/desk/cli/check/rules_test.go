@@ -171,12 +171,16 @@ func TestPageOfRules(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# Rules
 
-[` + "`function-export check`" + `](README.md#check) also finds inputs that compile and are wrong in production. Each rule has a
-name, which is printed after the message. A rule is an error or a warning. To change its level, see
-[Settings](README.md#settings). In each example, the lines with ` + "`-`" + ` are wrong, and the lines with ` + "`+`" + ` are right.
-An example that is not a pipeline is the input of a step after one that composes ` + "`db`, an Instance of\n`rds.aws.upbound.io`.\n")
+After this page, you know the mistakes that [` + "`function-export check`" + `](README.md#check) finds in inputs that
+compile. The name of a rule is printed after the message. A rule without a level is a warning;
+[Settings](README.md#settings) change it. In each example, the lines with ` + "`-`" + ` are wrong. An example that is not a
+pipeline is the input of a step after one that composes ` + "`db`, an Instance of `rds.aws.upbound.io`.\n")
 	for i, r := range rules.All() {
-		fmt.Fprintf(&b, "\n## %s\n\n%s Level: %s.\n\n```diff\n%s```\n", r.Name, r.Text, r.Level, all[i].diff)
+		level := ""
+		if r.Level == rules.Error {
+			level = " Level: error."
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s%s\n\n```diff\n%s```\n", r.Name, r.Text, level, all[i].diff)
 	}
 	path := filepath.Join("..", "..", "..", "..", "fn", "RULES.md")
 	if *functiontest.UpdateGolden {
