@@ -319,12 +319,31 @@ func (l lives) has(g Version, revision int64) (Version, bool) {
 }
 
 // flagged returns when the grace period of a generation began, as it or an export stored it before a revision. The
-// later time counts.
+// later time counts. A time that is later than its arrival was stored by a clock that was ahead, and the function corrects
+// it: then the grace period began when the time arrived.
 func (l lives) flagged(g Version, revision int64) time.Time {
-	out := g.Flagged
-	for _, v := range l.recorded {
-		if at := v.known[g.uid].flagged(); v.Revision < revision && at.After(out) {
+	var out time.Time
+	arrived := map[int64]time.Time{} // each stored time, when it arrived first
+	stored := func(v Version, at time.Time) {
+		first, ok := arrived[at.UnixNano()]
+		if !ok || v.at.Before(first) {
+			first = v.at
+		}
+		if arrived[at.UnixNano()] = first; at.After(first) {
+			at = first
+		}
+		if at.After(out) {
 			out = at
+		}
+	}
+	for _, v := range l.generations[g.uid] {
+		if v.Revision <= g.Revision && v.Flagged.Equal(g.Flagged) {
+			stored(v, v.Flagged)
+		}
+	}
+	for _, v := range l.recorded {
+		if at := v.known[g.uid].flagged(); v.Revision < revision && !at.IsZero() {
+			stored(v, at)
 		}
 	}
 

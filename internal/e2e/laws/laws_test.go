@@ -209,6 +209,31 @@ func TestLaws(t *testing.T) {
 			},
 			want: []string{"grace period"},
 		},
+		"FlaggedInTheFuture": {
+			reason: "a clock that is ahead stores the flag, and the right clock corrects it: the grace period began before",
+			changes: chapter{
+				"08b clock": func(s *story) { s.WrongClock(s.at(8), s.at(8)) },
+				"09 flagged": func(s *story) {
+					s.write(8, s.generation(1, true, 300))
+					s.write(8, Version{Name: "xr-setter", Export: "setter", known: map[string]lifeStage{
+						"uid-of-xr-admin-1": {Stage: "previous", Since: s.at(300).Format(time.RFC3339Nano)},
+					}})
+				},
+				"11 grace is over": func(s *story) {
+					s.write(11, s.generation(1, true, 11))
+					s.write(14, with(s.generation(1, true, 11), func(v *Version) { v.event = "DELETED" }))
+				},
+			},
+		},
+		"FlaggedInTheFutureAndGoneEarly": {
+			reason: "the grace period began when the flag arrived",
+			changes: chapter{
+				"03b clock":        func(s *story) { s.WrongClock(s.at(3), s.at(4)) },
+				"09 flagged":       func(s *story) { s.write(8, s.generation(1, true, 300)) },
+				"11 grace is over": func(s *story) { s.write(10, with(s.generation(1, true, 8), func(v *Version) { v.event = "DELETED" })) },
+			},
+			want: []string{"grace period"},
+		},
 		"EditedByAUser": {
 			reason: "a user can export anything, and the function writes it again as it was",
 			changes: chapter{"10b edited": func(s *story) {
