@@ -229,7 +229,7 @@ func TestAddTwice(t *testing.T) {
 	}{
 		"Made":        {"Crossplane made one of the other, which has no keys", []map[string]any{decoded(t, xrd), crossplane}, ""},
 		"MadeBefore":  {"in the other order", []map[string]any{crossplane, decoded(t, xrd)}, ""},
-		"OtherSchema": {"nobody knows which one holds", []map[string]any{decoded(t, xrd), other}, "cannot add Database of example.org/v1: another definition of it differs: keep one of them"},
+		"OtherSchema": {"it is unknown which one holds", []map[string]any{decoded(t, xrd), other}, "cannot add Database of example.org/v1: another definition of it differs: keep one of them"},
 		"OtherToMade": {"another Crossplane made the other one: the XRD is what holds", []map[string]any{crossplane, other}, ""},
 	}
 	for name, tc := range cases {

@@ -89,7 +89,7 @@ func TestTypes(t *testing.T) {
 
 func TestContainer(t *testing.T) {
 	members := map[string]*types.Type{"db": types.StringType}
-	lacks := func(field string) string { return "nobody composes " + field }
+	lacks := func(field string) string { return "no step composes " + field }
 	for name, c := range map[string]struct {
 		reason string
 		lacks  func(string) string

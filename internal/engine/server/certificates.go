@@ -81,11 +81,18 @@ func (c *certificates) latest() *tls.Config {
 	return c.current
 }
 
-// reload uses a set of files that differs from the last set.
+// reload uses a set of files that differs from the last set. Kubernetes replaces all files at the
+// same time, but they are read one after the other, and a new tls.crt must not be used with an old
+// ca.crt. If a second read returns other files, the next check reads them again.
 func (c *certificates) reload() {
 	files, err := c.read()
 	if files == c.seen && fmt.Sprint(err) == c.seenErr {
 		return
+	}
+	if err == nil {
+		if again, err := c.read(); err != nil || again != files {
+			return
+		}
 	}
 	c.seen, c.seenErr = files, fmt.Sprint(err)
 	var config *tls.Config

@@ -138,3 +138,31 @@ func (s secret) write(t *testing.T, dir string) string {
 
 	return dir
 }
+
+// mount the files as Kubernetes does: links through ..data, which is swapped.
+func (s secret) mount(t *testing.T, dir string) string {
+	t.Helper()
+
+	version, err := os.MkdirTemp(dir, "..version-")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s.write(t, version)
+
+	if err := os.Symlink(filepath.Base(version), filepath.Join(dir, "..data_tmp")); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.Rename(filepath.Join(dir, "..data_tmp"), filepath.Join(dir, "..data")); err != nil {
+		t.Fatal(err)
+	}
+
+	for name := range s {
+		if err := os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name)); err != nil && !os.IsExist(err) {
+			t.Fatal(err)
+		}
+	}
+
+	return dir
+}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,6 +92,50 @@ func TestServeDemandsClientCertificate(t *testing.T) {
 
 			if got := calls.Load(); got != tc.calls {
 				t.Errorf("%s: want %d calls of the function, got %d", tc.reason, tc.calls, got)
+			}
+		})
+	}
+}
+
+// Crossplane rotates all three files; how they get into the directory differs.
+func TestServeReloadsCertificates(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		replace func(s secret, t *testing.T, dir string) string
+	}{
+		"Swapped": {"Kubernetes swaps a link to all files", secret.mount},
+		"Written": {"a developer copies files over the old ones", secret.write},
+	}
+
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			former, latter := newAuthority(t, "ca"), newAuthority(t, "ca")
+			dir, log := t.TempDir(), &functiontest.Log{}
+			tc.replace(former.secret(t, 1), t, dir)
+
+			s := startTLS(t, dir, log)
+			open := s.dial(t, former.client(t))
+
+			if got := serial(t, open); got != "1" {
+				t.Fatalf("%s: want the first certificate, got %s", tc.reason, got)
+			}
+
+			tc.replace(latter.secret(t, 2), t, dir)
+
+			if got := serial(t, s.dial(t, latter.client(t))); got != "2" {
+				t.Errorf("%s: a new connection wants the second certificate, got %s", tc.reason, got)
+			}
+
+			if got := serial(t, s.dial(t, former.client(t))); got != "Unavailable" {
+				t.Errorf("%s: a client of the former CA is still served: %s", tc.reason, got)
+			}
+
+			if got := serial(t, open); got != "1" {
+				t.Errorf("%s: the open connection did not go on: %s", tc.reason, got)
+			}
+
+			if got := log.Count("Using new TLS certificates"); got != 1 {
+				t.Errorf("%s: want one line in the log, got:\n%s", tc.reason, log)
 			}
 		})
 	}
@@ -187,5 +232,48 @@ func TestServeKeepsLastGoodCertificates(t *testing.T) {
 				t.Errorf("%s: the complete set is not used: %s", tc.reason, got)
 			}
 		})
+	}
+}
+
+func TestCertificatesTakeNoMixedSet(t *testing.T) {
+	former, latter := newAuthority(t, "ca"), newAuthority(t, "ca")
+	c := mustCertificates(t, former.secret(t, 1).write(t, t.TempDir()), logging.NewNopLogger())
+	next := latter.secret(t, 2)
+
+	// The link is swapped after ca.crt was read, before tls.crt is.
+	reads := []certificateFiles{
+		{crt: string(next["tls.crt"]), key: string(next["tls.key"]), ca: string(former.secret(t, 1)["ca.crt"])},
+		{crt: string(next["tls.crt"]), key: string(next["tls.key"]), ca: string(next["ca.crt"])},
+	}
+	c.read = func() (certificateFiles, error) {
+		f := reads[0]
+		reads = reads[min(1, len(reads)-1):]
+
+		return f, nil
+	}
+
+	for look, want := range []string{"1", "2"} {
+		if got := c.latest().Certificates[0].Leaf.SerialNumber.String(); got != want {
+			t.Errorf("look %d: want certificate %s, got %s", look+1, want, got)
+		}
+	}
+}
+
+func TestCertificatesLookOnceASecond(t *testing.T) {
+	c := mustCertificates(t, newAuthority(t, "ca").secret(t, 1).write(t, t.TempDir()), logging.NewNopLogger())
+	now, looks := time.Now().Add(time.Hour), 0
+	c.now = func() time.Time { return now }
+	c.read = func() (certificateFiles, error) {
+		looks++
+		return certificateFiles{}, errors.New("gone")
+	}
+
+	for _, step := range []time.Duration{0, checkInterval / 2, checkInterval/2 - 1, 1, 0, checkInterval} {
+		now = now.Add(step)
+		c.latest()
+	}
+
+	if looks != 3 {
+		t.Errorf("want 3 looks at the files in two seconds, got %d", looks)
 	}
 }
