@@ -10,7 +10,8 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
-	"github.com/crossplane-contrib/function-export/internal/engine/format"
+	"github.com/crossplane-contrib/function-export/internal/engine/functions"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
@@ -131,27 +132,22 @@ func place(x *expression.Expression, e ast.Expr) expression.Place {
 	return expression.Place{Path: x.Source().Path, Line: l.Line(), Column: l.Column() + 1}
 }
 
-// formats are the functions that accept a map with certain keys.
-var formats = map[string]func(map[string]any) (string, error){ //nolint:gochecknoglobals // a table
-	"jdbc.url": format.JDBC, "amqp.url": format.AMQP, "mongodb.url": format.MongoDB,
-	"redis.url": format.Redis, "libpq.encode": format.Libpq, "dotenv.encode": format.Dotenv,
-	"properties.encode": format.Properties,
-}
+// structural are the beginnings and ends of what functions say about the keys of a map, and not about its values.
+var structural = lazy.MustCompile(`^(a key |two keys |the name of a |a parameter is written twice)| is missing$`)
 
-// functionKeys calls these functions with the literal keys of their maps. Only what they say about a key is known before
-// there are values.
+// functionKeys calls the functions that write a map as text with the literal keys of their maps. Only what they say about
+// a key is known before there are values.
 func functionKeys(v *View, say Say) {
 	for _, x := range v.Plan.Expressions {
 		ast.PreOrderVisit(x.Tree().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 			if e.Kind() != ast.CallKind || len(e.AsCall().Args()) != 1 {
 				return
 			}
-			write := formats[e.AsCall().FunctionName()]
 			m, _ := sample(celast.AsWritten(e.AsCall().Args()[0])).(map[string]any)
-			if write == nil || m == nil {
+			if m == nil {
 				return
 			}
-			if _, err := write(m); err != nil {
+			if err := functions.TryFormat(e.AsCall().FunctionName(), m); err != nil {
 				sayKeys(say, place(x.Expression, e), e.AsCall().FunctionName(), m, err.Error())
 			}
 		}))
@@ -169,7 +165,7 @@ func sayKeys(say Say, at expression.Place, fn string, m map[string]any, says str
 		}
 		return
 	}
-	if strings.HasPrefix(says, "a key ") || strings.HasPrefix(says, "driver is not ") && m["driver"] != unknown {
+	if structural.MatchString(says) || strings.HasPrefix(says, "driver is not ") && m["driver"] != unknown {
 		say(at, "%s refuses its argument: %s", fn, says)
 	}
 }
