@@ -40,7 +40,7 @@ var pageLimits = map[string]int{
 	"fn/README.md":                                 2_950,
 	"fn/RULES.md":                                  1_100,
 	"fn/TEST.md":                                   1_100,
-	"input/README.md":                              8_700,
+	"input/README.md":                              7_700,
 	"internal/README.md":                           1_850,
 	"internal/proof/README.md":                     1_500,
 	"package/README.md":                            2_350,

@@ -26,6 +26,19 @@ type Field struct {
 	Name, Type, Values, Does, Expression string
 }
 
+// Text is the item of the list of fields.
+func (f Field) Text() string {
+	text := code(f.Name)
+	if f.Expression != "" {
+		text += ", " + code(f.Expression)
+	}
+	text += ": " + f.Type
+	if f.Values != "" {
+		text += "; " + f.Values
+	}
+	return text + strings.TrimRight(". "+plain(f.Does), " ")
+}
+
 // Names of fields in the messages of rules.
 var (
 	names     = regexp.MustCompile(`\b[a-z]\w*(?:\.\w+)*\b`)
@@ -264,7 +277,7 @@ func values(s *definition.Schema) []string {
 	}
 	if s.Type != "object" {
 		for _, r := range s.Rules {
-			out = append(out, cell(withoutReason(r.Message)))
+			out = append(out, withoutReason(r.Message))
 		}
 	}
 	return slices.DeleteFunc(out, func(t string) bool { return t == "" })

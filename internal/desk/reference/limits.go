@@ -66,7 +66,7 @@ func limitsOf(source []byte) (groups []LimitGroup, values map[string]string, err
 					missing = append(missing, fmt.Errorf(format, name.Name))
 				}
 				values[l.Name] = l.Value
-				if l.Does = firstSentence(l.Does); !slices.Contains(internals, l.Name) {
+				if l.Does = strings.TrimSuffix(firstSentence(l.Does), "."); !slices.Contains(internals, l.Name) {
 					g.Limits = append(g.Limits, l)
 				}
 			}

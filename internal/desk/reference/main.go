@@ -91,7 +91,7 @@ func readCRD(text []byte) (*crd, error) {
 	return d, err
 }
 
-// The text of the page, in which the tables are filled in, and its example.
+// The text of the page, in which the lists are filled in, and its example.
 var (
 	//go:embed page.md.tmpl
 	pageText string
@@ -130,7 +130,7 @@ func generate(d *crd, limits []byte) ([]byte, error) {
 	if err := errors.Join(fieldsErr, functionsErr, limitsErr); err != nil {
 		return nil, err
 	}
-	functions := template.FuncMap{"anchor": anchor, "cell": cell, "code": code, "paragraphs": paragraphs, "bullet": bullet,
+	functions := template.FuncMap{"code": code, "codes": codes, "paragraphs": paragraphs, "bullet": bullet, "plain": plain,
 		"described": func(title string) bool { return slices.Contains(described, title) },
 		"named":     func(title string) bool { return slices.Contains(named, title) },
 		"namesOf":   namesOf}

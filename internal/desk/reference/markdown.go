@@ -46,31 +46,20 @@ func wrap(text string, columns int) string {
 // bullet is a paragraph as an item of a list.
 func bullet(text string) string { return strings.ReplaceAll(wrap(text, columns-2), "\n", "\n  ") }
 
-// cell is a text in the cell of a table: on one line, with paragraphs apart.
-func cell(text string) string {
-	paragraphs := strings.Split(strings.TrimSpace(text), "\n\n")
-	for i, p := range paragraphs {
-		p = strings.Join(strings.Fields(p), " ")
-		end, out := 0, strings.Builder{}
-		for _, at := range spans.FindAllStringIndex(p, -1) {
-			out.WriteString(plain(p[end:at[0]]))
-			out.WriteString(strings.ReplaceAll(p[at[0]:at[1]], "|", `\|`))
-			end = at[1]
-		}
-		out.WriteString(plain(p[end:]))
-		paragraphs[i] = out.String()
-	}
-	return strings.Join(paragraphs, "<br>")
-}
-
-// plain escapes what has a meaning in Markdown. Links stay.
+// plain escapes what has a meaning in Markdown, except in code. Links stay.
 func plain(text string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`).Replace(text)
+	end, out := 0, strings.Builder{}
+	escape := strings.NewReplacer("<", "&lt;", "*", `\*`)
+	for _, at := range spans.FindAllStringIndex(text, -1) {
+		out.WriteString(escape.Replace(text[end:at[0]]))
+		out.WriteString(text[at[0]:at[1]])
+		end = at[1]
+	}
+	return out.String() + escape.Replace(text[end:])
 }
 
-// code is a text as code in the cell of a table.
+// code is a text as code.
 func code(text string) string {
-	text = strings.ReplaceAll(text, "|", `\|`)
 	if strings.Contains(text, "`") {
 		return "`` " + text + " ``"
 	}

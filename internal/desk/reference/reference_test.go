@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/desk/vocabulary"
 	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
@@ -71,16 +73,31 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// A cell of the page has less than 40 words: a longer story belongs to a page of its own.
-func TestCellsAreShort(t *testing.T) {
-	for i, line := range strings.Split(text(t, pageFile), "\n") {
-		if !strings.HasPrefix(line, "|") {
-			continue
+// The text of an item has less than 40 words: a longer story belongs to a page of its own.
+func TestItemsAreShort(t *testing.T) {
+	d, err := readCRD(read(t, crdFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, fieldsErr := fields(d.schema)
+	groups, groupsErr := vocabulary.Groups()
+	if err := errors.Join(fieldsErr, groupsErr); err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for _, o := range objects {
+		for _, f := range o.Fields {
+			texts[o.Path+"."+f.Name] = f.Does
 		}
-		for cell := range strings.SplitSeq(strings.Trim(line, "| "), " | ") {
-			if words := len(strings.Fields(cell)); words >= 40 {
-				t.Errorf("input/README.md:%d: a cell has %d words: %s", i+1, words, cell)
-			}
+	}
+	for _, g := range groups {
+		for _, e := range g.Entries {
+			texts[e.Signatures[0]] = e.Does
+		}
+	}
+	for name, text := range texts {
+		if words := len(strings.Fields(text)); words >= 40 {
+			t.Errorf("the text of %s has %d words: %s", name, words, text)
 		}
 	}
 }
