@@ -43,7 +43,7 @@ var pageLimits = map[string]int{
 	"input/README.md":                              7_700,
 	"internal/README.md":                           1_850,
 	"internal/proof/README.md":                     1_500,
-	"package/README.md":                            2_350,
+	"package/README.md":                            2_150,
 }
 
 // TestPagesAreShort prints the words of each page with -v.
