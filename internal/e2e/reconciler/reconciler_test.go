@@ -160,16 +160,21 @@ func (y *tally) figures(seed uint64, took time.Duration) string {
 		kind, _, _ := strings.Cut(k, " at ")
 		kinds[kind] += n
 	}
-	for _, k := range slices.Sorted(maps.Keys(kinds)) {
-		row("Failure: "+k, kinds[k])
-	}
-	for _, k := range slices.Sorted(maps.Keys(y.actions)) {
-		row("In between: "+k, y.actions[k])
-	}
+	row("Failures", listed(kinds))
+	row("In between", listed(y.actions))
 	row("Broken laws", 0)
 	row("Seed", seed)
 	row(fmt.Sprintf("Minutes on %d cores", runtime.NumCPU()), fmt.Sprintf("%.1f", took.Minutes()))
 	return b.String()
+}
+
+// listed returns counts as a list.
+func listed(counts map[string]int) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
+		out = append(out, fmt.Sprintf("%s: %d", k, counts[k]))
+	}
+	return strings.Join(out, ", ")
 }
 
 func remembers(f runner) runner { return &remembering{runner: f} }
