@@ -157,6 +157,6 @@ type EnvironmentField struct {
 	// If true, the field keeps its earlier value while the expression waits.
 	Optional bool `json:"optional,omitempty"`
 
-	// Secret keys that are not secret, and may be used here, as `<input>.<key>`. For example, `db.endpoint`.
+	// Secret keys that may be used here, because they are not secret. For example, `db.endpoint`.
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }

@@ -299,7 +299,7 @@ type Metadata struct {
 	// Returns further annotations, a `map(string, string)`. For example, `{'example.org/host': variables.host}`.
 	AnnotationsExpression Expression `json:"annotationsExpression,omitempty"`
 
-	// Secret keys that are not secret, and may be used here, as `<input>.<key>`. For example, `db.endpoint`.
+	// Secret keys that may be used here, because they are not secret. For example, `db.endpoint`.
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }
 
@@ -330,7 +330,7 @@ type SecretData struct {
 type ConfigMapData struct {
 	SecretData `json:",inline"`
 
-	// Secret keys that are not secret, and may be used here, as `<input>.<key>`. For example, `db.endpoint`.
+	// Secret keys that may be used here, because they are not secret. For example, `db.endpoint`.
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }
 
@@ -348,6 +348,6 @@ type StatusField struct {
 	// If true, the field is left out while its value is missing. Otherwise it keeps its observed value.
 	Optional bool `json:"optional,omitempty"`
 
-	// Secret keys that are not secret, and may be used here, as `<input>.<key>`. For example, `db.endpoint`.
+	// Secret keys that may be used here, because they are not secret. For example, `db.endpoint`.
 	NonSensitive []string `json:"nonSensitive,omitempty"`
 }

@@ -175,7 +175,7 @@ func (w *walk) field(o *Object, name string, s *definition.Schema) {
 	}
 	if object != nil {
 		out.Does = firstSentence(out.Does)
-		if o.Path != "" && strings.HasPrefix(withoutType(object.Description, object.GoType), out.Does) {
+		if strings.HasPrefix(withoutType(object.Description, object.GoType), out.Does) {
 			out.Does = "" // which is below that heading
 		}
 	}

@@ -119,7 +119,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// The page has a row for each variable of expressions, with its type, and a place for each field that is CEL.
+// The page has an item for each variable of expressions, with its type, and a place for each field that is CEL.
 func TestTables(t *testing.T) {
 	page := string(read(t, pageFile))
 	env, err := advice.NewEnvironment()
@@ -128,9 +128,9 @@ func TestTables(t *testing.T) {
 	}
 	for _, e := range []*expression.Environment{env, env.Authors(), env.Generations(), env.Keys()} {
 		for _, v := range e.CEL().Variables() {
-			row := fmt.Sprintf("| <a id=\"variable-%s\"></a>`%[1]s` | `%s` |", v.Name(), cel.FormatCELType(v.Type()))
-			if !strings.Contains(page, row) {
-				t.Errorf("the page has no variable %s: write a row into page.md.tmpl: %s", v.Name(), row)
+			item := fmt.Sprintf("- <a id=\"variable-%s\"></a>`%[1]s`: `%s`. ", v.Name(), cel.FormatCELType(v.Type()))
+			if !strings.Contains(page, item) {
+				t.Errorf("the page has no variable %s: write an item into page.md.tmpl: %s", v.Name(), item)
 			}
 		}
 	}
