@@ -72,7 +72,7 @@ func newParser() *kong.Kong {
 		kong.Bind(serve.Builder(func(log logging.Logger, m *metrics.Metrics) (server.Runner, error) {
 			return function.New(log, m)
 		})),
-		kong.Bind(render.FunctionAt(functionAt), exportstest.Engine(engine)),
+		kong.Bind(terminal.Disk(os.Stdin), render.FunctionAt(functionAt), exportstest.Engine(engine)),
 		kong.BindTo(context.Background(), (*context.Context)(nil)),
 	)
 }

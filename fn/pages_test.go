@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/check"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/pages"
 	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
@@ -396,7 +397,7 @@ func (r runner) check(ctx context.Context, text string) error {
 	}
 	cmd := check.Command{Paths: []string{file}}
 	var out strings.Builder
-	if err := cmd.RunWith(ctx, strings.NewReader(""), &out, io.Discard); err != nil {
+	if err := cmd.RunWith(ctx, terminal.Disk(nil), &out, io.Discard); err != nil {
 		return fmt.Errorf("%w: %s", err, out.String())
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,6 +48,7 @@ const desk = `
 	composition
 	inspect vocabulary typecheck exportstest
 	migrate reference rules
+	files
 	cli
 `
 
@@ -61,7 +63,8 @@ var modules = map[string]string{
 // The packages that meet the outside, with those below them. All others depend only on their arguments: on no
 // file, connection, flag or log.
 var outermost = []string{
-	"fn", "internal/desk/cli", "internal/engine/server",
+	"fn", "internal/engine/server",
+	"internal/desk/cli/terminal", "internal/desk/cli/serve", "internal/desk/cli/completions", "internal/desk/cli/test",
 	"internal/desk/reference",                            // a program, which go generate runs
 	testHelpers, "internal/desk/pages", "internal/proof", // for tests
 	"internal/engine/sensitive", // to redact itself in a log
@@ -75,7 +78,10 @@ var outside = []string{"fn", "input", "input/crd", "input/v1beta1", "internal/pr
 const testHelpers = "internal/engine/function/functiontest"
 
 // Only the outermost packages may import these.
-var onlyOutermost = []string{"log", "log/slog", "flag", "os", "net", "net/http"}
+var onlyOutermost = []string{"log", "log/slog", "flag", "os", "os/exec", "os/signal", "net", "net/http", "syscall"}
+
+// Only the outermost packages may call these functions of path/filepath, because they read the disk.
+var readsDisk = regexp.MustCompile(`\bfilepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)\(`)
 
 // It parses the files itself: the test cache does not see what a go command reads.
 func TestImports(t *testing.T) {
@@ -95,6 +101,9 @@ func TestImports(t *testing.T) {
 			t.Errorf("package %s is in no layer: say where it belongs", dir)
 		}
 		for _, file := range files {
+			if text, err := os.ReadFile(file); err != nil || readsDisk.Match(text) && !isOutermost(dir) {
+				t.Errorf("%s calls %s, which only the outermost packages may call: %v", file, readsDisk.Find(text), err)
+			}
 			for _, path := range importsOf(t, file) {
 				if slices.Contains(onlyOutermost, path) && !isOutermost(dir) {
 					t.Errorf("%s imports %s, which only the outermost packages may import", file, path)

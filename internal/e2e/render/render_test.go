@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/e2e"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
@@ -66,7 +67,7 @@ func saysNothing(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error
 func rendered(t *testing.T, c render.Command, fn fnv1.FunctionRunnerServiceServer) (stdout, stderr, failure string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if err := c.RunWith(t.Context(), fn, &out, &errs); err != nil {
+	if err := c.RunWith(t.Context(), terminal.Disk(nil), fn, &out, &errs); err != nil {
 		failure = err.Error()
 	}
 	return out.String(), errs.String(), failure

@@ -13,7 +13,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -104,7 +105,7 @@ func benchFolder(b *testing.B) (folder, schemas string) {
 // minimum: reading its YAML and compiling its inputs.
 func BenchmarkCheck(b *testing.B) {
 	folder, schemas := benchFolder(b)
-	paths, err := files.Find([]string{folder}, files.Below)
+	paths, err := terminal.Disk(nil).Find([]string{folder}, files.Below)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -112,8 +113,8 @@ func BenchmarkCheck(b *testing.B) {
 		return func(b *testing.B) {
 			b.Helper()
 			c := &Command{Paths: []string{folder}, Output: "text", Schema: schemas}
-			if err := c.RunWith(b.Context(), nil, io.Discard, io.Discard); err != nil {
-				result, _ := c.check(b.Context(), nil, func(int, int) {})
+			if err := c.RunWith(b.Context(), terminal.Disk(nil), io.Discard, io.Discard); err != nil {
+				result, _ := c.check(b.Context(), terminal.Disk(nil), func(int, int) {})
 				b.Fatalf("%v: %+v", err, result)
 			}
 		}
@@ -185,7 +186,7 @@ func cpuTime(b *testing.B) int64 {
 // benchInputs are those in the files, as Crossplane hands them over.
 func benchInputs(b *testing.B, paths []string) []*structpb.Struct {
 	b.Helper()
-	in, err := files.Load(paths, nil, files.Flags{})
+	in, err := terminal.Disk(nil).Load(paths, files.Flags{})
 	if err != nil || len(in.Unread) > 0 {
 		b.Fatalf("%v, %v", in, err)
 	}

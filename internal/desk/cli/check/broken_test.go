@@ -14,7 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
@@ -105,7 +105,7 @@ func (m mistake) check(t *testing.T) *checked {
 	if _, err := parser.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	result, err := c.check(context.Background(), nil, func(int, int) {})
+	result, err := c.check(context.Background(), terminal.Disk(nil), func(int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ var hints = regexp.MustCompile(`did you mean|\bmust (be|have|not|name)\b|: (ther
 func (m mistake) test(t *testing.T, unread bool) {
 	result := m.check(t)
 	var b bytes.Buffer
-	if err := files.PrintText(&b, result.Diagnostics); err != nil {
+	if err := terminal.PrintText(&b, result.Diagnostics); err != nil {
 		t.Fatal(err)
 	}
 	if *functiontest.UpdateGolden {

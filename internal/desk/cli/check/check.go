@@ -5,21 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
-	"github.com/crossplane-contrib/function-export/internal/desk/rules"
-	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/engine/advice"
-	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
-	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
 // Command is the command `function-export check`: it compiles every input of this function in files, and prints
@@ -68,9 +61,10 @@ Examples:
     kubectl get composition app -o yaml | function-export check -`
 }
 
-// Run is called by kong.
-func (c *Command) Run(k *kong.Context) error {
-	return c.RunWith(context.Background(), os.Stdin, k.Stdout, k.Stderr)
+// Run is called by kong, with the values that main binds.
+func (c *Command) Run(k *kong.Context, system *files.System) error {
+	terminal.EndsSoon()
+	return c.RunWith(context.Background(), system, k.Stdout, k.Stderr)
 }
 
 // A checked is the result for all files.
@@ -84,11 +78,8 @@ type checked struct {
 
 // RunWith checks the files. It prints their diagnostics to stdout in the selected format, and a summary to stderr. If
 // there are diagnostics, the error is a *terminal.ExitError.
-func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400) // the process ends soon, and needs no garbage collection
-	}
-	result, err := c.check(ctx, stdin, progressOn(stderr))
+func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, stderr io.Writer) error {
+	result, err := c.check(ctx, system, progressOn(stderr))
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, terminal.Name()+": error: "+terminal.OneLine(err.Error()))
 		return &terminal.ExitError{Code: terminal.ExitUnread, Why: "something could not be read"}
@@ -141,7 +132,7 @@ const kindsListed = 5
 
 // progressOn prints the progress to a terminal, because a check can take long.
 func progressOn(w io.Writer) func(done, all int) {
-	if !terminal.IsTerminal(w) || os.Getenv("TERM") == "dumb" {
+	if !terminal.MovesCursor(w) {
 		return func(int, int) {}
 	}
 	const many = 20
@@ -158,8 +149,8 @@ func progressOn(w io.Writer) func(done, all int) {
 
 // check checks all files. An error is about the command line, or says that there is nothing to
 // check.
-func (c *Command) check(ctx context.Context, stdin io.Reader, progress func(done, all int)) (*checked, error) {
-	in, err := files.Load(c.Paths, stdin, files.Flags{Schemas: c.Schema, Resources: c.Resource, ConnectionKeys: c.ConnectionKeys})
+func (c *Command) check(ctx context.Context, system *files.System, progress func(done, all int)) (*checked, error) {
+	in, err := system.Load(c.Paths, files.Flags{Schemas: c.Schema, Resources: c.Resource, ConnectionKeys: c.ConnectionKeys})
 	if err != nil {
 		return nil, err
 	}
@@ -167,9 +158,9 @@ func (c *Command) check(ctx context.Context, stdin io.Reader, progress func(done
 	if err != nil {
 		return nil, err
 	}
-	byFile := groupByFile(in.Steps)
+	byFile := in.ByFile()
 	diagnostics := files.OnAllCores(byFile, func(steps []files.Step) []files.Diagnostic {
-		return checkFile(ctx, env, in.Known, steps)
+		return in.Known.Check(ctx, env, steps)
 	}, func(done int) { progress(done, len(byFile)) })
 	return &checked{
 		Diagnostics: append(in.Unread, slices.Concat(diagnostics...)...), Unread: slices.ContainsFunc(in.Unread, isUnreadable),
@@ -178,54 +169,6 @@ func (c *Command) check(ctx context.Context, stdin io.Reader, progress func(done
 }
 
 func isUnreadable(d files.Diagnostic) bool { return d.Rule == files.Unreadable }
-
-// checkFile returns the diagnostics of the steps of a file. Rules are for inputs that compile, because the cause of what
-// they find is often another mistake.
-func checkFile(ctx context.Context, env *expression.Environment, known *files.Knowledge, steps []files.Step) []files.Diagnostic {
-	plans, wrong := make([]*plan.Plan, len(steps)), make([]diagnostic.List, len(steps))
-	for i, s := range steps {
-		input, unfit := files.InputOf(s)
-		if unfit != nil {
-			wrong[i] = diagnostic.List{unfit}
-			continue
-		}
-		plans[i], wrong[i] = plan.CompilePartly(ctx, env, input)
-	}
-	out := make([]files.Diagnostic, 0, len(steps))
-	for i, s := range steps {
-		all := wrong[i]
-		if p := plans[i]; p != nil {
-			k := known.Of(ctx, env, s, p)
-			all = slices.Concat(all, p.Warnings, typecheck.CheckTypes(p, k))
-			if len(wrong[i]) == 0 {
-				all = append(all, withoutPlacesOf(all, rules.Check(known.View(steps, plans, i, k), known.Settings.Level(s.File)))...)
-			}
-		}
-		out = append(out, s.AllInFile(all)...)
-	}
-	return out
-}
-
-// withoutPlacesOf returns the diagnostics of rules about fields that have no error, and at places that have no warning.
-func withoutPlacesOf(before, found diagnostic.List) diagnostic.List {
-	return slices.DeleteFunc(found, func(d *diagnostic.Diagnostic) bool {
-		return slices.ContainsFunc(before, func(b *diagnostic.Diagnostic) bool {
-			return b.Path == d.Path && (!b.Warning || b.Line == d.Line && b.Column == d.Column)
-		})
-	})
-}
-
-func groupByFile(steps []files.Step) [][]files.Step {
-	var out [][]files.Step
-	for _, s := range steps {
-		if n := len(out); n > 0 && out[n-1][0].File == s.File {
-			out[n-1] = append(out[n-1], s)
-			continue
-		}
-		out = append(out, []files.Step{s})
-	}
-	return out
-}
 
 // print prints the diagnostics in the selected format.
 func (c *Command) print(r *checked, w io.Writer) error {
@@ -237,5 +180,5 @@ func (c *Command) print(r *checked, w io.Writer) error {
 	case "github":
 		return r.printGitHub(w)
 	}
-	return files.PrintText(w, r.Diagnostics)
+	return terminal.PrintText(w, r.Diagnostics)
 }

@@ -7,19 +7,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
 // checkFiles returns the diagnostics of files, as text.
 func checkFiles(t *testing.T, cmd Command) (*checked, string) {
 	t.Helper()
-	result, err := cmd.check(context.Background(), strings.NewReader(""), func(int, int) {})
+	result, err := cmd.check(context.Background(), terminal.Disk(nil), func(int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	if err := files.PrintText(&text, result.Diagnostics); err != nil {
+	if err := terminal.PrintText(&text, result.Diagnostics); err != nil {
 		t.Fatal(err)
 	}
 	return result, text.String()

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 )
 
 // checkText runs check over a text on stdin, and returns what it found, what it
@@ -15,12 +15,12 @@ import (
 func checkText(t testing.TB, c Command, text string) (result *checked, printed string, code int) {
 	t.Helper()
 	c.Paths = []string{files.Stdin}
-	result, err := c.check(t.Context(), strings.NewReader(text), func(int, int) {})
+	result, err := c.check(t.Context(), terminal.Disk(strings.NewReader(text)), func(int, int) {})
 	if err != nil {
 		result = &checked{}
 	}
 	var stdout, stderr bytes.Buffer
-	if err := c.RunWith(t.Context(), strings.NewReader(text), &stdout, &stderr); err != nil {
+	if err := c.RunWith(t.Context(), terminal.Disk(strings.NewReader(text)), &stdout, &stderr); err != nil {
 		var e *terminal.ExitError
 		if !errors.As(err, &e) {
 			t.Fatalf("check: %v: want an exit code", err)

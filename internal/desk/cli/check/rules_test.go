@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/rules"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
@@ -133,7 +134,7 @@ func wrapped(text string) string {
 // checked returns the diagnostics about a text, without their positions.
 func checkedText(t *testing.T, text string) []string {
 	t.Helper()
-	r, err := (&Command{Paths: []string{"-"}}).check(context.Background(), strings.NewReader(wrapped(text)), func(int, int) {})
+	r, err := (&Command{Paths: []string{"-"}}).check(context.Background(), terminal.Disk(strings.NewReader(wrapped(text))), func(int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func TestCheckPrintsNoSecret(t *testing.T) {
 				for _, schemas := range [][]string{nil, {dir}} {
 					var stdout, stderr bytes.Buffer
 					c := &Command{Paths: []string{dir}, Output: format, Schema: schemas}
-					err := c.RunWith(t.Context(), nil, &stdout, &stderr)
+					err := c.RunWith(t.Context(), terminal.Disk(nil), &stdout, &stderr)
 					if _, ok := terminal.ExitCode(err); !ok {
 						t.Errorf("%s\nexit code 0: want a fault", tc.reason)
 					}

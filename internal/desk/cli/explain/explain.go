@@ -6,14 +6,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/inspect"
 	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
@@ -59,14 +58,14 @@ Examples:
     function-export explain --functions hex`
 }
 
-// Run is called by kong.
-func (c *Command) Run(k *kong.Context) error {
-	return c.RunWith(context.Background(), os.Stdin, k.Stdout, k.Stderr)
+// Run is called by kong, with the values that main binds.
+func (c *Command) Run(k *kong.Context, system *files.System) error {
+	return c.RunWith(context.Background(), system, k.Stdout, k.Stderr)
 }
 
 // RunWith explains all inputs of the files to stdout, in one write and only if all of them compile.
 // Diagnostics are on stderr, as check prints them.
-func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
+func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, stderr io.Writer) error {
 	env, err := advice.NewEnvironment()
 	if err != nil {
 		return err
@@ -74,7 +73,7 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 	if c.Functions {
 		return printFunctions(stdout, c.Paths)
 	}
-	in, err := files.Load(c.Paths, stdin, files.Flags{Schemas: c.Schema})
+	in, err := system.Load(c.Paths, files.Flags{Schemas: c.Schema})
 	if err != nil {
 		return err
 	}
@@ -89,7 +88,7 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 		}
 	}
 	if n := len(wrong); n > 0 {
-		_ = files.PrintText(stderr, wrong) // the exit code tells the result
+		_ = terminal.PrintText(stderr, wrong) // the exit code tells the result
 		why := fmt.Sprintf("cannot explain %s: %s", strings.Join(c.Paths, ", "), terminal.Counted(n, "error", "errors"))
 		_, _ = fmt.Fprintln(stderr, terminal.Name()+": error: "+terminal.OneLine(why))
 		return &terminal.ExitError{Code: exitCode(wrong), Why: why}

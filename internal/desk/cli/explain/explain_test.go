@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
@@ -18,7 +19,7 @@ import (
 func explainedText(t testing.TB, file, output string) (stdout, stderr, failure string) {
 	t.Helper()
 	var out, said bytes.Buffer
-	if err := (&Command{Paths: []string{file}, Output: output}).RunWith(t.Context(), strings.NewReader(""), &out, &said); err != nil {
+	if err := (&Command{Paths: []string{file}, Output: output}).RunWith(t.Context(), terminal.Disk(nil), &out, &said); err != nil {
 		failure = err.Error()
 	}
 	return out.String(), said.String(), failure
@@ -134,7 +135,7 @@ func TestExplainSchemas(t *testing.T) {
 			writeExplained(t, dir, map[string]string{"input.yaml": tc.file, "crds/crd.yaml": tc.schema})
 			var stdout, stderr bytes.Buffer
 			failure := ""
-			if err := (&Command{Paths: []string{filepath.Join(dir, "input.yaml")}, Schema: []string{filepath.Join(dir, "crds")}}).RunWith(t.Context(), nil, &stdout, &stderr); err != nil {
+			if err := (&Command{Paths: []string{filepath.Join(dir, "input.yaml")}, Schema: []string{filepath.Join(dir, "crds")}}).RunWith(t.Context(), terminal.Disk(nil), &stdout, &stderr); err != nil {
 				failure = err.Error()
 			}
 			if diff := cmp.Diff(strings.ReplaceAll(tc.failure, "DIR", dir), failure); diff != "" {
@@ -146,7 +147,7 @@ func TestExplainSchemas(t *testing.T) {
 		})
 	}
 	c := &Command{Paths: []string{"testdata/all.yaml"}, Schema: []string{"none"}}
-	if err := c.RunWith(t.Context(), nil, io.Discard, io.Discard); err == nil || err.Error() != "cannot read none: no such file or directory" {
+	if err := c.RunWith(t.Context(), terminal.Disk(nil), io.Discard, io.Discard); err == nil || err.Error() != "cannot read none: no such file or directory" {
 		t.Error(err)
 	}
 }

@@ -6,14 +6,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate"
 	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 )
@@ -56,15 +55,15 @@ Examples:
     kubectl get externalsecret orders -o yaml | function-export migrate -`
 }
 
-// Run is called by kong.
-func (c *Command) Run(k *kong.Context) error {
-	return c.RunWith(context.Background(), os.Stdin, k.Stdout, k.Stderr)
+// Run is called by kong, with the values that main binds.
+func (c *Command) Run(k *kong.Context, system *files.System) error {
+	return c.RunWith(context.Background(), system, k.Stdout, k.Stderr)
 }
 
 // RunWith writes all steps to stdout at once, or no step. No text that it writes to stderr or
 // returns quotes a value of a file.
-func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
-	documents, err := c.load(stdin)
+func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, stderr io.Writer) error {
+	documents, err := c.load(system)
 	if err != nil {
 		return err
 	}
@@ -101,10 +100,10 @@ func (c *Command) RunWith(ctx context.Context, stdin io.Reader, stdout, stderr i
 }
 
 // load loads the objects of all files. Each is named by the position where it begins.
-func (c *Command) load(stdin io.Reader) ([]migrate.Document, error) {
+func (c *Command) load(system *files.System) ([]migrate.Document, error) {
 	var out []migrate.Document
 	for _, path := range c.Paths {
-		f := files.Read(path, stdin, files.AnyText)
+		f := system.Read(path, files.AnyText)
 		f.Name = path
 		if err := f.First(); err != nil {
 			return nil, err

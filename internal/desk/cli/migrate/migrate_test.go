@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/check"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/engine/function"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
@@ -55,7 +56,7 @@ spec:
 func migratedFile(t *testing.T, c Command, stdin io.Reader) (stdout, stderr, failure string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if err := c.RunWith(t.Context(), stdin, &out, &errs); err != nil {
+	if err := c.RunWith(t.Context(), terminal.Disk(stdin), &out, &errs); err != nil {
 		failure = err.Error()
 	}
 	return out.String(), errs.String(), failure
@@ -214,7 +215,7 @@ func TestMigrateAndRender(t *testing.T) {
 	fn.Now = func() time.Time { return time.Unix(0, 0) }
 	var out, errs bytes.Buffer
 	c := render.Command{Paths: []string{dir}, ShowSecrets: true}
-	if err := c.RunWith(t.Context(), fn, &out, &errs); err != nil {
+	if err := c.RunWith(t.Context(), terminal.Disk(nil), fn, &out, &errs); err != nil {
 		t.Fatalf("%v\n%s", err, errs.String())
 	}
 	_, secret, _ := strings.Cut(out.String(), "---\napiVersion: v1\n")
@@ -248,7 +249,7 @@ func TestMigrateFormsAndCheck(t *testing.T) {
 	steps := regexp.MustCompile(`(?m)^`).ReplaceAllString(strings.ReplaceAll(strings.TrimSuffix(stdout, "\n"), "\n---\n", "\n"), "  ")
 	var out, printed strings.Builder
 	c := &check.Command{Paths: []string{"-"}, Output: "text"}
-	err := c.RunWith(t.Context(), strings.NewReader(head+steps+"\n"), &out, &printed)
+	err := c.RunWith(t.Context(), terminal.Disk(strings.NewReader(head+steps+"\n")), &out, &printed)
 	if err != nil || !strings.Contains(printed.String(), "no errors in 17 inputs") {
 		t.Errorf("want no errors: %v\n%s%s", err, out.String(), printed.String())
 	}

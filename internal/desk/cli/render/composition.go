@@ -6,14 +6,14 @@ import (
 	"slices"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 )
 
 // loadComposition reads the pipeline that composes the composite.
 func (in *inputs) loadComposition(file string) error {
-	d, err := loadOne(file, "the Composition")
+	d, err := in.loadOne(file, "the Composition")
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 )
 
 // sayDeleted names the observed composed resources that no step desires, which Crossplane deletes. It omits

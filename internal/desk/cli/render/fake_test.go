@@ -11,6 +11,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 )
 
 // A fakeFunction answers as its script says, and keeps what it was asked.
@@ -55,7 +57,7 @@ func renderResponse(t *testing.T, text string) *fnv1.RunFunctionResponse {
 func rendered(t *testing.T, c Command, fn fnv1.FunctionRunnerServiceServer) (stdout, stderr, failure string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if err := c.RunWith(t.Context(), fn, &out, &errs); err != nil {
+	if err := c.RunWith(t.Context(), terminal.Disk(nil), fn, &out, &errs); err != nil {
 		failure = err.Error()
 	}
 	dir := ""

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,9 +17,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
@@ -29,6 +28,8 @@ const environmentKey = "apiextensions.crossplane.io/environment"
 
 // inputs are the files, read and checked.
 type inputs struct {
+	system *files.System
+
 	// composite has a UID even if it has none in its file, xr.
 	composite, xr object
 	legacy        bool // the composite has the v1 style
@@ -57,18 +58,18 @@ const (
 )
 
 // layout finds the files by their names in a folder, or by their order.
-func (c *Command) layout() (layout, error) {
+func (c *Command) layout(system *files.System) (layout, error) {
 	for i, p := range c.Paths {
 		if files.IsFragment(p) {
 			continue
 		}
-		info, err := os.Stat(p)
+		isFolder, err := system.IsFolder(p)
 		switch {
 		case err != nil:
 			return layout{}, files.CannotRead(p, err)
-		case info.IsDir() && len(c.Paths) == 1:
-			return folderLayout(p)
-		case info.IsDir() && i != 2: // functions can be a folder
+		case isFolder && len(c.Paths) == 1:
+			return folderLayout(system, p)
+		case isFolder && i != 2: // functions can be a folder
 			const text = "cannot render the folder %s with other paths: pass only the folder, or %s"
 			return layout{}, fmt.Errorf(text, p, wantFiles)
 		}
@@ -84,14 +85,16 @@ func (c *Command) layout() (layout, error) {
 	return l, nil
 }
 
-func folderLayout(dir string) (layout, error) {
-	// Lstat, so that a broken link is an error and not ignored.
-	ifThere := func(name string) []string {
-		p := filepath.Join(dir, name)
-		if _, err := os.Lstat(p); errors.Is(err, fs.ErrNotExist) {
+func folderLayout(system *files.System, dir string) (layout, error) {
+	entries, err := fs.ReadDir(system.FS, dir)
+	if err != nil {
+		return layout{}, files.CannotRead(dir, err)
+	}
+	ifThere := func(name string) []string { // a broken link is there, and an error
+		if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name }) {
 			return nil
 		}
-		return []string{p}
+		return []string{filepath.Join(dir, name)}
 	}
 	for _, name := range []string{"xr.yaml", "composition.yaml"} {
 		if ifThere(name) == nil {
@@ -113,28 +116,30 @@ func folderLayout(dir string) (layout, error) {
 
 // load reads and checks all files. Its errors name the file, the line and the correction, and contain no
 // value of the file.
-func (c *Command) load() (*inputs, error) {
-	l, err := c.layout()
+func (c *Command) load(system *files.System) (*inputs, error) {
+	l, err := c.layout(system)
 	if err != nil {
 		return nil, err
 	}
 	if c.XRD != "" {
 		l.xrd = []string{c.XRD}
 	}
-	in := &inputs{schemas: catalog.NewCatalog()}
+	onDisk := *system
+	onDisk.Stdin = nil // it is read once, and these files can be read again
+	in := &inputs{system: &onDisk, schemas: catalog.NewCatalog()}
 	for _, load := range []func() error{
-		func() (err error) { in.xr, err = loadXR(l.xr); return err },
+		func() (err error) { in.xr, err = in.loadXR(l.xr); return err },
 		func() error { return in.loadXRD(l.xrd) },
 		func() error { return in.loadComposition(l.composition) },
-		func() error { return checkFunctions(l.functions) },
+		func() error { return in.checkFunctions(l.functions) },
 		func() error { return in.loadObserved(l.observed, c.ObservedResources) },
 		func() (err error) {
-			in.required, err = loadObjects(slices.Concat(l.required, c.RequiredResources, c.credentials()))
+			in.required, err = in.loadObjects(slices.Concat(l.required, c.RequiredResources, c.credentials()))
 			return err
 		},
-		func() error { return loadSchemas(in.schemas, c.RequiredSchemas) },
-		func() (err error) { in.context, err = c.loadContext(l.environment); return err },
-		func() (err error) { in.now, err = loadNow(l.now); return err },
+		func() error { return in.loadSchemas(c.RequiredSchemas) },
+		func() (err error) { in.context, err = c.loadContext(in, l.environment); return err },
+		func() (err error) { in.now, err = in.loadNow(l.now); return err },
 	} {
 		if err := load(); err != nil {
 			return nil, err
@@ -144,11 +149,11 @@ func (c *Command) load() (*inputs, error) {
 }
 
 // loadNow reads the time at which a folder is rendered.
-func loadNow(file string) (time.Time, error) {
+func (in *inputs) loadNow(file string) (time.Time, error) {
 	if file == "" {
 		return time.Time{}, nil
 	}
-	text, err := files.ReadFile(file)
+	text, err := in.system.ReadFile(file)
 	if err != nil {
 		return time.Time{}, files.CannotRead(file, err)
 	}
@@ -160,8 +165,8 @@ func loadNow(file string) (time.Time, error) {
 }
 
 // loadOne reads a file that must contain one object. Its errors name the expected object with the argument what.
-func loadOne(file, what string) (object, error) {
-	docs, err := readObjects(file)
+func (in *inputs) loadOne(file, what string) (object, error) {
+	docs, err := in.readObjects(file)
 	switch {
 	case err != nil:
 		return object{}, err
@@ -173,8 +178,8 @@ func loadOne(file, what string) (object, error) {
 	return docs[0], nil
 }
 
-func loadXR(file string) (object, error) {
-	xr, err := loadOne(file, "the composite resource (XR)")
+func (in *inputs) loadXR(file string) (object, error) {
+	xr, err := in.loadOne(file, "the composite resource (XR)")
 	if err != nil {
 		return object{}, err
 	}
@@ -196,8 +201,8 @@ func withUID(xr object) object {
 }
 
 // loadObjects reads objects that the function may require.
-func loadObjects(paths []string) ([]object, error) {
-	docs, err := readObjects(paths...)
+func (in *inputs) loadObjects(paths []string) ([]object, error) {
+	docs, err := in.readObjects(paths...)
 	for _, d := range docs {
 		if err := cmp.Or(d.named(), d.normalizeSecret()); err != nil {
 			return nil, err
@@ -220,11 +225,11 @@ const packageGroup = "pkg.crossplane.io"
 
 // checkFunctions detects files in the wrong order. The functions are not used, because the input of
 // a step decides which function it runs.
-func checkFunctions(path string) error {
+func (in *inputs) checkFunctions(path string) error {
 	if path == "" {
 		return nil
 	}
-	docs, err := readObjects(path)
+	docs, err := in.readObjects(path)
 	if err != nil {
 		return err
 	}
@@ -242,17 +247,17 @@ func checkFunctions(path string) error {
 
 // loadContext returns the context of earlier steps: the environment, then files, then values. Later
 // ones take precedence.
-func (c *Command) loadContext(environment string) (map[string]any, error) {
+func (c *Command) loadContext(in *inputs, environment string) (map[string]any, error) {
 	out := map[string]any{}
 	if environment != "" {
-		d, err := loadOne(environment, "the environment")
+		d, err := in.loadOne(environment, "the environment")
 		if err != nil {
 			return nil, err
 		}
 		out[environmentKey] = d.Object
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.ContextFiles)) {
-		data, err := files.ReadFile(c.ContextFiles[key])
+		data, err := in.system.ReadFile(c.ContextFiles[key])
 		if err != nil { // the path may be a value that was meant for --context-values
 			return nil, fmt.Errorf("--context-files%s: %w", contextKey(key, " %s: cannot read its file", ": cannot read a file"), files.WithoutPath(err))
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
@@ -183,7 +184,7 @@ func TestRenderBadArguments(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := tc.cmd.load()
+			_, err := tc.cmd.load(terminal.Disk(nil))
 			if err == nil || err.Error() != tc.want {
 				t.Errorf("got  %v\nwant %s", err, tc.want)
 			}
@@ -252,7 +253,7 @@ func TestRenderFilesAndFlags(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			in, err := tc.cmd.load()
+			in, err := tc.cmd.load(terminal.Disk(nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -303,7 +304,7 @@ func TestRenderUID(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			dir := functiontest.Folder(t, functiontest.Files{"xr.yaml": tc.xr})
-			xr, err := loadXR(filepath.Join(dir, "xr.yaml"))
+			xr, err := (&inputs{system: terminal.Disk(nil)}).loadXR(filepath.Join(dir, "xr.yaml"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
@@ -191,7 +192,7 @@ func secretsOf(t *testing.T, dir, rendered string) map[string]string {
 	t.Helper()
 	docs := parseRendered(t, rendered)
 	for _, file := range []string{"observed.yaml", "required.yaml"} {
-		more, err := readObjects(filepath.Join(dir, file))
+		more, err := (&inputs{system: terminal.Disk(nil)}).readObjects(filepath.Join(dir, file))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}

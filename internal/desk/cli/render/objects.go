@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 )
 
 // An object of a file, with its position.
@@ -44,8 +44,8 @@ var errNoObject = errors.New("not a Kubernetes object: it needs apiVersion and k
 
 // readObjects reads all objects of the files, and of the YAML files in folders, in their order. A List is read as
 // its items.
-func readObjects(paths ...string) ([]object, error) {
-	read, err := readFiles(files.In, paths)
+func (in *inputs) readObjects(paths ...string) ([]object, error) {
+	read, err := readFiles(in.system, files.In, paths)
 	if err != nil {
 		return nil, err
 	}
@@ -62,13 +62,13 @@ func readObjects(paths ...string) ([]object, error) {
 	return out, nil
 }
 
-// readFiles reads files, and those that filesIn finds in folders.
-func readFiles(filesIn func(folder string) ([]string, error), paths []string) ([]files.File, error) {
-	names, err := files.Find(paths, filesIn)
+// readFiles reads files, and those that are selected in folders.
+func readFiles(system *files.System, selected files.Selection, paths []string) ([]files.File, error) {
+	names, err := system.Find(paths, selected)
 	if err != nil {
 		return nil, err
 	}
-	read := files.ReadAll(names, nil, files.AnyText)
+	read := system.ReadAll(names, files.AnyText)
 	for _, f := range read {
 		if err := f.First(); err != nil {
 			return nil, err

@@ -23,7 +23,7 @@ func (d object) resourceName() string {
 func (in *inputs) loadObserved(base, added []string) error {
 	byName := map[string]object{}
 	for _, paths := range [][]string{base, added} {
-		docs, err := loadObjects(paths)
+		docs, err := in.loadObjects(paths)
 		if err != nil {
 			return err
 		}

@@ -16,9 +16,9 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 )
@@ -101,8 +101,8 @@ Examples:
 type FunctionAt func(at time.Time, seed [32]byte) (fnv1.FunctionRunnerServiceServer, error)
 
 // Run is called by kong, with the values that main binds.
-func (c *Command) Run(k *kong.Context, build FunctionAt) error {
-	in, err := c.load()
+func (c *Command) Run(k *kong.Context, system *files.System, build FunctionAt) error {
+	in, err := c.load(system)
 	if err != nil {
 		return err
 	}
@@ -144,8 +144,10 @@ func (in *inputs) seed(at time.Time) ([32]byte, error) {
 //
 // A fatal result is a line on stderr and a *terminal.ExitError, which does not repeat it. No text
 // that it writes or returns contains a value of a Secret, except stdout with ShowSecrets.
-func (c *Command) RunWith(ctx context.Context, fn fnv1.FunctionRunnerServiceServer, stdout, stderr io.Writer) error {
-	in, err := c.load()
+func (c *Command) RunWith(
+	ctx context.Context, system *files.System, fn fnv1.FunctionRunnerServiceServer, stdout, stderr io.Writer,
+) error {
+	in, err := c.load(system)
 	if err != nil {
 		return err
 	}
@@ -292,7 +294,7 @@ func (r *run) take(step string, rsp *fnv1.RunFunctionResponse, diagnostics []fil
 	r.desired, r.context = rsp.GetDesired(), rsp.GetContext()
 
 	invalid := len(diagnostics) > 0
-	_ = files.PrintText(r.stderr, diagnostics) // the exit code tells the result
+	_ = terminal.PrintText(r.stderr, diagnostics) // the exit code tells the result
 	for _, rs := range rsp.GetResults() {
 		text := r.withSkipped(rs.GetMessage())
 		isFatal := rs.GetSeverity() == fnv1.Severity_SEVERITY_FATAL

@@ -161,7 +161,7 @@ conditions:
 `)}
 	c := Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": strings.Replace(functiontest.TwoSteps, ", n: 1", "", 1)})}, IncludeFullXR: true, IncludeFunctionResults: true, IncludeContext: true}
 	var stdout, stderr bytes.Buffer
-	err := c.RunWith(t.Context(), fn, &stdout, &stderr)
+	err := c.RunWith(t.Context(), terminal.Disk(nil), fn, &stdout, &stderr)
 	if code, ok := terminal.ExitCode(err); !ok || code != 1 || !strings.Contains(err.Error(), `"first"`) {
 		t.Errorf("got error %v, want exit code 1 for step first", err)
 	}
@@ -282,7 +282,7 @@ func TestRenderTimeout(t *testing.T) {
 		return nil, ctx.Err()
 	}}
 	c := Command{Paths: []string{functiontest.Folder(t, nil)}}
-	err := c.RunWith(ctx, fn, io.Discard, io.Discard)
+	err := c.RunWith(ctx, terminal.Disk(nil), fn, io.Discard, io.Discard)
 	const want = `cannot run pipeline step "export": it needs longer than allowed: set a longer --timeout`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)

@@ -10,6 +10,7 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
@@ -85,7 +86,7 @@ func TestRenderFetch(t *testing.T) {
 		},
 	}
 	c := Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"required.yaml": requiredObjects, "observed.yaml": functiontest.Database})}}
-	inputs, err := c.load()
+	inputs, err := c.load(terminal.Disk(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

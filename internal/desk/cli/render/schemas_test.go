@@ -10,6 +10,7 @@ import (
 	"github.com/crossplane/function-sdk-go/logging"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/engine/function"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
@@ -38,7 +39,7 @@ spec:
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
-	err = (&Command{Paths: []string{dir}, RequiredSchemas: []string{dir + "/crds"}}).RunWith(context.Background(), fn, &stdout, &stderr)
+	err = (&Command{Paths: []string{dir}, RequiredSchemas: []string{dir + "/crds"}}).RunWith(context.Background(), terminal.Disk(nil), fn, &stdout, &stderr)
 	const want = "warning: configMaps[0].data[0].value:1:20: Database of example.org/v1 has no field status.endpiont: did you mean endpoint?\n"
 	if err == nil || !strings.Contains(stderr.String(), want) {
 		t.Errorf("want a warning %q, got %v:\n%s", want, err, stderr.String())

@@ -12,12 +12,13 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
 // Setup reads and checks the files, as what a test begins with. The values of the context win over those of the flags.
-func (c *Command) Setup(pipelineContext map[string]any) (*exportstest.Setup, error) {
-	in, err := c.load()
+func (c *Command) Setup(system *files.System, pipelineContext map[string]any) (*exportstest.Setup, error) {
+	in, err := c.load(system)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +61,8 @@ func (in *inputs) schemaOf(s *fnv1.SchemaSelector) *fnv1.Schema {
 }
 
 // Steps reads the pipeline of another Composition.
-func (c *Command) Steps(file string) ([]composition.Step, error) {
-	in, err := c.load()
+func (c *Command) Steps(system *files.System, file string) ([]composition.Step, error) {
+	in, err := c.load(system)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +81,8 @@ type Rendering struct {
 
 // Render renders a folder at the time of its now.txt, or else at another time. The composite in the result has the
 // conditions. Without objects, the messages say why.
-func (c *Command) Render(ctx context.Context, at time.Time, build FunctionAt) (*Rendering, error) {
-	in, err := c.load()
+func (c *Command) Render(ctx context.Context, system *files.System, at time.Time, build FunctionAt) (*Rendering, error) {
+	in, err := c.load(system)
 	if err != nil {
 		return nil, err
 	}

@@ -7,15 +7,15 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 )
 
 // loadXRD reads the CompositeResourceDefinition of the composite, if there is one. As the API server does, it sets
 // fields of the composite to their defaults.
 func (in *inputs) loadXRD(paths []string) error {
-	docs, err := readObjects(paths...)
+	docs, err := in.readObjects(paths...)
 	if err != nil {
 		return err
 	}
@@ -94,18 +94,18 @@ var errNoSchema = errors.New("neither a CustomResourceDefinition, a CompositeRes
 	"nor an OpenAPI v3 document of kubectl get --raw /openapi/v3/apis/GROUP/VERSION")
 
 // loadSchemas reads the kinds that definitions and OpenAPI documents declare.
-func loadSchemas(into *catalog.Catalog, paths []string) error {
-	read, err := readFiles(files.WithJSONBelow, paths)
+func (in *inputs) loadSchemas(paths []string) error {
+	read, err := readFiles(in.system, files.WithJSONBelow, paths)
 	if err != nil {
 		return err
 	}
 	for _, f := range read {
 		for _, o := range f.Objects() {
 			d, ok := objectOf(f, o)
-			add := into.Add
+			add := in.schemas.Add
 			switch {
 			case catalog.IsOpenAPI(d.Object):
-				add = into.AddOpenAPI
+				add = in.schemas.AddOpenAPI
 			case !ok:
 				return fmt.Errorf("%s: %w", d.line(), errNoSchema)
 			}

@@ -15,6 +15,9 @@ func IsTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// MovesCursor reports whether a writer is a terminal that can overwrite a line.
+func MovesCursor(w io.Writer) bool { return IsTerminal(w) && os.Getenv("TERM") != "dumb" }
+
 // Colors colors texts for a terminal. The zero value leaves them as they are.
 type Colors struct{ on bool }
 

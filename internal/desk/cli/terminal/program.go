@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"os"
 	"runtime/debug"
 	"strings"
 )
@@ -17,6 +18,13 @@ func VersionText() string {
 		return info.Main.Version
 	}
 	return "devel"
+}
+
+// EndsSoon says that the process ends soon, and needs almost no garbage collection.
+func EndsSoon() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
 }
 
 // Name is the name of the program in help and messages, whatever the name of its file is: /function in the image, or fn

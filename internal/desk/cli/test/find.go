@@ -11,9 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 )
 
@@ -53,7 +54,8 @@ func (o *outcome) passed() bool { return o.skipped || o.err == nil && len(o.fail
 
 // find finds the tests that the paths select, in order. Diagnostics are about tests that cannot be read.
 func find(paths []string) ([]*test, []files.Diagnostic, error) {
-	names, err := files.Find(paths, files.Below)
+	disk := terminal.Disk(nil)
+	names, err := disk.Find(paths, files.Below)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -61,7 +63,7 @@ func find(paths []string) ([]*test, []files.Diagnostic, error) {
 	var unread []files.Diagnostic
 	tested := map[string]bool{} // folders with a file of tests
 	isTest := func(text string) bool { return strings.Contains(text, exportstest.Group+"/") }
-	for _, f := range files.ReadAll(names, nil, isTest) {
+	for _, f := range disk.ReadAll(names, isTest) {
 		found, wrong := read(f)
 		wrong = append(wrong, f.Broken()...)
 		if len(found)+len(wrong) > 0 {
@@ -180,7 +182,7 @@ func (t *test) setup() (*exportstest.Setup, error) {
 			return nil, fmt.Errorf("%s:%d: spec.inputs.%s must be set: the path of a file, or the object", t.file, t.line, name)
 		}
 	}
-	setup, err := c.Setup(in.Context)
+	setup, err := c.Setup(terminal.Disk(nil), in.Context)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +196,7 @@ func (t *test) laterSteps(setup *exportstest.Setup, c *render.Command, r *inputR
 		if path == "" {
 			continue
 		}
-		steps, err := c.Steps(path)
+		steps, err := c.Steps(terminal.Disk(nil), path)
 		if err != nil {
 			return err
 		}

@@ -12,9 +12,10 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 )
 
 // folderTime is the time of a folder without a now.txt.
@@ -23,11 +24,11 @@ var folderTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // runFolder renders a folder, and compares the objects with its expected.yaml.
 func (o *outcome) runFolder(ctx context.Context, build render.FunctionAt, runner *exportstest.Runner) {
 	c := &render.Command{Paths: []string{o.file}}
-	if o.rendering, o.err = c.Render(ctx, folderTime, build); o.err != nil {
+	if o.rendering, o.err = c.Render(ctx, terminal.Disk(nil), folderTime, build); o.err != nil {
 		return
 	}
 	path := filepath.Join(o.file, expectedFile)
-	read := files.Read(path, nil, files.AnyText)
+	read := terminal.Disk(nil).Read(path, files.AnyText)
 	if o.err = read.First(); o.err != nil {
 		return
 	}

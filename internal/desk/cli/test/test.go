@@ -14,10 +14,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 )
 
 // Command is the command `fn test`.
@@ -84,7 +84,7 @@ func (c *Command) run(ctx context.Context, stdout, stderr io.Writer, build rende
 		return err
 	}
 	if len(unread) > 0 {
-		_ = files.PrintText(stderr, unread) // the exit code tells the result
+		_ = terminal.PrintText(stderr, unread) // the exit code tells the result
 		return &terminal.ExitError{Code: terminal.ExitUnread, Why: "a test cannot be read"}
 	}
 	for _, warning := range warnings(all) {

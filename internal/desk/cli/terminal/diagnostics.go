@@ -1,4 +1,4 @@
-package files
+package terminal
 
 import (
 	"bytes"
@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/rules"
 )
 
@@ -15,11 +15,11 @@ const lineShown = 120
 
 // PrintText prints diagnostics for people: the position, the message, and the line with a caret
 // below it. A terminal shows them in color.
-func PrintText(w io.Writer, diagnostics []Diagnostic) error {
-	return printText(w, diagnostics, terminal.ColorsFor(w))
+func PrintText(w io.Writer, diagnostics []files.Diagnostic) error {
+	return printText(w, diagnostics, ColorsFor(w))
 }
 
-func printText(w io.Writer, diagnostics []Diagnostic, colors terminal.Colors) error {
+func printText(w io.Writer, diagnostics []files.Diagnostic, colors Colors) error {
 	var b bytes.Buffer
 	for _, f := range diagnostics {
 		where := ""
@@ -27,16 +27,16 @@ func printText(w io.Writer, diagnostics []Diagnostic, colors terminal.Colors) er
 			where = "warning: "
 		}
 		if f.Field != "" {
-			where += terminal.OneLine(f.Field) + ": "
+			where += OneLine(f.Field) + ": "
 		}
-		place := fmt.Sprintf("%s:%d:%d:", terminal.OneLine(f.File), f.Line, f.Column)
+		place := fmt.Sprintf("%s:%d:%d:", OneLine(f.File), f.Line, f.Column)
 		rule := ""
 		if rules.Named(string(f.Rule)) != nil {
 			rule = colors.Faint(" [" + string(f.Rule) + "]")
 		}
-		fmt.Fprintf(&b, "%s %s%s%s\n", colors.Place(place), where, terminal.OneLine(f.Message), rule)
-		if strings.TrimSpace(f.source) != "" {
-			text, caret := shownLine(f.source, f.Column)
+		fmt.Fprintf(&b, "%s %s%s%s\n", colors.Place(place), where, OneLine(f.Message), rule)
+		if strings.TrimSpace(f.Source) != "" {
+			text, caret := shownLine(f.Source, f.Column)
 			number := colors.Faint(fmt.Sprintf("%5d |", f.Line))
 			fmt.Fprintf(&b, "%s %s\n%s %s%s\n", number, text, colors.Faint("      |"), caret, colors.Error("^"))
 		}

@@ -45,7 +45,7 @@ type Flags struct {
 	Resources, ConnectionKeys map[string]string
 }
 
-func newKnowledge(flags Flags, settings *Settings) (*Knowledge, error) {
+func (s *System) newKnowledge(flags Flags, settings *Settings) (*Knowledge, error) {
 	k := &Knowledge{
 		Settings: settings, Catalog: catalog.NewCatalog(), resources: map[string]plan.Kind{}, keys: maps.Clone(settings.keys),
 		configs: map[string]*structpb.Struct{}, missing: map[plan.Kind]bool{},
@@ -66,7 +66,7 @@ func newKnowledge(flags Flags, settings *Settings) (*Knowledge, error) {
 		k.keys[name] = keys
 	}
 	var err error
-	k.schemas, err = Find(slices.Concat(flags.Schemas, settings.schemas), Below)
+	k.schemas, err = s.Find(slices.Concat(flags.Schemas, settings.schemas), Below)
 	return k, err
 }
 
@@ -109,7 +109,8 @@ func (k *Knowledge) learn(read []File) []Diagnostic {
 }
 
 // learnSchemas learns the kinds that the steps read from the files with schemas.
-func (k *Knowledge) learnSchemas(steps []Step) error {
+func (k *Knowledge) learnSchemas(s System, steps []Step) error {
+	s.Stdin = nil // it has inputs
 	if err := k.checkNames(steps); err != nil || len(k.schemas) == 0 {
 		return err
 	}
@@ -121,7 +122,7 @@ func (k *Knowledge) learnSchemas(steps []Step) error {
 		}
 		return catalog.Declares(text, func(kind string) bool { return wanted[kind] })
 	}
-	read := ReadAll(k.schemas, nil, declares)
+	read := s.ReadAll(k.schemas, declares)
 	for _, f := range read {
 		if err := f.First(); err != nil {
 			return err

@@ -6,15 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
-	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
@@ -65,26 +62,26 @@ func (f File) Broken() []Diagnostic {
 }
 
 // ReadAll reads and parses files on all cores. They stay in their order.
-func ReadAll(files []string, stdin io.Reader, wanted func(text string) bool) []File {
-	return OnAllCores(files, func(name string) File { return Read(name, stdin, wanted) }, func(int) {})
+func (s *System) ReadAll(files []string, wanted func(text string) bool) []File {
+	return OnAllCores(files, func(name string) File { return s.Read(name, wanted) }, func(int) {})
 }
 
 // Read reads a file. Its documents are parsed if wanted returns true for the text.
-func Read(name string, stdin io.Reader, wanted func(text string) bool) File {
+func (s *System) Read(name string, wanted func(text string) bool) File {
 	out := File{Name: name}
 	var data []byte
 	var err error
 	switch {
-	case name == Stdin && stdin == nil:
+	case name == Stdin && s.Stdin == nil:
 		err = errors.New("pass it as a file")
 	case name == Stdin:
 		out.Name = "<stdin>"
-		data, err = readAll(stdin)
+		data, err = readAll(s.Stdin)
 	default:
 		if file, at, inside := cutFragment(name); inside {
 			name, out.Name, out.inside = file, file, at
 		}
-		data, err = ReadFile(name)
+		data, err = s.ReadFile(name)
 	}
 	if err != nil {
 		out.err = CannotRead(name, err)
@@ -100,36 +97,6 @@ func Read(name string, stdin io.Reader, wanted func(text string) bool) File {
 		out.docs, out.diagnostics = document.Parse(text)
 	}
 	return out
-}
-
-// descriptor matches the paths of open files of the process, such as the output of a command in <(command).
-var descriptor = lazy.MustCompile(`^(/dev/stdin|/dev/fd/[0-9]+|/proc/self/fd/[0-9]+)$`)
-
-// ReadFile reads a regular file or an open file of the process, up to a limit. Devices and pipes may never end, and a
-// pull request can add a link to one.
-func ReadFile(name string) ([]byte, error) {
-	info, err := os.Stat(name)
-	switch {
-	case err != nil || info.IsDir() || descriptor.MatchString(name):
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is not a regular file: pass the output of a command as -")
-	case info.Size() == 0: // it is empty, or one of the system, such as /proc/kmsg, whose end may never come
-		return nil, nil
-	}
-	f, err := os.Open(name) //nolint:gosec // the user names it
-	if err != nil {
-		return nil, err //nolint:wrapcheck // CannotRead adds the name
-	}
-	defer func() { _ = f.Close() }()
-	return readAll(f)
-}
-
-func readAll(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, limits.FileBytes+1))
-	if err == nil && len(data) > limits.FileBytes {
-		err = fmt.Errorf("it has more than %d bytes", limits.FileBytes)
-	}
-	return data, err //nolint:wrapcheck // CannotRead adds the name
 }
 
 // WhyNotYAML returns the reason why the parser refuses a text, after its line and column.

@@ -3,7 +3,6 @@ package files
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +21,7 @@ const schemasField = "schemas"
 
 // Settings are those of each folder.
 type Settings struct {
+	system   *System
 	byFolder map[string]*folderSettings // by absolute path; nil for none
 	schemas  []string                   // of all files
 	keys     map[string][]string        // by kind
@@ -32,24 +32,20 @@ type Settings struct {
 type folderSettings struct{ levels map[string]rules.Level }
 
 // readSettings reads the settings of files.
-func readSettings(names []string) *Settings {
-	out := &Settings{byFolder: map[string]*folderSettings{}, keys: map[string][]string{}}
+func (s *System) readSettings(names []string) *Settings {
+	out := &Settings{system: s, byFolder: map[string]*folderSettings{}, keys: map[string][]string{}}
 	for _, name := range names {
-		out.of(folderOf(name))
+		out.of(s.folderOf(name))
 	}
 	return out
 }
 
 // folderOf returns the folder of a file. Standard input is in the current one.
-func folderOf(name string) string {
+func (s *System) folderOf(name string) string {
 	if name == Stdin || strings.HasPrefix(name, "<") {
 		name = "stdin"
 	}
-	absolute, err := filepath.Abs(name)
-	if err != nil {
-		return ""
-	}
-	return filepath.Dir(absolute)
+	return filepath.Dir(s.Absolute(name))
 }
 
 // of returns the settings of a folder, or of the nearest folder above it, up to the root of the repository.
@@ -58,11 +54,11 @@ func (s *Settings) of(folder string) *folderSettings {
 		return found
 	}
 	s.byFolder[folder] = nil
-	switch _, err := os.Stat(filepath.Join(folder, SettingsFile)); {
+	switch _, err := s.system.IsFolder(filepath.Join(folder, SettingsFile)); {
 	case err == nil:
 		s.byFolder[folder] = s.read(folder)
 	case filepath.Dir(folder) != folder:
-		if _, err := os.Stat(filepath.Join(folder, ".git")); err != nil {
+		if _, err := s.system.IsFolder(filepath.Join(folder, ".git")); err != nil {
 			s.byFolder[folder] = s.of(filepath.Dir(folder))
 		}
 	}
@@ -72,7 +68,7 @@ func (s *Settings) of(folder string) *folderSettings {
 // Level returns the level of each rule in a file.
 func (s *Settings) Level(file string) func(rules.Rule) rules.Level {
 	var levels map[string]rules.Level
-	if of := s.byFolder[folderOf(file)]; of != nil {
+	if of := s.byFolder[s.system.folderOf(file)]; of != nil {
 		levels = of.levels
 	}
 	return func(r rules.Rule) rules.Level {
@@ -96,13 +92,11 @@ type settingsReader struct {
 // read reads the settings in a folder. The name of the file in diagnostics is relative to the current folder.
 func (s *Settings) read(folder string) *folderSettings {
 	name := filepath.Join(folder, SettingsFile)
-	if here, err := os.Getwd(); err == nil {
-		if relative, err := filepath.Rel(here, name); err == nil {
-			name = relative
-		}
+	if relative, err := filepath.Rel(s.system.Folder, name); err == nil {
+		name = relative
 	}
 	r := &settingsReader{Settings: s, folderSettings: &folderSettings{levels: map[string]rules.Level{}}, folder: folder}
-	r.file = Read(name, nil, AnyText)
+	r.file = s.system.Read(name, AnyText)
 	r.file.holdsSteps = true
 	s.wrong = append(s.wrong, r.file.Unread()...)
 	for _, o := range r.file.Objects() {
@@ -163,10 +157,10 @@ func (r *settingsReader) readSchemas(value any) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(r.folder, path)
 		}
-		_, err := os.Stat(path)
-		if cached := cachedPackage(text); err != nil && cached != "" {
+		_, err := r.system.IsFolder(path)
+		if cached := r.system.cachedPackage(text); err != nil && cached != "" {
 			path = cached
-			if _, err = os.Stat(path); err != nil {
+			if _, err = r.system.IsFolder(path); err != nil {
 				r.report([]any{schemasField, i}, "the package is not in the cache: run crossplane validate with it first")
 				continue
 			}
@@ -184,13 +178,12 @@ func (r *settingsReader) readSchemas(value any) {
 
 // cachedPackage returns the folder in which crossplane caches the schemas of a package, or nothing if the text is no
 // package with a version.
-func cachedPackage(text string) string {
-	home, err := os.UserHomeDir()
+func (s *System) cachedPackage(text string) string {
 	registry, rest, _ := strings.Cut(text, "/")
-	if err != nil || !strings.Contains(registry, ".") || strings.HasPrefix(registry, ".") || !strings.Contains(rest, ":") {
+	if s.Home == "" || !strings.Contains(registry, ".") || strings.HasPrefix(registry, ".") || !strings.Contains(rest, ":") {
 		return ""
 	}
-	return filepath.Join(home, ".crossplane", "cache", strings.ReplaceAll(text, ":", "@"))
+	return filepath.Join(s.Home, ".crossplane", "cache", strings.ReplaceAll(text, ":", "@"))
 }
 
 func (r *settingsReader) connectionKeys(kind string, value any) {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package files
+package terminal
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
@@ -55,19 +56,19 @@ func TestReadIsBounded(t *testing.T) {
 		"Regular":    {"a file", in("right.yaml"), "", nil},
 		"Link":       {"a link to a file", in("right-link.yaml"), "", nil},
 		"Shell":      {"the output of a command in <(...)", fmt.Sprintf("/dev/fd/%d", r.Fd()), "", nil},
-		"Stdin":      {"standard input", Stdin, "", strings.NewReader("a: b")},
+		"Stdin":      {"standard input", files.Stdin, "", strings.NewReader("a: b")},
 		"FIFO":       {"a pipe without a writer never opens", in("fifo.yaml"), irregular, nil},
 		"LinkToFIFO": {"a link to it", in("link.yaml"), irregular, nil},
 		"Device":     {"it never ends", in("device.yaml"), irregular, nil},
 		"Descriptor": {"a file of the repository never stands for standard input", in("descriptor.yaml"), irregular, nil},
 		"System":     {"it says that it is empty, and can be without an end", in("system.yaml"), "", nil},
 		"Large":      {"one more byte", in("large.yaml"), ": it has more than 67108864 bytes", nil},
-		"LargeStdin": {"a stream without an end", Stdin, ": it has more than 67108864 bytes", endless{}},
+		"LargeStdin": {"a stream without an end", files.Stdin, ": it has more than 67108864 bytes", endless{}},
 		"Many":       {"each document takes time", in("many.yaml"), ": it has 100001 documents, over the limit of 100000", nil},
 		"Folder":     {"it has its own error", dir, ": is a directory", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, got, want := Read(c.file, c.stdin, AnyText), "", ""
+			f, got, want := Disk(c.stdin).Read(c.file, files.AnyText), "", ""
 			if err := f.First(); err != nil {
 				got = err.Error()
 			}

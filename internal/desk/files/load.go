@@ -2,7 +2,6 @@ package files
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
@@ -18,18 +17,18 @@ type Inputs struct {
 
 // Load loads the inputs in the files that the paths select, with what the files and the flags declare. An error is
 // about a flag, or says that there is nothing to load.
-func Load(paths []string, stdin io.Reader, flags Flags) (*Inputs, error) {
-	names, err := Find(paths, Below)
+func (s *System) Load(paths []string, flags Flags) (*Inputs, error) {
+	names, err := s.Find(paths, Below)
 	if err != nil {
 		return nil, err
 	}
-	settings := readSettings(names)
-	known, err := newKnowledge(flags, settings)
+	settings := s.readSettings(names)
+	known, err := s.newKnowledge(flags, settings)
 	if err != nil {
 		return nil, err
 	}
 	out := &Inputs{Known: known, Unread: settings.wrong}
-	read := ReadAll(names, stdin, mayMatter)
+	read := s.ReadAll(names, mayMatter)
 	for _, f := range read {
 		steps, unread := FindSteps(f)
 		out.Steps = append(out.Steps, steps...)
@@ -39,5 +38,5 @@ func Load(paths []string, stdin io.Reader, flags Flags) (*Inputs, error) {
 	if len(out.Steps)+len(out.Unread) == 0 {
 		return nil, fmt.Errorf("cannot find an input of kind Exports in %s: name the files with the Compositions", strings.Join(paths, ", "))
 	}
-	return out, known.learnSchemas(out.Steps)
+	return out, known.learnSchemas(*s, out.Steps)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,19 +14,22 @@ import (
 // Stdin is the path for stdin.
 const Stdin = "-"
 
+// A Selection selects files in a folder.
+type Selection func(s *System, folder string) ([]string, error)
+
 // Find returns the files that the paths select, each once, in the order of the paths, and for one
-// path in the order of their names. A path is a file, a folder with the YAML files that filesIn
+// path in the order of their names. A path is a file, a folder with the files that a selection
 // finds there, a pattern with *, **, ? or [ ], or - for stdin.
-func Find(paths []string, filesIn func(folder string) ([]string, error)) ([]string, error) {
+func (s *System) Find(paths []string, selected Selection) ([]string, error) {
 	var out []string
 	seen := map[string]bool{}
 	for _, p := range paths {
-		files, err := filesOf(p, filesIn)
+		files, err := s.filesOf(p, selected)
 		if err != nil {
 			return nil, err
 		}
 		for _, f := range files {
-			if same := identity(f); !seen[same] {
+			if same := s.Absolute(f); !seen[same] {
 				seen[same] = true
 				out = append(out, f)
 			}
@@ -36,31 +38,20 @@ func Find(paths []string, filesIn func(folder string) ([]string, error)) ([]stri
 	return out, nil
 }
 
-// identity returns the identity of a file, which does not depend on the form of its path.
-func identity(file string) string {
-	if file == Stdin {
-		return file
-	}
-	if whole, err := filepath.Abs(file); err == nil {
-		return whole
-	}
-	return file
-}
-
-func filesOf(path string, filesIn func(folder string) ([]string, error)) ([]string, error) {
+func (s *System) filesOf(path string, selected Selection) ([]string, error) {
 	if path == Stdin || IsFragment(path) {
 		return []string{path}, nil
 	}
-	info, err := os.Stat(path)
+	isFolder, err := s.IsFolder(path)
 	switch {
-	case err == nil && !info.IsDir():
+	case err == nil && !isFolder:
 		return []string{path}, nil
 	case err == nil:
-		return filesIn(path)
+		return selected(s, path)
 	case !strings.ContainsAny(path, "*?[{"):
 		return nil, CannotRead(path, err)
 	}
-	matches, err := doublestar.FilepathGlob(path, doublestar.WithFilesOnly())
+	matches, err := doublestar.Glob(s.FS, filepath.ToSlash(filepath.Clean(path)), doublestar.WithFilesOnly())
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: it is not a valid pattern", path)
 	}
@@ -81,17 +72,17 @@ func isHidden(path string) bool {
 	})
 }
 
-// Below returns the YAML files in a folder and in all folders below it, except hidden ones.
-func Below(folder string) ([]string, error) { return below(folder, isYAML) }
+// Below selects the YAML files in a folder and in all folders below it, except hidden ones.
+func Below(s *System, folder string) ([]string, error) { return s.below(folder, isYAML) }
 
-// WithJSONBelow returns the YAML and JSON files in a folder and in all folders below it, except hidden ones.
-func WithJSONBelow(folder string) ([]string, error) {
-	return below(folder, func(path string) bool { return isYAML(path) || filepath.Ext(path) == ".json" })
+// WithJSONBelow selects the YAML and JSON files in a folder and in all folders below it, except hidden ones.
+func WithJSONBelow(s *System, folder string) ([]string, error) {
+	return s.below(folder, func(path string) bool { return isYAML(path) || filepath.Ext(path) == ".json" })
 }
 
-func below(folder string, wanted func(path string) bool) ([]string, error) {
+func (s *System) below(folder string, wanted func(path string) bool) ([]string, error) {
 	var out []string
-	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(s.FS, folder, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return CannotRead(path, err)
@@ -105,9 +96,9 @@ func below(folder string, wanted func(path string) bool) ([]string, error) {
 	return out, err
 }
 
-// In returns the YAML files in a folder, but not in folders below it. There is at least one.
-func In(folder string) ([]string, error) {
-	entries, err := os.ReadDir(folder)
+// In selects the YAML files in a folder, but not in folders below it. There is at least one.
+func In(s *System, folder string) ([]string, error) {
+	entries, err := fs.ReadDir(s.FS, folder)
 	if err != nil {
 		return nil, CannotRead(folder, err)
 	}

@@ -20,7 +20,7 @@ type Diagnostic struct {
 	Warning bool            `json:"warning,omitempty"` // the input can be used
 	Message string          `json:"message"`
 
-	source string // the line in the file
+	Source string `json:"-"` // the line in the file, if it can be shown
 }
 
 // Level returns the severity as SARIF and GitHub Actions name it.
@@ -45,7 +45,7 @@ func (s Step) InFile(d *diagnostic.Diagnostic) Diagnostic {
 		out.Message = reason
 	}
 	if s.hasOwnLines() && d.Rule != rules.LiteralCredential {
-		out.source = s.doc.Line(at.Line)
+		out.Source = s.doc.Line(at.Line)
 	}
 	return out
 }

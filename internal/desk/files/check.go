@@ -1,0 +1,61 @@
+package files
+
+import (
+	"context"
+	"slices"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/rules"
+	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+)
+
+// Check returns the diagnostics of the steps of a file. Rules are for inputs that compile, because the cause of what
+// they find is often another mistake.
+func (k *Knowledge) Check(ctx context.Context, env *expression.Environment, steps []Step) []Diagnostic {
+	plans, wrong := make([]*plan.Plan, len(steps)), make([]diagnostic.List, len(steps))
+	for i, s := range steps {
+		input, unfit := InputOf(s)
+		if unfit != nil {
+			wrong[i] = diagnostic.List{unfit}
+			continue
+		}
+		plans[i], wrong[i] = plan.CompilePartly(ctx, env, input)
+	}
+	out := make([]Diagnostic, 0, len(steps))
+	for i, s := range steps {
+		all := wrong[i]
+		if p := plans[i]; p != nil {
+			known := k.Of(ctx, env, s, p)
+			all = slices.Concat(all, p.Warnings, typecheck.CheckTypes(p, known))
+			if len(wrong[i]) == 0 {
+				all = append(all, withoutPlacesOf(all, rules.Check(k.View(steps, plans, i, known), k.Settings.Level(s.File)))...)
+			}
+		}
+		out = append(out, s.AllInFile(all)...)
+	}
+	return out
+}
+
+// withoutPlacesOf returns the diagnostics of rules about fields that have no error, and at places that have no warning.
+func withoutPlacesOf(before, found diagnostic.List) diagnostic.List {
+	return slices.DeleteFunc(found, func(d *diagnostic.Diagnostic) bool {
+		return slices.ContainsFunc(before, func(b *diagnostic.Diagnostic) bool {
+			return b.Path == d.Path && (!b.Warning || b.Line == d.Line && b.Column == d.Column)
+		})
+	})
+}
+
+// ByFile returns the steps of each file.
+func (in *Inputs) ByFile() [][]Step {
+	var out [][]Step
+	for _, s := range in.Steps {
+		if n := len(out); n > 0 && out[n-1][0].File == s.File {
+			out[n-1] = append(out[n-1], s)
+			continue
+		}
+		out = append(out, []Step{s})
+	}
+	return out
+}
