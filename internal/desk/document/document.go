@@ -25,7 +25,10 @@ type Document struct {
 
 // A Position is a line and a column in a file, counted from 1. A column is a Unicode code point. A
 // byte order mark at the start of the file does not count.
-type Position struct{ Line, Column int }
+type Position struct {
+	Line   int `json:"line"`
+	Column int `json:"column"`
+}
 
 // A Diagnostic says why a document cannot be read, at which position, and what to write instead. It never quotes
 // the file, because a value in it may be a secret.

@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 			var got []doc
 			for _, d := range docs {
 				got = append(got, doc{d.Value(), d.Start()})
-				if p, exact := d.Find(); !exact || p.Value != d.Start() || p.Key != d.Start() {
+				if p, exact := d.Find(); !exact || p.Value.Position != d.Start() || p.Key.Position != d.Start() {
 					t.Errorf("%s: starts at %v, but is found at %v", tc.reason, d.Start(), p)
 				}
 			}

@@ -4,13 +4,12 @@ import "go.yaml.in/yaml/v4"
 
 // A Place is the place of a value in a document.
 type Place struct {
-	// Key is the position of its key. An item of a list and the document itself have no key: then
-	// it is the start of the item or the value.
-	Key Position
+	// Key is the range of its key. An item of a list and the document itself have no key: then it is like Value.
+	Key Range
 
-	// Value is the start of the value, after its anchor and tag. The start of an alias is the start
-	// of the value of its anchor. The start of a missing value is the place where it would be.
-	Value Position
+	// Value is the range of the value, after its anchor and tag. An alias is where the value of its anchor is. A missing
+	// value is where it would be. The range of an object or a list ends after its first scalar.
+	Value Range
 }
 
 // Find returns the place of the value at a path of keys (string) and indices (int). A key of a
@@ -19,10 +18,11 @@ type Place struct {
 func (d *Document) Find(path ...any) (p Place, exact bool) {
 	key, value, exact := d.find(path)
 	if value == nil {
-		return Place{Key: d.Start(), Value: d.Start()}, exact
+		start := Range{d.Start(), d.Start()}
+		return Place{Key: start, Value: start}, exact
 	}
 	t := d.tree()
-	return Place{Key: t.position(key), Value: t.position(value)}, exact
+	return Place{Key: t.rangeOf(key), Value: t.rangeOf(value)}, exact
 }
 
 // find returns the nodes of a value and of its key. They are nil without a tree.

@@ -67,7 +67,7 @@ func TestFind(t *testing.T) {
 				t.Fatal(err)
 			}
 			p, exact := docs[len(docs)-1].Find(tc.path...)
-			if diff := cmp.Diff(tc.want, answer{p.Key, p.Value, exact}); diff != "" {
+			if diff := cmp.Diff(tc.want, answer{p.Key.Position, p.Value.Position, exact}); diff != "" {
 				t.Errorf("%s\n%s", tc.reason, diff)
 			}
 		})
@@ -86,7 +86,7 @@ func TestFindDeep(t *testing.T) {
 		path[i] = "a"
 	}
 	p, exact := docs[0].Find(path...)
-	if want := (Position{1, 4*deep + 1}); !exact || p.Value != want {
+	if want := (Position{1, 4*deep + 1}); !exact || p.Value.Position != want {
 		t.Errorf("got %v, %t; want %v", p, exact, want)
 	}
 }
@@ -101,7 +101,7 @@ func TestFindAtOnce(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			want := Position{1 + 2*(i%2), 4}
-			if p, exact := docs[i%2].Find("a"); !exact || p.Value != want {
+			if p, exact := docs[i%2].Find("a"); !exact || p.Value.Position != want {
 				t.Errorf("got %v, want %v", p, want)
 			}
 		})

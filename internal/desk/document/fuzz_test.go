@@ -35,10 +35,12 @@ func FuzzParseNeverPanics(f *testing.F) {
 		}
 		for _, d := range docs {
 			p, _ := d.Find("a", "b", 0)
-			inside(p.Key)
-			inside(p.Value)
-			p.Value, _ = d.Within(1, 2, "a", 0, 1.5)
-			inside(p.Value)
+			inside(p.Key.Position)
+			inside(p.Key.End)
+			inside(p.Value.End)
+			inside(p.Value.Position)
+			p.Value.Position, _ = d.Within(1, 2, "a", 0, 1.5)
+			inside(p.Value.Position)
 			inside(d.Start())
 		}
 	})

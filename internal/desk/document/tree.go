@@ -57,6 +57,49 @@ func (t *tree) offset(n *yaml.Node) int {
 
 func (t *tree) position(n *yaml.Node) Position { return t.file.position(t.offset(n)) }
 
+// rangeOf returns the range of a scalar, or that of the first scalar in a value together with what is before it.
+func (t *tree) rangeOf(n *yaml.Node) Range {
+	start, first := t.offset(n), n
+	for len(first.Content) > 0 && first.Kind != yaml.AliasNode {
+		first = first.Content[0]
+	}
+	return Range{t.file.position(start), t.file.position(max(start, t.end(first)))}
+}
+
+// end returns the offset after a node in the file.
+func (t *tree) end(n *yaml.Node) int {
+	start := t.offset(n)
+	if n.Kind != yaml.ScalarNode {
+		return t.endOfAll(n, start)
+	}
+	places := placesOf(n.Value, t.file.text[:t.part.end], start, n.Style)
+	switch {
+	case places == nil:
+		return start
+	case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
+		return min(places[len(n.Value)]+1, t.part.end)
+	}
+	return places[len(n.Value)]
+}
+
+// endOfAll returns the offset after an object, a list or an alias that begins at an offset.
+func (t *tree) endOfAll(n *yaml.Node, start int) int {
+	if n.Kind == yaml.AliasNode {
+		return start + len("*") + len(n.Value)
+	}
+	end := start
+	if len(n.Content) > 0 {
+		end = t.end(n.Content[len(n.Content)-1])
+	}
+	if n.Style&yaml.FlowStyle != 0 {
+		end = min(max(end, start+1)+len(untilClosed.FindString(t.file.text[max(end, start+1):t.part.end])), t.part.end)
+	}
+	return end
+}
+
+// untilClosed matches what is between the last value in brackets and the end of the brackets.
+var untilClosed = lazy.MustCompile(`^(?:[\s,]|\s#.*)*[\]}]`)
+
 func isQuoted(n *yaml.Node) bool {
 	return n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
 }

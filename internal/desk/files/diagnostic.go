@@ -5,22 +5,38 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/desk/rules"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 )
 
-// A Diagnostic is a diagnostic, with its position in a file.
+// A Diagnostic is a diagnostic, with its range in a file.
 type Diagnostic struct {
-	File    string          `json:"file"`
-	Line    int             `json:"line"`
-	Column  int             `json:"column"`
+	File string `json:"file"`
+	document.Range
+
 	Step    string          `json:"step,omitempty"`  // of the pipeline
 	Field   string          `json:"field,omitempty"` // of the input
 	Rule    diagnostic.Rule `json:"rule"`
 	Warning bool            `json:"warning,omitempty"` // the input can be used
 	Message string          `json:"message"`
+	Edits   []document.Edit `json:"edits,omitempty"` // of the file, which mend the mistake together
 
 	Source string `json:"-"` // the line in the file, if it can be shown
+}
+
+// Pages describe the rules with names, and the fields of the input.
+const (
+	pageOfRules = "https://github.com/crossplane-contrib/function-export/blob/main/fn/RULES.md#"
+	pageOfInput = "https://github.com/crossplane-contrib/function-export/blob/main/input/README.md"
+)
+
+// Page returns the address of the page about the rule.
+func (d Diagnostic) Page() string {
+	if rules.Named(string(d.Rule)) != nil {
+		return pageOfRules + string(d.Rule)
+	}
+	return pageOfInput
 }
 
 // Level returns the severity as SARIF and GitHub Actions name it.
@@ -37,10 +53,7 @@ const Unreadable diagnostic.Rule = "unreadable"
 // InFile returns a diagnostic of the input with its position in the file.
 func (s Step) InFile(d *diagnostic.Diagnostic) Diagnostic {
 	at := s.locate(d)
-	out := Diagnostic{File: s.File, Line: at.Line, Column: at.Column, Step: s.Name, Field: d.Path, Rule: d.Rule, Message: d.Message, Warning: d.Warning}
-	if at.expression {
-		out.Column = nameAfterDot(s.doc.Line(at.Line), out.Column)
-	}
+	out := Diagnostic{File: s.File, Range: at.Range, Step: s.Name, Field: d.Path, Rule: d.Rule, Message: d.Message, Warning: d.Warning}
 	if reason := s.cutByYAML(d, at); reason != "" {
 		out.Message = reason
 	}
@@ -88,21 +101,4 @@ func (s Step) hasOwnLines() bool {
 	place, _ := s.doc.Find(s.at...)
 	line := []rune(s.doc.Line(place.Value.Line))
 	return place.Value.Column > len(line) || line[place.Value.Column-1] != '{'
-}
-
-// nameAfterDot returns the column of the selected name from the column of the selection, which in
-// CEL is the column of its dot.
-func nameAfterDot(line string, column int) int {
-	runes := []rune(line)
-	if column < 1 || column > len(runes) || runes[column-1] != '.' {
-		return column
-	}
-	name := column
-	for name < len(runes) && strings.ContainsRune("? ", runes[name]) {
-		name++
-	}
-	if name == len(runes) { // it is in the next line
-		return column
-	}
-	return name + 1
 }

@@ -59,10 +59,11 @@ number: 5
 		"Prefix":        {"one that begins like a key is none", diagnostic.Diagnostic{Path: "secrets[1].labels.ab"}, 13, 15, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := location{Position: document.Position{Line: c.line, Column: c.column}, expression: c.expression}
+			want := location{Range: document.Range{Position: document.Position{Line: c.line, Column: c.column}}, expression: c.expression}
 			step := stepsIn(t, text)[0]
 			for range 16 { // keys come in any order
-				if at := step.locate(&c.at); at != want {
+				at := step.locate(&c.at)
+				if at.End = (document.Position{}); at != want {
 					t.Fatalf("%s: locate(%+v): want %+v, got %+v", c.reason, c.at, want, at)
 				}
 			}

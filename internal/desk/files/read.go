@@ -37,7 +37,7 @@ func (f File) First() error {
 
 // unreadable returns a diagnostic for a position in the file.
 func (f File) unreadable(at document.Position, text string) Diagnostic {
-	return Diagnostic{File: f.Name, Line: at.Line, Column: at.Column, Rule: Unreadable, Message: text}
+	return Diagnostic{File: f.Name, Range: document.Range{Position: at, End: at}, Rule: Unreadable, Message: text}
 }
 
 // Unread returns the diagnostics of a file that cannot be read and may contain an input of this function. Other
@@ -152,7 +152,7 @@ func (o Object) start() document.Position {
 		return o.Doc.Start()
 	}
 	place, _ := o.Doc.Find(o.At...)
-	return place.Value
+	return place.Value.Position
 }
 
 // Line returns the line of a field of the object, or of the nearest parent if the field is missing. Without a path it

@@ -121,7 +121,7 @@ func (r *settingsReader) report(path []any, format string, args ...any) {
 		name = strings.TrimPrefix(fmt.Sprintf("%s.%v", name, step), ".")
 	}
 	r.wrong = append(r.wrong, Diagnostic{
-		File: r.file.Name, Line: place.Key.Line, Column: place.Key.Column, Field: name, Rule: diagnostic.Input,
+		File: r.file.Name, Range: place.Key, Field: name, Rule: diagnostic.Input,
 		Message: fmt.Sprintf(format, args...),
 	})
 }

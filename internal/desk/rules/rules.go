@@ -92,7 +92,7 @@ func Check(v *View, level func(Rule) Level) diagnostic.List {
 		r.find(v, func(at expression.Place, format string, args ...any) {
 			d := at.Wrong(fmt.Sprintf(format, args...))
 			d.Rule, d.Warning = diagnostic.Rule(r.Name), l == Warning
-			if !slices.ContainsFunc(out, func(o *diagnostic.Diagnostic) bool { return *o == *d }) {
+			if !slices.ContainsFunc(out, d.Same) {
 				out = append(out, d)
 			}
 		})

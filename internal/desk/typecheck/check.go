@@ -41,7 +41,7 @@ func (c *typeCheck) report(path, format string, args ...any) {
 func (c *typeCheck) reportAt(at expression.Place, format string, args ...any) {
 	d := at.Wrong(fmt.Sprintf(format, args...))
 	d.Rule = diagnostic.Type
-	if !slices.ContainsFunc(c.diagnostics, func(o *diagnostic.Diagnostic) bool { return *o == *d }) {
+	if !slices.ContainsFunc(c.diagnostics, d.Same) {
 		c.diagnostics = append(c.diagnostics, d)
 	}
 }

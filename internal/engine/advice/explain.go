@@ -52,8 +52,7 @@ func (m *explainer) script() *script {
 func (m *explainer) list() (out diagnostic.List) {
 	for _, err := range m.Told() {
 		d := m.diagnostic(err)
-		same := func(o *diagnostic.Diagnostic) bool { return *o == *d }
-		if d.Message != "" && !slices.ContainsFunc(out, same) {
+		if d.Message != "" && !slices.ContainsFunc(out, d.Same) {
 			out = append(out, d)
 		}
 	}

@@ -50,8 +50,7 @@ func (adviser) Review(x *expression.Expression) diagnostic.List {
 // refuse adds a diagnostic of a node, unless it has already been added: a macro has the same node twice.
 func (r *reviewer) refuse(line, column int, message string) {
 	d := r.Source.At(line, column, message)
-	same := func(o *diagnostic.Diagnostic) bool { return *o == *d }
-	if len(r.out) < mostReviewed && !slices.ContainsFunc(r.out, same) {
+	if len(r.out) < mostReviewed && !slices.ContainsFunc(r.out, d.Same) {
 		r.out = append(r.out, d)
 	}
 }

@@ -40,6 +40,38 @@ type Diagnostic struct {
 
 	// Warning is set if the input can be used as it is, but probably does not do what is meant.
 	Warning bool
+
+	// Edits are the changes of the input without which the diagnostic is not there, if it is certain what is meant.
+	Edits []Edit
+}
+
+// An Edit is a change of one field of an input.
+type Edit struct {
+	// Path of the field. A field that does not exist is added to the object or the list that contains it.
+	Path string
+
+	// Action is what happens to the field.
+	Action Action
+
+	// Text is the new text or the new name of the field. The value of a field that is added, or whose value is replaced,
+	// is YAML.
+	Text string
+}
+
+// An Action is what an edit does with a field.
+type Action int
+
+// The actions.
+const (
+	SetText  Action = iota // the field is a text, and has another one
+	SetValue               // the field has another value
+	Rename                 // the field has another name
+	Remove                 // the field is left out
+)
+
+// Same reports whether two diagnostics say the same about the same place.
+func (d *Diagnostic) Same(o *Diagnostic) bool {
+	return d.Place() == o.Place() && d.Message == o.Message && d.Rule == o.Rule && d.Warning == o.Warning
 }
 
 // Place returns the path, followed by :line:column if they are known.

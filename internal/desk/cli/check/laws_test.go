@@ -167,10 +167,11 @@ func FuzzCaretIsAtTheError(f *testing.F) {
 		result, printed, _ := checkText(t, Command{Output: "text"}, file)
 		before := file[:strings.Index(file, planted)]
 		lines := lineEnds.Split(strings.TrimPrefix(before, "\ufeff"), -1)
-		want := []files.Diagnostic{{Line: len(lines), Column: utf8.RuneCountInString(lines[len(lines)-1]) + 1, Rule: diagnostic.Expression}}
+		at := document.Position{Line: len(lines), Column: utf8.RuneCountInString(lines[len(lines)-1]) + 1}
+		want := []files.Diagnostic{{Range: document.Range{Position: at}, Rule: diagnostic.Expression}}
 		var got []files.Diagnostic
 		for _, x := range result.Diagnostics {
-			got = append(got, files.Diagnostic{Line: x.Line, Column: x.Column, Rule: x.Rule})
+			got = append(got, files.Diagnostic{Range: document.Range{Position: x.Position}, Rule: x.Rule})
 		}
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(files.Diagnostic{})); diff != "" {
 			t.Errorf("%s\n%s-want, +got:\n%s", file, printed, diff)

@@ -10,13 +10,14 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 )
 
 // TestSARIF holds what is printed against the standard.
 func TestSARIF(t *testing.T) {
-	one := files.Diagnostic{File: "apis/composition.yaml", Line: 3, Column: 1, Step: "export", Field: "secrets[0].name", Rule: diagnostic.Input, Message: "must be set"}
+	one := files.Diagnostic{File: "apis/composition.yaml", Range: document.Range{Position: document.Position{Line: 3, Column: 1}, End: document.Position{Line: 3, Column: 5}}, Step: "export", Field: "secrets[0].name", Rule: diagnostic.Input, Message: "must be set"}
 	with := func(change func(f *files.Diagnostic)) files.Diagnostic {
 		f := one
 		change(&f)
