@@ -193,9 +193,6 @@ type provider struct {
 
 // addProvider adds a provider, or changes what it does. Its resource may exist later.
 func (p *player) addProvider(a *Provider) error {
-	if _, err := p.find(a.Resource); err != nil && !slices.Contains(p.names(), exportOf(a.Resource)) {
-		return err
-	}
 	generator, output, _ := generatorOf(a.Accepts)
 	for _, known := range p.faults.providers {
 		if known.Resource == a.Resource && known.Accepts == a.Accepts {

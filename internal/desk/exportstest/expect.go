@@ -54,8 +54,14 @@ func (p *player) expectObject(now *snapshot, name string, fields map[string]any)
 	}
 }
 
-// why returns the condition that is not true, as the end of a message about something that does not exist.
+// why returns the fatal result, or else the condition that is not true, as the end of a message about something that does not
+// exist.
 func why(now *snapshot) string {
+	for _, r := range now.results {
+		if fields, _ := r.(map[string]any); fields["severity"] == "Fatal" {
+			return fmt.Sprintf("\nthe pipeline has failed: %s", fields["message"])
+		}
+	}
 	c, _ := now.conditions["ExportsReady"].(map[string]any)
 	if message, _ := c["message"].(string); message != "" {
 		return fmt.Sprintf("\nExportsReady is %s: %s: %s", c["status"], c["reason"], message)
@@ -258,7 +264,7 @@ func (p *player) names() []string {
 	for name := range p.laws.exports {
 		out[name] = true
 	}
-	for name := range p.w.Earlier.GetResources() {
+	for name := range p.w.Response.GetDesired().GetResources() {
 		out[exportOf(name)] = true
 	}
 	return slices.Sorted(maps.Keys(out))

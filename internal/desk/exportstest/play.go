@@ -176,9 +176,15 @@ func (p *player) play(ctx context.Context, i int) error {
 		p.w.CatchUp(kind)
 	}
 	p.faults.late = nil
+	for j := range m.Do {
+		if v := m.Do[j].Provider; v != nil && !slices.Contains(p.names(), exportOf(v.Resource)) {
+			_, err := p.find(v.Resource)
+			p.fail(fmt.Sprintf("do[%d].provider.resource", j), "%s", err)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.faults.reports)) {
 		_, err := p.find(name)
-		p.fail("observe."+name, "%s: write it in inputs.observed or in steps", err)
+		p.fail("observe."+name, "%s: write it in inputs.observed or in steps, or run the other steps with --functions", err)
 	}
 	p.moments = append(p.moments, p.snapshot(m.Name))
 	if m.Expect != nil {

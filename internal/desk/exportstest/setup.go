@@ -26,6 +26,9 @@ type Setup struct {
 
 	// Later are the pipelines from a moment on, by its index.
 	Later map[int][]composition.Step
+
+	// Functions run the steps that are not recorded and that this function does not run, by the name of the function.
+	Functions map[string]world.Function
 }
 
 // Observed is a composed resource that exists.
@@ -67,21 +70,27 @@ func (s *Setup) build(now time.Time, call world.Function, recorded map[string]Re
 func (s *Setup) compose(w *world.World, steps []composition.Step, call world.Function, recorded map[string]Recorded) error {
 	w.Steps, w.Earlier = nil, &fnv1.State{Resources: map[string]*fnv1.Resource{}}
 	for _, step := range steps {
-		if !isExports(step) {
-			if err := s.earlier(w, step, recorded); err != nil {
-				return err
+		run, ours := call, isExports(step)
+		if _, isRecorded := recorded[step.Name]; !ours {
+			if run = s.Functions[step.Function]; run == nil || isRecorded {
+				if err := s.earlier(w, step, recorded); err != nil {
+					return err
+				}
+				continue
 			}
-			continue
 		}
-		input, err := structpb.NewStruct(step.Input)
-		if err != nil {
-			return err //nolint:wrapcheck // the file has been read as JSON
+		var input *structpb.Struct
+		if step.Input != nil {
+			var err error
+			if input, err = structpb.NewStruct(step.Input); err != nil {
+				return err //nolint:wrapcheck // the file has been read as JSON
+			}
 		}
 		// Without its TTL, the function asks for calls only at its own times. In between, it would see and do the same.
-		if ttl := input.GetFields()["ttl"]; ttl == nil || isDuration(ttl.GetStringValue()) {
+		if ttl := input.GetFields()["ttl"]; ours && (ttl == nil || isDuration(ttl.GetStringValue())) {
 			world.Set(input, "0s", "ttl")
 		}
-		w.Steps = append(w.Steps, world.Step{Input: input, Call: call, Required: required(step)})
+		w.Steps = append(w.Steps, world.Step{Input: input, Call: run, Required: required(step)})
 	}
 	return nil
 }
@@ -195,11 +204,7 @@ type exports map[string]map[string]string
 
 // generators returns the generators in the inputs, also in those of later Compositions.
 func (s *Setup) generators() (out []map[string]any) {
-	steps := slices.Clone(s.Steps)
-	for _, moment := range slices.Sorted(maps.Keys(s.Later)) {
-		steps = append(steps, s.Later[moment]...)
-	}
-	for _, step := range steps {
+	for _, step := range slices.Concat(s.Pipelines()...) {
 		list, _ := step.Input["generators"].([]any)
 		for _, g := range list {
 			if fields, ok := g.(map[string]any); ok && isExports(step) {
@@ -267,6 +272,15 @@ func (e exports) expression(resource, key string) string {
 		return text
 	}
 	return keys[""]
+}
+
+// Pipelines returns the pipelines in the order of their moments.
+func (s *Setup) Pipelines() [][]composition.Step {
+	out := [][]composition.Step{s.Steps}
+	for _, moment := range slices.Sorted(maps.Keys(s.Later)) {
+		out = append(out, s.Later[moment])
+	}
+	return out
 }
 
 // SetLater sets the pipeline from a moment on.

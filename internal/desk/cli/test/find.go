@@ -27,6 +27,8 @@ type test struct {
 	index int
 	step  files.Step // the file, for positions
 	doc   int        // the number of the document in the file
+
+	programs *programs // of other steps, or nil
 }
 
 // An outcome is how a test ended.
@@ -186,7 +188,11 @@ func (t *test) setup() (*exportstest.Setup, error) {
 	if err != nil {
 		return nil, err
 	}
-	return setup, t.laterSteps(setup, c, &r)
+	if err := t.laterSteps(setup, c, &r); err != nil {
+		return nil, err
+	}
+	setup.Functions, err = t.programs.of(setup.Pipelines(), t.in.Spec.Steps)
+	return setup, err
 }
 
 // laterSteps reads the Compositions of moments.

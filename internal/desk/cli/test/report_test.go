@@ -95,7 +95,7 @@ func TestRunAndFailFast(t *testing.T) {
 	if stdout, _, code := run(t.Context(), t, &test.Command{Paths: []string{dir}, Only: "pass(es|ed)$"}); code != 0 || !strings.Contains(stdout, "1 passed, 0 failed") {
 		t.Errorf("want one test, got %d: %s", code, stdout)
 	}
-	if _, stderr, code := run(t.Context(), t, &test.Command{Paths: []string{dir}, Only: "nothing"}); code != 2 || !strings.Contains(stderr, "no test is found") {
+	if _, stderr, code := run(t.Context(), t, &test.Command{Paths: []string{dir}, Only: "nothing"}); code != 2 || !strings.Contains(stderr, "no test matches") {
 		t.Errorf("want no test, got %d: %s", code, stderr)
 	}
 }

@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"regexp"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -27,6 +30,7 @@ type Command struct {
 	// Flags. Keep them in alphabetical order.
 	Explore     int    `help:"Play this number of random histories of failures against the laws of each test, and print the shortest one that breaks a law as a test." placeholder:"N"`
 	FailFast    bool   `help:"Start no other test after one has failed."`
+	Functions   string `help:"A file with the Functions that run the other steps, as of crossplane composition render: with the runtime Development, or with the path of a program in the annotation test.export.fn.crossplane.io/binary." placeholder:"FILE" predictor:"path"`
 	Output      string `default:"text" enum:"text,json,junit,github" help:"The output format: ${enum}. junit is XML for test reports, and github shows failures at their lines in a pull request. Both never have values of Secrets." short:"o"`
 	Only        string `help:"Run only tests whose file and name match this regular expression." name:"run" placeholder:"REGEXP"`
 	Seed        uint64 `help:"The seed of generated values, and of --explore. The same seed has the same result."`
@@ -74,26 +78,23 @@ func (c *Command) Run(ctx context.Context, k *kong.Kong, build render.FunctionAt
 func (c *Command) hidesSecrets() bool { return c.Output == "junit" || c.Output == "github" }
 
 func (c *Command) run(ctx context.Context, stdout, stderr io.Writer, build render.FunctionAt, engine exportstest.Engine) error {
-	wanted, err := regexp.Compile(c.Only)
-	if err != nil {
-		return fmt.Errorf("--run: not a regular expression: %w", err)
-	}
-	runner := exportstest.NewRunner(engine, c.seed(), c.ShowSecrets && !c.hidesSecrets())
-	all, unread, err := find(c.Paths)
+	all, err := c.tests(stderr)
 	if err != nil {
 		return err
 	}
-	if len(unread) > 0 {
-		_ = terminal.PrintText(stderr, unread) // the exit code tells the result
-		return &terminal.ExitError{Code: terminal.ExitUnread, Why: "a test cannot be read"}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	others, err := readPrograms(ctx, c.Functions)
+	defer func() { // programs of other steps end with the tests
+		stop()
+		others.running.Wait()
+	}()
+	if err != nil {
+		return err
 	}
-	for _, warning := range warnings(all) {
-		_, _ = fmt.Fprintln(stderr, warning) // the exit code tells the result
+	for _, t := range all {
+		t.programs = others
 	}
-	all = slices.DeleteFunc(all, func(t *test) bool { return !wanted.MatchString(t.file + ": " + t.name) })
-	if len(all) == 0 {
-		return errors.New("no test is found: a test is a file of kind ExportsTest, or a folder with xr.yaml, composition.yaml and expected.yaml")
-	}
+	runner := exportstest.NewRunner(engine, c.seed(), c.ShowSecrets && !c.hidesSecrets())
 	if c.Explore > 0 {
 		return c.explore(ctx, stdout, stderr, all, runner)
 	}
@@ -118,6 +119,33 @@ func (c *Command) run(ctx context.Context, stdout, stderr io.Writer, build rende
 		return err
 	}
 	return exit(outcomes)
+}
+
+// tests returns the tests that the paths and --run select. It prints warnings.
+func (c *Command) tests(stderr io.Writer) ([]*test, error) {
+	wanted, err := regexp.Compile(c.Only)
+	if err != nil {
+		return nil, fmt.Errorf("--run: not a regular expression: %w", err)
+	}
+	all, unread, err := find(c.Paths)
+	if err != nil {
+		return nil, err
+	}
+	if len(unread) > 0 {
+		_ = terminal.PrintText(stderr, unread) // the exit code tells the result
+		return nil, &terminal.ExitError{Code: terminal.ExitUnread, Why: "a test cannot be read"}
+	}
+	for _, warning := range warnings(all) {
+		_, _ = fmt.Fprintln(stderr, warning) // the exit code tells the result
+	}
+	found := slices.DeleteFunc(slices.Clone(all), func(t *test) bool { return !wanted.MatchString(t.file + ": " + t.name) })
+	switch {
+	case len(all) == 0:
+		return nil, errors.New("no test is found: a test is a file of kind ExportsTest, or a folder with xr.yaml, composition.yaml and expected.yaml")
+	case len(found) == 0:
+		return nil, fmt.Errorf("--run: no test matches %q: the first of %d is %q", c.Only, len(all), all[0].file+": "+all[0].name)
+	}
+	return found, nil
 }
 
 // seed returns the seed of all tests.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -41,7 +42,7 @@ func (c *Command) watch(ctx context.Context, stderr io.Writer, run func() error)
 // states returns the time and the size of each file.
 func (c *Command) states() map[string]string {
 	out := map[string]string{}
-	for _, path := range c.Paths {
+	for _, path := range append(slices.Clone(c.Paths), c.Functions) {
 		if info, err := os.Stat(path); err == nil && !info.IsDir() {
 			path = filepath.Dir(path)
 		}

@@ -1,0 +1,205 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
+)
+
+// Annotations of a Function. The first two are those of crossplane composition render.
+const (
+	annotationRuntime = "render.crossplane.io/runtime"
+	annotationTarget  = "render.crossplane.io/runtime-development-target"
+	annotationBinary  = exportstest.Group + "/binary"
+)
+
+// defaultTarget is where a Function listens that names no target.
+const defaultTarget = "localhost:9443"
+
+// callTimeout is how long a call of a Function may take, with the start of its program.
+const callTimeout = time.Minute
+
+// startBackoff is how often a connection is tried while a program starts.
+var startBackoff = backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.5, MaxDelay: time.Second} //nolint:gochecknoglobals // a constant
+
+// programs are the Functions of a file by their names. They run other steps of pipelines.
+type programs struct {
+	file    string
+	known   map[string]*program
+	running sync.WaitGroup
+}
+
+// A program is a Function that runs, or whose program starts with its first call.
+type program struct {
+	name, at       string // at is its position in the file
+	runtime        string
+	target, binary string
+	connect        func() (fnv1.FunctionRunnerServiceClient, error)
+
+	ended context.Context // with the cause, if the program has ended
+}
+
+// readPrograms reads the Functions of a file, or of the files in a folder. Without a path, there are none. Their programs run
+// until the context ends.
+func readPrograms(ctx context.Context, path string) (*programs, error) {
+	out := &programs{file: path, known: map[string]*program{}}
+	if path == "" {
+		return out, nil
+	}
+	disk := terminal.Disk(nil)
+	names, err := disk.Find([]string{path}, files.In)
+	if err != nil {
+		return out, err
+	}
+	for _, f := range disk.ReadAll(names, files.AnyText) {
+		if err := f.First(); err != nil {
+			return out, err
+		}
+		for _, o := range f.Objects() {
+			if err := out.add(ctx, f, o); err != nil {
+				return out, err
+			}
+		}
+	}
+	return out, nil
+}
+
+func (p *programs) add(ctx context.Context, f files.File, o files.Object) error {
+	fields, _ := o.Value.(map[string]any)
+	version, _ := fields["apiVersion"].(string)
+	metadata, _ := fields["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	at := fmt.Sprintf("%s:%d", f.Name, o.Line("metadata", "name"))
+	switch {
+	case !strings.HasPrefix(version, "pkg.crossplane.io/") || fields["kind"] != "Function" || name == "":
+		return fmt.Errorf("%s: must be a Function of pkg.crossplane.io with a name", at)
+	case p.known[name] != nil:
+		return fmt.Errorf("%s: the Function %q is also at %s: remove one of them", at, name, p.known[name].at)
+	}
+	annotations, _ := metadata["annotations"].(map[string]any)
+	text := func(key string) string {
+		v, _ := annotations[key].(string)
+		return v
+	}
+	out := &program{name: name, at: at, runtime: text(annotationRuntime), target: text(annotationTarget), ended: ctx}
+	if out.target == "" {
+		out.target = defaultTarget
+	}
+	if out.binary = text(annotationBinary); out.binary != "" && !filepath.IsAbs(out.binary) {
+		out.binary = filepath.Join(filepath.Dir(f.Name), out.binary)
+	}
+	out.connect = sync.OnceValues(func() (fnv1.FunctionRunnerServiceClient, error) { return out.start(ctx, &p.running) })
+	p.known[name] = out
+	return nil
+}
+
+// of returns the Functions that run the steps of pipelines, by their names. Recorded steps, and those of this function, need
+// none.
+func (p *programs) of(pipelines [][]composition.Step, recorded map[string]exportstest.Recorded) (map[string]world.Function, error) {
+	out := map[string]world.Function{}
+	if p.file == "" {
+		return out, nil
+	}
+	for _, step := range slices.Concat(pipelines...) {
+		if _, ok := recorded[step.Name]; ok || files.IsExports(step) {
+			continue
+		}
+		known := p.known[step.Function]
+		switch {
+		case known == nil:
+			var names []string
+			for name := range p.known {
+				names = append(names, name)
+			}
+			slices.Sort(names)
+			return nil, fmt.Errorf("%s has no Function %q, which runs the step %q%s", p.file, step.Function, step.Name,
+				suggest.ThereAre(step.Function, names, ""))
+		case known.binary == "" && known.runtime != "Development":
+			return nil, fmt.Errorf("%s: the Function %q would run in Docker: start it with --insecure and annotate it with %s: Development, "+
+				"or annotate it with %s: PATH of its program, or write what it returns in spec.steps.%s of the test",
+				known.at, known.name, annotationRuntime, annotationBinary, step.Name)
+		}
+		out[step.Function] = known.call
+	}
+	return out, nil
+}
+
+// start returns a client of the Function. A binary is started with the flags that each function has.
+func (p *program) start(ctx context.Context, running *sync.WaitGroup) (fnv1.FunctionRunnerServiceClient, error) {
+	if p.binary != "" {
+		address, err := freeAddress(ctx)
+		if err != nil {
+			return nil, err
+		}
+		cmd := exec.CommandContext(ctx, p.binary, "--insecure", "--address", address) //nolint:gosec // the user names it
+		if err := cmd.Start(); err != nil {
+			return nil, fmt.Errorf("cannot start %s: %w", p.binary, files.WithoutPath(err))
+		}
+		var end context.CancelCauseFunc
+		p.target = address
+		p.ended, end = context.WithCancelCause(ctx)
+		running.Go(func() {
+			end(fmt.Errorf("%s has ended (%v): run it with --insecure to see why", p.binary, cmd.Wait()))
+		})
+	}
+	conn, err := grpc.NewClient(p.target, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: startBackoff, MinConnectTimeout: time.Second}))
+	if err != nil {
+		return nil, fmt.Errorf("cannot connect to %s: %w", p.target, err)
+	}
+	context.AfterFunc(ctx, func() { _ = conn.Close() })
+	return fnv1.NewFunctionRunnerServiceClient(conn), nil
+}
+
+// freeAddress returns an address of this machine at which nothing listens.
+func freeAddress(ctx context.Context) (string, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("cannot find a free port: %w", err)
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+// call calls the Function. Its TTL is left out: a call between two times of this function would see and do the same. An
+// error does not quote the answer, which may have values.
+func (p *program) call(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	client, err := p.connect()
+	if err != nil {
+		return nil, fmt.Errorf("%s: the Function %q: %w", p.at, p.name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	defer context.AfterFunc(p.ended, cancel)()
+	rsp, err := client.RunFunction(ctx, req, grpc.WaitForReady(p.binary != ""))
+	switch why := context.Cause(p.ended); {
+	case err == nil:
+		if rsp.GetMeta() != nil {
+			rsp.Meta.Ttl = nil
+		}
+		return rsp, nil
+	case why != nil && !errors.Is(why, context.Canceled):
+		return nil, fmt.Errorf("%s: the Function %q: %w", p.at, p.name, why)
+	}
+	return nil, fmt.Errorf("%s: cannot call the Function %q at %s (%s): start it there with --insecure, or set its annotation %s",
+		p.at, p.name, p.target, status.Code(err), annotationTarget)
+}
