@@ -46,7 +46,7 @@ const desk = `
 	document migrate/celtext pages catalog world
 	migrate/gotemplate
 	composition
-	inspect vocabulary typecheck exportstest
+	inspect vocabulary typecheck exportstest state
 	migrate reference rules
 	files
 	cli

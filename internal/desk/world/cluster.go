@@ -22,12 +22,20 @@ type Cluster struct {
 	Details map[string]map[string][]byte // connection details, by the same key
 	UIDs    int                          // of created objects
 
+	// Outside returns objects of others, each once. They are stored when a function requires them. It may be nil.
+	Outside func(s *fnv1.ResourceSelector) []*structpb.Struct
+
 	late    map[string]map[string]*structpb.Struct // what late informers see, by kind
 	deleted map[string]bool                        // keys of objects that Crossplane deletes in the foreground
 }
 
 // LookUp answers a requirement from the informers, as a fetch of Crossplane does.
 func (c *Cluster) LookUp(s *fnv1.ResourceSelector) *fnv1.Resources {
+	if c.Outside != nil {
+		for _, o := range c.Outside(s) {
+			c.Stored[KeyOf(o)] = o
+		}
+	}
 	out, objects := &fnv1.Resources{}, c.seen(s.GetKind())
 	for _, key := range slices.Sorted(maps.Keys(objects)) {
 		if selects(s, objects[key]) {
@@ -174,7 +182,7 @@ func (w *World) Adopt(name string, o *structpb.Struct) {
 	if controllerOf(o) == "" {
 		SetValue(o, OwnedBy(w.XR), "metadata", "ownerReferences")
 	}
-	managers{composer: keysOf(o)}.store(o)
+	Manage(o)
 	w.Put(o)
 	w.Listed = append(w.Listed, KeyOf(o))
 }
@@ -188,7 +196,7 @@ func (c *Cluster) Apply(name string, o *structpb.Struct) error {
 	Set(o, name, "metadata", "annotations", ResourceNameAnnotation)
 	SetValue(o, OwnedBy(c.XR), "metadata", "ownerReferences")
 	if was == nil {
-		managers{composer: keysOf(o)}.store(o)
+		Manage(o)
 		c.Create(o)
 		return nil
 	}

@@ -9,11 +9,14 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// composer is the field manager of Crossplane's composer, and kubectl the one of people.
-const (
-	composer = "apiextensions.crossplane.io/composed-simulated"
-	kubectl  = "kubectl-annotate"
-)
+// Composer is the field manager of Crossplane's composer.
+const Composer = "apiextensions.crossplane.io/composed-simulated"
+
+// kubectl is the field manager of people.
+const kubectl = "kubectl-annotate"
+
+// Manage makes Crossplane the manager of all fields of an object.
+func Manage(o *structpb.Struct) { managers{Composer: keysOf(o)}.store(o) }
 
 // managedMaps are the maps of an object whose keys have managers: any number of them. All other fields belong to
 // Crossplane.
@@ -74,7 +77,7 @@ func (m managers) store(o *structpb.Struct) {
 		}
 		entry := &structpb.Struct{Fields: map[string]*structpb.Value{}}
 		Set(entry, name, "manager")
-		Set(entry, map[bool]string{true: "Apply", false: "Update"}[name == composer], "operation")
+		Set(entry, map[bool]string{true: "Apply", false: "Update"}[name == Composer], "operation")
 		for k := range m[name] {
 			at := []string{"fieldsV1"}
 			for _, p := range managedMaps[k.of] {
@@ -96,8 +99,8 @@ func (m managers) store(o *structpb.Struct) {
 // manager has it, and a key to which it gives another value is its own alone.
 func apply(was, o *structpb.Struct) {
 	all, keys := managersOf(was), keysOf(o)
-	mine := all[composer]
-	delete(all, composer)
+	mine := all[Composer]
+	delete(all, Composer)
 	for i, path := range managedMaps {
 		for key, value := range mapOf(was, path) {
 			k := managedKey{i, key}
@@ -116,7 +119,7 @@ func apply(was, o *structpb.Struct) {
 			}
 		}
 	}
-	all[composer] = keys
+	all[Composer] = keys
 	all.store(o)
 }
 

@@ -57,7 +57,12 @@ func List(xr *structpb.Struct, keys []string) {
 		Set(ref, of[3], "name")
 		refs[i] = structpb.NewStructValue(ref)
 	}
-	SetValue(xr, structpb.NewListValue(&structpb.ListValue{Values: refs}), "spec", "crossplane", "resourceRefs")
+	at := []string{"spec", "crossplane", "resourceRefs"}
+	spec := xr.GetFields()["spec"].GetStructValue().GetFields()
+	if Meta(xr, "namespace") == "" && spec["crossplane"] == nil && spec["compositionRef"] != nil { // the v1 style
+		at = []string{"spec", "resourceRefs"}
+	}
+	SetValue(xr, structpb.NewListValue(&structpb.ListValue{Values: refs}), at...)
 }
 
 // controllerOf returns the UID of an object's controller, or nothing.

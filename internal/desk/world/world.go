@@ -86,7 +86,9 @@ func (w *World) Request(listed []string) (*fnv1.RunFunctionRequest, error) {
 func (w *World) Observe(xr *structpb.Struct, listed []string) (req *fnv1.RunFunctionRequest, unnamed string) {
 	req = &fnv1.RunFunctionRequest{
 		Meta: w.Meta, Context: w.Context, Desired: proto.CloneOf(w.Earlier),
-		Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: xr}, Resources: map[string]*fnv1.Resource{}},
+		Observed: &fnv1.State{
+			Composite: &fnv1.Resource{Resource: xr, ConnectionDetails: w.Details[KeyOf(xr)]}, Resources: map[string]*fnv1.Resource{},
+		},
 	}
 	for _, key := range listed {
 		o := w.seen(kindOf(key))[key]

@@ -1,0 +1,144 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+)
+
+// The API group of Compositions, and the kinds in it.
+const (
+	group        = composition.Group
+	kindRevision = "CompositionRevision"
+	kindXRD      = "CompositeResourceDefinition"
+)
+
+// A Composite uses a Composition.
+type Composite struct {
+	*Object
+
+	InUse  map[string]any // the Composition or its revision that composes it now, or nil if it is not known
+	Pinned string         // why another revision of the Composition does not change it, or nothing
+	fields map[string]any
+}
+
+// Composites returns the composites that use a Composition, which may be changed. They are in the order of their
+// namespaces and names.
+func (s *State) Composites(changed map[string]any) []*Composite {
+	name, of := text(changed, "metadata", "name"), Ref{
+		APIVersion: text(changed, "spec", "compositeTypeRef", "apiVersion"), Kind: text(changed, "spec", "compositeTypeRef", "kind"),
+	}
+	var out []*Composite
+	xrd, inUse := s.Definition(of), map[Ref]map[string]any{}
+	for _, o := range s.OfKind(of.group(), of.Kind) {
+		c := &Composite{Object: o, fields: o.Map()}
+		if s.compositionOf(c, xrd, changed) != name {
+			continue
+		}
+		if used := s.inUse(c, name); used != nil {
+			if inUse[used.Ref] == nil {
+				inUse[used.Ref] = used.Map()
+			}
+			c.InUse = inUse[used.Ref]
+		}
+		c.Pinned = c.pinned(changed)
+		out = append(out, c)
+	}
+	return out
+}
+
+// crossplane returns a field that Crossplane reads. Composites of the v1 style have it directly in their spec.
+func (c *Composite) crossplane(path ...string) any {
+	if v := field(c.fields, append([]string{"spec", "crossplane"}, path...)...); v != nil || c.Namespace != "" {
+		return v
+	}
+	return field(c.fields, append([]string{"spec"}, path...)...)
+}
+
+func (c *Composite) crossplaneText(path ...string) string {
+	text, _ := c.crossplane(path...).(string)
+	return text
+}
+
+// compositionOf returns the name of the Composition that a composite uses. One that Crossplane has not seen yet names
+// none: its definition decides, or its labels.
+func (s *State) compositionOf(c *Composite, xrd, changed map[string]any) string {
+	enforced, preset := text(xrd, "spec", "enforcedCompositionRef", "name"), text(xrd, "spec", "defaultCompositionRef", "name")
+	if name := cmp.Or(enforced, c.crossplaneText("compositionRef", "name")); name != "" {
+		return name
+	}
+	selector := c.crossplane("compositionSelector", "matchLabels")
+	if selector == nil && preset != "" {
+		return preset
+	}
+	match := labels.SelectorFromSet(textsOf(selector))
+	names := map[string]bool{}
+	for _, o := range s.OfKind(group, composition.Kind) {
+		of := o.Map()
+		if field(of, "spec", "compositeTypeRef", "kind") == c.Kind && match.Matches(o.labels) {
+			names[o.Name] = true
+		}
+	}
+	if match.Matches(labels.Set(textsOf(field(changed, "metadata", "labels")))) {
+		names[text(changed, "metadata", "name")] = true
+	}
+	if len(names) != 1 { // Crossplane chooses one randomly
+		return ""
+	}
+	for name := range names {
+		return name
+	}
+	return ""
+}
+
+// Definition returns the definition of a kind of composites, or nil.
+func (s *State) Definition(of Ref) map[string]any {
+	for _, o := range s.OfKind(group, kindXRD) {
+		xrd := o.Map()
+		if text(xrd, "spec", "group") == of.group() && text(xrd, "spec", "names", "kind") == of.Kind {
+			return xrd
+		}
+	}
+	return nil
+}
+
+// inUse returns the revision that composes a composite now, or the Composition if it names none, or nil.
+func (s *State) inUse(c *Composite, name string) *Object {
+	revision := Ref{group + "/v1", kindRevision, "", c.crossplaneText("compositionRevisionRef", "name")}
+	return cmp.Or(s.Find(revision), s.Find(Ref{group + "/v1", composition.Kind, "", name}))
+}
+
+// pinned returns why a change of its Composition does not reach a composite.
+func (c *Composite) pinned(changed map[string]any) string {
+	selector := textsOf(c.crossplane("compositionRevisionSelector", "matchLabels"))
+	switch selects := labels.SelectorFromSet(selector); {
+	case text(c.fields, "metadata", "deletionTimestamp") != "":
+		return "it is being deleted"
+	case textsOf(field(c.fields, "metadata", "annotations"))["crossplane.io/paused"] == "true":
+		return "it is paused (annotation crossplane.io/paused)"
+	case c.crossplaneText("compositionUpdatePolicy") == "Manual":
+		revision := cmp.Or(c.crossplaneText("compositionRevisionRef", "name"), "its revision")
+		return fmt.Sprintf("its compositionUpdatePolicy is Manual, so it stays at %s", revision)
+	case !selects.Matches(labels.Set(textsOf(field(changed, "metadata", "labels")))):
+		return "its compositionRevisionSelector does not select the labels of the changed Composition"
+	}
+	return ""
+}
+
+// Refs returns the objects that Crossplane composes for a composite, in their order, each once.
+func (c *Composite) Refs() []Ref {
+	list, _ := c.crossplane("resourceRefs").([]any)
+	var out []Ref
+	for _, v := range list {
+		ref, _ := v.(map[string]any)
+		r := Ref{text(ref, "apiVersion"), text(ref, "kind"), cmp.Or(c.Namespace, text(ref, "namespace")), text(ref, "name")}
+		if r.Name != "" && !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,187 @@
+// Package state has what a cluster has, as far as files that kubectl printed or the user's own kubectl show it: which
+// composites use a Composition, which revision each of them uses, and what Crossplane would show the functions of its
+// pipeline.
+//
+// It guesses no value. A Secret that is left out or masked is unknown, and is reported as such.
+package state
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// A Ref identifies an object.
+type Ref struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+}
+
+// String returns the kind, the namespace and the name.
+func (r Ref) String() string {
+	return r.Kind + " " + strings.TrimPrefix(r.Namespace+"/"+r.Name, "/")
+}
+
+// group returns the API group. Versions of a kind are the same objects.
+func (r Ref) group() string {
+	if group, _, ok := strings.Cut(r.APIVersion, "/"); ok {
+		return group
+	}
+	return ""
+}
+
+// A place is what identifies an object, whatever version it is read in.
+type place struct{ group, kind, namespace, name string }
+
+func (r Ref) place() place { return place{r.group(), r.Kind, r.Namespace, r.Name} }
+
+// isSecret reports whether the object is a Secret of Kubernetes.
+func (r Ref) isSecret() bool { return r.APIVersion == "v1" && r.Kind == "Secret" }
+
+// An Object is an object, which is decoded when it is needed: a cluster has many.
+type Object struct {
+	Ref
+
+	labels labels.Set
+	raw    []byte // JSON
+	hidden []string
+}
+
+// Map returns the object. The caller may change it.
+func (o *Object) Map() map[string]any {
+	var out map[string]any
+	_ = json.Unmarshal(o.raw, &out) // it was encoded here
+	return out
+}
+
+// Struct returns the object as functions see it. The caller may change it.
+func (o *Object) Struct() *structpb.Struct {
+	out, _ := structpb.NewStruct(o.Map()) // it is JSON
+	return out
+}
+
+// A State has objects. Several goroutines may use it.
+type State struct {
+	Complete bool // a Secret that is not here does not exist
+
+	mu      sync.Mutex
+	objects map[place]*Object
+	kinds   map[place][]*Object // by group and kind
+	source  func(*fnv1.ResourceSelector)
+}
+
+// New returns a state without objects.
+func New() *State {
+	return &State{objects: map[place]*Object{}, kinds: map[place][]*Object{}}
+}
+
+// Add adds an object, in place of another one with the same identity.
+func (s *State) Add(o map[string]any) {
+	out := &Object{Ref: refOf(o), labels: textsOf(field(o, "metadata", "labels"))}
+	if out.isSecret() && !s.Complete {
+		out.hidden = hide(o)
+	}
+	out.raw, _ = json.Marshal(o) //nolint:errchkjson // it was decoded from YAML or JSON
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, kind := out.place(), place{group: out.group(), kind: out.Kind}
+	if was := s.objects[at]; was != nil {
+		s.kinds[kind] = slices.DeleteFunc(s.kinds[kind], func(o *Object) bool { return o == was })
+	}
+	s.objects[at] = out
+	s.kinds[kind] = append(s.kinds[kind], out)
+}
+
+// Len returns the number of objects.
+func (s *State) Len() int { return len(s.objects) }
+
+// Find returns an object, in whatever version it was read, or nil.
+func (s *State) Find(r Ref) *Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.objects[r.place()]
+}
+
+// OfKind returns the objects of a kind in all namespaces, by namespace and name.
+func (s *State) OfKind(group, kind string) []*Object {
+	s.mu.Lock()
+	out := slices.Clone(s.kinds[place{group: group, kind: kind}])
+	s.mu.Unlock()
+	slices.SortFunc(out, func(a, b *Object) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// Select answers what a function requires, as Crossplane does: an object by its name, or objects by their labels in one
+// namespace or in all.
+func (s *State) Select(sel *fnv1.ResourceSelector) []*Object {
+	if s.source != nil {
+		s.source(sel)
+	}
+	of := Ref{sel.GetApiVersion(), sel.GetKind(), sel.GetNamespace(), sel.GetMatchName()}
+	if sel.GetMatchLabels() == nil && of.Name != "" {
+		if o := s.Find(of); o != nil {
+			return []*Object{o}
+		}
+		return nil
+	}
+	match := labels.SelectorFromSet(sel.GetMatchLabels().GetLabels())
+	return slices.DeleteFunc(s.OfKind(of.group(), of.Kind), func(o *Object) bool {
+		return of.Namespace != "" && o.Namespace != of.Namespace || !match.Matches(o.labels)
+	})
+}
+
+// IsUnknown reports whether the data of a Secret is not known: it is left out, or masked.
+func (s *State) IsUnknown(r Ref) bool {
+	o := s.Find(r)
+	return r.isSecret() && (o == nil && !s.Complete || o != nil && o.hidden != nil)
+}
+
+// HiddenKeys returns the keys of a masked Secret whose values are not known.
+func (s *State) HiddenKeys(r Ref) []string {
+	if o := s.Find(r); o != nil {
+		return o.hidden
+	}
+	return nil
+}
+
+func refOf(o map[string]any) Ref {
+	return Ref{text(o, "apiVersion"), text(o, "kind"), text(o, "metadata", "namespace"), text(o, "metadata", "name")}
+}
+
+// field returns the value at a path, or nil.
+func field(o map[string]any, path ...string) any {
+	var v any = o
+	for _, name := range path {
+		fields, _ := v.(map[string]any)
+		v = fields[name]
+	}
+	return v
+}
+
+func text(o map[string]any, path ...string) string {
+	s, _ := field(o, path...).(string)
+	return s
+}
+
+// textsOf returns the texts of a map.
+func textsOf(v any) map[string]string {
+	fields, _ := v.(map[string]any)
+	out := make(map[string]string, len(fields))
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if text, ok := fields[key].(string); ok {
+			out[key] = text
+		}
+	}
+	return out
+}

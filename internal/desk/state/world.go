@@ -1,0 +1,136 @@
+package state
+
+import (
+	"cmp"
+	"encoding/base64"
+	"strings"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
+)
+
+// World returns a simulation that begins with a composite and its composed resources, as Crossplane observes them at a
+// time. It has no pipeline. Other objects come into it when a function requires them.
+//
+// Secrets whose data is unknown are not in it. It calls secretOf for the connection Secret of each resource and for each
+// Secret that a function requires, if the data is unknown; the result, which may be nil, is used in its place.
+func (s *State) World(c *Composite, now time.Time, secretOf func(r Ref, keys []string) map[string][]byte) *world.World {
+	xr := c.Struct()
+	w := world.New(withoutRefs(xr))
+	w.Now, w.Meta = now, &fnv1.RequestMeta{Capabilities: capabilities()}
+	known := map[Ref]bool{}
+	for _, ref := range c.Refs() {
+		o := s.Find(ref)
+		if o == nil || s.IsUnknown(o.Ref) {
+			continue
+		}
+		known[o.Ref] = true
+		m := o.Struct()
+		observed(m)
+		key := world.KeyOf(m)
+		w.Stored[key], w.Listed = m, append(w.Listed, key)
+		if details := s.details(m, secretOf); details != nil {
+			w.Details[key] = details
+		}
+	}
+	w.Details[world.KeyOf(w.XR)] = s.details(xr, secretOf)
+	w.Outside = func(sel *fnv1.ResourceSelector) []*structpb.Struct {
+		var out []*structpb.Struct
+		for _, o := range s.Select(sel) {
+			if !known[o.Ref] && !s.IsUnknown(o.Ref) {
+				known[o.Ref] = true
+				out = append(out, o.Struct())
+			}
+		}
+		named := Ref{sel.GetApiVersion(), sel.GetKind(), sel.GetNamespace(), sel.GetMatchName()}
+		if named.Name != "" && !known[named] && s.IsUnknown(named) {
+			known[named] = true
+			if data := secretOf(named, s.HiddenKeys(named)); data != nil {
+				out = append(out, secret(named, data))
+			}
+		}
+		return out
+	}
+	return w
+}
+
+// capabilities are those of Crossplane without schemas: they only add warnings about misspelled fields.
+func capabilities() []fnv1.Capability {
+	var out []fnv1.Capability
+	for _, c := range world.Capabilities() {
+		if c != fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// withoutRefs returns a composite without what it lists, because the simulation lists it.
+func withoutRefs(xr *structpb.Struct) *structpb.Struct {
+	spec := xr.GetFields()["spec"].GetStructValue()
+	delete(spec.GetFields(), "resourceRefs")
+	delete(spec.GetFields()["crossplane"].GetStructValue().GetFields(), "resourceRefs")
+	return xr
+}
+
+// details returns the connection details of an object, or nil. A namespaced object has its Secret in its own namespace.
+func (s *State) details(o *structpb.Struct, secretOf func(Ref, []string) map[string][]byte) map[string][]byte {
+	to := o.GetFields()["spec"].GetStructValue().GetFields()["writeConnectionSecretToRef"].GetStructValue().GetFields()
+	r := Ref{"v1", "Secret", cmp.Or(world.Meta(o, "namespace"), to["namespace"].GetStringValue()), to["name"].GetStringValue()}
+	if r.Name == "" {
+		return nil
+	}
+	if s.source != nil {
+		s.source(&fnv1.ResourceSelector{
+			ApiVersion: r.APIVersion, Kind: r.Kind, Namespace: &r.Namespace,
+			Match: &fnv1.ResourceSelector_MatchName{MatchName: r.Name},
+		})
+	}
+	if s.IsUnknown(r) {
+		return secretOf(r, s.HiddenKeys(r))
+	}
+	found := s.Find(r)
+	if found == nil {
+		return nil
+	}
+	out := map[string][]byte{}
+	for key, v := range textsOf(field(found.Map(), "data")) {
+		out[key], _ = base64.StdEncoding.DecodeString(v)
+	}
+	return out
+}
+
+// secret returns a Secret.
+func secret(r Ref, data map[string][]byte) *structpb.Struct {
+	out := &structpb.Struct{}
+	world.Set(out, r.APIVersion, "apiVersion")
+	world.Set(out, r.Kind, "kind")
+	world.Set(out, r.Namespace, "metadata", "namespace")
+	world.Set(out, r.Name, "metadata", "name")
+	world.SetValue(out, structpb.NewStructValue(&structpb.Struct{}), "data")
+	for key, v := range data {
+		world.Set(out, base64.StdEncoding.EncodeToString(v), "data", key)
+	}
+	return out
+}
+
+// composer begins the field managers of Crossplane, one for each kind and name of a composite.
+const composer = "apiextensions.crossplane.io/composed"
+
+// observed gives an object the field managers of the simulation. Without managers, as kubectl prints objects, all of its
+// fields are of Crossplane.
+func observed(o *structpb.Struct) {
+	own := false
+	for _, v := range o.GetFields()["metadata"].GetStructValue().GetFields()["managedFields"].GetListValue().GetValues() {
+		f := v.GetStructValue().GetFields()
+		if strings.HasPrefix(f["manager"].GetStringValue(), composer) {
+			f["manager"], own = structpb.NewStringValue(world.Composer), true
+		}
+	}
+	if !own {
+		world.Manage(o)
+	}
+}
