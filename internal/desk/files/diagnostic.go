@@ -20,7 +20,7 @@ type Diagnostic struct {
 	Rule    diagnostic.Rule `json:"rule"`
 	Warning bool            `json:"warning,omitempty"` // the input can be used
 	Message string          `json:"message"`
-	Edits   []document.Edit `json:"edits,omitempty"` // of the file, which mend the mistake together
+	Edits   []document.Edit `json:"edits,omitempty"` // of the file, which correct the mistake together
 
 	Source string `json:"-"` // the line in the file, if it can be shown
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/functions"
 )
 
-// What a function says about a key is a mistake of the input. What it says about a value is not, because the value of a
+// A reason about a key is a mistake of the input. A reason about a value is not, because the value of a
 // sample is made up.
 func TestStructural(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -121,7 +121,7 @@ func secret(r Ref, data map[string][]byte) *structpb.Struct {
 const composer = "apiextensions.crossplane.io/composed"
 
 // observed gives an object the field managers of the simulation. Without managers, as kubectl prints objects, all of its
-// fields are of Crossplane.
+// fields belong to Crossplane.
 func observed(o *structpb.Struct) {
 	own := false
 	for _, v := range o.GetFields()["metadata"].GetStructValue().GetFields()["managedFields"].GetListValue().GetValues() {
