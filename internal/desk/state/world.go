@@ -12,12 +12,17 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 )
 
+// Unknown stands in for Secrets whose data is unknown. The keys are known if the Secret is masked. A result may be nil.
+type Unknown interface {
+	Connection(r Ref, keys []string) map[string][]byte // of a composed resource
+	Source(c *Composite, r Ref, keys []string) map[string][]byte // that a function requires
+}
+
 // World returns a simulation that begins with a composite and its composed resources, as Crossplane observes them at a
 // time. It has no pipeline. Other objects come into it when a function requires them.
 //
-// Secrets whose data is unknown are not in it. It calls secretOf for the connection Secret of each resource and for each
-// Secret that a function requires, if the data is unknown; the result, which may be nil, is used in its place.
-func (s *State) World(c *Composite, now time.Time, secretOf func(r Ref, keys []string) map[string][]byte) *world.World {
+// Secrets whose data is unknown are not in it. Others may stand in for them.
+func (s *State) World(c *Composite, now time.Time, unknown Unknown) *world.World {
 	xr := c.Struct()
 	w := world.New(withoutRefs(xr))
 	w.Now, w.Meta = now, &fnv1.RequestMeta{Capabilities: capabilities()}
@@ -29,14 +34,14 @@ func (s *State) World(c *Composite, now time.Time, secretOf func(r Ref, keys []s
 		}
 		known[o.Ref] = true
 		m := o.Struct()
-		observed(m)
+		observed(m, xr)
 		key := world.KeyOf(m)
 		w.Stored[key], w.Listed = m, append(w.Listed, key)
-		if details := s.details(m, secretOf); details != nil {
+		if details := s.details(m, unknown); details != nil {
 			w.Details[key] = details
 		}
 	}
-	w.Details[world.KeyOf(w.XR)] = s.details(xr, secretOf)
+	w.Details[world.KeyOf(w.XR)] = s.details(xr, unknown)
 	w.Outside = func(sel *fnv1.ResourceSelector) []*structpb.Struct {
 		var out []*structpb.Struct
 		for _, o := range s.Select(sel) {
@@ -48,7 +53,7 @@ func (s *State) World(c *Composite, now time.Time, secretOf func(r Ref, keys []s
 		named := Ref{sel.GetApiVersion(), sel.GetKind(), sel.GetNamespace(), sel.GetMatchName()}
 		if named.Name != "" && !known[named] && s.IsUnknown(named) {
 			known[named] = true
-			if data := secretOf(named, s.HiddenKeys(named)); data != nil {
+			if data := unknown.Source(c, named, s.HiddenKeys(named)); data != nil {
 				out = append(out, secret(named, data))
 			}
 		}
@@ -77,7 +82,7 @@ func withoutRefs(xr *structpb.Struct) *structpb.Struct {
 }
 
 // details returns the connection details of an object, or nil. A namespaced object has its Secret in its own namespace.
-func (s *State) details(o *structpb.Struct, secretOf func(Ref, []string) map[string][]byte) map[string][]byte {
+func (s *State) details(o *structpb.Struct, unknown Unknown) map[string][]byte {
 	to := o.GetFields()["spec"].GetStructValue().GetFields()["writeConnectionSecretToRef"].GetStructValue().GetFields()
 	r := Ref{"v1", "Secret", cmp.Or(world.Meta(o, "namespace"), to["namespace"].GetStringValue()), to["name"].GetStringValue()}
 	if r.Name == "" {
@@ -90,7 +95,7 @@ func (s *State) details(o *structpb.Struct, secretOf func(Ref, []string) map[str
 		})
 	}
 	if s.IsUnknown(r) {
-		return secretOf(r, s.HiddenKeys(r))
+		return unknown.Connection(r, s.HiddenKeys(r))
 	}
 	found := s.Find(r)
 	if found == nil {
@@ -120,11 +125,21 @@ func secret(r Ref, data map[string][]byte) *structpb.Struct {
 // composer begins the field managers of Crossplane, one for each kind and name of a composite.
 const composer = "apiextensions.crossplane.io/composed"
 
-// observed gives an object the field managers of the simulation. Without managers, as kubectl prints objects, all of its
-// fields belong to Crossplane.
-func observed(o *structpb.Struct) {
+// observed gives an object the form that the simulation applies, so that it changes only if its content does. Without
+// field managers, as kubectl prints objects, Crossplane manages each field.
+func observed(o, xr *structpb.Struct) {
+	meta := o.GetFields()["metadata"].GetStructValue().GetFields()
+	managed := meta["managedFields"]
+	for _, name := range []string{"generation", "finalizers", "selfLink", "managedFields"} {
+		delete(meta, name)
+	}
+	for _, v := range meta["ownerReferences"].GetListValue().GetValues() {
+		if f := v.GetStructValue().GetFields(); f["controller"].GetBoolValue() && f["uid"].GetStringValue() == world.Meta(xr, "uid") {
+			meta["ownerReferences"] = world.OwnedBy(xr)
+		}
+	}
 	own := false
-	for _, v := range o.GetFields()["metadata"].GetStructValue().GetFields()["managedFields"].GetListValue().GetValues() {
+	for _, v := range managed.GetListValue().GetValues() {
 		f := v.GetStructValue().GetFields()
 		if strings.HasPrefix(f["manager"].GetStringValue(), composer) {
 			f["manager"], own = structpb.NewStringValue(world.Composer), true
@@ -132,5 +147,7 @@ func observed(o *structpb.Struct) {
 	}
 	if !own {
 		world.Manage(o)
+		return
 	}
+	meta["managedFields"] = managed
 }

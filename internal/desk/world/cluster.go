@@ -204,7 +204,7 @@ func (c *Cluster) Apply(name string, o *structpb.Struct) error {
 	if err := c.validate(key, was, o); err != nil {
 		return err
 	}
-	for _, field := range []string{"uid", "creationTimestamp", "deletionTimestamp"} {
+	for _, field := range []string{"uid", "creationTimestamp", "deletionTimestamp", "resourceVersion"} {
 		if text := Meta(was, field); text != "" {
 			Set(o, text, "metadata", field)
 		}

@@ -34,6 +34,9 @@ type Function struct {
 	Log     logging.Logger
 	Now     func() time.Time
 	Entropy func() io.Reader // the source of credentials
+
+	// Seen is called with each result, for rehearsals that explain it. It may be nil.
+	Seen func(*reconcile.Result)
 }
 
 // New returns a function with the system's clock and randomness. Its metrics may be nil.
@@ -92,6 +95,9 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 		out = respond(req, meta, result, p)
 	}
 	f.count(result)
+	if f.Seen != nil {
+		f.Seen(result)
+	}
 	f.Log.Debug("Ran function", "tag", meta.GetTag(), "reason", worst(result).String())
 	return out
 }

@@ -60,6 +60,7 @@ func (x exporter) run(placed placements, writers lifecycle.Writers) objects {
 // composite can still be ready.
 func (x exporter) export(at *placement) Object {
 	out := x.decide(at)
+	out.Export, out.Place = at.Name, at.Place
 	if out.Desired != nil { // it is kept
 		out.Desired = x.credentials.Again(&at.Export, out.Desired, x.now)
 	}

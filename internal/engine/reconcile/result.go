@@ -5,6 +5,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
 	"github.com/crossplane-contrib/function-export/internal/engine/generations"
+	"github.com/crossplane-contrib/function-export/internal/engine/lifecycle"
 	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/mention"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
@@ -76,6 +77,8 @@ type Object struct {
 	Outcome
 
 	Name              string // in the pipeline: the name of the export, or the one of the object that it took over
+	Export            string // empty if it is only kept because an export may take it over
+	Place             lifecycle.Place
 	Kind              object.Kind
 	Desired           *structpb.Struct           // nil for none
 	ConnectionDetails map[string]sensitive.Bytes // of the composite

@@ -1,0 +1,336 @@
+package diff
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/state"
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
+)
+
+// A side is an end with its own objects.
+type side struct {
+	*End
+
+	pipeline *Pipeline // nil if it is not known
+	own      map[string]*structpb.Struct
+	exports  map[string]reconcile.Object // by composition resource name
+}
+
+func newSide(e *End, p *Pipeline) *side {
+	out := &side{e, p, map[string]*structpb.Struct{}, map[string]reconcile.Object{}}
+	for _, key := range e.Listed {
+		if o := e.Stored[key]; o != nil {
+			out.own[key] = o
+		}
+	}
+	for _, result := range e.Results {
+		for _, o := range result.Objects {
+			if o.Export != "" {
+				out.exports[o.Name] = o
+			}
+		}
+	}
+	return out
+}
+
+// nameOf returns the composition resource name of an object.
+func nameOf(o *structpb.Struct) string { return world.Meta(o, "annotations", world.ResourceNameAnnotation) }
+
+// isGeneration reports whether an object is a generation of a generator.
+func isGeneration(o *structpb.Struct) bool { return strings.HasPrefix(nameOf(o), plan.GenerationPrefix) }
+
+// A comparison finds the differences of two ends that began in the same state.
+type comparison struct {
+	state         *state.State
+	first         map[string]*structpb.Struct // what exists now
+	before, after *side
+	composite     *state.Composite
+	out           []Effect
+}
+
+func (d *comparison) add(e Effect) { d.out = append(d.out, e) }
+
+// run returns the effects, except those that happen later.
+func (d *comparison) run() []Effect {
+	d.objects()
+	d.generations()
+	d.outcomes()
+	d.fields()
+	d.reads()
+	return d.out
+}
+
+// objects compares the objects that are no generations.
+func (d *comparison) objects() {
+	created, deleted := d.replaced()
+	for _, key := range slices.Sorted(maps.Keys(d.after.own)) {
+		o, was := d.after.own[key], d.before.own[key]
+		switch {
+		case isGeneration(o) || was != nil && isGeneration(was):
+		case was == nil && d.first[key] != nil: // the pipeline in use deletes it anyway
+		case was != nil:
+			d.takenOver(was, o)
+			d.data(was, o)
+		case d.state.Find(refOf(o)) != nil:
+			d.add(d.about(ObjectTakenOver, o, "it exists, and the composite does not list it yet"))
+			d.data(d.state.Find(refOf(o)).Struct(), o)
+		default:
+			created = append(created, o)
+		}
+	}
+	d.renamed(created, deleted)
+	d.connectionDetails()
+}
+
+// replaced returns the objects that only the pipeline in use has.
+func (d *comparison) replaced() (created, deleted []*structpb.Struct) {
+	for _, key := range slices.Sorted(maps.Keys(d.before.own)) {
+		if o := d.before.own[key]; d.after.own[key] == nil && d.after.Stored[key] == nil && d.existed(key) && !isGeneration(o) {
+			deleted = append(deleted, o)
+		}
+	}
+	return nil, deleted
+}
+
+// existed reports whether an object of the pipeline in use exists before the change, even if it could not be read.
+func (d *comparison) existed(key string) bool {
+	return d.first[key] != nil || d.before.unknown.own[refOf(d.before.own[key])]
+}
+
+// about returns an effect on an object.
+func (d *comparison) about(kind Kind, o *structpb.Struct, reason string) Effect {
+	r := refOf(o)
+	out := Effect{Effect: kind, Object: &r, Reason: reason}
+	for _, s := range []*side{d.after, d.before} {
+		if x, ok := s.exports[nameOf(o)]; ok && out.Export == "" {
+			out.Export = x.Export
+		}
+	}
+	if out.Export == "" && !isOurs(nameOf(o), o) {
+		out.Reason = strings.TrimPrefix(fmt.Sprintf("%s; composed resource %q of another step", reason, nameOf(o)), "; ")
+	}
+	return out
+}
+
+// renamed adds objects that are created or deleted. An export that was renamed deletes one and creates another.
+func (d *comparison) renamed(created, deleted []*structpb.Struct) {
+	from := map[*structpb.Struct]*structpb.Struct{}
+	for _, gone := range deleted {
+		made := d.successor(gone, created)
+		if made == nil || from[made] != nil {
+			d.add(d.about(ObjectDeleted, gone, d.whyDeleted(gone)))
+			continue
+		}
+		from[made] = gone
+		d.add(d.about(ObjectDeleted, gone, fmt.Sprintf("its export was renamed to %q: set metadata.name to %s to keep the object",
+			nameOf(made), world.Meta(gone, "name"))))
+	}
+	for _, o := range created {
+		if gone := from[o]; gone != nil {
+			d.add(d.about(ObjectRenamed, o, fmt.Sprintf("it replaces %s, which is deleted", refOf(gone))))
+			continue
+		}
+		e := d.about(ObjectCreated, o, "")
+		e.Keys = slices.Sorted(maps.Keys(dataOf(o)))
+		d.add(e)
+	}
+}
+
+// successor returns the only object that has the kind and the keys of an object that is deleted, or nil. Their exports
+// are in one pipeline each.
+func (d *comparison) successor(gone *structpb.Struct, created []*structpb.Struct) *structpb.Struct {
+	keys := func(o *structpb.Struct) []string { return slices.Sorted(maps.Keys(dataOf(o))) }
+	var out []*structpb.Struct
+	for _, o := range created {
+		_, stays := d.after.exports[nameOf(gone)]
+		_, existed := d.before.exports[nameOf(o)]
+		isExport := d.before.exports[nameOf(gone)].Export != "" && d.after.exports[nameOf(o)].Export != ""
+		if isExport && !stays && !existed && refOf(o).Kind == refOf(gone).Kind && slices.Equal(keys(o), keys(gone)) {
+			out = append(out, o)
+		}
+	}
+	if len(out) != 1 {
+		return nil
+	}
+	return out[0]
+}
+
+// whyDeleted returns why an object is not composed anymore.
+func (d *comparison) whyDeleted(o *structpb.Struct) string {
+	for name, x := range d.after.exports {
+		if x.Export == d.before.exports[nameOf(o)].Export && x.Export != "" && name == nameOf(o) {
+			return "it is composed in another place"
+		}
+	}
+	if strings.Contains(nameOf(o), "/") {
+		return "its item is not in the list anymore"
+	}
+	return "no step composes it anymore"
+}
+
+// takenOver adds that an export has the object of another step, or of an export with another name.
+func (d *comparison) takenOver(was, is *structpb.Struct) {
+	_, had := d.before.exports[nameOf(was)]
+	x, has := d.after.exports[nameOf(is)]
+	switch {
+	case nameOf(was) != nameOf(is):
+		d.add(d.about(ObjectTakenOver, is, fmt.Sprintf("the same object, with the composition resource name %q in place of %q", nameOf(is), nameOf(was))))
+	case has && had && x.Export != d.before.exports[nameOf(was)].Export:
+		d.add(d.about(ObjectTakenOver, is, fmt.Sprintf("the same object, as the export %q in place of %q", x.Export, d.before.exports[nameOf(was)].Export)))
+	case has && !had && d.before.pipeline != nil && !isOurs(nameOf(was), was):
+		d.add(d.about(ObjectTakenOver, is, "the same object, which another step composed"))
+	}
+}
+
+// data adds how the keys of an object change, and its type, labels and annotations.
+func (d *comparison) data(was, is *structpb.Struct) {
+	if isOurs(nameOf(was), was) || isOurs(nameOf(is), is) {
+		d.keys(d.about("", is, ""), allOf(was), allOf(is))
+	}
+}
+
+// keys adds how values change.
+func (d *comparison) keys(about Effect, had, has map[string]string) {
+	by := map[Kind]*Effect{}
+	for _, key := range slices.Sorted(maps.Keys(plan.With(maps.Clone(had), "", ""))) {
+		_, stays := has[key]
+		if key != "" && !stays {
+			change(by, about, KeysRemoved, key, had[key], "")
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(has)) {
+		switch was, existed := had[key]; {
+		case !existed:
+			change(by, about, KeysAdded, key, "", has[key])
+		case was != has[key]:
+			change(by, about, KeysChanged, key, was, has[key])
+		}
+	}
+	for _, kind := range Kinds() {
+		if e := by[kind]; e != nil {
+			d.add(*e)
+		}
+	}
+}
+
+func change(by map[Kind]*Effect, about Effect, kind Kind, key, was, is string) {
+	e := by[kind]
+	if e == nil {
+		e = &about
+		e.Effect = kind
+		by[kind] = e
+	}
+	e.Keys = append(e.Keys, key)
+	e.Bytes = append(e.Bytes, [2]int{len(was), len(is)})
+	e.values = append(e.values, [2]string{was, is})
+}
+
+// allOf returns what people see of an object of this function: its data, its type, and its labels and annotations
+// except those of Crossplane, of kubectl, and of this function.
+func allOf(o *structpb.Struct) map[string]string {
+	out := dataOf(o)
+	for _, field := range []string{"labels", "annotations"} {
+		for key, v := range o.GetFields()["metadata"].GetStructValue().GetFields()[field].GetStructValue().GetFields() {
+			domain, _, _ := strings.Cut(key, "/")
+			if !strings.HasSuffix(domain, "crossplane.io") && domain != "kubectl.kubernetes.io" {
+				out["metadata."+field+"."+key] = v.GetStringValue()
+			}
+		}
+	}
+	return out
+}
+
+// dataOf returns the decoded data of a Secret or a ConfigMap.
+func dataOf(o *structpb.Struct) map[string]string {
+	out := map[string]string{}
+	for _, field := range []string{"data", "binaryData"} {
+		for key, v := range o.GetFields()[field].GetStructValue().GetFields() {
+			text := v.GetStringValue()
+			if b, err := base64.StdEncoding.DecodeString(text); err == nil && (field == "binaryData" || refOf(o).Kind == "Secret") {
+				text = string(b)
+			}
+			out[key] = text
+		}
+	}
+	return out
+}
+
+func refOf(o *structpb.Struct) state.Ref {
+	f := o.GetFields()
+	return state.Ref{
+		APIVersion: f["apiVersion"].GetStringValue(), Kind: f["kind"].GetStringValue(),
+		Namespace: world.Meta(o, "namespace"), Name: world.Meta(o, "name"),
+	}
+}
+
+// connectionDetails compares those of a composite of the v1 style.
+func (d *comparison) connectionDetails() {
+	of := func(s *side) map[string]string {
+		out := map[string]string{}
+		for key, v := range s.Response.GetDesired().GetComposite().GetConnectionDetails() {
+			out[key] = string(v)
+		}
+		return out
+	}
+	to := d.after.XR.GetFields()["spec"].GetStructValue().GetFields()["writeConnectionSecretToRef"].GetStructValue().GetFields()
+	if to == nil || d.before.pipeline == nil {
+		return
+	}
+	r := state.Ref{APIVersion: "v1", Kind: "Secret", Namespace: to["namespace"].GetStringValue(), Name: to["name"].GetStringValue()}
+	d.keys(Effect{Object: &r, Reason: "connection details of the composite"}, of(d.before), of(d.after))
+}
+
+// fields compares the status fields and the environment.
+func (d *comparison) fields() {
+	if d.before.pipeline == nil {
+		return
+	}
+	status := func(s *side) *structpb.Value { return s.Response.GetDesired().GetComposite().GetResource().GetFields()["status"] }
+	environment := func(s *side) *structpb.Value {
+		return s.Response.GetContext().GetFields()["apiextensions.crossplane.io/environment"]
+	}
+	if keys := changedPaths("status", status(d.before), status(d.after)); len(keys) > 0 {
+		d.add(Effect{Effect: StatusChanged, Keys: keys})
+	}
+	if keys := changedPaths("environment", environment(d.before), environment(d.after)); len(keys) > 0 {
+		d.add(Effect{Effect: EnvironmentChanged, Keys: keys})
+	}
+}
+
+// changedPaths returns the paths of the values that differ.
+func changedPaths(path string, a, b *structpb.Value) []string {
+	x, y := a.GetStructValue(), b.GetStructValue()
+	switch {
+	case proto.Equal(a, b):
+		return nil
+	case x == nil && y == nil:
+		return []string{path}
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(maps.Collect(both(x.GetFields(), y.GetFields())))) {
+		out = append(out, changedPaths(path+"."+name, x.GetFields()[name], y.GetFields()[name])...)
+	}
+	return out
+}
+
+// both returns the entries of two maps.
+func both[V any](a, b map[string]V) func(func(string, V) bool) {
+	return func(yield func(string, V) bool) {
+		for _, m := range []map[string]V{a, b} {
+			for key, v := range m {
+				if !yield(key, v) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package diff
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
+	"github.com/crossplane-contrib/function-export/internal/engine/seal"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+)
+
+// generators returns the generators in the inputs of a pipeline, by name.
+func (p *Pipeline) generators() map[string]map[string]any {
+	out := map[string]map[string]any{}
+	for _, s := range p.Steps {
+		list, _ := s.Input["generators"].([]any)
+		for _, v := range list {
+			g, _ := v.(map[string]any)
+			if name, _ := g["name"].(string); name != "" && isExports(s) {
+				out[name] = g
+			}
+		}
+	}
+	return out
+}
+
+// A generation is an observed or composed generation.
+type generation struct {
+	generator string
+	number    int
+	object    *structpb.Struct
+	state     rotation.State
+}
+
+// ends returns when the object is deleted, or nothing if that is not decided yet.
+func (g generation) ends() string {
+	if g.state.Since.IsZero() {
+		return ""
+	}
+	return g.state.Since.Add(g.state.Grace).UTC().Format(time.RFC3339)
+}
+
+// generations returns the generations of a side, by key.
+func (s *side) generations() map[string]generation {
+	out := map[string]generation{}
+	for key, o := range s.own {
+		if name, number, ok := plan.ParseGeneration(nameOf(o)); ok {
+			read, _ := seal.ReadState(wire.Of(o))
+			out[key] = generation{name, number, o, read.State}
+		}
+	}
+	return out
+}
+
+// latest returns the highest generation of a generator that is not abandoned, or zero.
+func (s *side) latest(generator string) int {
+	n := 0
+	for _, g := range s.generations() {
+		if g.generator == generator && g.state.Stage != rotation.Abandoned {
+			n = max(n, g.number)
+		}
+	}
+	return n
+}
+
+// generations compares the generations of all generators.
+func (d *comparison) generations() {
+	was, is := d.before.generations(), d.after.generations()
+	for _, key := range slices.Sorted(maps.Keys(is)) {
+		g := is[key]
+		before, stays := was[key]
+		switch {
+		case !stays && d.first[key] == nil:
+			d.created(g)
+		case stays && before.state.Stage != g.state.Stage && g.state.Stage == rotation.Retired:
+			d.add(d.ofGeneration(Retires, g, g.ends(), "the generator left the input"+atText(", and it is deleted", g.ends())))
+		case stays && before.state.Stage != g.state.Stage && g.state.Stage == rotation.Abandoned:
+			d.add(d.ofGeneration(Abandons, g, g.ends(), "it is not used anymore"+atText(", and it is deleted", g.ends())))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(was)) {
+		g := was[key]
+		if _, stays := is[key]; stays || !d.existed(key) {
+			continue
+		}
+		if _, declared := d.declared(g.generator); !declared {
+			d.add(d.ofGeneration(Retires, g, "", "the generator left the input, and has no grace period"))
+		}
+		d.add(d.ofGeneration(ObjectDeleted, g, "", "its grace period is over"))
+	}
+}
+
+func atText(text, at string) string {
+	if at == "" {
+		return ""
+	}
+	return text + " at " + at
+}
+
+// declared returns a generator of the changed pipeline. That of an item is the one of its list.
+func (d *comparison) declared(name string) (map[string]any, bool) {
+	list, _, _ := strings.Cut(name, "/")
+	g, ok := d.after.pipeline.generators()[list]
+	return g, ok
+}
+
+func (d *comparison) ofGeneration(kind Kind, g generation, at, reason string) Effect {
+	r := refOf(g.object)
+	out := Effect{Effect: kind, Object: &r, Generator: g.generator, Generation: g.number, At: at, Reason: reason}
+	if d.before.unknown.isReplayed() {
+		out.Generation = 0 // the number is not known
+	}
+	return out
+}
+
+// created adds a new generation: the first one of a generator, or a rotation.
+func (d *comparison) created(g generation) {
+	if d.before.latest(g.generator) == 0 {
+		d.add(d.ofGeneration(ObjectCreated, g, "", "the first generation"))
+		return
+	}
+	reason := d.why(g.generator)
+	for _, before := range d.after.generations() {
+		if before.generator == g.generator && before.state.Stage == rotation.Previous {
+			reason += fmt.Sprintf("; generation %d is kept", before.number) + atText(" until", strings.TrimPrefix(before.ends(), " "))
+		}
+	}
+	d.add(d.ofGeneration(Rotates, g, "", strings.ReplaceAll(reason, "until at ", "until ")))
+}
+
+// why returns which fields of a generator differ, with short literal values, and its policy.
+func (d *comparison) why(name string) string {
+	list, _, _ := strings.Cut(name, "/")
+	is := d.after.pipeline.generators()[list]
+	policy, _ := is["refreshPolicy"].(string)
+	policy = fmt.Sprintf(" (refreshPolicy %s)", cmp.Or(policy, string(v1beta1.CreatedOnce)))
+	if d.before.pipeline == nil {
+		return "it is due" + policy
+	}
+	if changes := changedFields("", d.before.pipeline.generators()[list], is); len(changes) > 0 {
+		return strings.Join(changes, ", ") + policy
+	}
+	return "what its expressions return changes" + policy
+}
+
+// changedFields returns the fields that differ in two sections of the input, as in "length 24 → 32".
+func changedFields(name string, a, b any) []string {
+	x, isMap := a.(map[string]any)
+	y, areMaps := b.(map[string]any)
+	if isMap && areMaps {
+		var out []string
+		for _, field := range slices.Sorted(maps.Keys(maps.Collect(both(x, y)))) {
+			out = append(out, changedFields(field, x[field], y[field])...)
+		}
+		return out
+	}
+	was, is := literal(a), literal(b)
+	if was == is {
+		return nil
+	}
+	const short = 24
+	if len(was)+len(is) > 2*short {
+		return []string{name + " changes"}
+	}
+	return []string{fmt.Sprintf("%s %s → %s", name, was, is)}
+}
+
+// literal returns a value of the input as JSON, without quotes around a text.
+func literal(v any) string {
+	if v == nil {
+		return "none"
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return "?"
+	}
+	return strings.Trim(string(b), `"`)
+}
+
+const (
+	mostSteps = 30                      // of generators until the next rotation
+	farthest  = 10 * 365 * 24 * time.Hour // a later rotation does not matter
+)
+
+// laterRotations returns the rotations that start at another time than now, because the time at which they are due
+// changes. It continues both ends.
+func (d *comparison) laterRotations(ctx context.Context) ([]Effect, error) {
+	if d.before.pipeline == nil {
+		return nil, nil
+	}
+	var out []Effect
+	was, is := d.before.pipeline.generators(), d.after.pipeline.generators()
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if was[name] == nil || len(changedFields("", was[name], is[name])) == 0 || d.before.latest(name) != d.after.latest(name) {
+			continue
+		}
+		before, _, err := d.before.nextRotation(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		at, g, err := d.after.nextRotation(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if shift := at.Sub(before).Abs(); at.IsZero() || !before.IsZero() && shift < time.Minute {
+			continue
+		}
+		reason := d.why(name)
+		if !before.IsZero() {
+			reason += "; in use: at " + before.UTC().Format(time.RFC3339)
+		}
+		out = append(out, d.ofGeneration(Rotates, g, at.UTC().Format(time.RFC3339), reason))
+	}
+	return out, nil
+}
+
+// nextRotation continues until a generator has another generation, and returns when. The time is zero if nothing makes
+// it rotate.
+func (s *side) nextRotation(ctx context.Context, name string) (time.Time, generation, error) {
+	until, latest := s.Now.Add(farthest), s.latest(name)
+	for range mostSteps {
+		at := s.Due()
+		if at.IsZero() || at.After(until) {
+			break
+		}
+		s.Now = at
+		if err := s.Settle(ctx); err != nil {
+			return time.Time{}, generation{}, err
+		}
+		continued := newSide(s.End, s.pipeline)
+		for _, g := range continued.generations() {
+			if g.generator == name && g.number > latest {
+				return at, g, nil
+			}
+		}
+	}
+	return time.Time{}, generation{}, nil
+}

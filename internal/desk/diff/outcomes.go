@@ -1,0 +1,184 @@
+package diff
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/state"
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
+	"github.com/crossplane-contrib/function-export/internal/engine/lifecycle"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
+)
+
+// kinds are the effects of states that are worse than before.
+var kinds = map[reconcile.State]Kind{ //nolint:gochecknoglobals // a table
+	reconcile.Created: Waiting, reconcile.Waiting: Waiting, reconcile.Held: Held, reconcile.Conflict: Conflict,
+}
+
+// outcomes adds what is refused, held, in conflict, or waits, unless it is so now.
+func (d *comparison) outcomes() {
+	fatal, was := world.FatalOf(d.after.Response), world.FatalOf(d.before.Response)
+	switch {
+	case fatal != "" && fatal != was:
+		d.add(Effect{Effect: fatalKind(d.after.Response), Reason: fatal})
+		return
+	case fatal != "":
+		return
+	}
+	if refused := d.after.Invalid; refused != nil && (d.before.Invalid == nil || d.before.Invalid.Error() != refused.Error()) {
+		d.add(Effect{Effect: Refused, Reason: "the API server refuses an object: " + strings.ReplaceAll(refused.Error(), "|", " ")})
+	}
+	before := d.before.states()
+	for name, o := range d.after.states() {
+		if kind := kinds[o.State]; kind != "" && before[name].State != o.State {
+			e := Effect{Effect: kind, Export: name, Reason: short(o.Message)}
+			if o.Place.Name != "" {
+				e.Object = &state.Ref{APIVersion: "v1", Kind: string(o.Kind), Namespace: o.Place.Namespace, Name: o.Place.Name}
+			}
+			d.add(e)
+		}
+	}
+	said := d.before.others()
+	for _, message := range slices.Sorted(maps.Keys(d.after.others())) {
+		if _, again := said[message]; !again {
+			d.add(Effect{Effect: kinds[d.after.others()[message]], Reason: message, Generator: generatorIn(message)})
+		}
+	}
+	if d.before.pipeline != nil && d.before.isReady() && !d.after.isReady() {
+		d.add(Effect{Effect: ReadinessLost, Reason: "the composite is not ready until this is resolved"})
+	}
+}
+
+// fatalKind returns the effect of a fatal result.
+func fatalKind(rsp *fnv1.RunFunctionResponse) Kind {
+	for _, c := range rsp.GetConditions() {
+		for s, kind := range kinds {
+			if c.GetReason() == s.String() {
+				return kind
+			}
+		}
+	}
+	return Refused
+}
+
+// states returns the outcomes of all exports by their names.
+func (s *side) states() map[string]reconcile.Object {
+	out := map[string]reconcile.Object{}
+	for _, result := range s.Results {
+		for _, o := range result.Objects {
+			if o.Export != "" {
+				out[o.Export] = o
+			}
+		}
+	}
+	return out
+}
+
+// others returns the messages about generators, the environment and status fields that are not available.
+func (s *side) others() map[string]reconcile.State {
+	out := map[string]reconcile.State{}
+	for _, result := range s.Results {
+		for _, o := range result.Others {
+			if kinds[o.State] != "" && o.Message != "" {
+				out[o.Message] = o.State
+			}
+		}
+		for _, o := range result.Status {
+			if kinds[o.State] != "" && o.Message != "" {
+				out[o.Message] = o.State
+			}
+		}
+	}
+	return out
+}
+
+// isReady reports whether this function lets the composite be ready.
+func (s *side) isReady() bool {
+	ready := world.FatalOf(s.Response) == "" && s.Response.GetDesired().GetComposite().GetReady() != fnv1.Ready_READY_FALSE
+	for name, r := range s.Response.GetDesired().GetResources() {
+		_, other := s.Earlier.GetResources()[name]
+		ready = ready && (other || r.GetReady() == fnv1.Ready_READY_TRUE)
+	}
+	return ready
+}
+
+// lead begins the message about an object, which the effect names.
+var lead = lazy.MustCompile(`^(?:Secret|ConfigMap) "[^"]*"(?: \([^)]*\))? (?:is not created|is kept unchanged): `)
+
+func short(message string) string { return strings.TrimPrefix(message, lead.FindString(message)) }
+
+// generator begins a message about a generator.
+var generator = lazy.MustCompile(`^generator "([^"]+)"`)
+
+func generatorIn(message string) string {
+	if m := generator.FindStringSubmatch(message); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// reads adds the objects that were not read before. Objects of the composite itself are none of them.
+func (d *comparison) reads() {
+	if d.before.pipeline == nil {
+		return
+	}
+	known := map[string]bool{}
+	for _, s := range d.before.Required {
+		known[selected(s)] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.after.Required)) {
+		s := d.after.Required[name]
+		r := state.Ref{APIVersion: s.GetApiVersion(), Kind: s.GetKind(), Namespace: s.GetNamespace(), Name: s.GetMatchName()}
+		if text := selected(s); known[text] || d.isOwn(r) {
+			continue
+		} else {
+			known[text] = true
+		}
+		reason := fmt.Sprintf("Crossplane needs the rights get, list and watch for %s of %s", r.Kind, r.APIVersion)
+		if labels := s.GetMatchLabels().GetLabels(); len(labels) > 0 {
+			reason = fmt.Sprintf("with the labels %v; %s", plan.SortedKeys(labels), reason)
+		}
+		d.add(Effect{Effect: Reads, Object: &r, Reason: reason})
+	}
+}
+
+func selected(s *fnv1.ResourceSelector) string {
+	return fmt.Sprint(s.GetApiVersion(), s.GetKind(), s.GetNamespace(), "/", s.GetMatchName(), s.GetMatchLabels().GetLabels())
+}
+
+// isOwn reports whether an object is, or may become, an export or a generation of the composite.
+func (d *comparison) isOwn(r state.Ref) bool {
+	at := lifecycle.PlaceOf(r.APIVersion, r.Kind, r.Namespace, r.Name)
+	for _, s := range []*side{d.before, d.after} {
+		if _, own := s.own[strings.Join([]string{r.APIVersion, r.Kind, r.Namespace, r.Name}, "|")]; own {
+			return true
+		}
+		for _, o := range s.states() {
+			if o.Place == at {
+				return true
+			}
+		}
+		if s.pipeline != nil && s.pipeline.isGeneration(d.composite.Name, r.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// isGeneration reports whether a name is one that generations of a composite have.
+func (p *Pipeline) isGeneration(composite, name string) bool {
+	for g := range p.generators() {
+		rest, is := strings.CutPrefix(name, composite+"-"+plan.ObjectName(g)+"-")
+		if _, err := strconv.Atoi(rest[strings.LastIndexByte(rest, '-')+1:]); is && err == nil {
+			return true
+		}
+	}
+	return false
+}

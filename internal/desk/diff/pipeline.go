@@ -1,0 +1,182 @@
+package diff
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+)
+
+// A Pipeline is the pipeline of a Composition, or of a revision of it. Several goroutines may use it.
+type Pipeline struct {
+	*composition.Composition
+
+	inputs map[int]*structpb.Struct // of the steps that are called, by their index
+	named  map[string]composition.Resource
+	opaque bool // another step may compose more than what is named
+
+	secretKeys []string // names that may be keys of Secrets in expressions
+}
+
+// NewPipeline reads a Composition, or a revision of one.
+func NewPipeline(c map[string]any) (*Pipeline, error) {
+	read, err := composition.Read(c)
+	if err != nil {
+		return nil, err
+	}
+	out := &Pipeline{Composition: read, inputs: map[int]*structpb.Struct{}, named: map[string]composition.Resource{}}
+	for i, s := range read.Steps {
+		input := s.Input
+		switch {
+		case isExports(s):
+			out.secretKeys = append(out.secretKeys, secretKeys(input)...)
+		case s.Environment != nil: // this function looks the environment up in the same way
+			input = map[string]any{"apiVersion": v1beta1.APIVersion, "kind": v1beta1.Kind, "environment": s.Environment}
+		default:
+			out.opaque = out.opaque || s.Opaque
+			for _, r := range s.Resources {
+				out.named[r.Name] = r
+			}
+			continue
+		}
+		if out.inputs[i], err = structpb.NewStruct(input); err != nil {
+			return nil, err //nolint:wrapcheck // it was read from YAML
+		}
+	}
+	return out, nil
+}
+
+// isExports reports whether a step runs this function.
+func isExports(s composition.Step) bool {
+	group, _, _ := strings.Cut(v1beta1.APIVersion, "/")
+	return s.Group() == group && s.Input["kind"] == v1beta1.Kind
+}
+
+// Exports returns the inputs of this function.
+func (p *Pipeline) Exports() []*structpb.Struct {
+	var out []*structpb.Struct
+	for i, s := range p.Steps {
+		if isExports(s) {
+			out = append(out, p.inputs[i])
+		}
+	}
+	return out
+}
+
+// others returns the names of the steps of other functions whose inputs differ in two pipelines.
+func (p *Pipeline) others(before *Pipeline) []string {
+	inputs := func(p *Pipeline) map[string]any {
+		out := map[string]any{}
+		for i, s := range p.Steps {
+			if p.inputs[i] == nil {
+				out[s.Name] = s.Input
+			}
+		}
+		return out
+	}
+	is, was := inputs(p), inputs(before)
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if input, existed := was[name]; !existed || !equal(input, is[name]) {
+			out = append(out, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if _, stays := is[name]; !stays {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func equal(a, b any) bool {
+	x, errX := structpb.NewValue(a)
+	y, errY := structpb.NewValue(b)
+	return errX == nil && errY == nil && proto.Equal(x, y)
+}
+
+// play sets the pipeline of a simulation. The other steps desire what they compose now, as far as the pipeline still
+// has it; the pipeline in use may be unknown. recomposed is what they desire if they were recomputed, or nil.
+func (p *Pipeline) play(w *world.World, call func(step int) world.Function, inUse *Pipeline, recomposed map[string]*structpb.Struct) {
+	w.Steps = nil
+	for i, s := range p.Steps {
+		if p.inputs[i] != nil {
+			w.Steps = append(w.Steps, world.Step{Input: p.inputs[i], Call: call(i), Required: required(s)})
+		}
+	}
+	w.Earlier = &fnv1.State{Resources: map[string]*fnv1.Resource{}}
+	if recomposed == nil {
+		recomposed = p.asComposedNow(w, inUse)
+	}
+	for name, o := range recomposed {
+		w.Earlier.Resources[name] = &fnv1.Resource{Resource: o}
+	}
+}
+
+// asComposedNow returns what the steps of other functions desire: what is observed of it. A resource that only the new
+// pipeline names has its literal base.
+func (p *Pipeline) asComposedNow(w *world.World, inUse *Pipeline) map[string]*structpb.Struct {
+	out, observed := map[string]*structpb.Struct{}, map[string]bool{}
+	namedNow := func(name string) bool { return inUse != nil && inUse.named[name].Name != "" }
+	for _, key := range w.Listed {
+		o := w.Stored[key]
+		name := world.Meta(o, "annotations", world.ResourceNameAnnotation)
+		_, named := p.named[name]
+		observed[name] = true
+		if !isOurs(name, o) && (named || p.opaque && !namedNow(name) || inUse == nil && !p.Closed()) {
+			out[name] = desired(o)
+		}
+	}
+	for name, r := range p.named {
+		if base, err := structpb.NewStruct(r.Base); err == nil && r.Base != nil && !observed[name] && !namedNow(name) {
+			out[name] = base
+		}
+	}
+	return out
+}
+
+// isOurs reports whether this function composes an object.
+func isOurs(name string, o *structpb.Struct) bool {
+	for key := range o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields() {
+		if strings.HasPrefix(key, object.StatePrefix) {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, plan.GenerationPrefix)
+}
+
+// desired returns an observed object as a step desires it.
+func desired(o *structpb.Struct) *structpb.Struct {
+	out := proto.CloneOf(o)
+	delete(out.GetFields(), "status")
+	meta := out.GetFields()["metadata"].GetStructValue().GetFields()
+	for _, field := range []string{"uid", "creationTimestamp", "ownerReferences", "managedFields", "resourceVersion"} {
+		delete(meta, field)
+	}
+	return out
+}
+
+// required returns what the Composition requires for a step.
+func required(step composition.Step) map[string]*fnv1.ResourceSelector {
+	var out map[string]*fnv1.ResourceSelector
+	for _, r := range step.Required {
+		sel := &fnv1.ResourceSelector{ApiVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace}
+		switch {
+		case r.MatchName != nil:
+			sel.Match = &fnv1.ResourceSelector_MatchName{MatchName: *r.MatchName}
+		case r.MatchLabels != nil:
+			sel.Match = &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: r.MatchLabels}}
+		}
+		out = plan.With(out, r.Name, sel)
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package diff
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/state"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
+	"github.com/crossplane-contrib/function-export/internal/engine/lifecycle"
+	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
+)
+
+// secrets stand in for Secrets whose data is unknown. Two variants have other values: what differs between them depends
+// on a value that is unknown.
+type secrets struct {
+	variant   int
+	pipelines []*Pipeline
+	own       map[state.Ref]bool       // exports and generations of the composite, which the rehearsal composes again
+	places    map[lifecycle.Place]bool // of exports: they are no inputs
+	connected map[state.Ref]bool       // connection Secrets of composed resources
+	asked     map[string]bool          // what stood in
+}
+
+// newSecrets returns a variant for a composite.
+func newSecrets(all *state.State, c *state.Composite, variant int, pipelines ...*Pipeline) *secrets {
+	out := &secrets{
+		variant: variant, own: map[state.Ref]bool{}, places: map[lifecycle.Place]bool{}, connected: map[state.Ref]bool{},
+		asked: map[string]bool{}, pipelines: slices.DeleteFunc(pipelines, func(p *Pipeline) bool { return p == nil }),
+	}
+	for _, r := range c.Refs() {
+		if all.IsUnknown(r) {
+			out.own[r] = true
+		}
+	}
+	return out
+}
+
+// isReplayed reports whether the rehearsal begins with objects that it composes again.
+func (s *secrets) isReplayed() bool { return len(s.own) > 0 }
+
+// see learns where the exports are.
+func (s *secrets) see(result *reconcile.Result) {
+	for _, o := range result.Objects {
+		s.places[o.Place] = true
+	}
+}
+
+// Connection returns the data that stands in for the connection Secret of a composed resource.
+func (s *secrets) Connection(r state.Ref, keys []string) map[string][]byte {
+	s.connected[r] = true
+	return s.data(r, keys)
+}
+
+// Source returns the data that stands in for a Secret that is read, or nil if the function only looks whether it exists.
+func (s *secrets) Source(c *state.Composite, r state.Ref, keys []string) map[string][]byte {
+	isGeneration := func(p *Pipeline) bool { return p.isGeneration(c.Name, r.Name) }
+	place := lifecycle.PlaceOf(r.APIVersion, r.Kind, r.Namespace, r.Name)
+	if s.own[r] || s.connected[r] || s.places[place] || slices.ContainsFunc(s.pipelines, isGeneration) {
+		return nil
+	}
+	return s.data(r, keys)
+}
+
+func (s *secrets) data(r state.Ref, keys []string) map[string][]byte {
+	out := map[string][]byte{}
+	for _, p := range s.pipelines {
+		keys = slices.Concat(keys, p.secretKeys)
+	}
+	for _, key := range keys {
+		sum := sha256.Sum256(fmt.Append(nil, s.variant, r, key))
+		// Digits are valid as a number, in a URL and in Base64.
+		out[key] = fmt.Append(nil, 10_000_000+binary.BigEndian.Uint32(sum[:])%80_000_000)
+	}
+	s.asked[r.String()] = true
+	return out
+}
+
+// decide returns the effects, with those that depend on an unknown value as Unknown. The other effects were found with
+// other values in place of the unknown ones.
+func (s *secrets) decide(effects, other []Effect) []Effect {
+	reason := "cannot be known without " + strings.Join(slices.Sorted(maps.Keys(s.asked)), ", ")
+	unknown := func(e Effect) Effect {
+		return Effect{Effect: Unknown, Object: e.Object, Export: e.Export, Generator: e.Generator, Keys: e.Keys, Reason: reason}
+	}
+	find := func(list []Effect, e Effect) int {
+		return slices.IndexFunc(list, func(o Effect) bool { return o.same() == e.same() })
+	}
+	var out []Effect
+	for _, e := range effects {
+		i := find(other, e)
+		if i < 0 {
+			out = append(out, unknown(e))
+			continue
+		}
+		certain, depends := e.split(other[i])
+		if certain != nil {
+			out = append(out, *certain)
+		}
+		if depends != nil {
+			out = append(out, unknown(*depends))
+		}
+	}
+	for _, e := range other {
+		if find(effects, e) < 0 {
+			out = append(out, unknown(e))
+		}
+	}
+	return out
+}
+
+// split splits an effect into what does not depend on unknown values, and what does. Each may be nil. Whether a key is
+// added or removed does not depend on its value.
+func (e Effect) split(other Effect) (certain, depends *Effect) {
+	if len(e.values) == 0 {
+		return &e, nil
+	}
+	sure, unsure := e, e
+	sure.Keys, sure.Bytes, sure.values, unsure.Keys, unsure.Bytes, unsure.values = nil, nil, nil, nil, nil, nil
+	for i, key := range e.Keys {
+		j := slices.Index(other.Keys, key)
+		if j >= 0 && (e.Effect != KeysChanged || e.values[i] == other.values[j]) {
+			sure.Keys, sure.Bytes = append(sure.Keys, key), append(sure.Bytes, e.Bytes[i])
+			continue
+		}
+		unsure.Keys = append(unsure.Keys, key)
+	}
+	if len(sure.Keys) > 0 {
+		certain = &sure
+	}
+	if len(unsure.Keys) > 0 {
+		depends = &unsure
+	}
+	return certain, depends
+}
+
+// secretPath matches how an expression selects a value of a Secret, and name matches each name in it.
+var (
+	secretPath = lazy.MustCompile(`\bsecrets?(?:\.\??\w+|\[\??(?:'[^']*'|"[^"]*")\])+`)
+	name       = lazy.MustCompile(`\w[-.\w]*`)
+)
+
+// secretKeys returns all names that may be keys of Secrets in the expressions of an input.
+func secretKeys(input map[string]any) []string {
+	text, _ := json.Marshal(input) //nolint:errchkjson // it was read from YAML
+	out := map[string]bool{}
+	for _, path := range secretPath.FindAllString(strings.ReplaceAll(string(text), `\"`, `"`), -1) {
+		for _, part := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(`.[]'"?`, r) })[1:] {
+			out[part] = true
+		}
+		for _, quoted := range strings.Split(path, "'") {
+			if name.FindString(quoted) == quoted && quoted != "" {
+				out[quoted] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(out))
+}
