@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/check"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/completions"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/diff"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/explain"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/help"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/migrate"
@@ -38,6 +39,7 @@ type cli struct {
 	Render  render.Command  `cmd:"" help:"Run the function on local files, without a cluster."`
 	Check   check.Command   `cmd:"" help:"Find the errors of all inputs in files, with their positions."`
 	Explain explain.Command `cmd:"" help:"Explain what each exported key reads and waits for, and what the function requires."`
+	Diff    diff.Command    `cmd:"" help:"Show what a changed Composition would do to each composite of a cluster, or of a dump."`
 	Test    test.Command    `cmd:"" help:"Test the exports of a Composition over time, without a cluster."`
 	Migrate migrate.Command `cmd:"" help:"Print the pipeline step that replaces an existing way of exporting values."`
 

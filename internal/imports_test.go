@@ -47,7 +47,7 @@ const desk = `
 	migrate/gotemplate
 	composition
 	inspect vocabulary typecheck exportstest state
-	migrate reference rules
+	migrate reference rules diff
 	files
 	cli
 `

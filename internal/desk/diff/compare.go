@@ -43,10 +43,14 @@ func newSide(e *End, p *Pipeline) *side {
 }
 
 // nameOf returns the composition resource name of an object.
-func nameOf(o *structpb.Struct) string { return world.Meta(o, "annotations", world.ResourceNameAnnotation) }
+func nameOf(o *structpb.Struct) string {
+	return world.Meta(o, "annotations", world.ResourceNameAnnotation)
+}
 
 // isGeneration reports whether an object is a generation of a generator.
-func isGeneration(o *structpb.Struct) bool { return strings.HasPrefix(nameOf(o), plan.GenerationPrefix) }
+func isGeneration(o *structpb.Struct) bool {
+	return strings.HasPrefix(nameOf(o), plan.GenerationPrefix)
+}
 
 // A comparison finds the differences of two ends that began in the same state.
 type comparison struct {
@@ -294,7 +298,9 @@ func (d *comparison) fields() {
 	if d.before.pipeline == nil {
 		return
 	}
-	status := func(s *side) *structpb.Value { return s.Response.GetDesired().GetComposite().GetResource().GetFields()["status"] }
+	status := func(s *side) *structpb.Value {
+		return s.Response.GetDesired().GetComposite().GetResource().GetFields()["status"]
+	}
 	environment := func(s *side) *structpb.Value {
 		return s.Response.GetContext().GetFields()["apiextensions.crossplane.io/environment"]
 	}

@@ -188,7 +188,7 @@ func literal(v any) string {
 }
 
 const (
-	mostSteps = 30                      // of generators until the next rotation
+	mostSteps = 30                        // of generators until the next rotation
 	farthest  = 10 * 365 * 24 * time.Hour // a later rotation does not matter
 )
 

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -72,8 +73,8 @@ func (p *Pipeline) Exports() []*structpb.Struct {
 	return out
 }
 
-// others returns the names of the steps of other functions whose inputs differ in two pipelines.
-func (p *Pipeline) others(before *Pipeline) []string {
+// Others returns the names of the steps of other functions whose inputs differ in two pipelines.
+func (p *Pipeline) Others(before *Pipeline) []string {
 	inputs := func(p *Pipeline) map[string]any {
 		out := map[string]any{}
 		for i, s := range p.Steps {
@@ -113,6 +114,9 @@ func (p *Pipeline) play(w *world.World, call func(step int) world.Function, inUs
 			w.Steps = append(w.Steps, world.Step{Input: p.inputs[i], Call: call(i), Required: required(s)})
 		}
 	}
+	if len(w.Steps) == 0 {
+		w.Steps = []world.Step{{Call: nothing}}
+	}
 	w.Earlier = &fnv1.State{Resources: map[string]*fnv1.Resource{}}
 	if recomposed == nil {
 		recomposed = p.asComposedNow(w, inUse)
@@ -120,6 +124,11 @@ func (p *Pipeline) play(w *world.World, call func(step int) world.Function, inUs
 	for name, o := range recomposed {
 		w.Earlier.Resources[name] = &fnv1.Resource{Resource: o}
 	}
+}
+
+// nothing is a step that changes nothing.
+func nothing(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	return &fnv1.RunFunctionResponse{Desired: req.GetDesired(), Context: req.GetContext()}, nil
 }
 
 // asComposedNow returns what the steps of other functions desire: what is observed of it. A resource that only the new

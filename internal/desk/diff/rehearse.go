@@ -12,21 +12,40 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"time"
 
+	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/credential"
+	"github.com/crossplane-contrib/function-export/internal/engine/function"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 )
 
 // An Engine returns this function with a clock, and with randomness from a seed. Each result of a call is passed to
 // seen before the call returns.
 type Engine func(now func() time.Time, seed [32]byte, seen func(*reconcile.Result)) world.Function
+
+// NewEngine returns an engine. All of its functions share the compiled inputs.
+func NewEngine() (Engine, error) {
+	shared, err := function.New(logging.NewNopLogger(), nil)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // of this program
+	}
+	return func(now func() time.Time, seed [32]byte, seen func(*reconcile.Result)) world.Function {
+		entropy := credential.Seeded{Reader: rand.NewChaCha8(seed)}
+		return (&function.Function{
+			Plans: shared.Plans, Log: shared.Log, Now: now, Entropy: func() io.Reader { return entropy }, Seen: seen,
+		}).RunFunction
+	}, nil
+}
 
 // A Recompose returns what the steps of other functions desire for a composite, by composition resource name, or nil if
 // they are taken as they are composed now.
@@ -156,6 +175,6 @@ func (r *Rehearsal) compare(ctx context.Context, c *state.Composite, changed, in
 		return nil, err
 	}
 	out = append(out, later...)
-	slices.SortStableFunc(out, func(a, b Effect) int { return cmp.Or(a.order()-b.order(), cmp.Compare(a.subject(), b.subject())) })
+	slices.SortStableFunc(out, func(a, b Effect) int { return cmp.Or(a.order()-b.order(), cmp.Compare(a.same(), b.same())) })
 	return out, nil
 }

@@ -90,7 +90,7 @@ func split(content string) []part {
 }
 
 var (
-	anchor  = lazy.MustCompile(`[-:] &\w`)         // an alias can name it in another item
+	anchor  = lazy.MustCompile(`[-:] &\w`)           // an alias can name it in another item
 	listEnd = lazy.MustCompile(`(?m)^(?:[a-z]|---)`) // the fields after the items
 )
 

@@ -108,7 +108,9 @@ func TestComposites(t *testing.T) {
 	of := func(metadata, spec string) string {
 		return fmt.Sprintf("{apiVersion: example.org/v1, kind: XDB, metadata: {name: x, %s}, spec: {%s}}", metadata, spec)
 	}
-	in := func(fields string) string { return of("namespace: a", "crossplane: {compositionRef: {name: db}, "+fields+"}") }
+	in := func(fields string) string {
+		return of("namespace: a", "crossplane: {compositionRef: {name: db}, "+fields+"}")
+	}
 	for name, c := range map[string]struct{ reason, xr, want string }{
 		"Follows":       {"the usual one", in("compositionRevisionRef: {name: db-1}, compositionUpdatePolicy: Automatic"), "CompositionRevision db-1 pinned=false"},
 		"Manual":        {"it stays at its revision", in("compositionRevisionRef: {name: db-1}, compositionUpdatePolicy: Manual"), "CompositionRevision db-1 pinned=true"},

@@ -14,7 +14,7 @@ import (
 
 // Unknown stands in for Secrets whose data is unknown. The keys are known if the Secret is masked. A result may be nil.
 type Unknown interface {
-	Connection(r Ref, keys []string) map[string][]byte // of a composed resource
+	Connection(r Ref, keys []string) map[string][]byte           // of a composed resource
 	Source(c *Composite, r Ref, keys []string) map[string][]byte // that a function requires
 }
 
@@ -26,6 +26,7 @@ func (s *State) World(c *Composite, now time.Time, unknown Unknown) *world.World
 	xr := c.Struct()
 	w := world.New(withoutRefs(xr))
 	w.Now, w.Meta = now, &fnv1.RequestMeta{Capabilities: capabilities()}
+	w.UIDs = int(now.Unix()) // no object of the state has such a UID
 	known := map[Ref]bool{}
 	for _, ref := range c.Refs() {
 		o := s.Find(ref)

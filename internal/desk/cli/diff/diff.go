@@ -1,0 +1,264 @@
+// Package diff implements the command function-export diff: it rehearses a changed Composition for every composite of a
+// cluster, or of files that kubectl printed.
+package diff
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	rehearsal "github.com/crossplane-contrib/function-export/internal/desk/diff"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/state"
+)
+
+// Command is the command `function-export diff`.
+type Command struct {
+	Compositions []string `arg:"" help:"Files with changed Compositions, or folders with such files." name:"composition" predictor:"path"`
+
+	// Flags. Keep them in alphabetical order.
+	At         time.Time `help:"Rehearse at this time instead of now, for example 2026-11-21T12:00:00Z." placeholder:"TIME"`
+	Cluster    bool      `help:"Read the state of the cluster with kubectl, which must be on the path."`
+	Context    string    `help:"The context of kubectl. The default is its current one." placeholder:"NAME"`
+	FailOn     []string  `help:"Exit with 1 only if there is one of these effects: those of --only." placeholder:"EFFECT,…"`
+	From       []string  `help:"Read the state from files or folders with the output of kubectl get -o yaml or -o json. May be repeated." placeholder:"PATH" predictor:"path" sep:"none"`
+	Functions  string    `help:"The Functions of the other steps, which crossplane composition render runs: a file or a folder. Without it, the other steps compose what they compose now." placeholder:"PATH" predictor:"path"`
+	Kubeconfig string    `help:"The configuration of kubectl." placeholder:"PATH" predictor:"path"`
+	Only       []string  `help:"Print only these effects, for example rotates,deletes,holds." placeholder:"EFFECT,…"`
+	Output     string    `default:"text" enum:"text,json,markdown,github" help:"The output format: ${enum}. markdown is for the comment of a pull request, and github shows effects at the Composition in it." short:"o"`
+	Summary    bool      `help:"Print only the summary."`
+}
+
+// Help is what kong prints below the flags.
+func (c *Command) Help() string {
+	return `Plays the Composition in use and the changed one for each composite that uses it, from the
+same state, until nothing changes, and prints the differences. Nothing is written.
+
+With --cluster, kubectl reads the composites, what they compose, and what their functions
+require. It only uses get and auth can-i. With --from, files have this state, as printed by
+kubectl get -o yaml. Secrets may be left out or masked: then effects that depend on their
+values are named, and all others are decided.
+
+Values are only compared: the output has their lengths. The page fn/DIFF.md of the
+repository describes the effects and the JSON.
+
+Effects for --only and --fail-on: ` + strings.Join(shortNames(), ", ") + `.
+
+Exit codes: 0 if nothing changes, 1 if something changes, 2 if something cannot be read.
+
+Examples:
+
+    function-export diff --cluster apis/postgresql/composition.yaml
+
+    function-export diff --from dump/ composition.yaml --only rotates,deletes,holds
+
+    function-export diff --from dump.yaml composition.yaml -o markdown --fail-on deletes,holds`
+}
+
+// Validate is called by kong when the arguments are parsed.
+func (c *Command) Validate() error {
+	switch {
+	case c.Cluster == (len(c.From) > 0):
+		return &terminal.UsageError{Text: "write either --cluster or --from PATH: where the state is read"}
+	case !c.Cluster && c.Context+c.Kubeconfig != "":
+		return &terminal.UsageError{Text: "--context and --kubeconfig are for --cluster"}
+	}
+	for _, list := range [][]string{c.Only, c.FailOn} {
+		for _, name := range list {
+			if kindOf(name) == "" {
+				return &terminal.UsageError{Text: "--only, --fail-on: write some of " + strings.Join(shortNames(), ", ")}
+			}
+		}
+	}
+	return nil
+}
+
+// Run is called by kong, with the values that main binds.
+func (c *Command) Run(ctx context.Context, k *kong.Kong, system *files.System) error {
+	terminal.EndsSoon()
+	return c.RunWith(ctx, system, k.Stdout, k.Stderr)
+}
+
+// RunWith rehearses, and prints the effects. Its error tells the exit code.
+func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, stderr io.Writer) error {
+	changed, err := readCompositions(ctx, system, c.Compositions, stderr)
+	if err != nil {
+		return err
+	}
+	all, source, err := c.read(ctx, system, changed)
+	if err != nil {
+		return err
+	}
+	r := &report{Source: source}
+	if err := c.rehearse(ctx, r, all, changed, stderr); err != nil {
+		return err
+	}
+	matters := kindsOf(c.Only)
+	if len(c.FailOn) > 0 {
+		matters = kindsOf(c.FailOn)
+	}
+	fails := r.has(matters)
+	r.only(kindsOf(c.Only))
+	if err := c.print(stdout, r, changed); err != nil {
+		return fmt.Errorf("cannot write the effects: %w", err)
+	}
+	if fails {
+		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "something changes"}
+	}
+	return nil
+}
+
+// A task is a composite, and the pipelines to compare.
+type task struct {
+	of             *composition
+	composite      *state.Composite
+	changed, inUse *rehearsal.Pipeline
+}
+
+// rehearse finds the effects for each composite of each Composition.
+func (c *Command) rehearse(ctx context.Context, r *report, all *state.State, changed []*composition, stderr io.Writer) error {
+	engine, err := rehearsal.NewEngine()
+	if err != nil {
+		return err
+	}
+	run := &rehearsal.Rehearsal{State: all, Engine: engine, Now: c.now()}
+	if c.Functions != "" {
+		run.Recompose = (&renderer{functions: c.Functions, state: all}).recompose
+		r.Source.OtherSteps = "recomputed"
+	}
+	tasks, err := tasksOf(r, all, changed)
+	if err != nil {
+		return err
+	}
+	progress := progressOn(stderr, len(tasks))
+	for {
+		results := files.OnAllCores(tasks, func(t *task) *result {
+			effects, err := run.Effects(ctx, t.composite, t.changed, t.inUse)
+			return &result{Composition: t.of.name, Ref: t.composite.Ref, Effects: effects, err: err}
+		}, progress)
+		if again, err := all.Fetch(ctx); err != nil {
+			return err
+		} else if again {
+			continue // with the objects that functions require
+		}
+		for _, one := range results {
+			if one.err != nil {
+				return one.err
+			}
+		}
+		r.Composites = results
+		return nil
+	}
+}
+
+// now returns the time of the rehearsal.
+func (c *Command) now() time.Time {
+	if c.At.IsZero() {
+		return time.Now().UTC().Truncate(time.Second)
+	}
+	return c.At.UTC()
+}
+
+// tasksOf returns the composites of all Compositions. It adds notes about what is not known.
+func tasksOf(r *report, all *state.State, changed []*composition) ([]*task, error) {
+	var out []*task
+	pipelines := map[string]*rehearsal.Pipeline{} // in use
+	for _, of := range changed {
+		composites := all.Composites(of.object)
+		if len(composites) == 0 {
+			r.note("no composite uses Composition %s", of.name)
+		}
+		unknown := 0
+		for _, c := range composites {
+			t := &task{of: of, composite: c, changed: of.pipeline}
+			if c.InUse == nil {
+				unknown++
+			} else if t.inUse = pipelines[nameOf(c.InUse)]; t.inUse == nil {
+				p, err := rehearsal.NewPipeline(c.InUse)
+				if err != nil {
+					return nil, fmt.Errorf("cannot read %s: %w", nameOf(c.InUse), err)
+				}
+				t.inUse, pipelines[nameOf(c.InUse)] = p, p
+				if steps := of.pipeline.Others(p); len(steps) > 0 && r.Source.OtherSteps == asComposedNow {
+					r.note("Composition %s: step %s differs from %s, and is taken as composed now: pass --functions to recompute it",
+						of.name, strings.Join(steps, ", "), nameOf(c.InUse))
+				}
+			}
+			out = append(out, t)
+		}
+		if unknown > 0 {
+			r.note("Composition %s: the Composition in use is not known for %s, so its effects are the differences from what exists",
+				of.name, terminal.Counted(unknown, "composite", "composites"))
+		}
+	}
+	return out, nil
+}
+
+// nameOf names a Composition, or a revision of one.
+func nameOf(o map[string]any) string {
+	kind, _ := o["kind"].(string)
+	metadata, _ := o["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	return kind + " " + name
+}
+
+// progressOn prints a bar on a terminal.
+func progressOn(w io.Writer, all int) func(done int) {
+	if !terminal.MovesCursor(w) || all == 0 {
+		return func(int) {}
+	}
+	const width = 30
+	return func(done int) {
+		bar := strings.Repeat("#", done*width/all)
+		_, _ = fmt.Fprintf(w, "\r[%-*s] %d of %d composites", width, bar, done, all)
+		if done == all {
+			_, _ = fmt.Fprint(w, "\r\x1b[K")
+		}
+	}
+}
+
+// aliases are the words of --only for effects, as people say them.
+var aliases = []struct { //nolint:gochecknoglobals // a table
+	name string
+	kind rehearsal.Kind
+}{
+	{"refuses", rehearsal.Refused}, {"deletes", rehearsal.ObjectDeleted}, {"conflicts", rehearsal.Conflict},
+	{"holds", rehearsal.Held}, {"waits", rehearsal.Waiting}, {"unready", rehearsal.ReadinessLost},
+	{"rotates", rehearsal.Rotates}, {"removes", rehearsal.KeysRemoved}, {"changes", rehearsal.KeysChanged},
+	{"adds", rehearsal.KeysAdded}, {"renames", rehearsal.ObjectRenamed}, {"takesOver", rehearsal.ObjectTakenOver},
+	{"creates", rehearsal.ObjectCreated}, {"retires", rehearsal.Retires}, {"abandons", rehearsal.Abandons},
+	{"status", rehearsal.StatusChanged}, {"environment", rehearsal.EnvironmentChanged}, {"reads", rehearsal.Reads},
+	{"unknown", rehearsal.Unknown}, {"notAffected", rehearsal.NotAffected},
+}
+
+func shortNames() []string {
+	out := make([]string, 0, len(aliases))
+	for _, a := range aliases {
+		out = append(out, a.name)
+	}
+	return out
+}
+
+// kindOf returns the kind of effect that a word means: one of the aliases, or the kind itself.
+func kindOf(name string) rehearsal.Kind {
+	for _, a := range aliases {
+		if strings.EqualFold(a.name, name) || strings.EqualFold(string(a.kind), name) {
+			return a.kind
+		}
+	}
+	return ""
+}
+
+func kindsOf(names []string) []rehearsal.Kind {
+	var out []rehearsal.Kind
+	for _, name := range names {
+		out = append(out, kindOf(name))
+	}
+	return slices.Clip(out)
+}

@@ -1,0 +1,122 @@
+package diff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	compositions "github.com/crossplane-contrib/function-export/internal/desk/composition"
+	rehearsal "github.com/crossplane-contrib/function-export/internal/desk/diff"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/state"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
+	"github.com/crossplane-contrib/function-export/internal/engine/decode"
+)
+
+// A composition is a changed Composition of a file.
+type composition struct {
+	name, file string
+	line       int
+	object     map[string]any
+	pipeline   *rehearsal.Pipeline
+}
+
+// readCompositions reads the Compositions in files. Other objects in them are left out. The errors of their inputs are
+// printed as check does: what Crossplane would then do is an effect.
+func readCompositions(ctx context.Context, system *files.System, paths []string, stderr io.Writer) ([]*composition, error) {
+	names, err := system.Find(paths, files.Below)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names the file
+	}
+	env, err := advice.NewEnvironment()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // of this program
+	}
+	var out []*composition
+	for _, f := range system.ReadAll(names, files.AnyText) {
+		if err := f.First(); err != nil {
+			return nil, err //nolint:wrapcheck // it names the file
+		}
+		for _, o := range f.Objects() {
+			c, err := newComposition(f.Name, o)
+			if err != nil {
+				return nil, err
+			}
+			if c != nil {
+				out = append(out, c)
+			}
+		}
+		steps, unread := files.FindSteps(f)
+		_ = terminal.PrintText(stderr, unread) // the exit code tells the result
+		for _, s := range steps {
+			_, wrong := s.Compile(ctx, env)
+			_ = terminal.PrintText(stderr, s.AllInFile(wrong)) // the exit code tells the result
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("cannot find a Composition in %s: name the files with the changed Compositions", strings.Join(paths, ", "))
+	}
+	return out, nil
+}
+
+// newComposition reads an object, or returns nil if it is no Composition.
+func newComposition(file string, o files.Object) (*composition, error) {
+	object, _ := o.Value.(map[string]any)
+	apiVersion, _ := object["apiVersion"].(string)
+	if object["kind"] != compositions.Kind || !strings.HasPrefix(apiVersion, compositions.Group+"/") {
+		return nil, nil //nolint:nilnil // another object
+	}
+	c := &composition{file: file, line: o.Line(), object: object}
+	metadata, _ := object["metadata"].(map[string]any)
+	if c.name, _ = metadata["name"].(string); c.name == "" {
+		return nil, fmt.Errorf("%s:%d: a Composition without a name: set metadata.name", file, o.Line("metadata"))
+	}
+	var err error
+	if c.pipeline, err = rehearsal.NewPipeline(object); err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", file, o.Line(decode.At(err)...), err)
+	}
+	return c, nil
+}
+
+// errNothing says that the files have no objects.
+var errNothing = errors.New("no object of Kubernetes is in the files of --from: pass the output of kubectl get -o yaml")
+
+// read reads the state.
+func (c *Command) read(ctx context.Context, system *files.System, changed []*composition) (*state.State, source, error) {
+	if c.Cluster {
+		return c.readCluster(ctx, changed)
+	}
+	names, err := system.Find(c.From, files.WithJSONBelow)
+	if err != nil {
+		return nil, source{}, err //nolint:wrapcheck // it names the file
+	}
+	all := state.New()
+	errs := files.OnAllCores(names, func(name string) error { return readInto(all, system, name) }, func(int) {})
+	if err := errors.Join(errs...); err != nil {
+		return nil, source{}, err
+	}
+	if all.Len() == 0 {
+		return nil, source{}, errNothing
+	}
+	return all, source{Kind: "files", Paths: c.From, Objects: all.Len(), OtherSteps: asComposedNow}, nil
+}
+
+func readInto(all *state.State, system *files.System, name string) error {
+	if name == files.Stdin {
+		data, err := io.ReadAll(system.Stdin)
+		if err != nil {
+			return files.CannotRead(name, err) //nolint:wrapcheck // it names the file
+		}
+		_, err = all.Read("<stdin>", string(data))
+		return err //nolint:wrapcheck // it names the file
+	}
+	data, err := system.ReadFile(name)
+	if err != nil {
+		return files.CannotRead(name, err) //nolint:wrapcheck // it names the file
+	}
+	_, err = all.Read(name, string(data))
+	return err //nolint:wrapcheck // it names the file
+}

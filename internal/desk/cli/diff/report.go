@@ -1,0 +1,302 @@
+package diff
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	rehearsal "github.com/crossplane-contrib/function-export/internal/desk/diff"
+	"github.com/crossplane-contrib/function-export/internal/desk/state"
+)
+
+// A report is the result of all rehearsals.
+type report struct {
+	Source     source    `json:"source"`
+	Notes      []string  `json:"notes,omitempty"`
+	Composites []*result `json:"composites"`
+	Summary    summary   `json:"summary"`
+}
+
+// asComposedNow is what the steps of other functions return, unless they are recomputed.
+const asComposedNow = "asComposedNow"
+
+// A source says where the state comes from.
+type source struct {
+	Kind       string   `json:"kind"` // files, or cluster
+	Context    string   `json:"context,omitempty"`
+	Paths      []string `json:"paths,omitempty"`
+	Objects    int      `json:"objects"`
+	OtherSteps string   `json:"otherSteps"` // asComposedNow, or recomputed
+}
+
+// String is the first line for people.
+func (s source) String() string {
+	other := "other steps are taken as composed now"
+	if s.OtherSteps != asComposedNow {
+		other = "other steps are recomputed by crossplane composition render"
+	}
+	if s.Kind == "cluster" {
+		return fmt.Sprintf("State: context %s of kubectl; %s", s.Context, other)
+	}
+	return fmt.Sprintf("State: %s (%s); %s", strings.Join(s.Paths, ", "), terminal.Counted(s.Objects, "object", "objects"), other)
+}
+
+// A result has the effects on one composite.
+type result struct {
+	state.Ref
+
+	Composition string             `json:"composition"`
+	Effects     []rehearsal.Effect `json:"effects"`
+
+	err error
+}
+
+// title names a composite.
+func (r *result) title() string {
+	return r.Kind + " " + strings.TrimPrefix(r.Namespace+"/"+r.Name, "/")
+}
+
+// has returns the first effect of a kind, or nil.
+func (r *result) has(kind rehearsal.Kind) *rehearsal.Effect {
+	i := slices.IndexFunc(r.Effects, func(e rehearsal.Effect) bool { return e.Effect == kind })
+	if i < 0 {
+		return nil
+	}
+	return &r.Effects[i]
+}
+
+func (r *report) note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+// has reports whether there is an effect of some kinds, or of any. A composite that is not affected has none.
+func (r *report) has(kinds []rehearsal.Kind) bool {
+	return slices.ContainsFunc(r.Composites, func(one *result) bool {
+		return slices.ContainsFunc(one.Effects, func(e rehearsal.Effect) bool {
+			return slices.Contains(kinds, e.Effect) || len(kinds) == 0 && e.Effect != rehearsal.NotAffected
+		})
+	})
+}
+
+// only counts all effects, and then removes those of other kinds, if some are given.
+func (r *report) only(kinds []rehearsal.Kind) {
+	r.Summary = newSummary(r.Composites)
+	for _, one := range r.Composites {
+		if one.Effects = slices.DeleteFunc(one.Effects, func(e rehearsal.Effect) bool {
+			return len(kinds) > 0 && !slices.Contains(kinds, e.Effect)
+		}); one.Effects == nil {
+			one.Effects = []rehearsal.Effect{}
+		}
+	}
+}
+
+// A summary counts composites: all, those that are unchanged, and those with an effect of a kind.
+type summary struct {
+	composites, unchanged int
+	by                    map[rehearsal.Kind]int
+	why                   map[rehearsal.Kind]string // the reason, if it is the same for all
+}
+
+func newSummary(all []*result) summary {
+	out := summary{composites: len(all), by: map[rehearsal.Kind]int{}, why: map[rehearsal.Kind]string{}}
+	for _, one := range all {
+		if len(one.Effects) == 0 {
+			out.unchanged++
+		}
+		for _, kind := range rehearsal.Kinds() {
+			e := one.has(kind)
+			if e == nil {
+				continue
+			}
+			if why, again := out.why[kind]; again && why != e.Reason {
+				e = &rehearsal.Effect{}
+			}
+			out.why[kind] = e.Reason
+			out.by[kind]++
+		}
+	}
+	return out
+}
+
+// MarshalJSON returns one object with a number for each kind.
+func (s summary) MarshalJSON() ([]byte, error) {
+	out := map[string]int{"composites": s.composites, "unchanged": s.unchanged}
+	for kind, n := range s.by {
+		out[string(kind)] = n
+	}
+	return json.Marshal(out)
+}
+
+// verbs say what composites do, with the singular and the plural. The reason follows some of them.
+var verbs = map[rehearsal.Kind]struct { //nolint:gochecknoglobals // a table
+	one, several string
+	why          bool
+}{
+	rehearsal.Refused:            {"is refused", "are refused", true},
+	rehearsal.ObjectDeleted:      {"deletes", "delete", false},
+	rehearsal.Conflict:           {"would be in conflict", "would be in conflict", true},
+	rehearsal.Held:               {"would be held", "would be held", true},
+	rehearsal.Waiting:            {"would wait", "would wait", true},
+	rehearsal.ReadinessLost:      {"loses readiness", "lose readiness", false},
+	rehearsal.Rotates:            {"rotates", "rotate", false},
+	rehearsal.KeysRemoved:        {"removes keys", "remove keys", false},
+	rehearsal.KeysChanged:        {"changes keys", "change keys", false},
+	rehearsal.KeysAdded:          {"adds keys", "add keys", false},
+	rehearsal.ObjectRenamed:      {"renames", "rename", false},
+	rehearsal.ObjectTakenOver:    {"takes over", "take over", false},
+	rehearsal.ObjectCreated:      {"creates", "create", false},
+	rehearsal.Retires:            {"retires", "retire", false},
+	rehearsal.Abandons:           {"abandons", "abandon", false},
+	rehearsal.StatusChanged:      {"changes status", "change status", false},
+	rehearsal.EnvironmentChanged: {"changes the environment", "change the environment", false},
+	rehearsal.Reads:              {"reads more", "read more", false},
+	rehearsal.Unknown:            {"cannot be known", "cannot be known", false},
+	rehearsal.NotAffected:        {"not affected", "not affected", false},
+}
+
+// String is the last line for people.
+func (s summary) String() string {
+	parts := []string{fmt.Sprintf("%d unchanged", s.unchanged)}
+	for _, kind := range rehearsal.Kinds() {
+		n := s.by[kind]
+		if n == 0 {
+			continue
+		}
+		v := verbs[kind]
+		text := fmt.Sprintf("%d %s", n, v.several)
+		if n == 1 {
+			text = "1 " + v.one
+		}
+		if why := s.why[kind]; v.why && why != "" {
+			text += " (" + shorten(why) + ")"
+		}
+		parts = append(parts, text)
+	}
+	return fmt.Sprintf("%s: %s", terminal.Counted(s.composites, "composite", "composites"), strings.Join(parts, ", "))
+}
+
+// shorten shortens a reason for the summary.
+func shorten(text string) string {
+	const most = 100
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
+
+// print prints the report in the selected format.
+func (c *Command) print(w io.Writer, r *report, changed []*composition) error {
+	if c.Summary {
+		for _, one := range r.Composites {
+			one.Effects = []rehearsal.Effect{}
+		}
+	}
+	var out strings.Builder
+	switch c.Output {
+	case "json":
+		if c.Summary {
+			r.Composites = []*result{}
+		}
+		return terminal.WriteJSON(w, r) //nolint:wrapcheck // by the caller
+	case "markdown":
+		r.markdown(&out)
+	case "github":
+		r.github(&out, changed)
+	default:
+		r.text(&out, terminal.ColorsFor(w))
+	}
+	_, err := io.WriteString(w, out.String())
+	return err //nolint:wrapcheck // by the caller
+}
+
+// text prints the effects as kubectl diff and terraform plan do.
+func (r *report) text(w io.Writer, colors terminal.Colors) {
+	_, _ = fmt.Fprintln(w, terminal.OneLine(r.Source.String()))
+	for _, note := range r.Notes {
+		_, _ = fmt.Fprintln(w, "Note: "+terminal.OneLine(note))
+	}
+	for _, one := range r.Composites {
+		lines := linesOf(one)
+		if len(lines) > 0 {
+			_, _ = fmt.Fprintln(w, colors.Place(terminal.OneLine(one.title())))
+		}
+		for _, l := range lines {
+			text := fmt.Sprintf("  %s %-26s %s", l.mark, terminal.OneLine(l.subject), terminal.OneLine(l.text))
+			_, _ = fmt.Fprintln(w, l.paint(colors, text))
+		}
+	}
+	_, _ = fmt.Fprintf(w, "Summary: %s\n", r.Summary)
+}
+
+// markdown prints a comment for a pull request. All texts from the cluster are in code spans.
+func (r *report) markdown(w io.Writer) {
+	_, _ = fmt.Fprintf(w, "### Effects of the changed Composition\n\n%s\n\n", code(r.Source.String()))
+	_, _ = fmt.Fprintf(w, "**%s**\n", code(r.Summary.String()))
+	for _, note := range r.Notes {
+		_, _ = fmt.Fprintf(w, "\n> %s\n", code(note))
+	}
+	const open = 20 // composites; more are folded
+	shown := slices.DeleteFunc(slices.Clone(r.Composites), func(one *result) bool { return len(one.Effects) == 0 })
+	if len(shown) > open {
+		_, _ = fmt.Fprintf(w, "\n<details><summary>%d composites</summary>\n", len(shown))
+		defer func() { _, _ = fmt.Fprint(w, "\n</details>\n") }()
+	}
+	if len(shown) > 0 {
+		_, _ = fmt.Fprint(w, "\n| | Composite | Object | Effect |\n|---|---|---|---|\n")
+	}
+	for _, one := range shown {
+		for _, l := range linesOf(one) {
+			_, _ = fmt.Fprintf(w, "| %s | %s | %s | %s |\n", code(l.mark), code(one.title()), code(l.subject), code(l.text))
+		}
+	}
+}
+
+// code returns a text as a code span of a table, in which nothing has a meaning.
+func code(text string) string {
+	text = strings.NewReplacer("`", "'", "|", "\\|").Replace(terminal.OneLine(text))
+	if text == "" {
+		return ""
+	}
+	return "`" + text + "`"
+}
+
+// github prints one annotation for each kind of effect, at the Composition.
+func (r *report) github(w io.Writer, changed []*composition) {
+	for _, c := range changed {
+		for _, kind := range rehearsal.Kinds() {
+			var titles []string
+			first := ""
+			for _, one := range r.Composites {
+				if e := one.has(kind); e != nil && one.Composition == c.name {
+					titles = append(titles, one.title())
+					first = cmp.Or(first, lineOf(*e, one.Ref).String())
+				}
+			}
+			if n := len(titles); n > 0 {
+				const most = 5
+				text := strings.Join(titles[:min(n, most)], ", ")
+				if n > most {
+					text += fmt.Sprintf(" and %d more", n-most)
+				}
+				title := fmt.Sprintf("%s: %s", terminal.Counted(n, "composite", "composites"), kind)
+				_, _ = io.WriteString(w, terminal.GitHub(level(kind), c.file, c.line, 1, title, text+": "+first))
+			}
+		}
+	}
+	_, _ = fmt.Fprintf(w, "Summary: %s\n", r.Summary)
+}
+
+// level returns the level of an annotation.
+func level(kind rehearsal.Kind) string {
+	switch kind {
+	case rehearsal.Refused, rehearsal.ObjectDeleted, rehearsal.Conflict, rehearsal.Held, rehearsal.KeysRemoved:
+		return "error"
+	case rehearsal.Waiting, rehearsal.ReadinessLost, rehearsal.Rotates, rehearsal.KeysChanged, rehearsal.ObjectRenamed, rehearsal.Unknown:
+		return "warning"
+	}
+	return "notice"
+}
