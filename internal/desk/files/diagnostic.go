@@ -56,6 +56,8 @@ func (s Step) InFile(d *diagnostic.Diagnostic) Diagnostic {
 	out := Diagnostic{File: s.File, Range: at.Range, Step: s.Name, Field: d.Path, Rule: d.Rule, Message: d.Message, Warning: d.Warning}
 	if reason := s.cutByYAML(d, at); reason != "" {
 		out.Message = reason
+	} else {
+		out.Edits = s.editsInFile(d)
 	}
 	if s.hasOwnLines() && d.Rule != rules.LiteralCredential {
 		out.Source = s.doc.Line(at.Line)

@@ -59,12 +59,17 @@ func otherFunction(v *View, say Say) {
 		}
 		return
 	}
-	isOther := slices.ContainsFunc(others, func(o string) bool { return strings.HasSuffix(name, o) })
+	organization := ""
+	isOther := slices.ContainsFunc(others, func(o string) (found bool) {
+		organization, found = strings.CutSuffix(name, o)
+		return found
+	})
 	for _, s := range v.Composition.Steps {
 		isOther = isOther || s.Function == name && s.Group() != "" && s.Group() != step.Group()
 	}
 	if isOther {
-		say(field(FunctionRef), "is another function, but the input is for %s: write name: %s", ours, ours)
+		meant := strings.TrimSuffix(organization, name) + ours
+		say(field(FunctionRef), "is another function, but the input is for %s: write name: %s", ours, meant).Edits = setText(FunctionRef, meant)
 	}
 }
 
@@ -82,7 +87,10 @@ func unknownFunction(v *View, say Say) {
 	}
 	switch {
 	case len(names) > 0:
-		say(field(FunctionRef), "no Function in the files is named %s: write name: %s", name, suggest.List(names))
+		d := say(field(FunctionRef), "no Function in the files is named %s: write name: %s", name, suggest.List(names))
+		if len(names) == 1 {
+			d.Edits = setText(FunctionRef, names[0])
+		}
 	case suggest.Nearest(name, []string{ours}) != "":
 		say(field(FunctionRef), "did you mean %s?", ours)
 	}
@@ -236,7 +244,7 @@ func unknownConnectionKey(v *View, say Say) {
 				continue
 			}
 			say(plan.Place(x.Expression, r), "the connection details of %s have no key %s%s", kind, key,
-				suggest.ThereAre(key, keys, "they have no keys"))
+				relatedTo(key, keys, "they have no keys"))
 		}
 	}
 }

@@ -1,12 +1,14 @@
 package rules
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/credential"
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
@@ -87,7 +89,7 @@ func candidateForConsumers(v *View, say Say) {
 			for _, d := range e.Data {
 				if m.Ready != nil && d.Value != nil && isConnectionString(d.Value) && v.readsCandidate(d.Value, m) {
 					say(field(d.Path), "is for an application, and %s is not in use before it is verified: use %s",
-						m.Spelled(expression.Candidate), m.Spelled(expression.Generated))
+						m.Spelled(expression.Candidate), m.Spelled(expression.Generated)).Edits = respelled(d.Value, m, expression.Candidate, expression.Generated)
 				}
 			}
 		}
@@ -98,6 +100,14 @@ func (v *View) readsCandidate(x *expression.Expression, m plan.Generator) bool {
 	return slices.ContainsFunc(v.reads(x), func(r read) bool {
 		return r.Variable == expression.Candidate && plan.StepName(r.Reference, 0) == m.Name
 	})
+}
+
+// respelled returns the edit of an expression that reads another variable of a generator.
+func respelled(x *expression.Expression, m plan.Generator, from, to string) []diagnostic.Edit {
+	if x == nil || !strings.Contains(x.Source().Text, m.Spelled(from)) {
+		return nil
+	}
+	return setText(x.Source().Path, strings.ReplaceAll(x.Source().Text, m.Spelled(from), m.Spelled(to)))
 }
 
 // isConnectionString reports whether an expression writes a URL or another connection string.
@@ -123,8 +133,11 @@ func setterReadsGenerated(v *View, say Say) {
 			for _, s := range v.Composition.Steps {
 				for _, r := range s.Resources {
 					if by := passwordFrom(r.Base, objectOf(e)); by != "" {
-						say(field(e.Path.String()), "sets the credential through %s of %s, but has the generation that is already in use: use %s",
+						found := say(field(e.Path.String()), "sets the credential through %s of %s, but has the generation that is already in use: use %s",
 							by, r.Name, m.Spelled(expression.Candidate))
+						for _, d := range e.Data {
+							found.Edits = append(found.Edits, respelled(d.Value, m, expression.Generated, expression.Candidate)...)
+						}
 					}
 				}
 			}
@@ -162,8 +175,11 @@ func caWithoutFormer(v *View, say Say) {
 		for _, e := range v.Plan.Exports {
 			for _, d := range e.Data {
 				if d.Value != nil && v.lacksFormer(d.Value, m.Name) {
-					say(field(d.Path), "has only the present CA, but while the CA is rotated, clients also need the former one: write "+
-						"generated.%[1]s['tls.crt'] + previous.?%[1]s[?'tls.crt'].orValue('')", m.Name)
+					both := fmt.Sprintf("generated.%[1]s['tls.crt'] + previous.?%[1]s[?'tls.crt'].orValue('')", m.Name)
+					found := say(field(d.Path), "has only the present CA, but while the CA is rotated, clients also need the former one: write %s", both)
+					if present, _, _ := strings.Cut(both, " "); d.Value.Source().Text == present {
+						found.Edits = setText(d.Value.Source().Path, both)
+					}
 				}
 			}
 		}
@@ -185,7 +201,9 @@ func certificateExpires(v *View, say Say) {
 	for i, m := range v.Plan.Generators {
 		if k := m.Certificate(); k != nil && !k.IsCA() && v.input("generators", i, "refreshPolicy") == nil {
 			say(field(m.Path.Child(plan.KindCertificate).String()), "expires, and is not renewed by default: write refreshPolicy: OnChange "+
-				"beside it, which renews it in time, or refreshPolicy: CreatedOnce if it is renewed by hand")
+				"beside it, which renews it in time, or refreshPolicy: CreatedOnce if it is renewed by hand").Edits = []diagnostic.Edit{
+				{Path: m.Path.Child("refreshPolicy").String(), Action: diagnostic.SetValue, Text: string(v1beta1.OnChange)},
+			}
 		}
 	}
 }

@@ -10,12 +10,14 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
 // A Level is what a rule does.
@@ -36,8 +38,9 @@ type Rule struct {
 	find  func(v *View, say Say)
 }
 
-// A Say reports a mistake at a place of the input. The message also says what to write.
-type Say func(at expression.Place, format string, args ...any)
+// A Say reports a mistake at a place of the input. The message also says what to write. It returns the diagnostic, which
+// has no edits yet.
+type Say func(at expression.Place, format string, args ...any) *diagnostic.Diagnostic
 
 // A View is one step of a pipeline, and what the files say about the other steps.
 type View struct {
@@ -89,12 +92,13 @@ func Check(v *View, level func(Rule) Level) diagnostic.List {
 		if l == Off {
 			continue
 		}
-		r.find(v, func(at expression.Place, format string, args ...any) {
+		r.find(v, func(at expression.Place, format string, args ...any) *diagnostic.Diagnostic {
 			d := at.Wrong(fmt.Sprintf(format, args...))
 			d.Rule, d.Warning = diagnostic.Rule(r.Name), l == Warning
 			if !slices.ContainsFunc(out, d.Same) {
 				out = append(out, d)
 			}
+			return d
 		})
 	}
 	return out
@@ -168,6 +172,25 @@ func of(x *expression.Expression, r expression.Reference) (name string, below in
 		return "", 0
 	}
 	return name, below
+}
+
+// setText returns the edit that sets the text of a field.
+func setText(path, text string) []diagnostic.Edit { return []diagnostic.Edit{{Path: path, Text: text}} }
+
+// relatedTo is like [suggest.ThereAre], and also suggests the only key that begins or ends with the wrong one, or with
+// which that begins: username for user, host for hostname, and master_username for username.
+func relatedTo(wrong string, known []string, none string) string {
+	const least = 4
+	var related []string
+	for _, k := range known {
+		if len(wrong) >= least && len(k) >= least && (strings.HasPrefix(k, wrong) || strings.HasSuffix(k, "_"+wrong) || strings.HasPrefix(wrong, k)) {
+			related = append(related, k)
+		}
+	}
+	if len(related) == 1 {
+		return suggest.DidYouMean(related[0])
+	}
+	return suggest.ThereAre(wrong, known, none)
 }
 
 // field returns the place of a field of the input as a whole.

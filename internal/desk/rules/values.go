@@ -8,13 +8,13 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/functions"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
-	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
 // This file has the rules about what expressions read and return.
@@ -43,25 +43,31 @@ func changingValue(v *View, say Say) {
 		i := slices.IndexFunc(effects, func(e struct{ field, then string }) bool { return strings.HasSuffix(x.Source().Path, e.field) })
 		if i >= 0 && effects[i].then != "" {
 			for _, r := range v.reads(x.Expression) {
-				sayChanging(say, r, effects[i].then)
+				sayChanging(say, x.Expression, r, effects[i].then)
 			}
 		}
 		eachKey(x.Expression, func(key ast.Expr) {
 			ast.PreOrderVisit(key, ast.NewExprVisitor(func(e ast.Expr) {
 				if r, _ := x.Reading(e); r != nil {
-					sayChanging(say, read{*r, x.Place(*r)}, "another key replaces the former one")
+					sayChanging(say, x.Expression, read{*r, x.Place(*r)}, "another key replaces the former one")
 				}
 			}))
 		})
 	}
 }
 
-func sayChanging(say Say, r read, then string) {
+// version matches how an expression reads a field that changes with each write.
+var version = lazy.MustCompile(`string\(([\w.]+\.metadata)\.(?:resourceVersion|generation)\)|\b(metadata)\.(?:resourceVersion|generation)\b`)
+
+func sayChanging(say Say, x *expression.Expression, r read, then string) {
 	for _, fields := range changing {
 		at := slices.IndexFunc(r.Path, func(s expression.Step) bool { return s.Key == fields[0] })
 		if at >= 0 && plan.StepName(r.Reference, at+1) == fields[1] {
-			say(r.at, "reads %s.%s, which changes again and again, and each time %s: use something that stays, such as metadata.uid",
+			d := say(r.at, "reads %s.%s, which changes again and again, and each time %s: use something that stays, such as metadata.uid",
 				fields[0], fields[1], then)
+			if text := x.Source().Text; version.MatchString(text) {
+				d.Edits = setText(x.Source().Path, version.ReplaceAllString(text, "${1}${2}.uid"))
+			}
 		}
 	}
 }
@@ -109,8 +115,12 @@ func encodedTwice(v *View, say Say) {
 			for _, value := range values {
 				value = celast.AsWritten(value)
 				if celast.IsCall(value, "base64.encode") && !v.reads1(d.Value, expression.Generated, expression.Candidate) {
+					plain := value.AsCall().Args()[0]
+					if celast.IsCall(plain, "bytes") {
+						plain = plain.AsCall().Args()[0]
+					}
 					say(place(d.Value, value), "is encoded twice, because the data of a Secret is encoded for you: leave base64.encode out, "+
-						"and write the text without bytes(...)")
+						"and write the text without bytes(...)").Edits = advice.Instead(d.Value, value, advice.TextOf(d.Value, plain))
 				}
 			}
 		}
@@ -160,7 +170,7 @@ func sayKeys(say Say, at expression.Place, fn string, m map[string]any, says str
 		known := strings.Split(list, ", ")
 		for _, key := range plan.SortedKeys(m) {
 			if !slices.Contains(known, key) {
-				say(at, "%s accepts no key %s%s", fn, key, suggest.ThereAre(key, known, ""))
+				say(at, "%s accepts no key %s%s", fn, key, relatedTo(key, known, ""))
 			}
 		}
 		return
@@ -265,7 +275,8 @@ func dividedName(v *View, say Say) {
 				name = append(name, plan.StepName(*left, i))
 			}
 			instead := expression.PathText(left.Variable, strings.Join(name, ".")+"/"+right.Variable)
-			say(x.Place(*left), "/ is a division here: did you mean %s%s?", instead, strings.TrimPrefix(right.String(), right.Variable))
+			instead += strings.TrimPrefix(right.String(), right.Variable)
+			say(x.Place(*left), "/ is a division here: did you mean %s?", instead).Edits = advice.Instead(x.Expression, e, instead)
 		}))
 	}
 }

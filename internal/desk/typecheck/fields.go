@@ -70,8 +70,9 @@ func (c *typeCheck) fits(x *expression.Expression, want *types.Type, name string
 	}
 	err := &expression.Error{Class: expression.Misfit, Name: name, Types: []*types.Type{have, want}}
 	out := &expression.Errors{Source: x.Source(), Environment: x.Environment(), All: []*expression.Error{err},
-		Typing: expression.Typing{Objects: c.types, Number: Number}}
-	c.report(x.Source().Path, "%s", out.Diagnostics()[0].Message)
+		Typing: expression.Typing{Objects: c.types, Number: Number}, Tree: x.Tree()}
+	d := out.Diagnostics()[0]
+	c.report(x.Source().Path, "%s", d.Message).Edits = d.Edits
 }
 
 // isFit reports whether a value of one type may fit another type. Unknown types fit.

@@ -60,7 +60,8 @@ func (m *explainer) dashes() (out diagnostic.List) {
 		}
 		end = c.end
 		line, column := m.script().position(c.operator)
-		out = append(out, m.Source.At(line, column, operators[m.Source.Text[c.operator]]+suggest.DidYouMean(c.instead)))
+		hint := m.script().replace(c.at, c.end, c.instead, suggest.DidYouMean(c.instead))
+		out = append(out, m.mended(m.Source.At(line, column, operators[m.Source.Text[c.operator]]+hint)))
 	}
 	return out
 }

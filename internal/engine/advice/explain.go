@@ -51,7 +51,7 @@ func (m *explainer) script() *script {
 // list returns the diagnostics in the order of the errors. Two errors can be about the same mistake.
 func (m *explainer) list() (out diagnostic.List) {
 	for _, err := range m.Told() {
-		d := m.diagnostic(err)
+		d := m.mended(m.diagnostic(err))
 		if d.Message != "" && !slices.ContainsFunc(out, d.Same) {
 			out = append(out, d)
 		}
@@ -62,7 +62,10 @@ func (m *explainer) list() (out diagnostic.List) {
 		}
 	}
 	if m.Tree != nil && !m.typed && m.All[0].Class != expression.NoItem && m.All[0].Class != expression.Result {
-		out[0].Message += suggest.DidYouMean(meantName(m.Tree))
+		out[0].Message += suggest.DidYouMean(m.meantName())
+		if len(out[0].Edits) == 0 {
+			m.mended(out[0])
+		}
 	}
 	return out
 }
@@ -74,7 +77,11 @@ func (m *explainer) diagnostic(err *expression.Error) *diagnostic.Diagnostic {
 	case expression.Result:
 		return m.result(err)
 	case expression.Misfit:
-		return m.Source.At(0, 0, misfit(m.Typing, err))
+		message := misfit(m.Typing, err)
+		if m.Tree != nil {
+			m.converted(message, []ast.Expr{m.Tree.Expr()}, err.Types[:1])
+		}
+		return m.Source.At(0, 0, message)
 	}
 	return m.Source.At(err.Line, err.Column, m.message(err))
 }
@@ -88,18 +95,20 @@ func (m *explainer) message(err *expression.Error) string {
 	case expression.NoItem:
 		return m.noItem(err.Node, err.Name)
 	case expression.NoFunction:
-		return m.noFunction(err.Node.AsCall(), m.at(err))
+		return m.noFunction(err.Node, m.at(err))
 	case expression.NoField:
 		return m.noField(err)
 	case expression.NoOptional:
-		return needsOptionalEntry(m.pathOf(err.Node))
+		return m.needsOptionalEntry(err.Node)
 	case expression.NoBool:
 		return m.noBool(err)
 	case expression.NoRange:
 		return fmt.Sprintf("cannot be iterated: it is %s, not a list or map%s", m.aType(err.Types[0]),
 			m.withDefault([]ast.Expr{err.Node}, "[]"))
 	case expression.NoOverload:
-		return m.noOverload(err)
+		message := m.noOverload(err)
+		m.converted(message, celast.Operands(err.Node.AsCall()), err.Types)
+		return message
 	}
 	return explainCEL(err.Text)
 }
@@ -157,11 +166,12 @@ func (m *explainer) noField(err *expression.Error) string {
 	of := celast.WithoutOptional(err.Types[0])
 	switch {
 	case err.Text != "":
-		return err.Text + m.withoutFrom(operand)
+		return m.renamed(err.Node, err.Text) + m.withoutFrom(operand)
 	case slices.Contains(lengths, field) && celast.IsKind(of, types.StringKind, types.ListKind):
-		return fmt.Sprintf("%s has no field %s: write size(...) around it", m.aType(err.Types[0]), field)
-	case belowData(operand, field) != "":
-		return belowData(operand, field)
+		return m.instead(err.Node, "size("+m.sourceOf(operand)+")",
+			fmt.Sprintf("%s has no field %s: write size(...) around it", m.aType(err.Types[0]), field))
+	case m.belowData(err.Node, operand, field) != "":
+		return m.belowData(err.Node, operand, field)
 	case celast.IsCall(err.Node, operators.Index) && of.Kind() == types.ListKind:
 		return "the index of a list must be a number, but this is a string: write for example [0]"
 	case of.Kind() == types.ListKind:
@@ -201,10 +211,12 @@ func (m *explainer) noBool(err *expression.Error) string {
 
 // meantName guesses the name that is meant in a source that does not compile: a dot in a name selects a
 // field. It returns an empty text if there is no such name.
-func meantName(a *ast.AST) (meant string) {
-	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+func (m *explainer) meantName() (meant string) {
+	ast.PostOrderVisit(m.Tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		if meant == "" && e.Kind() == ast.SelectKind {
-			meant = dotted(steps(e))
+			if meant = dotted(steps(e)); meant != "" {
+				m.instead(e, meant, suggest.DidYouMean(meant))
+			}
 		}
 	}))
 	return meant
@@ -234,11 +246,11 @@ var lengths = []string{"length", "size", "len"} //nolint:gochecknoglobals // a t
 
 // belowData returns the message for a value that is selected from the data of a Secret. It is empty for all other
 // selections.
-func belowData(operand ast.Expr, field string) string {
+func (m *explainer) belowData(whole, operand ast.Expr, field string) string {
 	path := steps(operand)
 	if n := len(path) - 1; n >= 1 && slices.Contains(dataOfSecrets, path[n]) && dotted(append(path[:n:n], "a", "b")) != "" {
-		return fmt.Sprintf("the values of a Secret are not below %s here: write %s", path[n],
-			expression.PathText(path[0], append(path[1:n:n], field)...))
+		instead := expression.PathText(path[0], append(path[1:n:n], field)...)
+		return m.instead(whole, instead, fmt.Sprintf("the values of a Secret are not below %s here: write %s", path[n], instead))
 	}
 	return ""
 }

@@ -209,6 +209,9 @@ func (c *script) foreign(n, wrong int) (message string, at int) {
 			if t.end() == len(strings.TrimRight(c.text, " ")) {
 				message += ", and if a space and # come after it in the YAML, write `|-` after the key, and the expression indented in the next line"
 			}
+			if rest := c.text[t.end():]; !strings.ContainsAny(rest, `+()[]{}?'"`) {
+				c.replace(len(c.text), len(c.text), t.text, message)
+			}
 			return message, i
 		}
 		if bad := badEscape(t.text); t.kind == quoted && bad != "" {
@@ -229,7 +232,8 @@ func (c *script) foreignOperator(i int) string {
 	case two == "=>" && c.open(i).text == "{":
 		return "there is no => in a map: write : between a key and its value"
 	case c.tokens[i].text == "." && c.tokens[i+1].kind == quoted:
-		return fmt.Sprintf("a text cannot follow a dot: write [%s] without the dot", c.tokens[i+1])
+		return c.replace(c.tokens[i].at, c.tokens[i+1].end(), "["+c.tokens[i+1].text+"]",
+			fmt.Sprintf("a text cannot follow a dot: write [%s] without the dot", c.tokens[i+1]))
 	case two == "{." && c.token(i+2).text == ".": // a map is spread
 		return foreignOperators[".."]
 	case templateExamples[two] != "":
@@ -252,5 +256,9 @@ func (c *script) inserted(operator string) string {
 	if !wrapped.MatchString(c.text) && example == exampleContent {
 		example = exampleText
 	}
-	return foreignOperators[operator] + content(c.text, example)
+	instead := content(c.text, example)
+	if instead == example || strings.Contains(instead, " ") {
+		return foreignOperators[operator] + instead
+	}
+	return foreignOperators[operator] + c.replace(0, len(c.text), instead, instead)
 }

@@ -30,7 +30,7 @@ func (m *explainer) noVariable(err *expression.Error) string {
 	}
 	text := "there is no variable " + local
 	if meant := m.Declared(err.Node.AsIdent()); meant != "" {
-		return fmt.Sprintf("%s: write %s", text, meant)
+		return text + m.script().replace(at, at+len(local), meant, ": write "+meant)
 	}
 	names := err.Names
 	if isInput(local) || slices.Contains([]string{expression.Generation, expression.Variables, expression.Item}, local) {
@@ -38,19 +38,33 @@ func (m *explainer) noVariable(err *expression.Error) string {
 	}
 	isText := parent == nil || celast.IsCall(parent, operators.Add)
 	if !isText && constants[strings.ToLower(local)] != "" {
-		return fmt.Sprintf("there is no %s: write %s", local, constants[strings.ToLower(local)])
+		return m.constant(at, local, constants[strings.ToLower(local)])
 	}
-	meant := err.Nearest()
+	meant, replaced := err.Nearest(), local
 	if foreign := translated(cmp.Or(m.script().pathAt(at), local)); meant == "" && slices.Contains(names, root(foreign)) {
-		meant = foreign
+		meant, replaced = foreign, cmp.Or(m.script().pathAt(at), local)
 	}
 	if meant == "" && slices.Contains(names, expression.Resources) && isOfObject(parent) {
-		meant = expression.Resources + "." + m.script().pathAt(at) // a composed resource
+		replaced = m.script().pathAt(at)
+		meant = expression.Resources + "." + replaced // a composed resource
 	}
 	if meant != "" {
-		return text + suggest.DidYouMean(meant)
+		return text + m.script().replace(at, at+len(replaced), meant, suggest.DidYouMean(meant))
 	}
-	return text + ": " + m.insteadOfVariable(local, parent, isText)
+	hint := m.insteadOfVariable(local, parent, isText)
+	if strings.HasPrefix(hint, "write a key in quotes") {
+		m.script().replace(at, at+len(local), "'"+local+"'", hint)
+	}
+	return text + ": " + hint
+}
+
+// constant returns the message about a constant of another language.
+func (m *explainer) constant(at int, local, constant string) string {
+	hint := fmt.Sprintf("there is no %s: write %s", local, constant)
+	if constant == forNull {
+		return hint
+	}
+	return m.script().replace(at, at+len(local), constant, hint)
 }
 
 // isOfObject reports whether a node selects a field that objects have.
@@ -118,7 +132,8 @@ var mapOfTwoNames = lazy.MustCompile(`\.map\(\s*[A-Za-z_]\w*\s*,\s*([A-Za-z_]\w*
 
 // noFunction returns the message for a function that does not exist, and suggests another one. at is the offset
 // of its name.
-func (m *explainer) noFunction(call ast.CallExpr, at int) string {
+func (m *explainer) noFunction(e ast.Expr, at int) string {
+	call := e.AsCall()
 	name := call.FunctionName()
 	if call.IsMemberFunction() && m.isUnknown(call.Target()) { // a namespace, as in json.loads
 		name = strings.TrimLeft(call.Target().AsIdent(), ".") + "." + name
@@ -133,13 +148,16 @@ func (m *explainer) noFunction(call ast.CallExpr, at int) string {
 		hint = "for a default write " + m.script().withDefaultBefore(at-1, "")
 	}
 	if hint != "" {
-		return text + ": " + hint
+		return text + ": " + m.recalled(e, name, hint)
 	}
 	if form, ok := macroForms[last]; ok {
 		return form
 	}
-	if meant := m.meantFunction(name, last); meant != "" {
+	switch meant := m.meantFunction(name, last); {
+	case strings.Contains(meant, " "):
 		return text + suggest.DidYouMean(meant)
+	case meant != "":
+		return text + m.script().replace(at+len(last)-len(name), at+len(last), meant, suggest.DidYouMean(meant))
 	}
 	return text + ": https://github.com/crossplane-contrib/function-export/tree/main/input lists all functions"
 }

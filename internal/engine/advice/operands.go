@@ -71,9 +71,12 @@ func (m *explainer) noOverload(err *expression.Error) string {
 	if m.typed {
 		return m.notAccepted(call, err.Types)
 	}
-	message := cmp.Or(m.noOptional(call, err), m.mistakeOf(call, err.Types), m.wrongForm(call))
+	message := cmp.Or(m.noOptional(call, err), m.mistakeOf(call, err.Types), m.wrongForm(err.Node))
 	if message != "" {
 		return message
+	}
+	if fn := call.FunctionName(); fn == operators.In {
+		m.called(err.Node, []ast.Expr{call.Args()[1], call.Args()[0]}, "contains", true, ": write text.contains(part)")
 	}
 	switch message = m.notAccepted(call, err.Types); {
 	case message == "":
@@ -92,25 +95,29 @@ func (m *explainer) noOptional(call ast.CallExpr, err *expression.Error) string 
 	fn, have := call.FunctionName(), err.Types
 	switch {
 	case !call.IsMemberFunction():
-		return m.comparedWithNull(call, have)
+		return m.comparedWithNull(err)
 	case slices.Contains(optionalMethods, fn) && !celast.IsOptional(have[0]):
 		return m.script().needsOptional(m.at(err))
 	case fn == "or" && len(have) == 2 && !celast.IsOptional(have[1]):
-		return "or takes another optional: write orValue for a default value"
+		return m.script().replace(m.at(err), m.at(err)+len(fn), "orValue", "or takes another optional: write orValue for a default value")
 	}
 	return ""
 }
 
 // comparedWithNull returns the message for a comparison with null that the checker refuses.
-func (m *explainer) comparedWithNull(call ast.CallExpr, have []*types.Type) string {
+func (m *explainer) comparedWithNull(err *expression.Error) string {
+	call, have := err.Node.AsCall(), err.Types
 	fn := call.FunctionName()
 	i := slices.IndexFunc(have, celast.IsNull)
 	if fn != operators.Equals && fn != operators.NotEquals || i < 0 {
 		return ""
 	}
 	not := map[string]string{operators.Equals: "!"}[fn]
-	return fmt.Sprintf("%s is never null, because a missing value is waited for: write %shas(%s)",
-		m.aType(have[1-i]), not, m.textOf(call.Args()[1-i]))
+	has := fmt.Sprintf("%shas(%s)", not, m.textOf(call.Args()[1-i]))
+	if step := stepAtEnd.FindStringSubmatch(m.pathOf(call.Args()[1-i])); step != nil && step[1] != "" {
+		m.instead(err.Node, has, has)
+	}
+	return fmt.Sprintf("%s is never null, because a missing value is waited for: write %s", m.aType(have[1-i]), has)
 }
 
 // mistakeOf returns a message about operands of some operators, and of format.
@@ -143,7 +150,8 @@ func (m *explainer) overloads(call ast.CallExpr) []*decls.OverloadDecl {
 }
 
 // wrongForm returns a message if a call has the wrong form or the wrong number of arguments.
-func (m *explainer) wrongForm(call ast.CallExpr) string {
+func (m *explainer) wrongForm(e ast.Expr) string {
+	call := e.AsCall()
 	fn, n := call.FunctionName(), len(call.Args())
 	overloads := m.overloads(call)
 	counts := make([]int, 0, len(overloads))
@@ -159,9 +167,9 @@ func (m *explainer) wrongForm(call ast.CallExpr) string {
 	case isOperator(fn), slices.Contains(counts, n):
 		return ""
 	case len(counts) == 0 && call.IsMemberFunction():
-		return fmt.Sprintf("%s is a function, not a method: write %s(...) around the value", fn, fn)
+		return m.rewritten(e, fn, false, fmt.Sprintf("%s is a function, not a method: write %s(...) around the value", fn, fn))
 	case len(counts) == 0:
-		return fmt.Sprintf("%s is a method: write value.%s(...)", fn, fn)
+		return m.rewritten(e, fn, true, fmt.Sprintf("%s is a method: write value.%s(...)", fn, fn))
 	}
 	wanted := strings.ReplaceAll(strings.Trim(fmt.Sprint(counts), "[]"), " ", " or ")
 	return fmt.Sprintf("the number of arguments in the parentheses of %s must be %s, but is %d%s", fn, wanted, n, exampleOfMap(fn))

@@ -18,8 +18,12 @@ import (
 var optionalMethods = []string{"hasValue", "value", "or", "orValue"} //nolint:gochecknoglobals // a table
 
 // needsOptionalEntry returns the message for an optional entry whose value is not an optional.
-func needsOptionalEntry(path string) string {
-	return "an entry with ? needs an optional: write " + cmp.Or(optionalPath(path), "optional.of(...) around it")
+func (m *explainer) needsOptionalEntry(e ast.Expr) string {
+	const message = "an entry with ? needs an optional: write "
+	if path := optionalPath(m.pathOf(e)); path != "" {
+		return message + m.instead(e, path, path)
+	}
+	return message + m.instead(e, "optional.of("+m.sourceOf(e)+")", "optional.of(...) around it")
 }
 
 // optionalPath returns a path whose last step is optional, or an empty text if the path has no steps.
@@ -45,6 +49,10 @@ func optionalStep(path string) string {
 func (c *script) withDefaultBefore(at int, value string) string {
 	before := pathBefore(c.text[:at])
 	path := optionalPath(cmp.Or(translated(before), before))
+	if end := strings.Index(c.text[at:], value); path != "" && value != "" && end > 0 {
+		hint := fmt.Sprintf("%s.orValue(%s)", path, value)
+		return c.replace(len(strings.TrimRight(c.text[:at], " \n"))-len(before), at+end+len(value), hint, hint)
+	}
 	switch {
 	case path == "":
 		return forDefault
@@ -90,11 +98,16 @@ func (c *script) needsOptional(at int) string {
 		path = pathBefore(before)
 	}
 	if method == "value" && path != "" {
-		return fmt.Sprintf("value needs an optional, but %s is the value itself: leave out .value()", path)
+		return c.replace(at-1, at+len(method)+len(c.bracket(at+len(method))), "",
+			fmt.Sprintf("value needs an optional, but %s is the value itself: leave out .value()", path))
 	}
 	call := method + c.arguments(at+len(method))
-	path = cmp.Or(optionalPath(path), "? before the last field, as in composite.spec.?host")
-	return fmt.Sprintf("%s needs an optional: write %s.%s", method, path, call)
+	optional := cmp.Or(optionalPath(path), "? before the last field, as in composite.spec.?host")
+	hint := fmt.Sprintf("%s needs an optional: write %s.%s", method, optional, call)
+	if path == "" {
+		return hint
+	}
+	return c.replace(at-1-len(path), at-1, optional, hint)
 }
 
 // argumentsQuoted is the length up to which a message repeats the arguments of a call.

@@ -34,6 +34,7 @@ func (m *explainer) result(err *expression.Error) *diagnostic.Diagnostic {
 	if p.Entry == "" && !m.typed && m.Source.Note != "" {
 		message += " (" + m.Source.Note + ")"
 	}
+	m.converted(message, []ast.Expr{p.Expr}, []*types.Type{of})
 	return m.Source.At(err.Line, err.Column, message)
 }
 

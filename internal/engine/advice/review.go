@@ -30,8 +30,7 @@ const mostReviewed = 100
 // Review returns the diagnostics of parts of an expression that can never work. If there are none, it returns warnings
 // about parts that probably do not do what is meant.
 func (adviser) Review(x *expression.Expression) diagnostic.List {
-	errs := &expression.Errors{Source: x.Source(), Environment: x.Environment(), Tree: x.Tree()}
-	r := &reviewer{explainer: newExplainer(errs), x: x}
+	r := &reviewer{explainer: explainerOf(x), x: x}
 	if list := r.dashes(); len(list) > 0 {
 		return list
 	}
@@ -49,7 +48,7 @@ func (adviser) Review(x *expression.Expression) diagnostic.List {
 
 // refuse adds a diagnostic of a node, unless it has already been added: a macro has the same node twice.
 func (r *reviewer) refuse(line, column int, message string) {
-	d := r.Source.At(line, column, message)
+	d := r.mended(r.Source.At(line, column, message))
 	if len(r.out) < mostReviewed && !slices.ContainsFunc(r.out, d.Same) {
 		r.out = append(r.out, d)
 	}
@@ -67,7 +66,7 @@ func (r *reviewer) optional(n ast.NavigableExpr) {
 	case !r.x.LacksOptional(n):
 	case celast.IsCall(n, celast.OptionalCall):
 		line, column := r.start(n)
-		r.refuse(line, column, needsOptionalEntry(r.pathOf(n)))
+		r.refuse(line, column, r.needsOptionalEntry(n))
 	default:
 		at := r.script().nameBefore(r.offset(n))
 		line, column := r.script().position(at)
@@ -79,7 +78,7 @@ func (r *reviewer) optional(n ast.NavigableExpr) {
 func (r *reviewer) shape(n ast.NavigableExpr) {
 	message := ""
 	if path := steps(n); len(path) > 1 && isInput(path[0]) {
-		message = neverExists(path[:len(path)-1], path[len(path)-1])
+		message = r.neverExists(n, path[:len(path)-1], path[len(path)-1])
 	} else if celast.IsCall(n, operators.Equals) || celast.IsCall(n, operators.NotEquals) {
 		message = r.statusOfCondition(n)
 	}
@@ -95,7 +94,7 @@ func (r *reviewer) suspicions(nodes []ast.NavigableExpr) {
 	warn := func(n ast.Expr, message string) {
 		if message != "" {
 			line, column := r.start(n)
-			d := r.Source.At(line, column, message)
+			d := r.mended(r.Source.At(line, column, message))
 			d.Warning = true
 			r.out = append(r.out, d)
 		}
@@ -107,7 +106,7 @@ func (r *reviewer) suspicions(nodes []ast.NavigableExpr) {
 	}
 	for _, n := range nodes {
 		if celast.IsCall(n, "base64.decode") {
-			warn(n, r.decodedTwice(n.AsCall()))
+			warn(n, r.decodedTwice(n))
 		}
 	}
 }
@@ -119,12 +118,12 @@ func rawHash(call ast.CallExpr) string {
 }
 
 // decodedTwice returns the warning about a connection detail that is decoded again.
-func (r *reviewer) decodedTwice(call ast.CallExpr) string {
-	arg := celast.AsWritten(call.Args()[0])
+func (r *reviewer) decodedTwice(call ast.Expr) string {
+	arg := celast.AsWritten(call.AsCall().Args()[0])
 	read, optional := r.x.Reading(arg)
 	if path := r.pathOf(arg); read != nil && !optional && isSecret(read.Variable) && optionalPath(path) != "" && !celast.HasDyn(arg) {
-		return fmt.Sprintf("connection details are already decoded: write %s, or base64.decode(dyn(%s)) if it is encoded twice",
-			path, path)
+		return r.instead(call, path, fmt.Sprintf("connection details are already decoded: write %s, or base64.decode(dyn(%s)) if it is encoded twice",
+			path, path))
 	}
 	return ""
 }

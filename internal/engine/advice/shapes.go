@@ -33,11 +33,12 @@ func steps(e ast.Expr) []string {
 }
 
 // neverExists returns the message for a field that its object never has, or an empty text.
-func neverExists(path []string, field string) string {
+func (r *reviewer) neverExists(n ast.Expr, path []string, field string) string {
 	whole, object := written(path), isObject(path)
 	switch name := unescape.Replace(field); {
 	case name != field && isPart(path):
-		return fmt.Sprintf("names are not escaped here: write %s", written(append(path[:len(path):len(path)], name)))
+		instead := written(append(path[:len(path):len(path)], name))
+		return r.instead(n, instead, "names are not escaped here: write "+instead)
 	case object && field == "connectionDetails" && path[0] != expression.Composite:
 		details := []string{expression.Secret, "password"}
 		if path[0] == expression.Resources {
@@ -45,9 +46,10 @@ func neverExists(path []string, field string) string {
 		}
 		return fmt.Sprintf("a resource has no field connectionDetails: write %s", written(details))
 	case object && field == "resource":
-		return fmt.Sprintf("%s is the resource itself: leave .resource out", whole)
+		return r.instead(n, whole, fmt.Sprintf("%s is the resource itself: leave .resource out", whole))
 	case isConditionsPath(path):
-		return fmt.Sprintf("%s is a list: write %s.filter(c, c.type == '%s')[0]", whole, whole, field)
+		instead := fmt.Sprintf("%s.filter(c, c.type == '%s')[0]", whole, field)
+		return r.instead(n, instead, fmt.Sprintf("%s is a list: write %s", whole, instead))
 	}
 	return ""
 }
@@ -88,7 +90,8 @@ func (r *reviewer) statusOfCondition(n ast.NavigableExpr) string {
 		path := steps(other) // nil for an element of a list
 		b, ok := o.AsLiteral().(types.Bool)
 		if ok && strings.Contains(r.Source.Text, ".conditions") && (path == nil || !isInput(path[0])) {
-			return fmt.Sprintf("the status of a condition is a string: write %s", map[types.Bool]string{true: "'True'", false: "'False'"}[b])
+			text := map[types.Bool]string{true: "'True'", false: "'False'"}[b]
+			return r.instead(o, text, "the status of a condition is a string: write "+text)
 		}
 	}
 	return ""

@@ -17,6 +17,7 @@ import (
 // syntax returns a plain message for an error of CEL's parser, which reports errors in terms of its grammar.
 func (m *explainer) syntax(err *expression.Error) *diagnostic.Diagnostic {
 	message, at := m.script().explain(explainCEL(err.Text), m.at(err))
+	m.script().mendToken(at, message)
 	if m.Source.Want.IsMap() && strings.HasPrefix(message, unexpectedColon) {
 		message = unexpectedColon + ": write { } around the entries, and quotes around the keys, {'key': value}"
 	}
@@ -32,6 +33,7 @@ type script struct {
 	text   string
 	tokens []token
 	paths  [][]int // offsets of all paths in the text; pathAt finds them once
+	mends  []mend  // of the mistake that is explained
 }
 
 type token struct {
@@ -177,8 +179,16 @@ var hasPatterns = patterns([][2]string{ //nolint:gochecknoglobals // a table
 // fieldOfHas returns the message for has() whose argument at an offset is not a field.
 func (c *script) fieldOfHas(at int) string {
 	begin := max(strings.LastIndex(c.text[:at], "has("), 0) + len("has(")
-	argument := strings.TrimSuffix(strings.TrimPrefix(c.bracket(begin-1), "("), ")")
-	return cmp.Or(messageFor(hasPatterns, argument), explainedHas)
+	brackets := c.bracket(begin - 1)
+	message := messageFor(hasPatterns, strings.TrimSuffix(strings.TrimPrefix(brackets, "("), ")"))
+	if _, test, ok := strings.Cut(message, ": write "); ok && !strings.HasPrefix(test, "for example") {
+		from := begin - len("has(")
+		if strings.HasSuffix(c.text[:from], "!") && !strings.HasSuffix(test, ")") {
+			test = "(" + test + ")"
+		}
+		c.replace(from, begin-1+len(brackets), test, message)
+	}
+	return cmp.Or(message, explainedHas)
 }
 
 // escape matches a backslash with the character that it escapes.
@@ -259,7 +269,7 @@ func (c *script) insteadOf(i int) string {
 	case c.open(i).text == "{" && insteadInMap[t.text] != "":
 		return insteadInMap[t.text]
 	case t.text == "$" && path != "":
-		return "$ cannot be part of a name" + suggest.DidYouMean(path)
+		return "$ cannot be part of a name" + c.replace(t.at, len(c.text), path, suggest.DidYouMean(path))
 	case t.text == "|":
 		return c.insteadOfPipe(i)
 	case t.text == "or":
@@ -276,7 +286,8 @@ func (c *script) insteadOfPipe(i int) string {
 	case next == "default":
 		return what + "for a default write " + c.withDefaultBefore(at, c.literalAt(i+2))
 	case isDecoding(next) && isSecret(pathBefore(c.text[:at])):
-		return fmt.Sprintf("%sleave | %s out: %s", what, next, alreadyDecoded)
+		return c.replace(len(strings.TrimRight(c.text[:at], " \n")), c.token(i+1).end(), "",
+			fmt.Sprintf("%sleave | %s out: %s", what, next, alreadyDecoded))
 	case foreignHint(next) != "":
 		return what + foreignHint(next)
 	}

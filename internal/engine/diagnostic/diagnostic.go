@@ -65,6 +65,7 @@ type Action int
 const (
 	SetText  Action = iota // the field is a text, and has another one
 	SetValue               // the field has another value
+	Quote                  // the value is written in quotes
 	Rename                 // the field has another name
 	Remove                 // the field is left out
 )

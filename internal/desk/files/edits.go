@@ -1,0 +1,156 @@
+package files
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
+)
+
+// This file turns the edits of an input into edits of its file. The advice to expressions brings its edits. For a field, the
+// message tells the edit, and the file has what it needs besides.
+
+// editsInFile returns the edits of the file that mend a mistake, or nothing if one of them is not possible.
+func (s Step) editsInFile(d *diagnostic.Diagnostic) []document.Edit {
+	edits := d.Edits
+	if len(edits) == 0 {
+		edits = s.told(d)
+	}
+	var out []document.Edit
+	for _, e := range edits {
+		path, whole := s.pathOf(e.Path)
+		if !whole && e.Action == diagnostic.SetValue {
+			path, whole = s.withMissing(path, e.Path)
+		}
+		if edit, ok := s.edit(e, path); ok && whole {
+			out = append(out, edit)
+			continue
+		}
+		return nil
+	}
+	return out
+}
+
+func (s Step) edit(e diagnostic.Edit, path []any) (document.Edit, bool) {
+	switch e.Action {
+	case diagnostic.SetValue:
+		return s.doc.SetValue(e.Text, path...)
+	case diagnostic.Quote:
+		return s.doc.Quote(path...)
+	case diagnostic.Rename:
+		return s.doc.Rename(e.Text, path...)
+	case diagnostic.Remove:
+		return s.doc.Remove(path...)
+	case diagnostic.SetText:
+	}
+	return s.doc.SetText(e.Text, path...)
+}
+
+// withMissing adds the last step of a field's path to the path of the object that lacks it.
+func (s Step) withMissing(path []any, field string) ([]any, bool) {
+	segments, err := fieldpath.Parse(field)
+	if err != nil || len(path) != len(s.at)+len(segments)-1 {
+		return path, false
+	}
+	return append(path, segments[len(segments)-1].Field), true
+}
+
+// A telling is a message that tells how a field is mended, and the action. $1 in the text is the first group.
+type telling struct {
+	lazy.Pattern
+
+	action diagnostic.Action
+	text   string
+	value  lazy.Pattern // of a field that can be mended so
+}
+
+var (
+	anything = lazy.MustCompile(``)
+	tellings = []telling{ //nolint:gochecknoglobals // a table
+		{lazy.MustCompile(`: put it in quotes$`), diagnostic.Quote, "", anything},
+		{lazy.MustCompile(`: write it as (\[[\w./-]+\])$`), diagnostic.SetValue, "$1", anything},
+		{lazy.MustCompile(`: write true or false without quotes$`), diagnostic.SetValue, "", lazy.MustCompile(`^(?:true|false)$`)},
+		{lazy.MustCompile(`: write a whole number, without quotes and without a unit$`), diagnostic.SetValue, "", lazy.MustCompile(`^[1-9]\d{0,9}$`)},
+		{lazy.MustCompile(`(?:into its own namespace|of legacy composites): leave it out`), diagnostic.Remove, "", anything},
+	}
+
+	// suggested matches the end of a message that suggests a name for a wrong one, which the message may contain.
+	suggested = lazy.MustCompile(`(?:\b(?:named|field|key|function|output|group) "?([^\s"]+)"?)?: did you mean ([\w.-]+)\?$`)
+
+	// inField matches the end of a message about an expression in a literal field, and readAs the one about a variable.
+	inField = lazy.MustCompile(`: write the expression in the field ((\w+)Expression)$`)
+	readAs  = lazy.MustCompile(`: (?:read it as|write) (secrets((?:\.\w+|\['[^']+'\])).*)$`)
+	setFrom = lazy.MustCompile(`: set from: (\S+)$`)
+)
+
+// told returns the edit that a message tells.
+func (s Step) told(d *diagnostic.Diagnostic) []diagnostic.Edit {
+	path, whole := s.pathOf(d.Path)
+	value := s.doc.At(path...)
+	text, _ := value.(string)
+	if !whole || len(path) == 0 {
+		return nil
+	}
+	for _, t := range tellings {
+		if m := t.FindStringSubmatchIndex(d.Message); m != nil && t.value.MatchString(text) && d.Line == 0 {
+			with := string(t.ExpandString(nil, t.text, d.Message, m))
+			if with == "" {
+				with = text
+			}
+			return []diagnostic.Edit{{Path: d.Path, Action: t.action, Text: with}}
+		}
+	}
+	if m := inField.FindStringSubmatch(d.Message); m != nil && (path[len(path)-1] == m[2] || path[len(path)-1] == "matchName") {
+		return []diagnostic.Edit{{Path: d.Path, Action: diagnostic.Rename, Text: m[1]}}
+	}
+	if m := setFrom.FindStringSubmatch(d.Message); m != nil {
+		return []diagnostic.Edit{{Path: plan.EntryOf(d.Path) + ".from", Action: diagnostic.SetValue, Text: m[1]}}
+	}
+	if m := readAs.FindStringSubmatch(d.Message); m != nil && d.Line > 0 {
+		return replacedOnce(d.Path, text, `\b(?:sources`+regexp.QuoteMeta(m[2])+`|secret)(\W|$)`, "secrets"+m[2])
+	}
+	return meant(d, text)
+}
+
+// meant returns the edit that a suggestion of a name tells. A suggestion for a whole field has no name in it, and one for
+// the last step of a path is one name.
+func meant(d *diagnostic.Diagnostic, text string) []diagnostic.Edit {
+	m := suggested.FindStringSubmatch(d.Message)
+	if m == nil {
+		return nil
+	}
+	if !strings.Contains(m[2], ".") {
+		m[1] = m[1][strings.LastIndex(m[1], ".")+1:]
+	}
+	switch before, isLast := strings.CutSuffix(text, m[1]); {
+	case d.Key && !strings.Contains(m[2], "."):
+		return []diagnostic.Edit{{Path: d.Path, Action: diagnostic.Rename, Text: m[2]}}
+	case text == "" || d.Key:
+	case d.Line > 0 && m[1] != "" && !strings.ContainsAny(m[2], ".-"):
+		return replacedOnce(d.Path, text, `[.?'"]`+regexp.QuoteMeta(m[1])+`($|[^\w-])`, m[2])
+	case d.Line == 0 && isLast && m[1] != "" && (before == "" || strings.HasSuffix(before, ".")):
+		return []diagnostic.Edit{{Path: d.Path, Text: before + m[2]}}
+	case d.Line == 0 && suggest.Nearest(text, []string{m[2]}) != "":
+		return []diagnostic.Edit{{Path: d.Path, Text: m[2]}}
+	}
+	return nil
+}
+
+// replacedOnce returns the edit of a text in which a pattern matches once. What is before the word in the match, and the
+// group after it, stay.
+func replacedOnce(path, text, pattern, with string) []diagnostic.Edit {
+	all := regexp.MustCompile(pattern).FindAllStringSubmatchIndex(text, -1)
+	if len(all) != 1 {
+		return nil
+	}
+	from, to := all[0][0], all[0][2]
+	if strings.ContainsAny(text[from:from+1], `.?'"`) {
+		from++
+	}
+	return []diagnostic.Edit{{Path: path, Text: text[:from] + with + text[to:]}}
+}
