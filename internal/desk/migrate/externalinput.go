@@ -1,5 +1,7 @@
 package migrate
 
+import "github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
+
 // input returns the name of the input that replaces a remote secret: a composed resource of a
 // Composition in the files, or a source.
 func (x *external) input(remote string) string {
@@ -11,7 +13,7 @@ func (x *external) input(remote string) string {
 			x.inputs[remote] = name
 		}
 	}
-	x.lastInput = name
+	x.lastInput = celtext.Select("secrets", name)
 	return name
 }
 

@@ -39,16 +39,13 @@ func (m *migration) clusterExternalSecret(c decode.Value) *step {
 }
 
 func (m *migration) externalSecretOf(c, spec, metadata decode.Value) *step {
-	template := spec.Get("target", "template")
+	target, template := spec.Get("target"), spec.Get("target", "template")
 	s := newStep("Put it after the steps that compose the resources that it reads.")
 	s.taken = m.taken
 	s.remove = []string{"the " + c.Get("kind").Text()}
-	target := spec.Get("target", "name").Text()
-	if target == "" {
-		target = metadata.Get("name").Text()
-	}
+	name := cmp.Or(target.Get("name").Text(), metadata.Get("name").Text())
 	x := &external{
-		migration: m, step: s, target: target, values: map[string]gotemplate.Expr{}, inputs: map[string]string{},
+		migration: m, step: s, target: name, values: map[string]gotemplate.Expr{}, inputs: map[string]string{},
 		templated: (template.Get("data").Exists() || template.Get("templateFrom").Exists()) &&
 			template.Get("mergePolicy").Text() != "Merge",
 	}
@@ -59,49 +56,69 @@ func (m *migration) externalSecretOf(c, spec, metadata decode.Value) *step {
 	for _, d := range items(spec.Get("dataFrom")) {
 		dataFrom = append(dataFrom, x.dataFrom(d))
 	}
-	x.all = x.onlyInput(items(spec.Get("dataFrom")), dataFrom)
+	x.all = x.onlyInput(items(spec.Get("dataFrom")))
 	templates := x.templates(template)
 	lost := x.merge(templates, &data, &dataFrom)
-	data = append(data, templates...)
-	switch {
-	case len(data)+len(dataFrom) > 0:
-	case x.templated:
-		data = append(data, unread("templateFrom", "no template produces a key, so the Secret has no data"))
-	default:
+	if data = append(data, templates...); len(data)+len(dataFrom) == 0 {
 		return nil
 	}
-	if target == "" {
+	if name == "" {
 		needed(metadata.Get("name"))
 	}
 	labels := template.Get("metadata")
 	if !template.Exists() { // those of the ExternalSecret are copied
 		labels = metadata
 	}
-	e := mapping().withText("name", s.exportName(target)).
-		with("metadata", x.metadata(target, labels)).withText("type", template.Get("type").Text())
-	if spec.Get("target", "immutable").Bool() {
+	e := mapping().withText("name", s.exportName(name)).
+		with("metadata", x.metadata(labels)).withText("type", template.Get("type").Text())
+	if target.Get("immutable").Bool() {
 		e.with("immutable", rawNode(true))
 	}
 	e.with("data", list(data...)).with("dataFrom", list(dataFrom...))
 	x.conflicts(e)
-	x.describe(e, spec)
-	e.note(x.notes...)
+	if spec.Get("secretStoreRef").Exists() || spec.Get("refreshInterval").Exists() {
+		e.note("There is no store and no refreshInterval here: Crossplane reconciles.")
+	}
 	if len(lost) > 0 && len(e.field("data").live()) > 0 {
 		e.note(decide + "it lacks these keys of the template, which are comments below: " + strings.Join(lost, ", "))
 	}
-	noCounterpart(e, c)
-	x.put(e, spec.Get("target", "manifest"))
+	out := slices.Concat(foreign(spec, "secretStoreRef refreshInterval refreshPolicy=Periodic target data dataFrom"),
+		foreign(target, "name immutable template manifest creationPolicy=Owner deletionPolicy=Retain"),
+		foreign(template, "type metadata data templateFrom mergePolicy engineVersion"),
+		foreign(template.Get("metadata"), "labels annotations"))
+	if len(out) > 0 {
+		e.note(decide + "there is no equivalent of " + strings.Join(out, ", ") + ".")
+	}
+	if kind := target.Get("manifest", "kind").Text(); kind != "" && kind != "Secret" {
+		s.remove = nil
+		e.disable("target.manifest makes it an object of kind " + kind + ": write an export for it, or another step")
+	}
+	s.secrets.items = append(s.secrets.items, e)
 	return s
 }
 
-// put adds the export. It is a comment if the target is not a Secret.
-func (x *external) put(e *node, manifest decode.Value) {
-	if kind := manifest.Get("kind").Text(); manifest.Exists() && kind != "Secret" {
-		e.disable(fmt.Sprintf("target.manifest makes it an object of kind %s: write a ConfigMap in configMaps, with "+
-			"nonSensitive, and compose another kind in another step", kind))
-		x.step.remove = nil
+// foreign returns the fields of an object that are not known here. After an equals sign is the only value that a known
+// field may have.
+func foreign(v decode.Value, known string) []string {
+	var out []string
+	for _, name := range v.Keys() {
+		text, _ := v.Get(name).Raw.(string)
+		is := func(k string) bool { return k == name || k == name+"="+text }
+		if !slices.ContainsFunc(strings.Fields(known), is) {
+			out = append(out, v.Get(name).Path.String())
+		}
 	}
-	x.step.secrets.items = append(x.step.secrets.items, e)
+	return out
+}
+
+// withoutForeign makes an entry a comment if it has fields that are not known here.
+func (n *node) withoutForeign(v decode.Value, known string) {
+	if v.Get("version").Exists() {
+		n.note(decide + "older versions do not exist here: this is the current value.")
+	}
+	if out := foreign(v, "version "+known); len(out) > 0 {
+		n.disable("there is no equivalent of " + strings.Join(out, ", "))
+	}
 }
 
 // external is an ExternalSecret.
@@ -111,40 +128,9 @@ type external struct {
 	values    map[string]gotemplate.Expr // the values of data, by key; empty if there is none
 	all       string                     // the CEL of the only input, if all its keys are read
 	inputs    map[string]string          // the names of inputs, by remote secret
-	notes     []string                   // on the export
 	target    string                     // the name of the Secret
-	lastInput string                     // of the last entry
+	lastInput string                     // the CEL of the last entry
 	templated bool                       // the Secret has only the template's keys
-}
-
-// describe adds comments on the necessary changes.
-func (x *external) describe(e *node, spec decode.Value) {
-	if policy := spec.Get("target", "creationPolicy").Text(); policy != "" && policy != "Owner" {
-		e.note(decide + "creationPolicy of the ExternalSecret is not Owner; here the composite always owns the Secret.")
-	}
-	if spec.Get("secretStoreRef").Exists() || spec.Get("refreshInterval").Exists() {
-		e.note("There is no store and no refreshInterval here: Crossplane reconciles.")
-	}
-}
-
-// noCounterpart adds a comment with the fields that are removed.
-func noCounterpart(e *node, c decode.Value) {
-	var out []string
-	if c.Get("metadata", "namespace").Exists() {
-		out = append(out, "metadata.namespace (the Secret is in the composite's)")
-	}
-	for _, f := range []struct{ path, usual string }{{"spec.refreshPolicy", "Periodic"},
-		{"spec.target.deletionPolicy", "Retain"}} {
-		if v := c.Get(strings.Split(f.path, ".")...).Text(); v != "" && v != f.usual {
-			out = append(out, f.path)
-		}
-	}
-	if c.Get("spec", "target", "template", "metadata", "finalizers").Exists() {
-		out = append(out, "spec.target.template.metadata.finalizers")
-	}
-	if len(out) > 0 {
-		e.note(decide + "there is no equivalent of " + strings.Join(out, ", ") + ".")
-	}
 }
 
 // conflicts keeps which entry wins. In an ExternalSecret data wins over dataFrom and later entries win
@@ -171,15 +157,14 @@ func keyOf(entry *node) string {
 	return ""
 }
 
-func (x *external) metadata(target string, template decode.Value) *node {
-	n := x.step.literalName(target)
+func (x *external) metadata(template decode.Value) *node {
+	n := x.step.literalName(x.target)
 	for _, field := range []string{"labels", "annotations"} {
 		values := texts(template.Get(field))
 		delete(values, "kubectl.kubernetes.io/last-applied-configuration")
 		for _, k := range slices.Sorted(maps.Keys(values)) {
 			if strings.Contains(values[k], "{{") {
-				n.note(fmt.Sprintf("%s%s %s is a template: write it in CEL, in %sExpression.", decide,
-					strings.TrimSuffix(field, "s"), k, field))
+				n.note(templateIn(field, k))
 				delete(values, k)
 			}
 		}
@@ -188,29 +173,33 @@ func (x *external) metadata(target string, template decode.Value) *node {
 	return n
 }
 
+// templateIn says that a label or an annotation is not translated.
+func templateIn(field, key string) string {
+	return fmt.Sprintf("%s%s %s is a template: write it in CEL, in %sExpression.", decide,
+		strings.TrimSuffix(field, "s"), key, field)
+}
+
+// remoteFields are the fields of a reference to a remote secret.
+const remoteFields = "key property conversionStrategy decodingStrategy metadataPolicy=None"
+
 // data returns one key of spec.data.
 func (x *external) data(c decode.Value) *node {
 	ref := c.Get("remoteRef")
 	key := needed(c.Get("secretKey"))
-	n := mapping().withText("key", key)
 	value, why := x.remote(key, ref)
-	if why == "" && ref.Get("version").Exists() {
-		n.note(decide + "older versions do not exist here: this is the current value.")
-	}
 	kind := gotemplate.Text
-	switch ref.Get("decodingStrategy").Text() {
-	case "", "None":
-	case "Base64":
+	if ref.Get("decodingStrategy").Text() == "Base64" {
 		value, kind = "base64.decode(dyn("+value+"))", gotemplate.Bytes // check warns about it without dyn
-	default:
-		why = "its decodingStrategy has no equivalent for a single key: use dataFrom"
 	}
-	n.with("value", textNode(value))
+	n := entry(key, value)
+	n.withoutForeign(ref, "key property conversionStrategy decodingStrategy=None decodingStrategy=Base64 metadataPolicy=None")
 	if why != "" {
-		x.values[key] = gotemplate.Expr{}
-		return n.disable(why)
+		n.disable(why)
 	}
 	x.values[key] = gotemplate.Of(value, kind)
+	if n.off {
+		x.values[key] = gotemplate.Expr{}
+	}
 	return n
 }
 
@@ -218,16 +207,11 @@ func (x *external) data(c decode.Value) *node {
 // secret without property is one value, so its source has it in the same key.
 func (x *external) remote(secretKey string, ref decode.Value) (value, why string) {
 	input := celtext.Select("secrets", x.input(needed(ref.Get("key"))))
-	property := ref.Get("property").Text()
+	property := cmp.Or(ref.Get("property").Text(), secretKey)
 	switch {
-	case ref.Get("metadataPolicy").Text() == "Fetch":
-		return celtext.Select(input, cmp.Or(property, secretKey)), "metadataPolicy Fetch has no equivalent: use " +
-			"resources, with for example .metadata.labels"
-	case property == "":
-		return celtext.Select(input, secretKey), ""
 	case strings.ContainsAny(property, `*?#|@!{}[]()\`):
 		return input, "the property is a query: write it in CEL, with json.decode"
-	case !strings.Contains(property, "."):
+	case !strings.Contains(property, ".") || property == secretKey:
 		return celtext.Select(input, property), ""
 	}
 	// In an ExternalSecret it is a key with a dot, or a path into JSON if there is no such key.
@@ -248,44 +232,32 @@ func (x *external) dataFrom(c decode.Value) *node {
 		x.generator(n, generator)
 	case c.Get("extract").Exists():
 		remote = c.Get("extract")
-		x.extract(n, remote)
+		property := remote.Get("property").Text()
+		input := x.input(needed(remote.Get("key")))
+		n.with("extract", mapping().withText("key", input).withText("property", property).short())
+		n.withoutForeign(remote, remoteFields)
+		if strings.Contains(property, ".") {
+			n.note(decide + "each dot of the property separates two fields here: write a key with a dot as [in.brackets].")
+		}
 	case c.Get("find").Exists():
 		remote = c.Get("find")
-		x.find(n, remote)
-	case c.Get("key").Exists(): // as in v1alpha1
-		remote = c
-		x.extract(n, remote)
+		n.with("find", find(remote)).withoutForeign(remote, "path name tags "+remoteFields)
+		n.note(decide + "a find searches all connection details and Secret sources, as <input>/<key>, not a store.")
 	default:
 		c.Refuse("must have extract, find or sourceRef.generatorRef")
 	}
-	rewrite := items(c.Get("rewrite"))
-	rules := make([]*node, len(rewrite))
-	for i, r := range rewrite {
-		rules[i] = rule(r)
+	var rules []*node //nolint:prealloc // a few
+	for _, r := range items(c.Get("rewrite")) {
+		rules = append(rules, rule(r))
 	}
 	n.with("rewrite", list(rules...))
-	if remote.Exists() {
-		n.withText("conversionStrategy", remote.Get("conversionStrategy").Text())
-		n.withText("decodingStrategy", remote.Get("decodingStrategy").Text())
+	for _, strategy := range []string{"conversionStrategy", "decodingStrategy"} {
+		n.withText(strategy, remote.Get(strategy).Text())
 	}
 	return n
 }
 
-func (x *external) extract(n *node, c decode.Value) {
-	key, property := needed(c.Get("key")), c.Get("property").Text()
-	n.with("extract", mapping().withText("key", x.input(key)).withText("property", property).short())
-	if c.Get("metadataPolicy").Text() == "Fetch" {
-		n.disable("metadataPolicy Fetch has no equivalent: use valueMap, with resource.metadata.labels")
-	}
-	if c.Get("version").Exists() {
-		n.note(decide + "older versions do not exist here: these are the current values.")
-	}
-	if strings.Contains(property, ".") {
-		n.note(decide + "each dot of the property separates two fields here: write a key with a dot as [in.brackets].")
-	}
-}
-
-func (x *external) find(n *node, c decode.Value) {
+func find(c decode.Value) *node {
 	f := mapping().withText("path", c.Get("path").Text())
 	if name := c.Get("name"); name.Exists() {
 		f.with("name", mapping().withText("regexp", name.Get("regexp").Text()).short())
@@ -294,8 +266,7 @@ func (x *external) find(n *node, c decode.Value) {
 	if len(f.fields) == 0 { // which finds everything
 		f.with("name", mapping().withText("regexp", ".*").short())
 	}
-	n.with("find", f)
-	n.note(decide + "a find searches all connection details and Secret sources, as <input>/<key>, not a store.")
+	return f
 }
 
 // rule returns a rule of rewrite, which has the same fields in an ExternalSecret.
@@ -318,8 +289,7 @@ func rule(c decode.Value) *node {
 			withText("priorityPolicy", r.Get("priorityPolicy").Text()).
 			withText("conflictPolicy", r.Get("conflictPolicy").Text()).short())
 	}
-	known := func(name string) bool { return name == "regexp" || name == "transform" || name == "merge" }
-	if !slices.ContainsFunc(c.Keys(), known) {
+	if len(n.fields) == 0 {
 		c.Refuse("must have regexp, merge or transform")
 	}
 	return n

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,25 +14,12 @@ import (
 )
 
 // onlyInput returns the CEL of the only entry of dataFrom, if all its keys keep their names.
-func (x *external) onlyInput(entries []decode.Value, dataFrom []*node) string {
-	if len(entries) != 1 || len(items(entries[0].Get("rewrite"))) > 0 {
+func (x *external) onlyInput(entries []decode.Value) string {
+	if len(entries) != 1 || len(items(entries[0].Get("rewrite"))) > 0 || entries[0].Get("find").Exists() ||
+		len(foreign(entries[0].Get("extract"), "key conversionStrategy=Default decodingStrategy=None metadataPolicy=None")) > 0 {
 		return ""
 	}
-	c := entries[0].Get("extract")
-	for _, f := range []struct{ name, usual string }{{"property", ""}, {"conversionStrategy", "Default"},
-		{"decodingStrategy", "None"}, {"metadataPolicy", "None"}} {
-		if v := c.Get(f.name).Text(); v != "" && v != f.usual {
-			return ""
-		}
-	}
-	key := dataFrom[0].field("extract").field("key")
-	switch {
-	case key == nil:
-		return ""
-	case strings.HasPrefix(key.scalar, generatedPrefix):
-		return celtext.Select("generated", strings.TrimPrefix(key.scalar, generatedPrefix))
-	}
-	return celtext.Select("secrets", x.lastInput)
+	return x.lastInput
 }
 
 // lookup returns the value of a key that a template reads.
@@ -94,97 +82,37 @@ func (x *external) templates(c decode.Value) []*node {
 	values := texts(c.Get("data"))
 	out := make([]*node, 0, len(values))
 	for _, k := range slices.Sorted(maps.Keys(values)) {
-		out = append(out, x.template(k, values[k]))
+		e, err := gotemplate.Translate(values[k], x.templateData())
+		switch {
+		case err != nil:
+			out = append(out, entry(k, values[k]).disable("this Go template "+err.Error()+": write it in CEL"))
+		case e.Empty():
+			out = append(out, entry(k, celtext.Literal("")).disable(emptyValue))
+		default:
+			out = append(out, entry(k, e.Value(false)))
+		}
 	}
 	for _, from := range items(c.Get("templateFrom")) {
-		out = append(out, x.templateFrom(from)...)
+		out = append(out, x.keysAndValues(from)...)
 	}
 	return out
-}
-
-// template returns a key that a template produces.
-func (x *external) template(key, text string) *node {
-	var notes []string
-	e, err := gotemplate.Translate(text, x.templateData())
-	if text, ok := e.Constant(); ok && err == nil && strings.Contains(text, "{{") {
-		notes = append(notes, "The template is escaped for Helm. This is what Helm makes of it.")
-		e, err = gotemplate.Translate(text, x.templateData())
-	}
-	switch {
-	case err != nil:
-		return entry(key, text).note(notes...).disable("this Go template " + err.Error() + ": write it in CEL")
-	case e.Empty():
-		return entry(key, celtext.Literal("")).note(notes...).disable(emptyValue)
-	}
-	return entry(key, e.Value(false)).note(notes...)
 }
 
 func (x *external) templateData() gotemplate.Data {
 	return gotemplate.Data{Lookup: x.lookup, Strict: true}
 }
 
-// templateFrom returns the keys of templates that are not in template.data.
-func (x *external) templateFrom(c decode.Value) []*node {
-	if target := c.Get("target").Text(); target != "" && target != "Data" {
-		if target != "Labels" && target != "Annotations" {
-			return []*node{unread("templateFrom",
-				"it writes a field of an object that is not a Secret: "+c.Get("literal").Text())}
-		}
-		x.notes = append(x.notes, decide+"templateFrom writes "+strings.ToLower(target)+", which must not depend on a "+
-			"secret: write labelsExpression or annotationsExpression.")
-		return nil
-	}
-	if text := c.Get("literal").Text(); text != "" {
-		return x.keysAndValues(text)
-	}
-	for _, kind := range []string{"configMap", "secret"} {
-		ref := c.Get(kind)
-		if !ref.Exists() {
-			continue
-		}
-		name := needed(ref.Get("name"))
-		from := x.migration.configMaps[name]
-		if kind == "secret" || from == nil {
-			return []*node{unread(name, "its templates are in the "+kind+" "+name+": give the file of a ConfigMap along, or "+
-				"write the keys that they produce in CEL")}
-		}
-		from.read = true
-		var out []*node
-		for _, item := range items(ref.Get("items")) {
-			key := needed(item.Get("key"))
-			text, isText := from.data[key].(string)
-			switch {
-			case !isText:
-				out = append(out, unread(key, "the ConfigMap "+name+" has no such template"))
-			case item.Get("templateAs").Text() == "KeysAndValues":
-				out = append(out, x.keysAndValues(text)...)
-			default:
-				out = append(out, x.template(key, text))
-			}
-		}
-		return out
-	}
-	return nil
-}
-
-// keysAndValues returns the keys of a template that renders YAML.
-func (x *external) keysAndValues(text string) []*node {
+// keysAndValues returns the keys of a literal template that renders YAML.
+func (x *external) keysAndValues(from decode.Value) []*node {
+	text := from.Get("literal").Text()
 	m, err := gotemplate.Parse(text, "", "", x.templateData())
-	if err == nil && len(m.Documents) == 1 {
-		err = m.Documents[0].Read()
+	if err != nil || len(foreign(from, "literal target=Data")) > 0 || len(m.Documents) != 1 || m.Documents[0].Read() != nil {
+		original, _ := json.Marshal(from.Raw) // it was JSON
+		return []*node{entry("templateFrom", string(original)).disable("it is not translated: write its keys in CEL")}
 	}
-	if err != nil || len(m.Documents) != 1 {
-		return []*node{unread("templateFrom", "it cannot be read as keys and values: write its keys in CEL: "+text)}
-	}
-	keys := m.Documents[0].Keys()
-	out := make([]*node, len(keys))
-	for i, k := range keys {
-		out[i] = entryOf(k, false, func(cel string) string { return cel })
+	var out []*node
+	for _, k := range m.Documents[0].Keys() {
+		out = append(out, entryOf(k, false, func(cel string) string { return cel }))
 	}
 	return out
-}
-
-// unread returns a comment for a template that is not read.
-func unread(key, why string) *node {
-	return entry(key, "''").disable(why)
 }

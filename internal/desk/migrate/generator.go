@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 )
 
@@ -28,8 +29,7 @@ func (x *external) generator(n *node, c decode.Value) {
 	fieldsOf, ok := generatorFields[kind]
 	if !ok {
 		// A person decides on the source, so the rest of the step works.
-		x.lastInput = x.source(name)
-		n.with("extract", mapping().withText("key", x.lastInput).short())
+		n.with("extract", mapping().withText("key", x.input(name)).short())
 		n.note(fmt.Sprintf("%sthere is no generator of kind %s: keep an ExternalSecret that writes the Secret of this "+
 			"source, or replace it by a", decide, kind),
 			"generator of kind resource, whose managed resource creates the value.")
@@ -42,6 +42,7 @@ func (x *external) generator(n *node, c decode.Value) {
 		spec = g.root().Get("spec")
 	}
 	own := x.step.generatorName(name)
+	x.lastInput = celtext.Select("generated", own)
 	field, fields := fieldsOf(spec)
 	to := mapping().withText("name", own).with(field, fields.short())
 	if !found {

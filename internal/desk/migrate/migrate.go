@@ -52,8 +52,7 @@ type Result struct {
 func Migrate(ctx context.Context, env *expression.Environment, documents []Document) (*Result, []Diagnostic) {
 	m := &migration{
 		ctx: ctx, env: env, catalog: catalog.NewCatalog(), generators: map[string]*generator{},
-		configMaps: map[string]*configMap{}, composed: map[string]bool{},
-		sources: map[string]string{}, taken: map[string]bool{},
+		composed: map[string]bool{}, sources: map[string]string{}, taken: map[string]bool{},
 	}
 	migrates := make([]func(decode.Value) *step, len(documents))
 	for i, d := range documents {
@@ -79,11 +78,6 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 	for _, key := range slices.Sorted(maps.Keys(m.generators)) {
 		if g := m.generators[key]; g.used {
 			all = append(all, g.list...)
-			result.Ignored--
-		}
-	}
-	for _, c := range m.configMaps {
-		if c.read {
 			result.Ignored--
 		}
 	}
@@ -114,12 +108,6 @@ func unique(list []Diagnostic) []Diagnostic {
 	return out
 }
 
-// A configMap is one of the documents.
-type configMap struct {
-	data map[string]any
-	read bool // by a template
-}
-
 // A migration is the migration of all documents together, because an ExternalSecret refers to its
 // generators.
 type migration struct {
@@ -127,7 +115,6 @@ type migration struct {
 	env        *expression.Environment
 	catalog    *catalog.Catalog
 	generators map[string]*generator // by kind and name
-	configMaps map[string]*configMap // by name, for templates
 	composed   map[string]bool       // the composition resource names in all Compositions
 	sources    map[string]string     // the names of sources, by remote secret
 	taken      map[string]bool       // the names of sources and exports, except in Compositions
@@ -163,10 +150,6 @@ func (m *migration) learn(d Document) func(decode.Value) *step {
 	case storeGroup + "/ClusterExternalSecret":
 		m.store = true
 		return m.clusterExternalSecret
-	case "v1/ConfigMap":
-		if data, ok := o["data"].(map[string]any); ok {
-			m.configMaps[name] = &configMap{data: data}
-		}
 	}
 	switch {
 	case group == "generators."+storeGroup:

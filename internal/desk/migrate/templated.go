@@ -226,8 +226,7 @@ func (t *templated) texts(e, metadata *node, d *gotemplate.Document, field strin
 		text, constant := k.Value.Constant()
 		switch {
 		case k.Err != nil || k.Value.IsRandom() || k.Loop != nil || k.Name.HasActions():
-			e.note(fmt.Sprintf("%s%s %s is a template: write it in CEL, in %sExpression.", decide,
-				strings.TrimSuffix(field, "s"), name, field))
+			e.note(templateIn(field, name))
 		case constant:
 			plain[name] = text
 		default:

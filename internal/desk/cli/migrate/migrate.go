@@ -34,9 +34,8 @@ func (c *Command) Help() string {
   - a resource of Azure Service Operator whose operatorSpec exports, as an object of
     its own or in a Composition
 
-XRDs and CRDs among the files settle decisions about types and scopes, and ConfigMaps
-are read if an ExternalSecret takes its template from them. Other objects are ignored,
-and counted on stderr.
+XRDs and CRDs among the files settle decisions about types and scopes. Other objects
+are ignored, and counted on stderr.
 
 A comment "DECIDE" in the step marks a decision that the command cannot make. A part
 that does not compile is a comment with the reason. A step without any other part is
