@@ -10,9 +10,6 @@ import (
 
 // truth returns the CEL of a value as a condition. As in a template, false, 0, and what is empty or missing are false.
 func (t *translation) truth(v value) (string, error) {
-	if v.condition != "" {
-		return v.condition, v.err
-	}
 	e, optional, err := t.optional(v)
 	if err != nil {
 		return "", err
@@ -45,12 +42,7 @@ func not(condition string) string {
 	return "!" + condition
 }
 
-// negation, both and either are not, and, and or.
-func negation(t *translation, args []value) (value, error) {
-	c, err := t.truth(args[0])
-	return value{condition: not(c)}, err
-}
-
+// connective returns and, or or.
 func connective(operator string) function {
 	return func(t *translation, args []value) (value, error) {
 		out := make([]string, len(args))
@@ -61,7 +53,7 @@ func connective(operator string) function {
 			}
 			out[i] = operand(c)
 		}
-		return value{condition: strings.Join(out, operator)}, nil
+		return value{expr: Of(strings.Join(out, operator), Bool)}, nil
 	}
 }
 
@@ -88,11 +80,11 @@ func comparison(operator string) function {
 		}
 		if a, ok := strings.CutSuffix(a, ".orValue(null)"); ok && b == "null" {
 			if operator == " == " {
-				return value{condition: "!" + a + ".hasValue()"}, nil
+				return value{expr: Of("!"+a+".hasValue()", Bool)}, nil
 			}
-			return value{condition: a + ".hasValue()"}, nil
+			return value{expr: Of(a+".hasValue()", Bool)}, nil
 		}
-		return value{condition: a + operator + b}, nil
+		return value{expr: Of(a+operator+b, Bool)}, nil
 	}
 }
 
@@ -175,5 +167,5 @@ func has(t *translation, args []value) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
-	return value{condition: e.parts[0].cel + ".hasValue()"}, nil
+	return value{expr: Of(e.parts[0].cel+".hasValue()", Bool)}, nil
 }

@@ -8,7 +8,43 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
+
+var argument = lazy.MustCompile(`[$#!@]\d`)
+
+// pattern returns a function that is one expression in CEL. In it, $1 is the first argument as text, #1 as it is, !1 as a
+// negated condition, and @1 as a list.
+func pattern(arguments int, cel string, kind Kind) entry {
+	return entry{arguments, arguments, func(t *translation, args []value) (value, error) {
+		var failed error
+		filled := argument.ReplaceAllStringFunc(cel, func(found string) string {
+			text, err := t.argument(found[0], args[int(found[1]-'1')])
+			failed = cmp.Or(failed, err)
+			return text
+		})
+		if kind == Any {
+			return value{base: filled}, failed
+		}
+		return value{expr: Of(filled, kind)}, failed
+	}}
+}
+
+// argument returns an argument in the form that a pattern asks for.
+func (t *translation) argument(form byte, v value) (string, error) {
+	switch form {
+	case '!':
+		c, err := t.truth(v)
+		return not(c), err
+	case '@':
+		return t.iterated(v)
+	case '#':
+		e, err := t.resolve(v)
+		return e.typed(), err
+	}
+	e, err := t.resolve(v)
+	return e.Text(), err
+}
 
 // A function translates a call. The last argument may be the piped one.
 type function func(t *translation, args []value) (value, error)
@@ -25,34 +61,37 @@ const many = 99
 // It is no variable, because its functions look functions up.
 func table() map[string]entry {
 	return map[string]entry{
-		"upper":     {1, 1, text(method("upperAscii"))},
-		"lower":     {1, 1, text(method("lowerAscii"))},
-		"trim":      {1, 1, text(method("trim"))},
-		"quote":     {1, 1, text(func(e Expr) Expr { return called("strings.quote")(e).quoting(e) })},
+		"upper":     pattern(1, "$1.upperAscii()", Text),
+		"lower":     pattern(1, "$1.lowerAscii()", Text),
+		"trim":      pattern(1, "$1.trim()", Text),
+		"sha256sum": pattern(1, "sha256($1)", Text),
+		"urlquery":  pattern(1, "url.queryEscape($1)", Text),
+		"toString":  pattern(1, "$1", Text),
+		"replace":   pattern(3, "$3.replace($1, $2)", Text),
+		"join":      pattern(2, "@2.transformList(_, v, string(v)).join($1)", Text),
+		"contains":  pattern(2, "$2.contains($1)", Bool),
+		"hasPrefix": pattern(2, "$2.startsWith($1)", Bool),
+		"hasSuffix": pattern(2, "$2.endsWith($1)", Bool),
+		"not":       pattern(1, "!1", Bool),
+		"empty":     pattern(1, "!1", Bool),
+		"fromJson":  pattern(1, "json.decode($1)", Any),
+		"until":     pattern(1, "lists.range(int(#1))", Any),
+		"quote":     {1, 1, text(func(e Expr) Expr { return Of("strings.quote("+e.Text()+")", Text).quoting(e) })},
 		"squote":    {1, 1, text(func(e Expr) Expr { return Join(Literal("'"), e, Literal("'")).quoting(e) })},
-		"sha256sum": {1, 1, text(called("sha256"))},
-		"urlquery":  {1, 1, text(called("url.queryEscape"))},
-		"toString":  {1, 1, text(func(e Expr) Expr { return Of(e.Text(), Text) })},
-		"toJson":    {1, 1, text(encodedJSON)},
+		"toJson":    {1, 1, text(func(e Expr) Expr { return Of("json.encode("+e.typed()+")", Text).quoting(e) })},
 		"b64dec":    {1, 1, text(Expr.decoded)},
 		"b64enc":    {1, 1, text(Expr.encoded)},
-		"replace":   {3, 3, replace},
+		"int":       {1, 1, func(_ *translation, args []value) (value, error) { return args[0], args[0].err }},
+		"list":      {0, many, func(_ *translation, args []value) (value, error) { return value{list: args}, nil }},
+		"dict":      {0, 0, func(*translation, []value) (value, error) { return value{}, nil }},
 		"printf":    {1, many, printf},
 		"print":     {1, many, printed},
-		"join":      {2, 2, join},
-		"int":       {1, 1, same},
-		"fromJson":  {1, 1, fromJSON},
 		"index":     {1, many, index},
 		"get":       {2, 2, index},
 		"default":   {2, 2, orDefault},
 		"dig":       {3, many, dig},
-		"list":      {0, many, listOf},
-		"dict":      {0, 0, func(*translation, []value) (value, error) { return value{}, nil }},
-		"until":     {1, 1, until},
 		"eq":        {2, 2, comparison(" == ")},
 		"ne":        {2, 2, comparison(" != ")},
-		"not":       {1, 1, negation},
-		"empty":     {1, 1, negation},
 		"and":       {1, many, connective(" && ")},
 		"or":        {1, many, connective(" || ")},
 		"ternary":   {3, 3, ternary},
@@ -119,18 +158,6 @@ func text(f func(Expr) Expr) function {
 	}
 }
 
-func method(name string) func(Expr) Expr {
-	return func(e Expr) Expr { return Of(e.Text()+"."+name+"()", Text) }
-}
-
-func called(name string) func(Expr) Expr {
-	return func(e Expr) Expr { return Of(name+"("+e.Text()+")", Text) }
-}
-
-func encodedJSON(e Expr) Expr { return Of("json.encode("+e.typed()+")", Text).quoting(e) }
-
-func same(_ *translation, args []value) (value, error) { return args[0], args[0].err }
-
 // all resolves the arguments.
 func (t *translation) all(args []value) ([]Expr, error) {
 	out := make([]Expr, len(args))
@@ -170,38 +197,6 @@ func (t *translation) steps(args []value) ([]any, error) {
 func index(t *translation, args []value) (value, error) {
 	list, err := t.steps(args[1:])
 	return args[0].below(list), cmp.Or(args[0].err, err)
-}
-
-func fromJSON(t *translation, args []value) (value, error) {
-	e, err := t.resolve(args[0])
-	return value{base: "json.decode(" + e.Text() + ")"}, err
-}
-
-func replace(t *translation, args []value) (value, error) {
-	e, err := t.all(args)
-	if err != nil {
-		return value{}, err
-	}
-	return value{expr: Of(fmt.Sprintf("%s.replace(%s, %s)", e[2].Text(), e[0].Text(), e[1].Text()), Text)}, nil
-}
-
-func join(t *translation, args []value) (value, error) {
-	separator, err := t.resolve(args[0])
-	if err != nil {
-		return value{}, err
-	}
-	list, err := t.iterated(args[1])
-	return value{expr: Of(fmt.Sprintf("%s.transformList(_, v, string(v)).join(%s)", list, separator.Text()), Text)}, err
-}
-
-func listOf(_ *translation, args []value) (value, error) {
-	return value{list: append([]value{}, args...)}, nil
-}
-
-// until is a list of numbers from 0.
-func until(t *translation, args []value) (value, error) {
-	e, err := t.resolve(args[0])
-	return value{base: "lists.range(int(" + e.typed() + "))"}, err
 }
 
 // printed is the text of all arguments. Blanks between numbers are not written.

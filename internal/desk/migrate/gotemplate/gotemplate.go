@@ -53,17 +53,16 @@ func parseTemplate(text, left, right string) (*parse.ListNode, error) {
 	return t.Root, nil
 }
 
-// A value is the result of a pipeline: a path into the data, fields below an expression, text, or a condition.
+// A value is the result of a pipeline: a path into the data, fields below an expression, or text.
 type value struct {
-	isPath    bool
-	path      []any // into the data, or below base
-	base      string
-	expr      Expr
-	condition string
-	list      []value         // of the function list
-	fields    map[string]Expr // of a certificate
-	random    bool            // each rendering has another value
-	err       error           // of a variable that cannot be translated
+	isPath bool
+	path   []any // into the data, or below base
+	base   string
+	expr   Expr
+	list   []value         // of the function list
+	fields map[string]Expr // of a certificate
+	random bool            // each rendering has another value
+	err    error           // of a variable that cannot be translated
 }
 
 // A translation knows the variables and the dot at one place of a template.

@@ -106,8 +106,6 @@ func (t *translation) resolve(v value) (Expr, error) {
 		return t.data.Lookup(v.path, false)
 	case v.base != "":
 		return Of(celtext.Path(v.base, v.path, false), Any), nil
-	case v.condition != "":
-		return Of(v.condition, Bool), nil
 	case v.list != nil, v.fields != nil:
 		return Expr{}, errors.New("writes a list or an object as text")
 	}
