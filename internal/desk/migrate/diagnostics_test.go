@@ -94,15 +94,12 @@ spec:
   dataFrom:
   - {}
   - {extract: {}}
-  - {extract: {key: a}, rewrite: [{}, {regexp: 1}]}
   - {sourceRef: {generatorRef: {kind: Password}}}
 `,
 			want: []string{
 				"f:1: spec.dataFrom[0]: must have extract, find or sourceRef.generatorRef",
 				"f:1: spec.dataFrom[1].extract.key: must be set",
-				"f:1: spec.dataFrom[2].rewrite[0]: must have regexp, merge or transform",
-				"f:1: spec.dataFrom[2].rewrite[1].regexp: must be an object",
-				"f:1: spec.dataFrom[3].sourceRef.generatorRef.name: must be set",
+				"f:1: spec.dataFrom[2].sourceRef.generatorRef.name: must be set",
 				"f:1: spec.target.template.metadata.labels[a]: must be a string",
 				"f:1: spec.target.immutable: must be true or false",
 			},

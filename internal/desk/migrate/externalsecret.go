@@ -241,56 +241,18 @@ func (x *external) dataFrom(c decode.Value) *node {
 		}
 	case c.Get("find").Exists():
 		remote = c.Get("find")
-		n.with("find", find(remote)).withoutForeign(remote, "path name tags "+remoteFields)
+		f := copied(remote, "path", "name", "tags")
+		if len(f.fields) == 0 { // which finds everything
+			f.with("name", mapping().withText("regexp", ".*").short()).compact()
+		}
+		n.with("find", f).withoutForeign(remote, "path name tags "+remoteFields)
 		n.note(decide + "a find searches all connection details and Secret sources, as <input>/<key>, not a store.")
 	default:
 		c.Refuse("must have extract, find or sourceRef.generatorRef")
 	}
-	var rules []*node //nolint:prealloc // a few
-	for _, r := range items(c.Get("rewrite")) {
-		rules = append(rules, rule(r))
-	}
-	n.with("rewrite", list(rules...))
+	n.with("rewrite", copied(c).field("rewrite")) // the same as here
 	for _, strategy := range []string{"conversionStrategy", "decodingStrategy"} {
 		n.withText(strategy, remote.Get(strategy).Text())
-	}
-	return n
-}
-
-func find(c decode.Value) *node {
-	f := mapping().withText("path", c.Get("path").Text())
-	if name := c.Get("name"); name.Exists() {
-		f.with("name", mapping().withText("regexp", name.Get("regexp").Text()).short())
-	}
-	f.with("tags", stringMap(texts(c.Get("tags"))).short())
-	if len(f.fields) == 0 { // which finds everything
-		f.with("name", mapping().withText("regexp", ".*").short())
-	}
-	return f
-}
-
-// rule returns a rule of rewrite, which has the same fields in an ExternalSecret.
-func rule(c decode.Value) *node {
-	n := mapping()
-	if r := c.Get("regexp"); r.Exists() {
-		n.with("regexp", mapping().with("source", textNode(r.Get("source").Text())).
-			with("target", textNode(r.Get("target").Text())).short())
-	}
-	if t := c.Get("transform"); t.Exists() {
-		n.with("transform", mapping().with("template", textNode(t.Get("template").Text())).short())
-	}
-	if r := c.Get("merge"); r.Exists() {
-		strategy, into := r.Get("strategy").Text(), r.Get("into").Text()
-		if strategy != "JSON" {
-			into = "" // an ExternalSecret ignores it
-		}
-		n.with("merge", mapping().withText("strategy", strategy).withText("into", into).
-			with("priority", textList(r.Get("priority"))).
-			withText("priorityPolicy", r.Get("priorityPolicy").Text()).
-			withText("conflictPolicy", r.Get("conflictPolicy").Text()).short())
-	}
-	if len(n.fields) == 0 {
-		c.Refuse("must have regexp, merge or transform")
 	}
 	return n
 }

@@ -3,7 +3,6 @@ package migrate
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
@@ -19,14 +18,10 @@ type generator struct {
 	used bool // by an ExternalSecret
 }
 
-// generatorFields return the name of the generator here, and its fields.
-var generatorFields = map[string]func(spec decode.Value) (string, *node){"Password": password, "UUID": uuid,
-	"SSHKey": sshKey}
-
 // generator adds the generator of a dataFrom, with its fields if it is in the file.
 func (x *external) generator(n *node, c decode.Value) {
 	kind, name := needed(c.Get("kind")), needed(c.Get("name"))
-	fieldsOf, ok := generatorFields[kind]
+	made, ok := kindsOfGenerators[kind]
 	if !ok {
 		// A person decides on the source, so the rest of the step works.
 		n.with("extract", mapping().withText("key", x.input(name)).short())
@@ -43,8 +38,7 @@ func (x *external) generator(n *node, c decode.Value) {
 	}
 	own := x.step.generatorName(name)
 	x.lastInput = celtext.Select("generated", own)
-	field, fields := fieldsOf(spec)
-	to := mapping().withText("name", own).with(field, fields.short())
+	to := mapping().withText("name", own).with(made.field, made.fieldsOf(spec))
 	if !found {
 		to.note(fmt.Sprintf("%s%s %s is not in the file: these are its defaults.", decide, kind, name))
 	}
@@ -63,47 +57,29 @@ func (s *step) generatorName(text string) string {
 	return name
 }
 
-// password has the same fields and defaults in External Secrets.
-func password(spec decode.Value) (string, *node) {
-	n := mapping()
-	for _, name := range []string{"length", "digits", "symbols", "symbolCharacters", "noUpper", "allowRepeat",
-		"encoding"} {
-		scalarField(n, spec, name, name)
+// fieldsOf returns the fields of a generator, or nil if it has no equivalent. Those of Password are the same here. The
+// defaults of SSHKey differ, so they are written.
+func (k kindOfGenerator) fieldsOf(spec decode.Value) *node {
+	if k.field != "sshKey" {
+		return copied(spec, k.fields...)
 	}
-	return "password", n.with("secretKeys", textList(spec.Get("secretKeys")))
-}
-
-func uuid(decode.Value) (string, *node) { return "uuid", mapping() }
-
-// sshKey writes the defaults of External Secrets, because they differ from those here.
-func sshKey(spec decode.Value) (string, *node) {
 	kind := cmp.Or(spec.Get("keyType").Text(), "rsa")
-	n := mapping().withText("type", kind)
-	defaults := map[string]int{"rsa": 2048, "ecdsa": 256}
-	switch bits, ok := defaults[kind]; {
-	case ok && spec.Get("keySize").Exists():
-		scalarField(n, spec, "keySize", "bits")
-	case ok:
-		n.with("bits", rawNode(bits))
+	n := mapping().withText("type", kind).short()
+	if bits := map[string]int{"rsa": 2048, "ecdsa": 256}[kind]; bits > 0 {
+		n.with("bits", cmp.Or(copiedValue(spec.Get("keySize")), rawNode(bits)))
 	}
-	return "sshKey", n.withText("comment", spec.Get("comment").Text())
+	return n.withText("comment", spec.Get("comment").Text())
 }
 
-// scalarField copies a string, a number or a boolean.
-func scalarField(n *node, c decode.Value, from, to string) {
-	v := c.Get(from)
-	switch t := v.Raw.(type) {
-	case nil:
-	case string:
-		n.with(to, textNode(t))
-	case bool, int, int64, uint64:
-		n.with(to, rawNode(t))
-	case float64:
-		if t != math.Trunc(t) || math.Abs(t) > 1<<53 {
-			v.Refuse("must be a whole number")
-		}
-		n.with(to, rawNode(int64(t)))
-	default:
-		v.Refuse("must be a string, a number or a boolean")
-	}
+// A kindOfGenerator is the field of a kind of generator, and which of its fields are copied.
+type kindOfGenerator struct {
+	field  string
+	fields []string
+}
+
+var kindsOfGenerators = map[string]kindOfGenerator{
+	"Password": {"password", []string{"length", "digits", "symbols", "symbolCharacters", "noUpper", "allowRepeat",
+		"encoding", "secretKeys"}},
+	"UUID":   {"uuid", []string{""}},
+	"SSHKey": {"sshKey", nil},
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
@@ -98,14 +99,45 @@ func list(items ...*node) *node {
 	return &node{items: items}
 }
 
-// textList returns a list of strings in brackets.
-func textList(v decode.Value) *node {
-	list := items(v)
-	texts := make([]string, len(list))
-	for i, t := range list {
-		texts[i] = t.Text()
+// copied returns what an object has: all of its fields, or some.
+func copied(v decode.Value, some ...string) *node {
+	n := mapping()
+	if len(some) == 0 {
+		some = v.Keys()
 	}
-	return textsNode(texts)
+	for _, name := range some {
+		n.with(name, copiedValue(v.Get(name)))
+	}
+	return n.compact()
+}
+
+func copiedValue(v decode.Value) *node {
+	switch raw := v.Raw.(type) {
+	case nil:
+		return nil
+	case map[string]any:
+		return copied(v)
+	case []any:
+		n := &node{}
+		for _, item := range v.List() {
+			n.items = append(n.items, cmp.Or(copiedValue(item), rawNode("null")))
+		}
+		return n.compact()
+	case string:
+		return textNode(raw)
+	case float64:
+		return rawNode(strconv.FormatFloat(raw, 'f', -1, 64))
+	default:
+		return rawNode(raw)
+	}
+}
+
+// compact prints the node on one line if it contains no mapping.
+func (n *node) compact() *node {
+	isMapping := func(n *node) bool { return n.scalar == "" && len(n.items) == 0 }
+	n.inline = !slices.ContainsFunc(n.items, isMapping) &&
+		!slices.ContainsFunc(n.fields, func(m member) bool { return isMapping(m.value) })
+	return n
 }
 
 func textsNode(texts []string) *node {
