@@ -1,7 +1,6 @@
 package gotemplate
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,29 +8,26 @@ import (
 )
 
 // truth returns the CEL of a value as a condition. As in a template, false, 0, and what is empty or missing are false.
-func (t *translation) truth(v value) (string, error) {
-	e, optional, err := t.optional(v)
-	if err != nil {
-		return "", err
-	}
+func (t *translation) truth(v value) string {
+	e, optional := t.optional(v)
 	p, single := e.single()
 	switch {
 	case !single:
-		return fmt.Sprintf("%s != ''", e.Text()), nil
+		return fmt.Sprintf("%s != ''", e.Text())
 	case optional && p.kind == Bool:
-		return p.cel + ".orValue(false)", nil
+		return p.cel + ".orValue(false)"
 	case optional && (p.kind == Text || p.kind == Encoded):
-		return p.cel + ".orValue('') != ''", nil
+		return p.cel + ".orValue('') != ''"
 	case optional && t.data.observed(v) && len(v.path) <= 4:
-		return p.cel + ".hasValue()", nil // an object
+		return p.cel + ".hasValue()" // an object
 	case optional:
-		return p.cel + ".optFlatMap(v, optional.ofNonZeroValue(v)).hasValue()", nil
+		return p.cel + ".optFlatMap(v, optional.ofNonZeroValue(v)).hasValue()"
 	case p.kind == Bool:
-		return p.cel, nil
+		return p.cel
 	case p.kind == Any:
-		return "optional.ofNonZeroValue(" + p.cel + ").hasValue()", nil
+		return "optional.ofNonZeroValue(" + p.cel + ").hasValue()"
 	}
-	return e.Text() + " != ''", nil
+	return e.Text() + " != ''"
 }
 
 // not negates a condition.
@@ -44,16 +40,12 @@ func not(condition string) string {
 
 // connective returns and, or or.
 func connective(operator string) function {
-	return func(t *translation, args []value) (value, error) {
+	return func(t *translation, args []value) value {
 		out := make([]string, len(args))
 		for i, a := range args {
-			c, err := t.truth(a)
-			if err != nil {
-				return value{}, err
-			}
-			out[i] = operand(c)
+			out[i] = operand(t.truth(a))
 		}
-		return value{expr: Of(strings.Join(out, operator), Bool)}, nil
+		return value{expr: Of(strings.Join(out, operator), Bool)}
 	}
 }
 
@@ -69,30 +61,23 @@ func operand(condition string) string {
 
 // comparison translates eq and ne. A missing value differs from every constant.
 func comparison(operator string) function {
-	return func(t *translation, args []value) (value, error) {
-		a, err := t.compared(args[0], args[1])
-		if err != nil {
-			return value{}, err
-		}
-		b, err := t.compared(args[1], args[0])
-		if err != nil {
-			return value{}, err
-		}
+	return func(t *translation, args []value) value {
+		a, b := t.compared(args[0], args[1]), t.compared(args[1], args[0])
+		cel := a + operator + b
 		if a, ok := strings.CutSuffix(a, ".orValue(null)"); ok && b == "null" {
-			if operator == " == " {
-				return value{expr: Of("!"+a+".hasValue()", Bool)}, nil
+			if cel = a + ".hasValue()"; operator == " == " {
+				cel = not(cel)
 			}
-			return value{expr: Of(a+".hasValue()", Bool)}, nil
 		}
-		return value{expr: Of(a+operator+b, Bool)}, nil
+		return value{expr: Of(cel, Bool)}
 	}
 }
 
 // compared returns one side of a comparison. If it is missing, it is a value that the other side is not.
-func (t *translation) compared(v, other value) (string, error) {
-	e, optional, err := t.optional(v)
-	if err != nil || !optional {
-		return e.typed(), err
+func (t *translation) compared(v, other value) string {
+	e, optional := t.optional(v)
+	if !optional {
+		return e.typed()
 	}
 	text, isText := other.expr.Constant()
 	zero := "null"
@@ -104,7 +89,7 @@ func (t *translation) compared(v, other value) (string, error) {
 	case p.cel == "true":
 		zero = "false"
 	}
-	return e.parts[0].cel + ".orValue(" + zero + ")", nil
+	return e.parts[0].cel + ".orValue(" + zero + ")"
 }
 
 // negated reports whether a condition asks for something that is not there.
@@ -130,42 +115,27 @@ func (t *translation) readsObserved(n parse.Node) bool {
 	case *parse.IdentifierNode:
 		return t.functions[n.Ident].call != nil
 	case *parse.PipeNode:
-		if v, err := t.pipe(n); err == nil && v.isPath {
+		if v, err := try(func() value { return t.pipe(n) }); err == nil && v.isPath {
 			return t.data.observed(v)
 		}
 		return !slices.ContainsFunc(n.Cmds, func(c *parse.CommandNode) bool {
 			return slices.ContainsFunc(c.Args, func(a parse.Node) bool { return !t.readsObserved(a) })
 		})
 	}
-	v, err := t.operand(n)
+	v, err := try(func() value { return t.operand(n) })
 	return err == nil && t.data.observed(v)
 }
 
 // ternary chooses one of its first two arguments.
-func ternary(t *translation, args []value) (value, error) {
-	condition, err := t.truth(args[2])
-	if err != nil {
-		return value{}, err
-	}
-	list, err := t.all(args[:2])
-	if err != nil {
-		return value{}, err
-	}
-	return value{expr: If(condition, list[0], list[1])}, nil
+func ternary(t *translation, args []value) value {
+	return value{expr: If(t.truth(args[2]), t.resolve(args[0]), t.resolve(args[1]))}
 }
 
 // has reports whether an object has a key.
-func has(t *translation, args []value) (value, error) {
-	list, err := t.steps(args[1:])
-	if err != nil {
-		return value{}, err
+func has(t *translation, args []value) value {
+	e, optional := t.optional(args[0].below(t.steps(args[1:])))
+	if !optional {
+		panic(failed("asks for a key that is always there"))
 	}
-	e, optional, err := t.optional(args[0].below(list))
-	if err == nil && !optional {
-		err = errors.New("asks for a key that is always there")
-	}
-	if err != nil {
-		return value{}, err
-	}
-	return value{expr: Of(e.parts[0].cel+".hasValue()", Bool)}, nil
+	return value{expr: Of(e.parts[0].cel+".hasValue()", Bool)}
 }

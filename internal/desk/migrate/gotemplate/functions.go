@@ -1,9 +1,6 @@
 package gotemplate
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -11,43 +8,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
-var argument = lazy.MustCompile(`[$#!@]\d`)
-
-// pattern returns a function that is one expression in CEL. In it, $1 is the first argument as text, #1 as it is, !1 as a
-// negated condition, and @1 as a list.
-func pattern(arguments int, cel string, kind Kind) entry {
-	return entry{arguments, arguments, func(t *translation, args []value) (value, error) {
-		var failed error
-		filled := argument.ReplaceAllStringFunc(cel, func(found string) string {
-			text, err := t.argument(found[0], args[int(found[1]-'1')])
-			failed = cmp.Or(failed, err)
-			return text
-		})
-		if kind == Any {
-			return value{base: filled}, failed
-		}
-		return value{expr: Of(filled, kind)}, failed
-	}}
-}
-
-// argument returns an argument in the form that a pattern asks for.
-func (t *translation) argument(form byte, v value) (string, error) {
-	switch form {
-	case '!':
-		c, err := t.truth(v)
-		return not(c), err
-	case '@':
-		return t.iterated(v)
-	case '#':
-		e, err := t.resolve(v)
-		return e.typed(), err
-	}
-	e, err := t.resolve(v)
-	return e.Text(), err
-}
-
 // A function translates a call. The last argument may be the piped one.
-type function func(t *translation, args []value) (value, error)
+type function func(t *translation, args []value) value
 
 // An entry of a table of functions.
 type entry struct {
@@ -56,6 +18,36 @@ type entry struct {
 }
 
 const many = 99
+
+var argument = lazy.MustCompile(`[$#!@]\d`)
+
+// pattern returns a function that is one expression in CEL. In it, $1 is the first argument as text, #1 as it is, !1 as a
+// negated condition, and @1 as a list.
+func pattern(arguments int, cel string, kind Kind) entry {
+	return entry{arguments, arguments, func(t *translation, args []value) value {
+		filled := argument.ReplaceAllStringFunc(cel, func(found string) string {
+			v := args[int(found[1]-'1')]
+			switch found[0] {
+			case '!':
+				return not(t.truth(v))
+			case '@':
+				return t.iterated(v)
+			case '#':
+				return t.resolve(v).typed()
+			}
+			return t.resolve(v).Text()
+		})
+		if kind == Any {
+			return value{base: filled}
+		}
+		return value{expr: Of(filled, kind)}
+	}}
+}
+
+// text returns a function of one text.
+func text(f func(Expr) Expr) entry {
+	return entry{1, 1, func(t *translation, args []value) value { return value{expr: f(t.resolve(args[0]))} }}
+}
 
 // table returns the functions of templates that have an equivalent in CEL. Letters that are not ASCII keep their case.
 // It is no variable, because its functions look functions up.
@@ -76,14 +68,14 @@ func table() map[string]entry {
 		"empty":     pattern(1, "!1", Bool),
 		"fromJson":  pattern(1, "json.decode($1)", Any),
 		"until":     pattern(1, "lists.range(int(#1))", Any),
-		"quote":     {1, 1, text(func(e Expr) Expr { return Of("strings.quote("+e.Text()+")", Text).quoting(e) })},
-		"squote":    {1, 1, text(func(e Expr) Expr { return Join(Literal("'"), e, Literal("'")).quoting(e) })},
-		"toJson":    {1, 1, text(func(e Expr) Expr { return Of("json.encode("+e.typed()+")", Text).quoting(e) })},
-		"b64dec":    {1, 1, text(Expr.decoded)},
-		"b64enc":    {1, 1, text(Expr.encoded)},
-		"int":       {1, 1, func(_ *translation, args []value) (value, error) { return args[0], args[0].err }},
-		"list":      {0, many, func(_ *translation, args []value) (value, error) { return value{list: args}, nil }},
-		"dict":      {0, 0, func(*translation, []value) (value, error) { return value{}, nil }},
+		"quote":     text(func(e Expr) Expr { return Of("strings.quote("+e.Text()+")", Text).quoting(e) }),
+		"squote":    text(func(e Expr) Expr { return Join(Literal("'"), e, Literal("'")).quoting(e) }),
+		"toJson":    text(func(e Expr) Expr { return Of("json.encode("+e.typed()+")", Text).quoting(e) }),
+		"b64dec":    text(Expr.decoded),
+		"b64enc":    text(Expr.encoded),
+		"int":       {1, 1, func(_ *translation, args []value) value { return args[0] }},
+		"list":      {0, many, func(_ *translation, args []value) value { return value{list: append([]value{}, args...)} }},
+		"dict":      {0, 0, func(*translation, []value) value { return value{} }},
 		"printf":    {1, many, printf},
 		"print":     {1, many, printed},
 		"index":     {1, many, index},
@@ -102,7 +94,7 @@ func table() map[string]entry {
 // randoms returns the functions that become generators.
 func randoms() map[string]entry {
 	return map[string]entry{
-		"uuidv4":            {0, 0, random("uuid", "uuid", nil)},
+		"uuidv4":            {0, 0, random("uuid", "uuid", withoutFields)},
 		"bcrypt":            {1, 1, random("bcrypt", "hash", hashed)},
 		"htpasswd":          {2, 2, random("htpasswd", "auth", users)},
 		"genCA":             {2, 2, certificate},
@@ -116,68 +108,46 @@ func randoms() map[string]entry {
 }
 
 // call translates a call of a function.
-func (t *translation) call(name string, args []value) (value, error) {
-	if v, ok, err := t.object(name, args); ok || err != nil {
-		return v, err
+func (t *translation) call(name string, args []value) value {
+	if v, ok := t.object(name, args); ok {
+		return v
 	}
 	f, ok := t.functions[name]
 	if !ok {
 		f = t.randoms[name]
 	}
 	if f.call == nil || len(args) < f.least || len(args) > f.most {
-		return value{}, fmt.Errorf("uses %s, which has no equivalent", name)
+		panic(failed("uses " + name + ", which has no equivalent"))
 	}
-	v, err := f.call(t, args)
+	v := f.call(t, args)
 	for _, a := range args {
 		v.random = v.random || a.random // what is made of a random value
 	}
-	return v, err
+	return v
 }
 
 // object returns the path to an object that a function of the tool returns. Its first argument is the data.
-func (t *translation) object(name string, args []value) (value, bool, error) {
+func (t *translation) object(name string, args []value) (value, bool) {
 	if t.data.Path == nil || len(args) == 0 || !args[0].isPath || len(args[0].path) > 0 {
-		return value{}, false, nil
+		return value{}, false
 	}
-	list, err := t.steps(args[1:])
-	if err != nil {
-		return value{}, false, err
-	}
-	path := t.data.Path(name, list)
-	return value{isPath: true, path: path}, path != nil, nil
-}
-
-// text returns a function of one text.
-func text(f func(Expr) Expr) function {
-	return func(t *translation, args []value) (value, error) {
-		e, err := t.resolve(args[0])
-		if err != nil {
-			return value{}, err
-		}
-		return value{expr: f(e)}, nil
-	}
+	path := t.data.Path(name, t.steps(args[1:]))
+	return value{isPath: true, path: path}, path != nil
 }
 
 // all resolves the arguments.
-func (t *translation) all(args []value) ([]Expr, error) {
+func (t *translation) all(args []value) []Expr {
 	out := make([]Expr, len(args))
 	for i, a := range args {
-		var err error
-		if out[i], err = t.resolve(a); err != nil {
-			return nil, err
-		}
+		out[i] = t.resolve(a)
 	}
-	return out, nil
+	return out
 }
 
 // steps returns arguments as steps of a path: texts, whole numbers, and what is computed.
-func (t *translation) steps(args []value) ([]any, error) {
-	list, err := t.all(args)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]any, len(list))
-	for i, e := range list {
+func (t *translation) steps(args []value) []any {
+	out := make([]any, len(args))
+	for i, e := range t.all(args) {
 		p, _ := e.single()
 		text, isText := e.Constant()
 		number, err := strconv.Atoi(p.cel)
@@ -190,57 +160,46 @@ func (t *translation) steps(args []value) ([]any, error) {
 			out[i] = celtext.Computed(e.typed())
 		}
 	}
-	return out, nil
+	return out
 }
 
 // index selects fields by name.
-func index(t *translation, args []value) (value, error) {
-	list, err := t.steps(args[1:])
-	return args[0].below(list), cmp.Or(args[0].err, err)
-}
+func index(t *translation, args []value) value { return args[0].below(t.steps(args[1:])) }
 
 // printed is the text of all arguments. Blanks between numbers are not written.
-func printed(t *translation, args []value) (value, error) {
-	list, err := t.all(args)
-	return value{expr: Join(list...)}, err
-}
+func printed(t *translation, args []value) value { return value{expr: Join(t.all(args)...)} }
+
+var verbs = lazy.MustCompile(`%.?`)
 
 // printf translates formats that insert values as they are.
-func printf(t *translation, args []value) (value, error) {
-	list, err := t.all(args)
-	if err != nil {
-		return value{}, err
-	}
+func printf(t *translation, args []value) value {
+	list := t.all(args)
 	format, ok := list[0].Constant()
 	if !ok {
-		return value{}, errors.New("computes a format")
+		panic(failed("computes a format"))
 	}
-	out, rest := Expr{}, list[1:]
-	for format != "" {
-		before, after, found := strings.Cut(format, "%")
-		out = Join(out, Literal(before))
-		if !found {
-			break
-		}
-		verb, text := after[:min(1, len(after))], after[min(1, len(after)):]
-		switch {
-		case verb == "%":
-			out = Join(out, Literal("%"))
-		case (verb == "s" || verb == "v" || verb == "d") && len(rest) > 0:
-			out, rest = Join(out, rest[0]), rest[1:]
+	var out []Expr
+	rest, last := list[1:], 0
+	for _, at := range verbs.FindAllStringIndex(format, -1) {
+		out = append(out, Literal(format[last:at[0]]))
+		switch verb := format[at[0]:at[1]]; {
+		case verb == "%%":
+			out = append(out, Literal("%"))
+		case strings.Contains("%s %v %d", verb) && len(verb) > 1 && len(rest) > 0:
+			out, rest = append(out, rest[0]), rest[1:]
 		default:
-			return value{}, errors.New("has a format other than %s, %v or %d")
+			panic(failed("has a format other than %s, %v or %d"))
 		}
-		format = text
+		last = at[1]
 	}
 	if len(rest) > 0 {
-		return value{}, errors.New("has a format with too many values")
+		panic(failed("has a format with too many values"))
 	}
-	return value{expr: out}, nil
+	return value{expr: Join(append(out, Literal(format[last:]))...)}
 }
 
 // orDefault chooses a default for a value that is missing or empty.
-func orDefault(t *translation, args []value) (value, error) {
+func orDefault(t *translation, args []value) value {
 	return t.or(args[1], args[0], func(cel string, optional bool) string {
 		if optional {
 			return cel + ".optFlatMap(v, optional.ofNonZeroValue(v))"
@@ -250,38 +209,29 @@ func orDefault(t *translation, args []value) (value, error) {
 }
 
 // dig looks up a path in its last argument. The argument before is the default for a missing value.
-func dig(t *translation, args []value) (value, error) {
-	list, err := t.steps(args[:len(args)-2])
-	if err != nil {
-		return value{}, err
-	}
-	return t.or(args[len(args)-1].below(list), args[len(args)-2], func(cel string, _ bool) string { return cel })
+func dig(t *translation, args []value) value {
+	last := len(args) - 1
+	return t.or(args[last].below(t.steps(args[:last-1])), args[last-1], func(cel string, _ bool) string { return cel })
 }
 
 // or returns a value, or another one if it is missing. A random one that is only for the first rendering is a
 // generator, which keeps its value. An export waits for a composed resource instead of writing an empty value.
-func (t *translation) or(v, instead value, maybe func(cel string, optional bool) string) (value, error) {
+func (t *translation) or(v, instead value, maybe func(cel string, optional bool) string) value {
 	observed := t.data.observed(v)
 	empty := instead.expr.Empty() && !instead.isPath && instead.base == ""
 	switch {
 	case observed && instead.random:
-		return instead, instead.err
+		return instead
 	case empty && (observed || t.data.Strict || instead.list != nil || !v.isPath):
-		return v, v.err
+		return v
 	}
-	other, err := t.resolve(instead)
-	if err != nil {
-		return value{}, err
-	}
-	e, optional, err := t.optional(v)
-	if err != nil {
-		return value{}, err
-	}
+	other := t.resolve(instead)
+	e, optional := t.optional(v)
 	p, ok := e.single()
 	if !ok || p.kind == Bytes {
-		return value{}, errors.New("chooses a default for a value that is decoded or constant")
+		panic(failed("chooses a default for a value that is decoded or constant"))
 	}
-	return value{expr: p.or(other, maybe(p.cel, optional))}, nil
+	return value{expr: p.or(other, maybe(p.cel, optional))}
 }
 
 // or returns the value with this CEL, or another one. A value without another one is left out, because empty values are

@@ -38,7 +38,32 @@ func Translate(text string, data Data) (Expr, error) {
 	if err != nil {
 		return Expr{}, err
 	}
-	return newTranslation(data, root).list(root)
+	return try(func() Expr { return newTranslation(data, root).list(root) })
+}
+
+// A failure is a panic: why a part of a template has no equivalent. Only try recovers it.
+type failure struct{ error }
+
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+func failed(why string) failure { return failure{errors.New(why)} }
+
+// try returns the value of a part of a template, or why it has none.
+func try[T any](translate func() T) (v T, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			f, ok := r.(failure)
+			if !ok {
+				panic(r)
+			}
+			err = f.error
+		}
+	}()
+	return translate(), nil
 }
 
 // errParse has no position, because the template is next to it.
@@ -140,66 +165,47 @@ func (t *translation) inner(dot value) *translation {
 }
 
 // list translates text with actions, conditions and loops.
-func (t *translation) list(list *parse.ListNode) (Expr, error) {
+func (t *translation) list(list *parse.ListNode) Expr {
 	var out []Expr
 	for _, n := range nodes(list) {
-		e, err := t.node(n)
-		if err != nil {
-			return Expr{}, err
-		}
-		out = append(out, e)
+		out = append(out, t.node(n))
 	}
-	return Join(out...), nil
+	return Join(out...)
 }
 
-func (t *translation) node(n parse.Node) (Expr, error) {
+func (t *translation) node(n parse.Node) Expr {
 	switch n := n.(type) {
 	case *parse.TextNode:
 		if t.indent != "" {
-			return Literal(strings.ReplaceAll(string(n.Text), t.indent, "\n")), nil
+			return Literal(strings.ReplaceAll(string(n.Text), t.indent, "\n"))
 		}
-		return Literal(string(n.Text)), nil
+		return Literal(string(n.Text))
 	case *parse.CommentNode:
-		return Expr{}, nil
+		return Expr{}
 	case *parse.ActionNode:
 		if len(n.Pipe.Decl) > 0 {
 			t.declare(n.Pipe)
-			return Expr{}, nil
+			return Expr{}
 		}
-		v, err := t.pipe(n.Pipe)
-		if err != nil {
-			return Expr{}, err
-		}
-		return t.resolve(v)
+		return t.resolve(t.pipe(n.Pipe))
 	case *parse.IfNode, *parse.WithNode:
-		return t.choice(n)
+		condition, in, err := t.branch(n)
+		check(err)
+		b := branches(n)
+		return If(condition, in.list(b.List), t.inner(t.dot).list(b.ElseList))
 	case *parse.RangeNode:
-		return t.loop(n)
+		// A comprehension with two variables walks lists and maps, as a loop does.
+		l, in := t.each(n)
+		cel := fmt.Sprintf("%s.transformList(%s, %s, %s).join()", l.List, l.Index, l.Item, in.list(n.List).Text())
+		return Of(cel, Text)
 	}
-	return Expr{}, errors.New("includes another template")
-}
-
-func (t *translation) choice(n parse.Node) (Expr, error) {
-	b := branches(n)
-	condition, in, err := t.branch(n)
-	if err != nil {
-		return Expr{}, err
-	}
-	yes, err := in.list(b.List)
-	if err != nil {
-		return Expr{}, err
-	}
-	no, err := t.inner(t.dot).list(b.ElseList)
-	if err != nil {
-		return Expr{}, err
-	}
-	return If(condition, yes, no), nil
+	panic(failed("includes another template"))
 }
 
 // branch returns the condition of a branch, and the translation inside of it, also with an error.
 func (t *translation) branch(n parse.Node) (string, *translation, error) {
 	b := branches(n)
-	v, err := t.pipe(b.Pipe)
+	v, err := try(func() value { return t.pipe(b.Pipe) })
 	v.err = err
 	in := t.inner(t.dot)
 	if n.Type() == parse.NodeWith {
@@ -208,76 +214,56 @@ func (t *translation) branch(n parse.Node) (string, *translation, error) {
 	for _, d := range b.Pipe.Decl {
 		in.vars[d.Ident[0]] = v
 	}
-	if err != nil {
-		return "", in, err
-	}
-	condition, err := t.truth(v)
+	condition, err := try(func() string { return t.truth(v) })
 	return condition, in, err
 }
 
-// loop translates a loop that produces text. A comprehension with two variables walks lists and maps, as a loop does.
-func (t *translation) loop(n *parse.RangeNode) (Expr, error) {
-	index, item, in, list, err := t.each(n)
-	if err != nil {
-		return Expr{}, err
-	}
-	body, err := in.list(n.List)
-	if err != nil {
-		return Expr{}, err
-	}
-	if in.breaks(n.List) || n.ElseList != nil {
-		return Expr{}, errors.New("has a loop with break, continue, or an else branch")
-	}
-	return Of(fmt.Sprintf("%s.transformList(%s, %s, %s).join()", list, index, item, body.Text()), Text), nil
+// A Loop repeats a text, keys or documents.
+type Loop struct {
+	Index, Item string // the variables
+	List        string // in CEL
 }
 
-// each returns the variables of a loop, the translation inside of it, and its list.
-func (t *translation) each(n *parse.RangeNode) (index, item string, in *translation, list string, err error) {
-	v, err := t.pipe(n.Pipe)
-	if err != nil {
-		return "", "", nil, "", err
-	}
-	list, err = t.iterated(v)
-	index, item = "i", "v"
+// each returns a loop, and the translation inside of it.
+func (t *translation) each(n *parse.RangeNode) (*Loop, *translation) {
+	l := &Loop{"i", "v", t.iterated(t.pipe(n.Pipe))}
 	if t.depth > 0 {
-		index, item = fmt.Sprintf("i%d", t.depth+1), fmt.Sprintf("v%d", t.depth+1)
+		l.Index, l.Item = fmt.Sprintf("i%d", t.depth+1), fmt.Sprintf("v%d", t.depth+1)
 	}
-	in = t.inside(n, index, item)
+	if n.ElseList != nil || breaks(n.List) {
+		panic(failed("has a loop with break, continue, or an else branch"))
+	}
+	in := t.inside(n, l)
 	in.depth++
-	return index, item, in, list, err
+	return l, in
 }
 
-// inside returns the translation inside of a loop with these variables in CEL.
-func (t *translation) inside(n *parse.RangeNode, index, item string) *translation {
-	in := t.inner(value{base: item})
-	switch decl := n.Pipe.Decl; len(decl) {
-	case 1:
-		in.vars[decl[0].Ident[0]] = in.dot
-	case 2:
-		in.vars[decl[0].Ident[0]], in.vars[decl[1].Ident[0]] = value{base: index}, in.dot
+// inside returns the translation inside of a loop.
+func (t *translation) inside(n *parse.RangeNode, l *Loop) *translation {
+	in := t.inner(value{base: l.Item})
+	if decl := n.Pipe.Decl; len(decl) > 0 {
+		in.vars[decl[len(decl)-1].Ident[0]] = in.dot
+		if len(decl) > 1 {
+			in.vars[decl[0].Ident[0]] = value{base: l.Index}
+		}
 	}
 	return in
 }
 
 // iterated returns the list or map of a loop. A missing one is empty.
-func (t *translation) iterated(v value) (string, error) {
-	e, optional, err := t.optional(v)
-	if err != nil {
-		return "", err
-	}
+func (t *translation) iterated(v value) string {
+	e, optional := t.optional(v)
 	if optional {
-		return e.parts[0].cel + ".orValue([])", nil
+		return e.parts[0].cel + ".orValue([])"
 	}
-	return e.typed(), nil
+	return e.typed()
 }
 
-func (t *translation) breaks(list *parse.ListNode) bool {
+func breaks(list *parse.ListNode) bool {
 	return slices.ContainsFunc(nodes(list), func(n parse.Node) bool {
-		if n.Type() == parse.NodeBreak || n.Type() == parse.NodeContinue {
-			return true
-		}
 		b := branches(n)
-		return b != nil && (t.breaks(b.List) || t.breaks(b.ElseList))
+		return n.Type() == parse.NodeBreak || n.Type() == parse.NodeContinue ||
+			b != nil && (breaks(b.List) || breaks(b.ElseList))
 	})
 }
 
@@ -287,7 +273,7 @@ func (t *translation) declare(p *parse.PipeNode) {
 	if v, ok := t.vars[name]; ok && v.random {
 		return // the other values are what it was before
 	}
-	v, err := t.pipe(p)
+	v, err := try(func() value { return t.pipe(p) })
 	if err == nil && (len(t.assigned[name]) > 1 || len(p.Decl) > 1) && !t.keeps(name, v) {
 		err = errors.New("sets a variable more than once")
 	}

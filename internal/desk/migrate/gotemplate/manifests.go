@@ -35,12 +35,6 @@ type control struct {
 	loop      *Loop
 }
 
-// A Loop repeats keys or documents.
-type Loop struct {
-	Index, Item string // the variables
-	List        string // in CEL
-}
-
 // The marker of an action is its index between two characters that YAML allows in plain text. That of a control is a
 // comment of YAML, with a sign.
 const (
@@ -113,7 +107,7 @@ func (m *Manifests) write(t *translation, list *parse.ListNode) {
 			}
 			in = m.inBlock(t, n)
 		}
-		e, err := in.node(n)
+		e, err := try(func() Expr { return in.node(n) })
 		if text, ok := e.Constant(); ok && err == nil {
 			m.out.WriteString(text)
 			continue
@@ -133,11 +127,7 @@ func (m *Manifests) resourceName(t *translation, p *parse.PipeNode) bool {
 	if len(p.Cmds) != 1 || len(args) != 2 || args[0].String() != "setResourceNameAnnotation" {
 		return false
 	}
-	v, err := t.operand(args[1])
-	e := Expr{}
-	if err == nil {
-		e, err = t.resolve(v)
-	}
+	e, err := try(func() Expr { return t.resolve(t.operand(args[1])) })
 	m.out.WriteString(ResourceName + ": ")
 	m.mark(action{source: "{{" + args[1].String() + "}}", expr: e, err: err})
 	return true
@@ -260,22 +250,24 @@ func (m *Manifests) around(t *translation, n parse.Node) {
 
 // repeated writes the body of a loop.
 func (m *Manifests) repeated(t *translation, n *parse.RangeNode) {
-	index, item, in, list, err := t.each(n)
+	var in *translation
+	l, err := try(func() (l *Loop) {
+		l, in = t.each(n)
+		return l
+	})
 	switch {
-	case err == nil && (in.breaks(n.List) || n.ElseList != nil):
-		err = errors.New("has a loop with break, continue, or an else branch")
+	case err != nil:
+		l = &Loop{Index: "i", Item: "v"}
+		in = t.inside(n, l)
 	case isDocument.MatchString(literal(n.List)):
 		if t.depth > 0 || t.itemized {
 			err = errors.New("is in a loop in a loop")
 		}
-		index, item = "index", "item"
-		in = t.inside(n, index, item)
+		l.Index, l.Item = "index", "item"
+		in = t.inside(n, l)
 		in.itemized = true
 	}
-	if err != nil {
-		in = t.inside(n, "i", "v")
-	}
-	m.between(&control{source: "{{range " + n.Pipe.String() + "}}", err: err, loop: &Loop{index, item, list}}, in, n.List)
+	m.between(&control{source: "{{range " + n.Pipe.String() + "}}", err: err, loop: l}, in, n.List)
 }
 
 // between writes a part of the template between the markers of a control.

@@ -1,7 +1,6 @@
 package gotemplate
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"text/template/parse"
@@ -10,68 +9,59 @@ import (
 )
 
 // pipe translates commands of which each one receives the result of the former one.
-func (t *translation) pipe(p *parse.PipeNode) (value, error) {
+func (t *translation) pipe(p *parse.PipeNode) value {
 	var piped []value
 	for _, c := range p.Cmds {
-		v, err := t.command(c, piped)
-		if err != nil {
-			return value{}, err
-		}
-		piped = []value{v}
+		piped = []value{t.command(c, piped)}
 	}
-	return piped[0], nil
+	return piped[0]
 }
 
-func (t *translation) command(c *parse.CommandNode, piped []value) (value, error) {
+func (t *translation) command(c *parse.CommandNode, piped []value) value {
 	id, ok := c.Args[0].(*parse.IdentifierNode)
 	if !ok {
 		if len(c.Args) > 1 || len(piped) > 0 {
-			return value{}, errors.New("passes arguments to something that is not a function")
+			panic(failed("passes arguments to something that is not a function"))
 		}
 		return t.operand(c.Args[0])
 	}
 	args := make([]value, 0, len(c.Args))
 	for _, a := range c.Args[1:] {
-		v, err := t.operand(a)
-		if err != nil {
-			return value{}, err
-		}
-		args = append(args, v)
+		args = append(args, t.operand(a))
 	}
 	return t.call(id.Ident, append(args, piped...))
 }
 
-func (t *translation) operand(n parse.Node) (value, error) {
+func (t *translation) operand(n parse.Node) value {
 	switch n := n.(type) {
 	case *parse.DotNode:
-		return t.dot, t.dot.err
+		return t.dot.below(nil)
 	case *parse.FieldNode:
-		return t.dot.below(names(n.Ident)), t.dot.err
+		return t.dot.below(names(n.Ident))
 	case *parse.VariableNode:
 		v, ok := t.vars[n.Ident[0]]
 		if !ok {
-			return value{}, errors.New("uses a variable that a branch or a loop sets")
+			panic(failed("uses a variable that a branch or a loop sets"))
 		}
-		return v.below(names(n.Ident[1:])), v.err
+		return v.below(names(n.Ident[1:]))
 	case *parse.ChainNode:
-		v, err := t.operand(n.Node)
-		return v.below(names(n.Field)), err
+		return t.operand(n.Node).below(names(n.Field))
 	case *parse.PipeNode:
 		return t.pipe(n)
 	case *parse.StringNode:
-		return value{expr: Literal(n.Text)}, nil
+		return value{expr: Literal(n.Text)}
 	case *parse.NumberNode:
 		if n.IsInt {
-			return value{expr: Of(strconv.FormatInt(n.Int64, 10), Any)}, nil
+			return value{expr: Of(strconv.FormatInt(n.Int64, 10), Any)}
 		}
 	case *parse.BoolNode:
-		return value{expr: Of(n.String(), Bool)}, nil
+		return value{expr: Of(n.String(), Bool)}
 	case *parse.NilNode:
-		return value{expr: Of("null", Any)}, nil
+		return value{expr: Of("null", Any)}
 	case *parse.IdentifierNode:
 		return t.call(n.Ident, nil)
 	}
-	return value{}, errors.New("has a value that has no equivalent")
+	panic(failed("has a value that has no equivalent"))
 }
 
 func names(fields []string) []any {
@@ -84,6 +74,7 @@ func names(fields []string) []any {
 
 // below returns the value at a path below a value.
 func (v value) below(path []any) value {
+	check(v.err)
 	if len(path) == 0 {
 		return v
 	}
@@ -98,30 +89,31 @@ func (v value) below(path []any) value {
 }
 
 // resolve returns the expression of a value.
-func (t *translation) resolve(v value) (Expr, error) {
+func (t *translation) resolve(v value) Expr {
+	check(v.err)
 	switch {
-	case v.err != nil:
-		return Expr{}, v.err
 	case v.isPath:
-		return t.data.Lookup(v.path, false)
+		e, err := t.data.Lookup(v.path, false)
+		check(err)
+		return e
 	case v.base != "":
-		return Of(celtext.Path(v.base, v.path, false), Any), nil
+		return Of(celtext.Path(v.base, v.path, false), Any)
 	case v.list != nil, v.fields != nil:
-		return Expr{}, errors.New("writes a list or an object as text")
+		panic(failed("writes a list or an object as text"))
 	}
-	return v.expr, nil
+	return v.expr
 }
 
 // optional returns the expression of a value that may be missing, of an optional type. It is false if
 // the value cannot be missing.
-func (t *translation) optional(v value) (Expr, bool, error) {
+func (t *translation) optional(v value) (Expr, bool) {
 	switch {
 	case t.data.Strict || !v.isPath && (v.base == "" || len(v.path) == 0):
-		e, err := t.resolve(v)
-		return e, false, err
+		return t.resolve(v), false
 	case v.isPath:
 		e, err := t.data.Lookup(v.path, true)
-		return e, true, err
+		check(err)
+		return e, true
 	}
-	return Of(celtext.Path(v.base, v.path, true), Any), true, nil
+	return Of(celtext.Path(v.base, v.path, true), Any), true
 }

@@ -1,7 +1,6 @@
 package gotemplate
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -68,122 +67,85 @@ func (t *translation) name(v value, variable string) {
 	}
 }
 
-// mayGenerate returns why there is no generator at this place.
-func (t *translation) mayGenerate() error {
+// mayGenerate fails if there is no generator at this place.
+func (t *translation) mayGenerate() {
 	switch {
 	case t.data.Strict:
-		return errors.New("makes a random value: add a generator, and read its output")
+		panic(failed("makes a random value: add a generator, and read its output"))
 	case t.depth > 0:
-		return errors.New("makes another random value for each item of a loop")
+		panic(failed("makes another random value for each item of a loop"))
 	}
-	return nil
 }
 
 // random returns a function that becomes a generator.
-func random(kind, output string, fields func(*translation, []value) ([]Field, error)) function {
-	return func(t *translation, args []value) (value, error) {
-		if err := t.mayGenerate(); err != nil {
-			return value{}, err
-		}
-		var list []Field
-		if fields != nil {
-			var err error
-			if list, err = fields(t, args); err != nil {
-				return value{}, err
-			}
-		}
-		return value{expr: t.generator(kind, list)(output), random: true}, nil
+func random(kind, output string, fields func(*translation, []Expr) []Field) function {
+	return func(t *translation, args []value) value {
+		t.mayGenerate()
+		return value{expr: t.generator(kind, fields(t, t.all(args)))(output), random: true}
 	}
 }
 
+func withoutFields(*translation, []Expr) []Field { return nil }
+
 // password returns the fields of a password without some kinds of characters.
-func password(without ...string) func(*translation, []value) ([]Field, error) {
-	return func(t *translation, args []value) ([]Field, error) {
-		e, err := t.resolve(args[0])
-		if err != nil {
-			return nil, err
-		}
-		length := Field{"lengthExpression", CEL("int(" + e.typed() + ")")}
-		if n, err := strconv.Atoi(e.typed()); err == nil {
+func password(without ...string) func(*translation, []Expr) []Field {
+	return func(_ *translation, args []Expr) []Field {
+		length := Field{"lengthExpression", CEL("int(" + args[0].typed() + ")")}
+		if n, err := strconv.Atoi(args[0].typed()); err == nil {
 			length = Field{"length", n}
 		}
 		out := []Field{length}
 		for _, name := range without {
 			out = append(out, Field{name, 0})
 		}
-		return append(out, Field{"allowRepeat", true}), nil
+		return append(out, Field{"allowRepeat", true})
 	}
 }
 
-func hashed(t *translation, args []value) ([]Field, error) {
-	e, err := t.resolve(args[0])
-	return []Field{{"secretExpression", CEL(e.Text())}}, err
+func hashed(_ *translation, args []Expr) []Field {
+	return []Field{{"secretExpression", CEL(args[0].Text())}}
 }
 
-func users(t *translation, args []value) ([]Field, error) {
-	list, err := t.all(args)
-	if err != nil {
-		return nil, err
-	}
-	return []Field{{"secretExpression", CEL("{" + list[0].Text() + ": " + list[1].Text() + "}")}}, nil
+func users(_ *translation, args []Expr) []Field {
+	return []Field{{"secretExpression", CEL("{" + args[0].Text() + ": " + args[1].Text() + "}")}}
 }
 
-func privateKey(t *translation, args []value) ([]Field, error) {
-	e, err := t.resolve(args[0])
-	if err != nil {
-		return nil, err
-	}
-	switch kind, _ := e.Constant(); kind {
+func privateKey(_ *translation, args []Expr) []Field {
+	switch kind, _ := args[0].Constant(); kind {
 	case "rsa":
-		return []Field{{"type", "rsa"}, {"bits", 4096}, {"format", "PKCS1"}}, nil
+		return []Field{{"type", "rsa"}, {"bits", 4096}, {"format", "PKCS1"}}
 	case "ed25519":
-		return []Field{{"type", "ed25519"}, {"format", "PKCS8"}}, nil
+		return []Field{{"type", "ed25519"}, {"format", "PKCS8"}}
 	}
-	return nil, errors.New("makes a private key of a type that no generator makes in the same format")
+	panic(failed("makes a private key of a type that no generator makes in the same format"))
 }
 
 // certificate translates genCA, genSelfSignedCert and genSignedCert by the number of their arguments.
-func certificate(t *translation, args []value) (value, error) {
-	if err := t.mayGenerate(); err != nil {
-		return value{}, err
-	}
-	days := args[len(args)-1]
-	if len(args) > 2 {
-		days = args[3]
-	}
-	list, err := t.all([]value{args[0], days})
-	if err != nil {
-		return value{}, err
-	}
+func certificate(t *translation, args []value) value {
+	t.mayGenerate()
+	days := args[min(3, len(args)-1)]
 	var fields []Field
-	if len(args) == 2 {
+	switch len(args) {
+	case 2:
 		fields = append(fields, Field{"isCA", true})
-	}
-	if len(args) == 5 {
+	case 5:
 		mark := generatorMark.FindString(args[4].fields["Cert"].typed())
 		if mark == "" {
-			return value{}, errors.New("signs a certificate with a CA that is not made by genCA")
+			panic(failed("signs a certificate with a CA that is not made by genCA"))
 		}
 		fields = append(fields, Field{"ca", t.generatorAt(mark)})
 	}
-	fields = append(fields, Field{"subject", []Field{literalOr("commonName", list[0])}})
+	fields = append(fields, Field{"subject", []Field{literalOr("commonName", t.resolve(args[0]))}})
 	if len(args) > 2 {
-		for i, name := range []string{"ipAddresses", "dnsNames"} {
-			f, err := t.texts(name, args[i+1])
-			if err != nil {
-				return value{}, err
-			}
-			fields = append(fields, f...)
-		}
+		fields = append(fields, t.texts("ipAddresses", args[1])...)
+		fields = append(fields, t.texts("dnsNames", args[2])...)
 	}
-	if n, err := strconv.Atoi(list[1].typed()); err == nil {
-		fields = append(fields, Field{"duration", fmt.Sprintf("%dh", n*24)})
-	} else {
-		fields = append(fields, Field{"durationExpression", CEL("string(int(" + list[1].typed() + ") * 24) + 'h'")})
+	duration := Field{"durationExpression", CEL("string(int(" + t.resolve(days).typed() + ") * 24) + 'h'")}
+	if n, err := strconv.Atoi(t.resolve(days).typed()); err == nil {
+		duration = Field{"duration", fmt.Sprintf("%dh", n*24)}
 	}
-	fields = append(fields, Field{"keyType", "rsa"}, Field{"keyFormat", "PKCS1"})
-	output := t.generator("certificate", fields)
-	return value{fields: map[string]Expr{"Cert": output("tls.crt"), "Key": output("tls.key")}, random: true}, nil
+	output := t.generator("certificate", append(fields, duration, Field{"keyType", "rsa"}, Field{"keyFormat", "PKCS1"}))
+	return value{fields: map[string]Expr{"Cert": output("tls.crt"), "Key": output("tls.key")}, random: true}
 }
 
 // literalOr returns a literal field, or the one with Expression.
@@ -195,25 +157,20 @@ func literalOr(name string, e Expr) Field {
 }
 
 // texts returns a list of texts, which is empty for nil.
-func (t *translation) texts(name string, v value) ([]Field, error) {
-	if v.expr.typed() == "null" {
-		return nil, nil
+func (t *translation) texts(name string, v value) []Field {
+	switch {
+	case v.expr.typed() == "null" || v.list != nil && len(v.list) == 0:
+		return nil
+	case v.list == nil:
+		return []Field{{name + "Expression", CEL(t.iterated(v))}}
 	}
-	if v.list == nil {
-		list, err := t.iterated(v)
-		return []Field{{name + "Expression", CEL(list)}}, err
-	}
-	list, err := t.all(v.list)
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	literals, expressions := make([]string, len(list)), make([]string, len(list))
-	for i, e := range list {
+	literals, expressions := make([]string, len(v.list)), make([]string, len(v.list))
+	for i, e := range t.all(v.list) {
 		literals[i], _ = e.Constant()
 		expressions[i] = e.Text()
 	}
 	if slices.Contains(literals, "") {
-		return []Field{{name + "Expression", CEL("[" + strings.Join(expressions, ", ") + "]")}}, nil
+		return []Field{{name + "Expression", CEL("[" + strings.Join(expressions, ", ") + "]")}}
 	}
-	return []Field{{name, literals}}, nil
+	return []Field{{name, literals}}
 }
