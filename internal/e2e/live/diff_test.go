@@ -1,0 +1,571 @@
+package live_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e"
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+)
+
+// diffFunction is the function of the fleets. A recorder is in front of it.
+const diffFunction = "function-export-diff"
+
+// TestDiff changes five Compositions of sixty composites twenty times. Before each change, the command diff predicts
+// its effects, from the cluster and from a dump of it. After it, the effects are those that etcd recorded: none is
+// missed, and none is invented.
+func TestDiff(t *testing.T) {
+	if err := stage(); err != nil {
+		t.Fatal(err)
+	}
+
+	ctx := t.Context()
+
+	installNeighbors(ctx, t)
+
+	d := &diffRun{t: t, calls: record(ctx, t, diffFunction)}
+
+	programs, err := e2e.BuildControlPlane(ctx, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	d.kubectl = programs.Kubectl
+
+	if err := first(d.create, d.provide, d.settle); err != nil {
+		t.Fatalf("%v\n%s%s", err, events("diff-a"), events("diff-b"))
+	}
+
+	for i := range len(fleets[0].stages) - 1 {
+		d.change(ctx, i+1)
+	}
+}
+
+// A diffRun is the composites of all fleets, and the record of what is stored for them.
+type diffRun struct {
+	t       *testing.T
+	calls   *recorder
+	called  int // so many calls were made before the last reconciles
+	kubectl string
+
+	mu     sync.Mutex
+	events []event // of Secrets and ConfigMaps
+}
+
+// create creates the composites in the first stage, and starts the record.
+func (d *diffRun) create() error {
+	ctx := d.t.Context()
+
+	d.t.Cleanup(func() {
+		for _, f := range fleets {
+			for i := range fleetSize {
+				_ = plane.Delete(context.WithoutCancel(ctx), f.app(i))
+			}
+		}
+	})
+
+	add := func(kind string, o *unstructured.Unstructured) {
+		if o.GetLabels()["crossplane.io/composite"] != "" && strings.HasPrefix(o.GetNamespace(), "diff-") {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+
+			d.events = append(d.events, event{kind, o, time.Now()})
+		}
+	}
+
+	for _, ns := range []string{"diff-a", "diff-b"} {
+		if err := plane.Apply(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+ns+"}}"); err != nil {
+			return err
+		}
+
+		status, err := plane.EtcdStatus(ctx)
+		if err != nil {
+			return err
+		}
+
+		go func() {
+			if err := plane.RecordSecrets(ctx, ns, status.Revision+1, add); err != nil {
+				d.t.Errorf("the record of etcd is not complete: %v", err)
+			}
+		}()
+	}
+
+	if err := plane.Watch(ctx, "v1", "ConfigMap", add); err != nil {
+		return err
+	}
+
+	for _, f := range fleets {
+		if _, err := d.apply(ctx, f, 0); err != nil {
+			return err
+		}
+
+		for i := range fleetSize {
+			if err := plane.Apply(ctx, f.manifest(i)); err != nil {
+				return err
+			}
+		}
+	}
+
+	return nil
+}
+
+// provide acts as the provider of all Databases.
+func (d *diffRun) provide() error {
+	for _, f := range fleets {
+		for i := range fleetSize {
+			s := scenario{ControlPlane: plane, ns: max(f.app(i).Namespace, "diff-a")}
+			data := login()
+
+			for _, db := range []string{"db", "cache"} {
+				name := f.app(i).Name + "-" + db
+
+				if db == "cache" && (f.name != "carts" || i%3 != 0) {
+					continue
+				}
+
+				err := s.connect(d.t.Context(), name, name+"-details", data)
+				if i == unread {
+					err = s.Delete(d.t.Context(), s.core("Secret", name+"-details"))
+				}
+
+				if err == nil {
+					err = s.Patch(d.t.Context(), s.database(name), `{"status": `+readyStatus(`"host": "`+name+`.example.org",`)+`}`, "status")
+				}
+
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+
+	return nil
+}
+
+// apply applies the Composition of a stage. It returns the path of its file.
+func (d *diffRun) apply(ctx context.Context, f fleet, stage int) (string, error) {
+	file, err := d.file(f, stage)
+	if err != nil {
+		return "", err
+	}
+
+	o, err := f.composition(stage)
+	if err != nil {
+		return "", err
+	}
+
+	return file, plane.ApplyObject(ctx, o)
+}
+
+// file writes the Composition of a stage.
+func (d *diffRun) file(f fleet, stage int) (string, error) {
+	o, err := f.composition(stage)
+	if err != nil {
+		return "", err
+	}
+
+	text, err := yaml.Marshal(o.Object)
+	if err != nil {
+		return "", err
+	}
+
+	file := filepath.Join(state("diff"), f.name+".yaml")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return "", err
+	}
+
+	return file, os.WriteFile(file, text, 0o600)
+}
+
+// eachApp calls a function for each composite.
+func eachApp(do func(f fleet, i int, r live.Ref) error) error {
+	for _, f := range fleets {
+		for i := range fleetSize {
+			if err := do(f, i, f.app(i)); err != nil {
+				return err
+			}
+		}
+	}
+
+	return nil
+}
+
+// settle reconciles all composites until two rounds in a row have written nothing.
+func (d *diffRun) settle() error {
+	ctx := d.t.Context()
+
+	for quiet, round := 0, 0; quiet < 2; round++ {
+		if round == 20 {
+			return errors.New("objects still change after 20 reconciles")
+		}
+
+		d.mu.Lock()
+		written := len(d.events)
+		d.mu.Unlock()
+
+		d.calls.mu.Lock()
+		d.called = len(d.calls.calls)
+		d.calls.mu.Unlock()
+
+		token := fmt.Sprint(time.Now().UnixNano())
+
+		err := eachApp(func(_ fleet, _ int, r live.Ref) error {
+			return plane.Patch(ctx, r, fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, reconcileAt, token))
+		})
+		if err != nil {
+			return err
+		}
+
+		if err := eventually(ctx, 2*time.Minute, "all composites to be reconciled", func() error { return d.reconciled(token) }); err != nil {
+			return err
+		}
+
+		d.mu.Lock()
+		if quiet++; len(d.events) > written {
+			quiet = 0
+		}
+		d.mu.Unlock()
+	}
+
+	return nil
+}
+
+// reconciled returns an error unless the function was called for all composites with a token.
+func (d *diffRun) reconciled(token string) error {
+	d.calls.mu.Lock()
+	defer d.calls.mu.Unlock()
+
+	names := map[string]bool{}
+
+	for _, c := range d.calls.calls[d.called:] {
+		o := c.req.GetObserved().GetComposite().GetResource().AsMap()
+		if textAt(o, "metadata", "annotations", reconcileAt) == token {
+			names[textAt(o, "metadata", "name")] = true
+		}
+	}
+
+	if want := len(fleets) * fleetSize; len(names) != want {
+		return fmt.Errorf("the function was called for %d of %d composites", len(names), want)
+	}
+
+	return nil
+}
+
+// change predicts the effects of the next stage of all fleets, applies it, and compares what happened.
+func (d *diffRun) change(ctx context.Context, stage int) {
+	predicted := map[string][]string{}
+
+	for _, f := range fleets {
+		file, err := d.file(f, stage)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+
+		predicted[f.name] = d.predict(ctx, file)
+	}
+
+	before, err := d.look(ctx)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+
+	for _, f := range fleets {
+		if _, err := d.apply(ctx, f, stage); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+
+	if err := d.settle(); err != nil {
+		d.t.Fatalf("%v\n%s%s", err, events("diff-a"), events("diff-b"))
+	}
+
+	after, err := d.look(ctx)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+
+	for _, f := range fleets {
+		happened := effectsOf(f, before, after, d.events)
+		for _, e := range happened {
+			if !slices.Contains(predicted[f.name], e) {
+				d.t.Errorf("%s: %s: missed: %s", f.name, f.stages[stage].change, e)
+			}
+		}
+
+		for _, e := range predicted[f.name] {
+			if !slices.Contains(happened, e) {
+				d.t.Errorf("%s: %s: invented: %s", f.name, f.stages[stage].change, e)
+			}
+		}
+	}
+}
+
+// predict returns the effects that the command diff names for a Composition.
+func (d *diffRun) predict(ctx context.Context, file string) []string {
+	var stdout, stderr bytes.Buffer
+
+	cmd := exec.CommandContext(ctx, state("function-export"), "diff", "--cluster", "--output", "json", file)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig(), "KUBECACHEDIR="+state("kubectl-cache"),
+		"PATH="+filepath.Dir(d.kubectl)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+
+	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != 1 {
+		d.t.Errorf("cannot run diff: %v\n%s", err, stderr.Bytes())
+		return nil
+	}
+
+	var out struct {
+		Composites []struct {
+			Namespace, Name string
+			Effects         []struct {
+				Effect    string
+				Object    live.Ref
+				Generator string
+				Keys      []string
+				At        string
+			}
+		}
+	}
+
+	if err := json.Unmarshal(stdout.Bytes(), &out); err != nil {
+		d.t.Errorf("cannot read the output of diff: %v", err)
+	}
+
+	var all []string
+
+	for _, c := range out.Composites {
+		for _, e := range c.Effects {
+			all = append(all, strings.Join(append([]string{c.Name, e.Effect, e.Object.String(), e.Generator}, e.Keys...), " "))
+		}
+	}
+
+	return slices.Sorted(slices.Values(all))
+}
+
+// A seen is what is stored at a moment, and what the function was last told and answered.
+type seen struct {
+	apps        map[string]*unstructured.Unstructured
+	objects     map[string]*unstructured.Unstructured // that are composed, by their reference
+	required    map[string]map[string]bool            // by composite
+	environment map[string]string                     // by composite
+	events      int                                   // so many were recorded before
+}
+
+// look reads everything.
+func (d *diffRun) look(ctx context.Context) (seen, error) {
+	s := seen{
+		apps: map[string]*unstructured.Unstructured{}, objects: map[string]*unstructured.Unstructured{},
+		required: map[string]map[string]bool{}, environment: map[string]string{},
+	}
+
+	err := eachApp(func(_ fleet, _ int, r live.Ref) error {
+		o, err := plane.Get(ctx, r)
+		s.apps[r.Name], s.required[r.Name] = o, map[string]bool{}
+
+		return err
+	})
+
+	for _, kind := range []string{"Secret", "ConfigMap"} {
+		list, e := plane.List(ctx, "v1", kind, "", "crossplane.io/composite")
+		err = errors.Join(err, e)
+
+		for _, o := range list {
+			s.objects[live.RefOf(&o).String()] = &o
+		}
+	}
+
+	d.calls.mu.Lock()
+	defer d.calls.mu.Unlock()
+
+	for _, c := range d.calls.calls[d.called:] { // of the last reconciles
+		o := c.req.GetObserved().GetComposite().GetResource().AsMap()
+		name := textAt(o, "metadata", "name")
+
+		environment, _ := c.rsp.GetContext().AsMap()["apiextensions.crossplane.io/environment"].(map[string]any)
+		s.environment[name] = fmt.Sprint(environment)
+
+		for _, r := range c.rsp.GetRequirements().GetResources() {
+			ref := live.Ref{Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetMatchName()}
+			s.required[name][ref.String()] = true
+		}
+	}
+
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	s.events = len(d.events)
+
+	return s, err
+}
+
+// effectsOf returns the effects that a change had on a fleet.
+func effectsOf(f fleet, before, after seen, events []event) (out []string) {
+	for i := range fleetSize {
+		name := f.app(i).Name
+
+		add := func(effect string, about ...string) {
+			out = append(out, strings.Join(slices.Concat([]string{name, effect}, about), " "))
+		}
+
+		versions := map[string][]*unstructured.Unstructured{}
+
+		for _, e := range events[before.events:after.events] {
+			if e.object.GetLabels()["crossplane.io/composite"] == name {
+				r := live.RefOf(e.object).String()
+				versions[r] = append(versions[r], e.object)
+			}
+		}
+
+		for r, all := range versions {
+			objectEffects(before.objects[r], after.objects[r], all, func(effect string, about ...string) {
+				add(effect, append([]string{r}, about...)...)
+			})
+		}
+
+		compositeEffects(before.apps[name], after.apps[name], add)
+
+		if before.environment[name] != after.environment[name] {
+			add("environmentChanged")
+		}
+
+		for r := range after.required[name] {
+			if !before.required[name][r] {
+				add("reads", r)
+			}
+		}
+	}
+
+	return slices.Sorted(slices.Values(out))
+}
+
+var unfinished = regexp.MustCompile(`(Secret|ConfigMap) "[^"]+" \(([^)]+)\) (is kept unchanged|is not created)`)
+
+// compositeEffects adds what changed in the status of a composite.
+func compositeEffects(was, is *unstructured.Unstructured, add func(effect string, about ...string)) {
+	stateOf := func(o *unstructured.Unstructured) map[string]string {
+		out := map[string]string{}
+
+		for _, m := range unfinished.FindAllStringSubmatch(live.ConditionOf(o, "ExportsReady").Message, -1) {
+			out[m[1]+" "+m[2]] = map[string]string{"is kept unchanged": "held", "is not created": "waiting"}[m[3]]
+		}
+
+		return out
+	}
+
+	before := stateOf(was)
+	for r, state := range stateOf(is) {
+		if before[r] != state {
+			add(state, r)
+		}
+	}
+
+	reason := func(o *unstructured.Unstructured) string { return live.ConditionOf(o, "ExportsReady").Reason }
+	for text, effect := range map[string]string{"InvalidInput": "refused", "Conflict": "conflict"} {
+		if reason(is) == text && reason(was) != text {
+			add(effect, live.ConditionOf(is, "ExportsReady").Message)
+		}
+	}
+
+	if live.ConditionOf(was, "Ready").Status == "True" && live.ConditionOf(is, "Ready").Status != "True" {
+		add("readinessLost")
+	}
+
+	for _, field := range []string{"host", "handled"} {
+		if textAt(was.Object, "status", field) != textAt(is.Object, "status", field) {
+			add("statusChanged", field)
+		}
+	}
+}
+
+// objectEffects adds what happened to an object. A key that changed, and changed back, has changed.
+func objectEffects(was, is *unstructured.Unstructured, versions []*unstructured.Unstructured, add func(effect string, about ...string)) {
+	generator := versions[0].GetLabels()["export.fn.crossplane.io/generator"]
+
+	switch {
+	case was == nil && generator != "":
+		add("rotates", generator)
+		return
+	case was == nil:
+		add("objectCreated")
+		return
+	case is == nil && generator != "":
+		add("retires", generator)
+		return
+	case is == nil:
+		add("objectDeleted")
+		return
+	case was.GetUID() != is.GetUID():
+		add("objectDeleted")
+		add("objectCreated")
+
+		return
+	}
+
+	const name = "crossplane.io/composition-resource-name"
+	if was.GetAnnotations()[name] != is.GetAnnotations()[name] {
+		add("objectTakenOver")
+	}
+
+	for _, changed := range []struct {
+		effect string
+		keys   func(was, is map[string]string) []string
+	}{
+		{"keysAdded", func(was, is map[string]string) []string { return missingIn(was, is) }},
+		{"keysRemoved", func(was, is map[string]string) []string { return missingIn(is, was) }},
+		{"keysChanged", func(was, is map[string]string) (out []string) {
+			for k, v := range is {
+				if old, ok := was[k]; ok && old != v {
+					out = append(out, k)
+				}
+			}
+
+			return out
+		}},
+	} {
+		var keys []string
+		for _, v := range versions {
+			keys = append(keys, changed.keys(textsIn(was), textsIn(v))...)
+		}
+
+		if slices.Sort(keys); len(keys) > 0 {
+			add(changed.effect, slices.Compact(keys)...)
+		}
+	}
+}
+
+// missingIn returns the keys of the second map that the first one lacks.
+func missingIn(m, all map[string]string) (out []string) {
+	for k := range all {
+		if _, ok := m[k]; !ok {
+			out = append(out, k)
+		}
+	}
+
+	return out
+}
+
+// textsIn returns the data of a Secret or a ConfigMap.
+func textsIn(o *unstructured.Unstructured) map[string]string {
+	if o.GetKind() == "Secret" {
+		return live.DataOf(o)
+	}
+
+	data, _, _ := unstructured.NestedStringMap(o.Object, "data")
+
+	return data
+}
