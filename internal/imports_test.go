@@ -46,8 +46,9 @@ const desk = `
 	document migrate/celtext pages catalog world
 	migrate/gotemplate
 	composition
-	inspect vocabulary typecheck exportstest state
+	inspect vocabulary typecheck exportstest state forecast
 	migrate reference rules diff
+	why
 	files
 	cli
 `

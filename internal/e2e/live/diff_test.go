@@ -80,7 +80,7 @@ func (d *diffRun) create() error {
 	})
 
 	add := func(kind string, o *unstructured.Unstructured) {
-		if o.GetLabels()["crossplane.io/composite"] != "" && strings.HasPrefix(o.GetNamespace(), "diff-") {
+		if strings.HasPrefix(o.GetNamespace(), "diff-") {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 
@@ -425,9 +425,12 @@ func effectsOf(f fleet, before, after seen, events []event) (out []string) {
 		versions := map[string][]*unstructured.Unstructured{}
 
 		for _, e := range events[before.events:after.events] {
-			if e.object.GetLabels()["crossplane.io/composite"] == name {
-				r := live.RefOf(e.object).String()
-				versions[r] = append(versions[r], e.object)
+			r := live.RefOf(e.object).String()
+			for _, o := range []*unstructured.Unstructured{e.object, before.objects[r], after.objects[r]} {
+				if o != nil && o.GetLabels()["crossplane.io/composite"] == name { // a deleted one does not have it anymore
+					versions[r] = append(versions[r], e.object)
+					break
+				}
 			}
 		}
 
