@@ -2,10 +2,12 @@ package live_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -333,11 +335,9 @@ func (d *diffRun) predict(ctx context.Context, file string) []string {
 		Composites []struct {
 			Namespace, Name string
 			Effects         []struct {
-				Effect    string
-				Object    live.Ref
-				Generator string
-				Keys      []string
-				At        string
+				Effect, At string
+				Object     *live.Ref
+				Keys       []string
 			}
 		}
 	}
@@ -350,11 +350,34 @@ func (d *diffRun) predict(ctx context.Context, file string) []string {
 
 	for _, c := range out.Composites {
 		for _, e := range c.Effects {
-			all = append(all, strings.Join(append([]string{c.Name, e.Effect, e.Object.String(), e.Generator}, e.Keys...), " "))
+			switch {
+			case e.Effect == "rotates" && e.At != "", e.Effect == "notAffected": // nothing happens now
+				continue
+			case e.Effect == "objectRenamed": // its predecessor has the effect objectDeleted
+				e.Effect = "objectCreated"
+			case e.Effect == "conflict", e.Effect == "refused": // the record has only the message
+				e.Object = nil
+			}
+
+			parts := []string{c.Name, e.Effect}
+			if e.Object != nil {
+				parts = append(parts, e.Object.String())
+			}
+
+			all = append(all, strings.Join(slices.Concat(parts, keysOfEffect(e.Effect, e.Keys)), " "))
 		}
 	}
 
 	return slices.Sorted(slices.Values(all))
+}
+
+// keysOfEffect returns the keys of effects that are about keys.
+func keysOfEffect(effect string, keys []string) []string {
+	if strings.HasPrefix(effect, "keys") || strings.HasSuffix(effect, "Changed") {
+		return keys
+	}
+
+	return nil
 }
 
 // A seen is what is stored at a moment, and what the function was last told and answered.
@@ -362,7 +385,7 @@ type seen struct {
 	apps        map[string]*unstructured.Unstructured
 	objects     map[string]*unstructured.Unstructured // that are composed, by their reference
 	required    map[string]map[string]bool            // by composite
-	environment map[string]string                     // by composite
+	environment map[string]map[string]string          // by composite
 	events      int                                   // so many were recorded before
 }
 
@@ -370,7 +393,7 @@ type seen struct {
 func (d *diffRun) look(ctx context.Context) (seen, error) {
 	s := seen{
 		apps: map[string]*unstructured.Unstructured{}, objects: map[string]*unstructured.Unstructured{},
-		required: map[string]map[string]bool{}, environment: map[string]string{},
+		required: map[string]map[string]bool{}, environment: map[string]map[string]string{},
 	}
 
 	err := eachApp(func(_ fleet, _ int, r live.Ref) error {
@@ -396,12 +419,16 @@ func (d *diffRun) look(ctx context.Context) (seen, error) {
 		o := c.req.GetObserved().GetComposite().GetResource().AsMap()
 		name := textAt(o, "metadata", "name")
 
-		environment, _ := c.rsp.GetContext().AsMap()["apiextensions.crossplane.io/environment"].(map[string]any)
-		s.environment[name] = fmt.Sprint(environment)
+		s.environment[name] = map[string]string{}
+		for field, v := range c.rsp.GetContext().GetFields()["apiextensions.crossplane.io/environment"].GetStructValue().GetFields() {
+			s.environment[name]["environment."+field] = v.String()
+		}
 
 		for _, r := range c.rsp.GetRequirements().GetResources() {
-			ref := live.Ref{Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetMatchName()}
-			s.required[name][ref.String()] = true
+			own := strings.HasPrefix(r.GetMatchName(), name+"-") && !strings.HasSuffix(r.GetMatchName(), "-details")
+			if ref := (live.Ref{Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetMatchName()}); !own {
+				s.required[name][ref.String()] = true
+			}
 		}
 	}
 
@@ -442,8 +469,8 @@ func effectsOf(f fleet, before, after seen, events []event) (out []string) {
 
 		compositeEffects(before.apps[name], after.apps[name], add)
 
-		if before.environment[name] != after.environment[name] {
-			add("environmentChanged")
+		if keys := differing(before.environment[name], after.environment[name]); len(keys) > 0 {
+			add("environmentChanged", keys...)
 		}
 
 		for r := range after.required[name] {
@@ -480,7 +507,7 @@ func compositeEffects(was, is *unstructured.Unstructured, add func(effect string
 	reason := func(o *unstructured.Unstructured) string { return live.ConditionOf(o, "ExportsReady").Reason }
 	for text, effect := range map[string]string{"InvalidInput": "refused", "Conflict": "conflict"} {
 		if reason(is) == text && reason(was) != text {
-			add(effect, live.ConditionOf(is, "ExportsReady").Message)
+			add(effect)
 		}
 	}
 
@@ -488,26 +515,28 @@ func compositeEffects(was, is *unstructured.Unstructured, add func(effect string
 		add("readinessLost")
 	}
 
-	for _, field := range []string{"host", "handled"} {
-		if textAt(was.Object, "status", field) != textAt(is.Object, "status", field) {
-			add("statusChanged", field)
-		}
+	status := func(o *unstructured.Unstructured) map[string]string {
+		return map[string]string{"status.host": textAt(o.Object, "status", "host"), "status.handled": textAt(o.Object, "status", "handled")}
+	}
+	if keys := differing(status(was), status(is)); len(keys) > 0 {
+		add("statusChanged", keys...)
 	}
 }
 
 // objectEffects adds what happened to an object. A key that changed, and changed back, has changed.
 func objectEffects(was, is *unstructured.Unstructured, versions []*unstructured.Unstructured, add func(effect string, about ...string)) {
-	generator := versions[0].GetLabels()["export.fn.crossplane.io/generator"]
+	generation := versions[0].GetLabels()["export.fn.crossplane.io/generation"]
+
+	if slices.ContainsFunc(versions, func(o *unstructured.Unstructured) bool { return stageOf(o) == "retired" }) && stageOf(was) != "retired" {
+		add("retires")
+	}
 
 	switch {
-	case was == nil && generator != "":
-		add("rotates", generator)
+	case was == nil && generation != "" && generation != "1":
+		add("rotates")
 		return
 	case was == nil:
 		add("objectCreated")
-		return
-	case is == nil && generator != "":
-		add("retires", generator)
 		return
 	case is == nil:
 		add("objectDeleted")
@@ -519,56 +548,85 @@ func objectEffects(was, is *unstructured.Unstructured, versions []*unstructured.
 		return
 	}
 
-	const name = "crossplane.io/composition-resource-name"
-	if was.GetAnnotations()[name] != is.GetAnnotations()[name] {
+	if exportOf(was) != exportOf(is) {
 		add("objectTakenOver")
 	}
 
-	for _, changed := range []struct {
-		effect string
-		keys   func(was, is map[string]string) []string
-	}{
-		{"keysAdded", func(was, is map[string]string) []string { return missingIn(was, is) }},
-		{"keysRemoved", func(was, is map[string]string) []string { return missingIn(is, was) }},
-		{"keysChanged", func(was, is map[string]string) (out []string) {
-			for k, v := range is {
-				if old, ok := was[k]; ok && old != v {
-					out = append(out, k)
-				}
+	changes := map[string][]string{}
+
+	for _, v := range versions {
+		before, after := textsIn(was), textsIn(v)
+		for _, key := range differing(before, after) {
+			_, had := before[key]
+			_, has := after[key]
+			effect := map[[2]bool]string{{false, true}: "keysAdded", {true, false}: "keysRemoved", {true, true}: "keysChanged"}[[2]bool{had, has}]
+
+			if !slices.Contains(changes[effect], key) {
+				changes[effect] = append(changes[effect], key)
 			}
-
-			return out
-		}},
-	} {
-		var keys []string
-		for _, v := range versions {
-			keys = append(keys, changed.keys(textsIn(was), textsIn(v))...)
 		}
+	}
 
-		if slices.Sort(keys); len(keys) > 0 {
-			add(changed.effect, slices.Compact(keys)...)
-		}
+	for effect, keys := range changes {
+		add(effect, slices.Sorted(slices.Values(keys))...)
 	}
 }
 
-// missingIn returns the keys of the second map that the first one lacks.
-func missingIn(m, all map[string]string) (out []string) {
-	for k := range all {
-		if _, ok := m[k]; !ok {
-			out = append(out, k)
+// stageOf returns the stage of a generation, or nothing.
+func stageOf(o *unstructured.Unstructured) string {
+	var s struct{ State struct{ Stage string } }
+	if o != nil {
+		_ = json.Unmarshal([]byte(o.GetAnnotations()["export.fn.crossplane.io/generator-state"]), &s) // other objects have none
+	}
+
+	return s.State.Stage
+}
+
+// exportOf returns the name of the export that has an object.
+func exportOf(o *unstructured.Unstructured) string {
+	var r struct{ Export string }
+	_ = json.Unmarshal([]byte(o.GetAnnotations()["export.fn.crossplane.io/export-state"]), &r) // most objects have none
+
+	return cmp.Or(r.Export, o.GetAnnotations()["crossplane.io/composition-resource-name"])
+}
+
+// differing returns the sorted keys whose values differ.
+func differing(a, b map[string]string) []string {
+	all := map[string]bool{}
+
+	for k, v := range a {
+		if other, ok := b[k]; !ok || v != other {
+			all[k] = true
+		}
+	}
+
+	for k := range b {
+		if _, ok := a[k]; !ok {
+			all[k] = true
+		}
+	}
+
+	return slices.Sorted(maps.Keys(all))
+}
+
+// textsIn returns the data of a Secret or a ConfigMap, and its labels and annotations that are not of Crossplane.
+func textsIn(o *unstructured.Unstructured) map[string]string {
+	out, _, _ := unstructured.NestedStringMap(o.Object, "data")
+	if o.GetKind() == "Secret" {
+		out = live.DataOf(o)
+	}
+
+	if out == nil {
+		out = map[string]string{}
+	}
+
+	for field, texts := range map[string]map[string]string{"labels": o.GetLabels(), "annotations": o.GetAnnotations()} {
+		for key, v := range texts {
+			if domain, _, _ := strings.Cut(key, "/"); !strings.HasSuffix(domain, "crossplane.io") {
+				out["metadata."+field+"."+key] = v
+			}
 		}
 	}
 
 	return out
-}
-
-// textsIn returns the data of a Secret or a ConfigMap.
-func textsIn(o *unstructured.Unstructured) map[string]string {
-	if o.GetKind() == "Secret" {
-		return live.DataOf(o)
-	}
-
-	data, _, _ := unstructured.NestedStringMap(o.Object, "data")
-
-	return data
 }
