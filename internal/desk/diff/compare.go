@@ -295,7 +295,7 @@ func (d *comparison) connectionDetails() {
 
 // fields compares the status fields and the environment.
 func (d *comparison) fields() {
-	if d.before.pipeline == nil {
+	if d.before.pipeline == nil || world.FatalOf(d.after.Response) != "" {
 		return
 	}
 	status := func(s *side) *structpb.Value {

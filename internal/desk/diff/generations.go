@@ -107,7 +107,7 @@ func atText(text, at string) string {
 	return text + " at " + at
 }
 
-// declared returns a generator of the changed pipeline. That of an item is the one of its list.
+// declared returns a generator of the changed pipeline. An item has the generator of its list.
 func (d *comparison) declared(name string) (map[string]any, bool) {
 	list, _, _ := strings.Cut(name, "/")
 	g, ok := d.after.pipeline.generators()[list]

@@ -97,7 +97,7 @@ func (r *Rehearsal) compose(ctx context.Context, e *End, p, inUse *Pipeline, pha
 		}
 	}
 	e.Results, e.Required = map[int]*reconcile.Result{}, map[string]*fnv1.ResourceSelector{}
-	seed := sha256.Sum256([]byte(phase + e.composite.Ref.String()))
+	seed := sha256.Sum256([]byte(phase + e.composite.Ref.String() + r.Now.String()))
 	p.play(e.World, func(step int) world.Function {
 		call := r.Engine(func() time.Time { return e.Now }, seed, func(result *reconcile.Result) {
 			e.Results[step] = result

@@ -15,7 +15,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 )
 
-// secrets stand in for Secrets whose data is unknown. Two variants have other values: what differs between them depends
+// secrets invent data for Secrets whose data is unknown. Two variants have other values: what differs between them depends
 // on a value that is unknown.
 type secrets struct {
 	variant   int
@@ -23,7 +23,7 @@ type secrets struct {
 	own       map[state.Ref]bool       // exports and generations of the composite, which the rehearsal composes again
 	places    map[lifecycle.Place]bool // of exports: they are no inputs
 	connected map[state.Ref]bool       // connection Secrets of composed resources
-	asked     map[string]bool          // what stood in
+	asked     map[string]bool          // whose data was invented
 }
 
 // newSecrets returns a variant for a composite.
@@ -50,13 +50,13 @@ func (s *secrets) see(result *reconcile.Result) {
 	}
 }
 
-// Connection returns the data that stands in for the connection Secret of a composed resource.
+// Connection invents the connection details of a composed resource.
 func (s *secrets) Connection(r state.Ref, keys []string) map[string][]byte {
 	s.connected[r] = true
 	return s.data(r, keys)
 }
 
-// Source returns the data that stands in for a Secret that is read, or nil if the function only looks whether it exists.
+// Source invents a Secret that is read, or returns nil if the function only looks whether it exists.
 func (s *secrets) Source(c *state.Composite, r state.Ref, keys []string) map[string][]byte {
 	isGeneration := func(p *Pipeline) bool { return p.isGeneration(c.Name, r.Name) }
 	place := lifecycle.PlaceOf(r.APIVersion, r.Kind, r.Namespace, r.Name)

@@ -76,7 +76,7 @@ type State struct {
 	mu      sync.Mutex
 	objects map[place]*Object
 	kinds   map[place][]*Object // by group and kind
-	source  func(*fnv1.ResourceSelector)
+	cluster *cluster            // reads more; nil for files
 }
 
 // New returns a state without objects.
@@ -125,9 +125,7 @@ func (s *State) OfKind(group, kind string) []*Object {
 // Select answers what a function requires, as Crossplane does: an object by its name, or objects by their labels in one
 // namespace or in all.
 func (s *State) Select(sel *fnv1.ResourceSelector) []*Object {
-	if s.source != nil {
-		s.source(sel)
-	}
+	s.want(sel)
 	of := Ref{sel.GetApiVersion(), sel.GetKind(), sel.GetNamespace(), sel.GetMatchName()}
 	if sel.GetMatchLabels() == nil && of.Name != "" {
 		if o := s.Find(of); o != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 )
 
-// Unknown stands in for Secrets whose data is unknown. The keys are known if the Secret is masked. A result may be nil.
+// Unknown invents the data of Secrets whose data is unknown. The keys are known if the Secret is masked. A result may be nil.
 type Unknown interface {
 	Connection(r Ref, keys []string) map[string][]byte           // of a composed resource
 	Source(c *Composite, r Ref, keys []string) map[string][]byte // that a function requires
@@ -21,7 +21,7 @@ type Unknown interface {
 // World returns a simulation that begins with a composite and its composed resources, as Crossplane observes them at a
 // time. It has no pipeline. Other objects come into it when a function requires them.
 //
-// Secrets whose data is unknown are not in it. Others may stand in for them.
+// Secrets whose data is unknown are not in it.
 func (s *State) World(c *Composite, now time.Time, unknown Unknown) *world.World {
 	xr := c.Struct()
 	w := world.New(withoutRefs(xr))
@@ -89,12 +89,10 @@ func (s *State) details(o *structpb.Struct, unknown Unknown) map[string][]byte {
 	if r.Name == "" {
 		return nil
 	}
-	if s.source != nil {
-		s.source(&fnv1.ResourceSelector{
-			ApiVersion: r.APIVersion, Kind: r.Kind, Namespace: &r.Namespace,
-			Match: &fnv1.ResourceSelector_MatchName{MatchName: r.Name},
-		})
-	}
+	s.want(&fnv1.ResourceSelector{
+		ApiVersion: r.APIVersion, Kind: r.Kind, Namespace: &r.Namespace,
+		Match: &fnv1.ResourceSelector_MatchName{MatchName: r.Name},
+	})
 	if s.IsUnknown(r) {
 		return unknown.Connection(r, s.HiddenKeys(r))
 	}

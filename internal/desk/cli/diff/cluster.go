@@ -2,23 +2,44 @@ package diff
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"slices"
 
-	"google.golang.org/protobuf/types/known/structpb"
-
-	rehearsal "github.com/crossplane-contrib/function-export/internal/desk/diff"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 )
 
-func (c *Command) readCluster(context.Context, []*composition) (*state.State, source, error) {
-	return nil, source{}, errors.New("not yet")
+// readCluster reads the state of a cluster with kubectl.
+func (c *Command) readCluster(ctx context.Context, changed []*composition) (*state.State, source, error) {
+	k := c.kubectl()
+	name := c.Context
+	if name == "" {
+		var err error
+		if name, err = k.CurrentContext(ctx); err != nil {
+			return nil, source{}, err //nolint:wrapcheck // it says what to do
+		}
+	}
+	objects := make([]map[string]any, 0, len(changed))
+	for _, of := range changed {
+		objects = append(objects, of.object)
+	}
+	all, err := state.FromCluster(ctx, k, objects)
+	if err != nil {
+		return nil, source{}, fmt.Errorf("context %s: %w", name, err)
+	}
+	return all, source{Kind: "cluster", Context: name, Objects: all.Len(), OtherSteps: asComposedNow}, nil
 }
 
-type renderer struct {
-	functions string
-	state     *state.State
-}
-
-func (r *renderer) recompose(context.Context, *state.Composite, *rehearsal.Pipeline) (map[string]*structpb.Struct, error) {
-	return nil, nil
+// kubectl returns the user's kubectl, with the flags that select the cluster.
+func (c *Command) kubectl() state.Kubectl {
+	var flags []string
+	if c.Kubeconfig != "" {
+		flags = append(flags, "--kubeconfig="+c.Kubeconfig)
+	}
+	if c.Context != "" {
+		flags = append(flags, "--context="+c.Context)
+	}
+	return func(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
+		return terminal.Run(ctx, stdin, "kubectl", slices.Concat(args, flags)...) //nolint:wrapcheck // it names the program
+	}
 }

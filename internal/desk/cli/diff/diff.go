@@ -40,15 +40,15 @@ func (c *Command) Help() string {
 	return `Plays the Composition in use and the changed one for each composite that uses it, from the
 same state, until nothing changes, and prints the differences. Nothing is written.
 
-With --cluster, kubectl reads the composites, what they compose, and what their functions
-require. It only uses get and auth can-i. With --from, files have this state, as printed by
-kubectl get -o yaml. Secrets may be left out or masked: then effects that depend on their
-values are named, and all others are decided.
+With --cluster, kubectl reads the composites, what they compose, and what the function
+requires. It only uses get and auth can-i. With --from, files have this state, as kubectl
+get -o yaml prints it. Secrets may be left out or masked: then effects that depend on
+their values are named, and all others are decided.
 
 Values are only compared: the output has their lengths. The page fn/DIFF.md of the
 repository describes the effects and the JSON.
 
-Effects for --only and --fail-on: ` + strings.Join(shortNames(), ", ") + `.
+Effects for --only and --fail-on: ` + wrapped(shortNames()) + `
 
 Exit codes: 0 if nothing changes, 1 if something changes, 2 if something cannot be read.
 
@@ -58,7 +58,21 @@ Examples:
 
     function-export diff --from dump/ composition.yaml --only rotates,deletes,holds
 
-    function-export diff --from dump.yaml composition.yaml -o markdown --fail-on deletes,holds`
+    function-export diff --from dump.yaml composition.yaml --output markdown \
+      --fail-on deletes,holds`
+}
+
+// wrapped lists words in lines that fit into a help.
+func wrapped(words []string) string {
+	const most = 80
+	text, line := "", ""
+	for _, word := range words {
+		if len(line)+len(word) > most {
+			text, line = text+line+"\n", ""
+		}
+		line += word + " "
+	}
+	return "\n" + strings.TrimSpace(strings.ReplaceAll(text+line, " \n", "\n"))
 }
 
 // Validate is called by kong when the arguments are parsed.

@@ -77,7 +77,7 @@ func lineOf(e rehearsal.Effect, composite state.Ref) line {
 	case rehearsal.ReadinessLost:
 		l.text = "loses its readiness" + why
 	case rehearsal.StatusChanged, rehearsal.EnvironmentChanged:
-		l.mark, l.text = "~", strings.Join(e.Keys, ", ")+" changes"
+		l.mark, l.text = "~", "changes "+strings.Join(e.Keys, ", ")
 	case rehearsal.Reads:
 		l.mark, l.text = ">", "is read, and was not read before"+why
 	case rehearsal.Unknown:
