@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -55,7 +56,8 @@ func isGeneration(o *structpb.Struct) bool {
 // A comparison finds the differences of two ends that began in the same state.
 type comparison struct {
 	state         *state.State
-	first         map[string]*structpb.Struct // what exists now
+	labels        *exportstest.Labels
+	first         *world.World // as it is now
 	before, after *side
 	composite     *state.Composite
 	out           []Effect
@@ -80,7 +82,7 @@ func (d *comparison) objects() {
 		o, was := d.after.own[key], d.before.own[key]
 		switch {
 		case isGeneration(o) || was != nil && isGeneration(was):
-		case was == nil && d.first[key] != nil: // the pipeline in use deletes it anyway
+		case was == nil && d.first.Stored[key] != nil: // the pipeline in use deletes it anyway
 		case was != nil:
 			d.takenOver(was, o)
 			d.data(was, o)
@@ -107,7 +109,7 @@ func (d *comparison) replaced() (created, deleted []*structpb.Struct) {
 
 // existed reports whether an object of the pipeline in use exists before the change, even if it could not be read.
 func (d *comparison) existed(key string) bool {
-	return d.first[key] != nil || d.before.unknown.own[refOf(d.before.own[key])]
+	return d.first.Stored[key] != nil || d.before.unknown.own[refOf(d.before.own[key])]
 }
 
 // about returns an effect on an object.
@@ -208,15 +210,15 @@ func (d *comparison) keys(about Effect, had, has map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(plan.With(maps.Clone(had), "", ""))) {
 		_, stays := has[key]
 		if key != "" && !stays {
-			change(by, about, KeysRemoved, key, had[key], "")
+			d.change(by, about, KeysRemoved, key, had[key], "")
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(has)) {
 		switch was, existed := had[key]; {
 		case !existed:
-			change(by, about, KeysAdded, key, "", has[key])
+			d.change(by, about, KeysAdded, key, "", has[key])
 		case was != has[key]:
-			change(by, about, KeysChanged, key, was, has[key])
+			d.change(by, about, KeysChanged, key, was, has[key])
 		}
 	}
 	for _, kind := range Kinds() {
@@ -226,7 +228,7 @@ func (d *comparison) keys(about Effect, had, has map[string]string) {
 	}
 }
 
-func change(by map[Kind]*Effect, about Effect, kind Kind, key, was, is string) {
+func (d *comparison) change(by map[Kind]*Effect, about Effect, kind Kind, key, was, is string) {
 	e := by[kind]
 	if e == nil {
 		e = &about
@@ -235,6 +237,7 @@ func change(by map[Kind]*Effect, about Effect, kind Kind, key, was, is string) {
 	}
 	e.Keys = append(e.Keys, key)
 	e.Bytes = append(e.Bytes, [2]int{len(was), len(is)})
+	e.Labels = append(e.Labels, [2]string{d.labels.Of(was), d.labels.Of(is)})
 	e.values = append(e.values, [2]string{was, is})
 }
 
@@ -307,7 +310,8 @@ func (d *comparison) fields() {
 	if keys := changedPaths("status", status(d.before), status(d.after)); len(keys) > 0 {
 		d.add(Effect{Effect: StatusChanged, Keys: keys})
 	}
-	if keys := changedPaths("environment", environment(d.before), environment(d.after)); len(keys) > 0 {
+	isMeta := func(path string) bool { return path == "environment.apiVersion" || path == "environment.kind" }
+	if keys := slices.DeleteFunc(changedPaths("environment", environment(d.before), environment(d.after)), isMeta); len(keys) > 0 {
 		d.add(Effect{Effect: EnvironmentChanged, Keys: keys})
 	}
 }

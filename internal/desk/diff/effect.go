@@ -54,7 +54,8 @@ type Effect struct {
 	Reason     string     `json:"reason,omitempty"` // for people
 
 	// Bytes are the lengths of the values of the keys before and after. The values are only compared.
-	Bytes  [][2]int `json:"bytes,omitempty"`
+	Bytes  [][2]int    `json:"bytes,omitempty"`
+	Labels [][2]string `json:"-"` // random in each run
 	values [][2]string
 }
 

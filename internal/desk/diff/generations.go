@@ -80,7 +80,7 @@ func (d *comparison) generations() {
 		g := is[key]
 		before, stays := was[key]
 		switch {
-		case !stays && d.first[key] == nil:
+		case !stays && d.first.Stored[key] == nil:
 			d.created(g)
 		case stays && before.state.Stage != g.state.Stage && g.state.Stage == rotation.Retired:
 			d.add(d.ofGeneration(Retires, g, g.ends(), "the generator left the input"+atText(", and it is deleted", g.ends())))
@@ -117,8 +117,8 @@ func (d *comparison) declared(name string) (map[string]any, bool) {
 func (d *comparison) ofGeneration(kind Kind, g generation, at, reason string) Effect {
 	r := refOf(g.object)
 	out := Effect{Effect: kind, Object: &r, Generator: g.generator, Generation: g.number, At: at, Reason: reason}
-	if d.before.unknown.isReplayed() {
-		out.Generation = 0 // the number is not known
+	if d.before.unknown.isReplayed() { // the number is not known
+		out.Generation, out.Object = 0, nil
 	}
 	return out
 }
@@ -204,6 +204,10 @@ func (d *comparison) laterRotations(ctx context.Context) ([]Effect, error) {
 		if was[name] == nil || len(changedFields("", was[name], is[name])) == 0 || d.before.latest(name) != d.after.latest(name) {
 			continue
 		}
+		if lacks := d.ageless(name); lacks != "" {
+			out = append(out, Effect{Effect: Unknown, Generator: name, Reason: "when it rotates cannot be known without " + lacks})
+			continue
+		}
 		before, _, err := d.before.nextRotation(ctx, name)
 		if err != nil {
 			return nil, err
@@ -222,6 +226,16 @@ func (d *comparison) laterRotations(ctx context.Context) ([]Effect, error) {
 		out = append(out, d.ofGeneration(Rotates, g, at.UTC().Format(time.RFC3339), reason))
 	}
 	return out, nil
+}
+
+// ageless returns a generation in use whose age is not known, or nothing.
+func (d *comparison) ageless(name string) string {
+	for _, g := range d.before.generations() {
+		if r := refOf(g.object); g.generator == name && d.before.unknown.own[r] && !d.before.unknown.aged[r] {
+			return r.String()
+		}
+	}
+	return ""
 }
 
 // nextRotation continues until a generator has another generation, and returns when. The time is zero if nothing makes

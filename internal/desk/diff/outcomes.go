@@ -9,10 +9,12 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/inspect"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/lifecycle"
+	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 )
@@ -35,6 +37,7 @@ func (d *comparison) outcomes() {
 	if refused := d.after.Invalid; refused != nil && (d.before.Invalid == nil || d.before.Invalid.Error() != refused.Error()) {
 		d.add(Effect{Effect: Refused, Reason: "the API server refuses an object: " + strings.ReplaceAll(refused.Error(), "|", " ")})
 	}
+	d.calibrate()
 	before := d.before.states()
 	for name, o := range d.after.states() {
 		if kind := kinds[o.State]; kind != "" && before[name].State != o.State {
@@ -53,6 +56,24 @@ func (d *comparison) outcomes() {
 	}
 	if d.before.pipeline != nil && d.before.isReady() && !d.after.isReady() {
 		d.add(Effect{Effect: ReadinessLost, Reason: "the composite is not ready until this is resolved"})
+	}
+}
+
+// calibrate adds that the rehearsal differs from the cluster: the composite is ready, but the Composition in use waits
+// for something in the rehearsal. Then another step passes something that is not known.
+func (d *comparison) calibrate() {
+	for _, v := range d.first.XR.GetFields()["status"].GetStructValue().GetFields()["conditions"].GetListValue().GetValues() {
+		c := v.GetStructValue().GetFields()
+		if c["type"].GetStringValue() != outcome.ConditionType || c["status"].GetStringValue() != "True" {
+			continue
+		}
+		before := d.before.states()
+		for _, name := range slices.Sorted(maps.Keys(before)) {
+			if o := before[name]; o.State >= reconcile.Waiting && !o.Ready {
+				d.add(Effect{Effect: Unknown, Export: name, Reason: "it is ready, but rehearsed with the Composition in use, it is not: " +
+					short(o.Message) + ": if another step of the pipeline decides this, pass --functions"})
+			}
+		}
 	}
 }
 
@@ -110,7 +131,7 @@ func (s *side) isReady() bool {
 }
 
 // lead begins the message about an object, which the effect names.
-var lead = lazy.MustCompile(`^(?:Secret|ConfigMap) "[^"]*"(?: \([^)]*\))? (?:is not created|is kept unchanged): `)
+var lead = lazy.MustCompile(`^(?:Secret|ConfigMap) "[^"]*"(?: \([^)]*\))?(?:(?: is not created| is kept unchanged)?:)? `)
 
 func short(message string) string { return strings.TrimPrefix(message, lead.FindString(message)) }
 
@@ -141,7 +162,11 @@ func (d *comparison) reads() {
 		} else {
 			known[text] = true
 		}
-		reason := fmt.Sprintf("Crossplane needs the rights get, list and watch for %s of %s", r.Kind, r.APIVersion)
+		rule := inspect.RuleOf(plan.Kind{APIVersion: r.APIVersion, Kind: r.Kind}, nil)
+		reason := "Crossplane's default role permits that"
+		if !rule.Installed {
+			reason = fmt.Sprintf("Crossplane needs the rights get, list and watch for %s of %s", rule.Resource, rule.APIGroup)
+		}
 		if labels := s.GetMatchLabels().GetLabels(); len(labels) > 0 {
 			reason = fmt.Sprintf("with the labels %v; %s", plan.SortedKeys(labels), reason)
 		}

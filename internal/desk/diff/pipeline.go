@@ -26,6 +26,7 @@ type Pipeline struct {
 	opaque bool // another step may compose more than what is named
 
 	secretKeys []string // names that may be keys of Secrets in expressions
+	object     map[string]any
 }
 
 // NewPipeline reads a Composition, or a revision of one.
@@ -34,7 +35,7 @@ func NewPipeline(c map[string]any) (*Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Pipeline{Composition: read, inputs: map[int]*structpb.Struct{}, named: map[string]composition.Resource{}}
+	out := &Pipeline{Composition: read, object: c, inputs: map[int]*structpb.Struct{}, named: map[string]composition.Resource{}}
 	for i, s := range read.Steps {
 		input := s.Input
 		switch {
@@ -71,6 +72,26 @@ func (p *Pipeline) Exports() []*structpb.Struct {
 		}
 	}
 	return out
+}
+
+// OthersOnly returns a Composition with the steps of other functions, or nil if there are none.
+func (p *Pipeline) OthersOnly() map[string]any {
+	spec, _ := p.object["spec"].(map[string]any)
+	pipeline, _ := spec["pipeline"].([]any)
+	var others []any
+	for i, s := range p.Steps {
+		if !isExports(s) {
+			others = append(others, pipeline[i])
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	spec = maps.Clone(spec)
+	spec["pipeline"] = others
+	return map[string]any{
+		"apiVersion": composition.Group + "/v1", "kind": composition.Kind, "metadata": map[string]any{"name": "others"}, "spec": spec,
+	}
 }
 
 // Others returns the names of the steps of other functions whose inputs differ in two pipelines.

@@ -22,6 +22,7 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/credential"
@@ -57,6 +58,8 @@ type Rehearsal struct {
 	Engine    Engine
 	Now       time.Time
 	Recompose Recompose // may be nil
+
+	labels exportstest.Labels // of values
 }
 
 // An End is a simulation in which nothing changes anymore.
@@ -83,6 +86,8 @@ func (r *Rehearsal) play(ctx context.Context, c *state.Composite, p, inUse *Pipe
 			return nil, err
 		}
 		e.Restart()
+		e.Now = r.Now
+		unknown.restoreAges(r.State, e)
 	}
 	return e, r.compose(ctx, e, p, inUse, "")
 }
@@ -157,7 +162,7 @@ func (r *Rehearsal) Effects(ctx context.Context, c *state.Composite, changed, in
 // compare plays both pipelines, and returns the differences of their ends.
 func (r *Rehearsal) compare(ctx context.Context, c *state.Composite, changed, inUse *Pipeline, unknown *secrets) ([]Effect, error) {
 	before := &End{World: r.State.World(c, r.Now, unknown), composite: c, unknown: unknown}
-	first := maps.Clone(before.Stored)
+	first := r.State.World(c, r.Now, unknown)
 	if inUse != nil {
 		var err error
 		if before, err = r.play(ctx, c, inUse, inUse, unknown); err != nil {
@@ -168,7 +173,7 @@ func (r *Rehearsal) compare(ctx context.Context, c *state.Composite, changed, in
 	if err != nil {
 		return nil, err
 	}
-	d := &comparison{state: r.State, first: first, before: newSide(before, inUse), after: newSide(after, changed), composite: c}
+	d := &comparison{state: r.State, labels: &r.labels, first: first, before: newSide(before, inUse), after: newSide(after, changed), composite: c}
 	out := d.run()
 	later, err := d.laterRotations(ctx)
 	if err != nil {

@@ -9,7 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/lifecycle"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
@@ -24,13 +27,14 @@ type secrets struct {
 	places    map[lifecycle.Place]bool // of exports: they are no inputs
 	connected map[state.Ref]bool       // connection Secrets of composed resources
 	asked     map[string]bool          // whose data was invented
+	aged      map[state.Ref]bool       // of the own ones, those whose age is known
 }
 
 // newSecrets returns a variant for a composite.
 func newSecrets(all *state.State, c *state.Composite, variant int, pipelines ...*Pipeline) *secrets {
 	out := &secrets{
 		variant: variant, own: map[state.Ref]bool{}, places: map[lifecycle.Place]bool{}, connected: map[state.Ref]bool{},
-		asked: map[string]bool{}, pipelines: slices.DeleteFunc(pipelines, func(p *Pipeline) bool { return p == nil }),
+		asked: map[string]bool{}, aged: map[state.Ref]bool{}, pipelines: slices.DeleteFunc(pipelines, func(p *Pipeline) bool { return p == nil }),
 	}
 	for _, r := range c.Refs() {
 		if all.IsUnknown(r) {
@@ -38,6 +42,18 @@ func newSecrets(all *state.State, c *state.Composite, variant int, pipelines ...
 		}
 	}
 	return out
+}
+
+// restoreAges gives objects that were composed again the time of creation of the masked ones.
+func (s *secrets) restoreAges(all *state.State, e *End) {
+	for key, o := range e.Stored {
+		if was := all.Find(refOf(o)); s.own[refOf(o)] && was != nil {
+			o = proto.CloneOf(o)
+			world.Set(o, world.Meta(was.Struct(), "creationTimestamp"), "metadata", "creationTimestamp")
+			e.Stored[key] = o
+			s.aged[refOf(o)] = true
+		}
+	}
 }
 
 // isReplayed reports whether the rehearsal begins with objects that it composes again.
@@ -120,11 +136,11 @@ func (e Effect) split(other Effect) (certain, depends *Effect) {
 		return &e, nil
 	}
 	sure, unsure := e, e
-	sure.Keys, sure.Bytes, sure.values, unsure.Keys, unsure.Bytes, unsure.values = nil, nil, nil, nil, nil, nil
+	sure.Keys, sure.Bytes, sure.Labels, unsure.Keys = nil, nil, nil, nil
 	for i, key := range e.Keys {
 		j := slices.Index(other.Keys, key)
 		if j >= 0 && (e.Effect != KeysChanged || e.values[i] == other.values[j]) {
-			sure.Keys, sure.Bytes = append(sure.Keys, key), append(sure.Bytes, e.Bytes[i])
+			sure.Keys, sure.Bytes, sure.Labels = append(sure.Keys, key), append(sure.Bytes, e.Bytes[i]), append(sure.Labels, e.Labels[i])
 			continue
 		}
 		unsure.Keys = append(unsure.Keys, key)

@@ -11,24 +11,38 @@ import (
 	"sync"
 )
 
-// A masker replaces secret values with their length and a label. In one run, equal values have equal labels, which are
-// random so that they tell nothing about the value.
-type masker struct {
-	show   bool
+// Labels gives values labels, which are random so that they tell nothing about the value. In one run, equal values have
+// equal labels. Several goroutines may use it.
+type Labels struct {
 	mu     sync.Mutex
 	labels map[string]string
 }
 
-func newMasker(show bool) *masker { return &masker{show: show, labels: map[string]string{}} }
+// Of returns the label of a value.
+func (l *Labels) Of(value string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.labels == nil {
+		l.labels = map[string]string{}
+	}
+	if l.labels[value] == "" {
+		l.labels[value] = fmt.Sprintf("%08x", rand.Uint32()) //nolint:gosec // a label is no secret
+	}
+	return l.labels[value]
+}
+
+// A masker replaces secret values with their length and a label.
+type masker struct {
+	Labels
+
+	show bool
+}
+
+func newMasker(show bool) *masker { return &masker{show: show} }
 
 // label returns what is printed instead of a value.
 func (m *masker) label(value string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.labels[value] == "" {
-		m.labels[value] = fmt.Sprintf("%08x", rand.Uint32()) //nolint:gosec // a label is no secret
-	}
-	return fmt.Sprintf("[%d bytes, label %s]", len(value), m.labels[value])
+	return fmt.Sprintf("[%d bytes, label %s]", len(value), m.Of(value))
 }
 
 // learn adds the values of all Secrets and connection details to those that the test has had.

@@ -37,7 +37,7 @@ var (
 func rulesOf(asks []Ask, generators []plan.Generator, plural func(plan.Kind) string) []Rule {
 	by := map[string]*Rule{}
 	add := func(apiVersion, kind string, verbs []string, path string) {
-		rule := ruleOf(plan.Kind{APIVersion: apiVersion, Kind: kind}, plural)
+		rule := RuleOf(plan.Kind{APIVersion: apiVersion, Kind: kind}, plural)
 		key := rule.APIGroup + "/" + rule.Resource
 		r := by[key]
 		if r == nil {
@@ -70,8 +70,8 @@ func rulesOf(asks []Ask, generators []plan.Generator, plural func(plan.Kind) str
 	return out
 }
 
-// ruleOf returns the rule for a kind, without verbs.
-func ruleOf(k plan.Kind, plural func(plan.Kind) string) Rule {
+// RuleOf returns the rule for a kind, without verbs.
+func RuleOf(k plan.Kind, plural func(plan.Kind) string) Rule {
 	gv, _ := schema.ParseGroupVersion(k.APIVersion) // validate refuses an invalid version
 	out := Rule{APIGroup: gv.Group, Resource: guessPlural(k.Kind), Kind: k.Kind}
 	kinds, ok := installed[gv.Group]

@@ -73,7 +73,7 @@ func lineOf(e rehearsal.Effect, composite state.Ref) line {
 	case rehearsal.Held:
 		l.text = "is held" + why
 	case rehearsal.Waiting:
-		l.text = "waits" + why
+		l.text = "is not created" + why
 	case rehearsal.ReadinessLost:
 		l.text = "loses its readiness" + why
 	case rehearsal.StatusChanged, rehearsal.EnvironmentChanged:
@@ -124,7 +124,7 @@ func keys(e rehearsal.Effect) string {
 			n := e.Bytes[i]
 			text := fmt.Sprintf("%s changes (%d → %d bytes)", key, n[0], n[1])
 			if n[0] == n[1] {
-				text = fmt.Sprintf("%s changes (%d bytes)", key, n[0])
+				text = fmt.Sprintf("%s changes (%d bytes, label %s → %s)", key, n[0], e.Labels[i][0], e.Labels[i][1])
 			}
 			out = append(out, text)
 		}
