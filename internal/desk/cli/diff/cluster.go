@@ -2,6 +2,7 @@ package diff
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -40,6 +41,10 @@ func (c *Command) kubectl() state.Kubectl {
 		flags = append(flags, "--context="+c.Context)
 	}
 	return func(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
-		return terminal.Run(ctx, stdin, "kubectl", slices.Concat(args, flags)...) //nolint:wrapcheck // it names the program
+		out, err := terminal.Run(ctx, stdin, "kubectl", slices.Concat(args, flags)...)
+		if missing := (*terminal.MissingError)(nil); errors.As(err, &missing) {
+			err = fmt.Errorf("%w, or pass the output of kubectl get -o yaml with --from", missing)
+		}
+		return out, err //nolint:wrapcheck // it names the program
 	}
 }

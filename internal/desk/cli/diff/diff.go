@@ -110,6 +110,9 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, std
 		return err
 	}
 	r := &report{Source: source}
+	if c.Cluster && !all.Complete {
+		r.note("kubectl lacks the right to read Secrets, so what depends on their values is not known")
+	}
 	if err := c.rehearse(ctx, r, all, changed, stderr); err != nil {
 		return err
 	}

@@ -10,12 +10,18 @@ import (
 	"strings"
 )
 
+// A MissingError is about a program that is not on the path.
+type MissingError struct{ program string }
+
+// Error names the program.
+func (e *MissingError) Error() string { return "cannot find " + e.program + " on the path: install it" }
+
 // Run runs a program on the path, such as the user's kubectl, and returns its output. The error is the last line of what
 // the program says about it. The output is also returned with an error.
 func Run(ctx context.Context, stdin []byte, program string, args ...string) ([]byte, error) {
 	path, err := exec.LookPath(program)
 	if err != nil {
-		return nil, fmt.Errorf("cannot find %s on the path: install it", program)
+		return nil, &MissingError{program}
 	}
 	cmd := exec.CommandContext(ctx, path, args...)
 	var out, wrong bytes.Buffer
