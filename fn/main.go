@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/serve"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/test"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/why"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/credential"
@@ -40,6 +41,7 @@ type cli struct {
 	Check   check.Command   `cmd:"" help:"Find the errors of all inputs in files, with their positions."`
 	Explain explain.Command `cmd:"" help:"Explain what each exported key reads and waits for, and what the function requires."`
 	Diff    diff.Command    `cmd:"" help:"Show what a changed Composition would do to each composite of a cluster, or of a dump."`
+	Why     why.Command     `cmd:"" help:"Say why the exports of a composite are as they are, and who must act."`
 	Test    test.Command    `cmd:"" help:"Test the exports of a Composition over time, without a cluster."`
 	Migrate migrate.Command `cmd:"" help:"Print the pipeline step that replaces an existing way of exporting values."`
 

@@ -305,7 +305,11 @@ func (d *comparison) fields() {
 		return s.Response.GetDesired().GetComposite().GetResource().GetFields()["status"]
 	}
 	environment := func(s *side) *structpb.Value {
-		return s.Response.GetContext().GetFields()["apiextensions.crossplane.io/environment"]
+		out := proto.CloneOf(s.Response.GetContext().GetFields()["apiextensions.crossplane.io/environment"])
+		for _, field := range []string{"apiVersion", "kind"} { // another step may add them, and no expression needs them
+			delete(out.GetStructValue().GetFields(), field)
+		}
+		return out
 	}
 	if keys := changedPaths("status", status(d.before), status(d.after)); len(keys) > 0 {
 		d.add(Effect{Effect: StatusChanged, Keys: keys})

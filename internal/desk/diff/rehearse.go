@@ -118,6 +118,9 @@ func (r *Rehearsal) compose(ctx context.Context, e *End, p, inUse *Pipeline, pha
 	return e.Settle(ctx)
 }
 
+// Unknown returns the Secrets whose values are unknown, and that other values stand in for.
+func (e *End) Unknown() []string { return slices.Sorted(maps.Keys(e.unknown.asked)) }
+
 // Settle plays until nothing changes. An object that the API server refuses is no error, but an end.
 func (e *End) Settle(ctx context.Context) error {
 	err := e.World.Settle(ctx)

@@ -101,6 +101,9 @@ type Input struct {
 	// Through are the variables that lead to it. The first one is the variable that the expression
 	// uses.
 	Through []string `json:"through,omitempty"`
+
+	// Missing is what is known about it if a composite lacks it.
+	Missing string `json:"missing,omitempty"`
 }
 
 // A Spelling is a text of the input, or an expression that returns it, or a description if

@@ -51,6 +51,15 @@ func (s *State) Composites(changed map[string]any) []*Composite {
 	return out
 }
 
+// AllComposites returns the composites of all Compositions, with the one in use.
+func (s *State) AllComposites() []*Composite {
+	var out []*Composite
+	for _, o := range s.OfKind(group, composition.Kind) {
+		out = append(out, s.Composites(o.Map())...)
+	}
+	return out
+}
+
 // crossplane returns a field that Crossplane reads. Composites of the v1 style have it directly in their spec.
 func (c *Composite) crossplane(path ...string) any {
 	if v := field(c.fields, append([]string{"spec", "crossplane"}, path...)...); v != nil || c.Namespace != "" {

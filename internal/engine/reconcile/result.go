@@ -59,7 +59,22 @@ const (
 )
 
 // Evaluations counts those of expressions, by their outcome.
-type Evaluations struct{ OK, Waiting, Failed int }
+type Evaluations struct {
+	OK, Waiting, Failed int
+
+	Missing []observation.Missing // what is known about missing inputs, if the host gives advice
+}
+
+// noting returns advise, and notes what it is called for.
+func (e *Evaluations) noting(advise func(observation.Missing) string) func(observation.Missing) string {
+	if advise == nil {
+		return nil
+	}
+	return func(m observation.Missing) string {
+		e.Missing = append(e.Missing, m)
+		return advise(m)
+	}
+}
 
 // SkipCheck makes an Unchecked result final: Crossplane does not call again with the schemas.
 func (r *Result) SkipCheck() { r.Schemas, r.Unread, r.Unchecked = nil, false, false }

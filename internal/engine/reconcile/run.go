@@ -45,9 +45,10 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		answers: answers, used: p.Details, authors: p.Authors, authored: authored, declared: p.Generators, desired: desired,
 		namespace: plan.MetadataOf(xr.Object).Get("namespace").Text(),
 	}).run(in.Observation, split)
+	var noted Evaluations
 	start := evaluate.New(ctx, p.Variables, evaluate.Known{
 		Sources: p.Sources, Generators: p.Generators, Named: p.Inputs, IsExport: isExport,
-		Desired: desired, Observed: observed, Advise: in.Advise,
+		Desired: desired, Observed: observed, Advise: noted.noting(in.Advise),
 	}, details.sees)
 	merged, err := environmentReader{start, p.Lookup, answers}.run()
 	if err != nil {
@@ -108,6 +109,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	out.merge(misspeltReport{misspelt}.reply())
 	out.seeComposition(evaluate.SeeComposition(xr.Object))
 	out.count(generated.Session, authors.session)
+	out.Missing = noted.Missing
 	if err := ctx.Err(); err != nil { // a canceled evaluation looks like a failed one
 		return nil, err
 	}

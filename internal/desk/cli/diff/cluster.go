@@ -12,7 +12,7 @@ import (
 
 // readCluster reads the state of a cluster with kubectl.
 func (c *Command) readCluster(ctx context.Context, changed []*composition) (*state.State, source, error) {
-	k := c.kubectl()
+	k := Kubectl(c.Context, c.Kubeconfig)
 	name := c.Context
 	if name == "" {
 		var err error
@@ -31,14 +31,14 @@ func (c *Command) readCluster(ctx context.Context, changed []*composition) (*sta
 	return all, source{Kind: "cluster", Context: name, Objects: all.Len(), OtherSteps: asComposedNow}, nil
 }
 
-// kubectl returns the user's kubectl, with the flags that select the cluster.
-func (c *Command) kubectl() state.Kubectl {
+// Kubectl returns the user's kubectl, with the flags that select the cluster. Both may be empty.
+func Kubectl(contextName, kubeconfig string) state.Kubectl {
 	var flags []string
-	if c.Kubeconfig != "" {
-		flags = append(flags, "--kubeconfig="+c.Kubeconfig)
+	if kubeconfig != "" {
+		flags = append(flags, "--kubeconfig="+kubeconfig)
 	}
-	if c.Context != "" {
-		flags = append(flags, "--context="+c.Context)
+	if contextName != "" {
+		flags = append(flags, "--context="+contextName)
 	}
 	return func(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
 		out, err := terminal.Run(ctx, stdin, "kubectl", slices.Concat(args, flags)...)

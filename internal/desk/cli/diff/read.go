@@ -89,19 +89,28 @@ func (c *Command) read(ctx context.Context, system *files.System, changed []*com
 	if c.Cluster {
 		return c.readCluster(ctx, changed)
 	}
-	names, err := system.Find(c.From, files.WithJSONBelow)
+	all, err := FromFiles(system, c.From)
 	if err != nil {
-		return nil, source{}, err //nolint:wrapcheck // it names the file
+		return nil, source{}, err
+	}
+	return all, source{Kind: "files", Paths: c.From, Objects: all.Len(), OtherSteps: asComposedNow}, nil
+}
+
+// FromFiles reads the state in files and folders.
+func FromFiles(system *files.System, paths []string) (*state.State, error) {
+	names, err := system.Find(paths, files.WithJSONBelow)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names the file
 	}
 	all := state.New()
 	errs := files.OnAllCores(names, func(name string) error { return readInto(all, system, name) }, func(int) {})
 	if err := errors.Join(errs...); err != nil {
-		return nil, source{}, err
+		return nil, err
 	}
 	if all.Len() == 0 {
-		return nil, source{}, errNothing
+		return nil, errNothing
 	}
-	return all, source{Kind: "files", Paths: c.From, Objects: all.Len(), OtherSteps: asComposedNow}, nil
+	return all, nil
 }
 
 func readInto(all *state.State, system *files.System, name string) error {

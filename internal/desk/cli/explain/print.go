@@ -47,7 +47,11 @@ func printPlan(w io.Writer, ex explained) {
 
 // A printer writes lines. An error of a line shows at the end, because everything is written at
 // once.
-type printer struct{ w io.Writer }
+type printer struct {
+	w io.Writer
+
+	ofComposite bool // what a composite lacks is known
+}
 
 // line writes one line, even if the texts of the input have line breaks.
 func (p *printer) line(depth int, format string, args ...any) {
@@ -82,6 +86,14 @@ func (p *printer) keys(title string, keys []inspect.ExplainedKey) {
 	}
 }
 
+// PrintKeys prints keys of a composite with their inputs. Those that it lacks are marked.
+func PrintKeys(w io.Writer, keys []inspect.ExplainedKey) {
+	p := &printer{w, true}
+	for _, k := range keys {
+		p.key(k)
+	}
+}
+
 // key prints one key, or all keys of one entry, with the inputs that it reads.
 func (p *printer) key(k inspect.ExplainedKey) {
 	text := fmt.Sprintf("%s (%s)", keyNames(k), k.Path)
@@ -98,6 +110,9 @@ func (p *printer) key(k inspect.ExplainedKey) {
 func (p *printer) inputs(k inspect.ExplainedKey) {
 	for _, in := range k.Inputs {
 		text := needText(in.Need, k.Optional) + " " + inputText(k, in)
+		if p.ofComposite && in.Missing == "" {
+			text = "reads " + inputText(k, in)
+		}
 		switch {
 		case in.NonSensitive:
 			text += ", which is declared not to be secret"
@@ -109,6 +124,9 @@ func (p *printer) inputs(k inspect.ExplainedKey) {
 			for _, v := range in.Through[1:] {
 				text += " and " + expression.PathText(expression.Variables, v)
 			}
+		}
+		if in.Missing != "" {
+			text += ", MISSING: " + in.Missing
 		}
 		p.line(2, "%s", text)
 	}

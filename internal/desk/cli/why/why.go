@@ -1,0 +1,134 @@
+// Package why implements the command function-export why: it says why the exports of a composite are as they are.
+package why
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	cmddiff "github.com/crossplane-contrib/function-export/internal/desk/cli/diff"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/diff"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/state"
+	"github.com/crossplane-contrib/function-export/internal/desk/why"
+)
+
+// Command is the command `function-export why`.
+type Command struct {
+	Composite string `arg:"" help:"The namespace and the name of the composite, or only the name of a cluster-scoped one." name:"namespace/name"`
+
+	// Flags. Keep them in alphabetical order.
+	At         time.Time `help:"Answer for this time instead of now, for example 2026-11-21T12:00:00Z." placeholder:"TIME"`
+	Cluster    bool      `help:"Read the state of the cluster with kubectl, which must be on the path."`
+	Context    string    `help:"The context of kubectl. The default is its current one." placeholder:"NAME"`
+	From       []string  `help:"Read the state from files or folders with the output of kubectl get -o yaml or -o json. May be repeated." placeholder:"PATH" predictor:"path" sep:"none"`
+	Kind       string    `help:"The kind of the composite, if several kinds have one of this name." placeholder:"KIND"`
+	Kubeconfig string    `help:"The configuration of kubectl." placeholder:"PATH" predictor:"path"`
+	Output     string    `default:"text" enum:"text,json" help:"The output format: ${enum}." short:"o"`
+}
+
+// Help is what kong prints below the flags.
+func (c *Command) Help() string {
+	return `Says for each export of a composite in which state it is and since when, which input of
+which key is missing, who must act, and which command shows more. Then lists the
+generations of each generator with their age, and its next rotation.
+
+It reads the cluster with kubectl (--cluster), or files that kubectl get printed (--from),
+and runs the Composition in use on this machine. Nothing is written, and no value of a
+Secret is printed.
+
+Exit codes: 0 if everything is available, 1 if something is not, 2 if it cannot be read.
+
+Examples:
+
+    function-export why team-a/orders --cluster
+
+    function-export why team-a/orders --from dump.yaml --output json`
+}
+
+// Validate is called by kong when the arguments are parsed.
+func (c *Command) Validate() error {
+	switch {
+	case c.Cluster == (len(c.From) > 0):
+		return &terminal.UsageError{Text: "write either --cluster or --from PATH: where the state is read"}
+	case !c.Cluster && c.Context+c.Kubeconfig != "":
+		return &terminal.UsageError{Text: "--context and --kubeconfig are for --cluster"}
+	}
+	return nil
+}
+
+// Run is called by kong, with the values that main binds.
+func (c *Command) Run(ctx context.Context, k *kong.Kong, system *files.System) error {
+	return c.RunWith(ctx, system, k.Stdout)
+}
+
+// RunWith prints the answer. Its error tells the exit code.
+func (c *Command) RunWith(ctx context.Context, system *files.System, stdout io.Writer) error {
+	answer, err := c.answer(ctx, system)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if c.Output == "json" {
+		err = terminal.WriteJSON(&b, answer)
+	} else {
+		(&printer{&b, answer}).print()
+	}
+	if err == nil {
+		_, err = stdout.Write(b.Bytes())
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write the answer: %w", err)
+	}
+	if !answer.IsAvailable() {
+		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "something is not available"}
+	}
+	return nil
+}
+
+// answer reads the state, until nothing more is required of it.
+func (c *Command) answer(ctx context.Context, system *files.System) (*why.Answer, error) {
+	namespace, name, ok := strings.Cut(c.Composite, "/")
+	if !ok {
+		namespace, name = "", c.Composite
+	}
+	all, err := c.read(ctx, system, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := diff.NewEngine()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // of this program
+	}
+	run := &diff.Rehearsal{State: all, Engine: engine, Now: c.At.UTC()}
+	if c.At.IsZero() {
+		run.Now = time.Now().UTC().Truncate(time.Second)
+	}
+	for {
+		composite, err := why.Find(all, c.Kind, namespace, name)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // it says what to do
+		}
+		out, err := why.Of(ctx, run, composite)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // it names the composite
+		}
+		if again, err := all.Fetch(ctx); err != nil || !again {
+			return out, err //nolint:wrapcheck // of kubectl
+		}
+	}
+}
+
+func (c *Command) read(ctx context.Context, system *files.System, namespace, name string) (*state.State, error) {
+	if !c.Cluster {
+		return cmddiff.FromFiles(system, c.From) //nolint:wrapcheck // it names the file
+	}
+	k := cmddiff.Kubectl(c.Context, c.Kubeconfig)
+	return state.OneFromCluster(ctx, k, c.Kind, namespace, name) //nolint:wrapcheck // of kubectl
+}

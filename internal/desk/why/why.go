@@ -1,0 +1,319 @@
+// Package why says in which state the exports of a composite are, and why: which object, which key, which input, since
+// when, who must act, and the command that shows more. It also has the age and the next rotation of each credential.
+//
+// It rehearses the Composition in use, as Crossplane would run it now. Its messages are those of the function, so they
+// contain names and no values.
+package why
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/diff"
+	"github.com/crossplane-contrib/function-export/internal/desk/forecast"
+	"github.com/crossplane-contrib/function-export/internal/desk/inspect"
+	"github.com/crossplane-contrib/function-export/internal/desk/state"
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
+)
+
+// An Answer is the state of a composite.
+type Answer struct {
+	Composite   state.Ref   `json:"composite"`
+	Composition string      `json:"composition"`
+	At          time.Time   `json:"at"`
+	Pinned      string      `json:"pinned,omitempty"` // why a change of the Composition does not reach it
+	Conditions  []Condition `json:"conditions,omitempty"`
+	Refused     *Problem    `json:"refused,omitempty"` // the whole input
+	Steps       []Step      `json:"steps,omitempty"`
+	Unknown     []string    `json:"unknown,omitempty"` // Secrets whose values are unknown
+
+	state *state.State
+}
+
+// A Condition is one of the composite, as it is stored.
+type Condition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason,omitempty"`
+	Since   string `json:"since,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// A Problem says in which state something is, and what to do.
+type Problem struct {
+	State   string `json:"state"`
+	Message string `json:"message,omitempty"`
+	Since   string `json:"since,omitempty"` // empty if the composite does not report it yet
+	Act     string `json:"act,omitempty"`   // who must act
+	See     string `json:"see,omitempty"`   // a command that shows more
+}
+
+// A Step is a step of this function.
+type Step struct {
+	Step        string       `json:"step"`
+	Objects     []Object     `json:"objects,omitempty"`
+	Others      []Problem    `json:"others,omitempty"` // of status fields, the environment and generators
+	Credentials []Credential `json:"credentials,omitempty"`
+}
+
+// An Object is an export.
+type Object struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"` // of the export
+	Path string `json:"path"`
+
+	Namespace  string `json:"namespace,omitempty"`
+	ObjectName string `json:"objectName,omitempty"` // empty if it is not known
+	Created    string `json:"created,omitempty"`
+
+	Problem
+
+	Keys []inspect.ExplainedKey `json:"keys,omitempty"`
+}
+
+// A Credential is what a generator has.
+type Credential struct {
+	Generator string       `json:"generator"`
+	InUse     *Generation  `json:"inUse,omitempty"`
+	Pending   *Generation  `json:"pending,omitempty"`
+	Former    []Generation `json:"former,omitempty"`
+	Next      string       `json:"nextRotation,omitempty"` // empty if time alone causes none
+	Unknown   bool         `json:"unknown,omitempty"`      // a Secret of it is unknown, and with it the next rotation
+}
+
+// A Generation is one of a generator.
+type Generation struct {
+	Number  int    `json:"generation"`
+	Kind    string `json:"kind"`
+	Name    string `json:"name"`
+	Created string `json:"created,omitempty"`
+	Ends    string `json:"ends,omitempty"` // when it is deleted, if this is decided
+}
+
+// farthest is how far ahead the next rotations are searched.
+const farthest = 400 * 24 * time.Hour
+
+// Of returns the answer for a composite whose Composition in use is known.
+func Of(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*Answer, error) {
+	p, err := diff.NewPipeline(c.InUse)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // about the Composition
+	}
+	end, err := r.Play(ctx, c, p, p)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names the composite
+	}
+	xr := c.Map()
+	out := &Answer{Composite: c.Ref, Composition: p.Name, At: r.Now, Pinned: c.Pinned, Conditions: conditions(xr), Unknown: end.Unknown(), state: r.State}
+	if fatal := world.FatalOf(end.Response); fatal != "" {
+		refused := out.problem(outcome.Outcome{Message: fatal, Wrong: true}, nil)
+		refused.State = "InvalidInput"
+		out.Refused = &refused
+	}
+	env, err := advice.NewEnvironment()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // of this program
+	}
+	for _, i := range slices.Sorted(maps.Keys(end.Results)) {
+		input, err := structpb.NewStruct(p.Steps[i].Input)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // it was read from YAML
+		}
+		compiled, wrong := plan.Compile(ctx, env, input)
+		if len(wrong) > 0 {
+			return nil, wrong.Error()
+		}
+		out.Steps = append(out.Steps, out.step(p.Steps[i].Name, compiled, end.Results[i], end))
+	}
+	events, _, err := forecast.Of(ctx, end.World, end, r.Now.Add(farthest))
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names the composite
+	}
+	out.schedule(events)
+	return out, nil
+}
+
+// step explains a step, with its last result.
+func (a *Answer) step(name string, p *plan.Plan, result *reconcile.Result, end *diff.End) Step {
+	out := Step{Step: name}
+	explained := map[string]inspect.ExplainedObject{}
+	for i, o := range inspect.Explain(p, nil).Objects {
+		explained[p.Exports[i].Name] = o
+	}
+	for _, o := range result.Objects {
+		export, _, _ := plan.SplitItem(o.Export)
+		of, ok := explained[cmp.Or(export, o.Export)]
+		if o.Export == "" || !ok && !o.Author {
+			continue // it is only kept
+		}
+		one := Object{
+			Kind: string(o.Kind), Name: o.Export, Path: of.Path, Namespace: o.Place.Namespace, ObjectName: o.Place.Name,
+			Problem: a.problem(o.Outcome, result.Missing), Keys: missingFrom(slices.Concat(of.Metadata, of.Keys), o.Message, result.Missing),
+		}
+		if len(a.Unknown) > 0 && readsSecret(one.Keys) {
+			one.Problem = Problem{State: unknown} // the condition has what the function said
+		}
+		one.Created = a.created(state.Ref{APIVersion: "v1", Kind: one.Kind, Namespace: one.Namespace, Name: one.ObjectName})
+		out.Objects = append(out.Objects, one)
+	}
+	for _, s := range result.Status {
+		out.other(a, s.Outcome, result)
+	}
+	for _, o := range result.Others {
+		out.other(a, o, result)
+	}
+	for _, name := range plan.SortedKeys(result.GeneratorState) {
+		out.Credentials = append(out.Credentials, a.credential(name, result.GeneratorState[name]))
+	}
+	return out
+}
+
+// unknown is the state of an export that reads a Secret, while the values of Secrets are unknown.
+const unknown = "Unknown"
+
+// readsSecret reports whether a key reads a Secret that this function does not write.
+func readsSecret(keys []inspect.ExplainedKey) bool {
+	return slices.ContainsFunc(keys, func(k inspect.ExplainedKey) bool {
+		return slices.ContainsFunc(k.Inputs, func(in inspect.Input) bool {
+			variable, _, _ := strings.Cut(in.Name, ".")
+			return in.Secret && !expression.HasOutputs(variable)
+		})
+	})
+}
+
+// created returns when an object was created, as the state has it.
+func (a *Answer) created(r state.Ref) string {
+	o := a.state.Find(r)
+	if o == nil {
+		return ""
+	}
+	return world.Meta(o.Struct(), "creationTimestamp")
+}
+
+// other adds an outcome that says something.
+func (s *Step) other(a *Answer, o outcome.Outcome, result *reconcile.Result) {
+	if o.Said() {
+		s.Others = append(s.Others, a.problem(o, result.Missing))
+	}
+}
+
+// problem returns an outcome as it is shown.
+func (a *Answer) problem(o outcome.Outcome, missing []missing) Problem {
+	out := Problem{State: o.State.String(), Message: o.Message, See: o.See}
+	if o.State == outcome.Available && !o.Warn {
+		return Problem{State: out.State}
+	}
+	out.Act = act(o, missing)
+	for _, c := range a.Conditions {
+		if c.Type == outcome.ConditionType && strings.Contains(c.Message, o.Message) {
+			out.Since = c.Since
+		}
+	}
+	return out
+}
+
+// credential reads the state of a generator, which later steps of the pipeline also see.
+func (a *Answer) credential(name string, v *structpb.Value) Credential {
+	fields := v.GetStructValue().GetFields()
+	out := Credential{Generator: name}
+	out.InUse, out.Pending = a.generation(fields["latest"], &out), a.generation(fields["pending"], &out)
+	gc := fields["gc"].GetStructValue().GetFields()
+	for _, key := range plan.SortedKeys(gc) {
+		out.Former = append(out.Former, *a.generation(gc[key], &out))
+	}
+	slices.SortFunc(out.Former, func(a, b Generation) int { return a.Number - b.Number })
+	return out
+}
+
+// generation reads a generation. If its Secret is unknown, so is everything but its name.
+func (a *Answer) generation(v *structpb.Value, of *Credential) *Generation {
+	f := v.GetStructValue().GetFields()
+	if f == nil {
+		return nil
+	}
+	r := state.Ref{
+		APIVersion: f["apiVersion"].GetStringValue(), Kind: f["kind"].GetStringValue(), Namespace: f["namespace"].GetStringValue(),
+		Name: f["name"].GetStringValue(),
+	}
+	of.Unknown = of.Unknown || a.state.IsUnknown(r)
+	return &Generation{Number: int(f["generation"].GetNumberValue()), Kind: r.Kind, Name: r.Name, Created: a.created(r)}
+}
+
+// schedule adds the next rotation of each credential, and when former generations are deleted.
+func (a *Answer) schedule(events []forecast.Event) {
+	for _, e := range slices.Backward(events) {
+		at := e.At.UTC().Format(time.RFC3339)
+		for i := range a.Steps {
+			for j := range a.Steps[i].Credentials {
+				c := &a.Steps[i].Credentials[j]
+				if c.Generator != e.Generator || c.Unknown {
+					continue
+				}
+				if e.Kind == forecast.Rotates {
+					c.Next = at
+				}
+				for k := range c.Former {
+					if e.Kind != forecast.Rotates && c.Former[k].Number == e.Generation {
+						c.Former[k].Ends = at
+					}
+				}
+			}
+		}
+	}
+}
+
+// conditions returns those of a composite that tell whether Crossplane calls the function, and what it answered.
+func conditions(xr map[string]any) (out []Condition) {
+	status, _ := xr["status"].(map[string]any)
+	list, _ := status["conditions"].([]any)
+	for _, name := range []string{"Synced", "Ready", outcome.ConditionType, "Responsive"} {
+		for _, v := range list {
+			c, _ := v.(map[string]any)
+			if c["type"] != name {
+				continue
+			}
+			text := func(field string) string { s, _ := c[field].(string); return s }
+			out = append(out, Condition{name, text("status"), text("reason"), text("lastTransitionTime"), text("message")})
+		}
+	}
+	return out
+}
+
+// Find returns the composite with a name in a namespace, which is empty for a cluster-scoped one. The kind may be empty.
+func Find(s *state.State, kind, namespace, name string) (*state.Composite, error) {
+	found := slices.DeleteFunc(s.AllComposites(), func(c *state.Composite) bool {
+		return c.Namespace != namespace || c.Name != name || kind != "" && !strings.EqualFold(kind, c.Kind)
+	})
+	switch {
+	case len(found) == 0:
+		return nil, fmt.Errorf("no composite with the name %q uses a Composition that was read: write NAMESPACE/NAME, or only "+
+			"the name of a cluster-scoped one", strings.TrimPrefix(namespace+"/"+name, "/"))
+	case len(found) > 1:
+		return nil, fmt.Errorf("%s %s and %s %[2]s exist: pass --kind", found[0].Kind, name, found[1].Kind)
+	}
+	return found[0], nil
+}
+
+// IsAvailable reports whether everything is as the input says. If values are unknown, the function has said it.
+func (a *Answer) IsAvailable() bool {
+	if len(a.Unknown) > 0 {
+		said := func(c Condition) bool { return c.Type == outcome.ConditionType && c.Status == "True" }
+		return slices.ContainsFunc(a.Conditions, said)
+	}
+	bad := func(p Problem) bool { return p.State != outcome.Available.String() }
+	return a.Refused == nil && !slices.ContainsFunc(a.Steps, func(s Step) bool {
+		return slices.ContainsFunc(s.Others, bad) || slices.ContainsFunc(s.Objects, func(o Object) bool { return bad(o.Problem) })
+	})
+}
