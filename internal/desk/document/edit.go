@@ -1,6 +1,7 @@
 package document
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -32,8 +33,8 @@ func UTF16(line string, column int) int {
 	return len(utf16.Encode(before[:min(max(column-1, 0), len(before))]))
 }
 
-// Apply returns the text with fixes, and how many were applied. Each fix is applied as a whole, unless it touches one
-// before it.
+// Apply returns the text of a file with fixes, in the encoding of the file, and how many were applied. Each fix is applied
+// as a whole, unless it touches one before it.
 func Apply(text string, fixes [][]Edit) (out string, applied int) {
 	f := newFile(text)
 	var edits []Edit
@@ -51,7 +52,23 @@ func Apply(text string, fixes [][]Edit) (out string, applied int) {
 		out += f.text[end:f.offset(e.Position)] + e.Text
 		end = f.offset(e.End)
 	}
-	return out + f.text[end:], applied
+	return encodedLike(text, out+f.text[end:]), applied
+}
+
+// encodedLike returns a text in UTF-8 in the encoding of another one, with its byte order mark.
+func encodedLike(other, text string) string {
+	if decoded := Text(other); decoded != other {
+		order := binary.AppendByteOrder(binary.LittleEndian)
+		if other[0] == 0xfe {
+			order = binary.BigEndian
+		}
+		var out []byte
+		for _, unit := range utf16.Encode([]rune(encodedLike(decoded, text))) {
+			out = order.AppendUint16(out, unit)
+		}
+		return string(out)
+	}
+	return other[:len(other)-len(strings.TrimLeft(other, byteOrderMark))] + text
 }
 
 func (p Position) before(o Position) bool {
@@ -61,8 +78,8 @@ func (p Position) before(o Position) bool {
 // offset returns the offset of a position in the text.
 func (f *file) offset(p Position) int { return part{f, 0, len(f.text)}.offsetOf(p.Line, p.Column) }
 
-// own returns the nodes of a value and of its key, and whether it is in braces. ok is false if the document uses the
-// value at another place too, by an anchor or a merge key.
+// own returns the nodes of a value and of its key, and whether it is in braces. ok is false if the document also
+// uses the value at another place, by an anchor or a merge key.
 func (d *Document) own(path []any) (key, value *yaml.Node, flow, ok bool) {
 	value = d.tree().root
 	for _, step := range path {
@@ -76,6 +93,16 @@ func (d *Document) own(path []any) (key, value *yaml.Node, flow, ok bool) {
 		}
 	}
 	return key, value, flow, value != nil && value.Anchor == "" && value.Kind != yaml.AliasNode
+}
+
+// Lines returns the first and the last line of the value at a path.
+func (d *Document) Lines(path ...any) (first, last int) {
+	_, n, _ := d.find(path)
+	if n == nil {
+		return d.Start().Line, d.Start().Line
+	}
+	t := d.tree()
+	return t.position(n).Line, t.file.position(t.end(n)).Line
 }
 
 // replace returns the edit of a part of the text of the file.
@@ -154,7 +181,31 @@ func (d *Document) Quote(path ...any) (e Edit, ok bool) {
 		return e, false
 	}
 	start, end := d.tree().offset(n), d.tree().end(n)
-	return d.file.replace(start, end, "'"+escaped(d.file.text[start:end], yaml.SingleQuotedStyle)+"'"), end > start
+	text := d.file.text[start:end]
+	return d.file.replace(start, end, d.quote(path)+text+d.quote(path)), end > start && !strings.ContainsAny(text, `'"\`)
+}
+
+// quote returns the quote of the keys of the object that contains the value at a path, which is in JSON a double quote.
+func (d *Document) quote(path []any) string {
+	_, above, _, _ := d.own(path[:len(path)-1])
+	for above != nil && above.Kind == yaml.SequenceNode {
+		path = path[:len(path)-1]
+		_, above, _, _ = d.own(path[:len(path)-1])
+	}
+	if above != nil && above.Kind == yaml.MappingNode && len(above.Content) > 0 && above.Content[0].Style&yaml.DoubleQuotedStyle != 0 {
+		return `"`
+	}
+	return "'"
+}
+
+// inStyle returns a value in YAML, or in JSON beside keys in double quotes.
+func (d *Document) inStyle(value string, path []any) string {
+	if d.quote(path) == `"` {
+		if text, err := k8syaml.YAMLToJSON([]byte(value)); err == nil {
+			return string(text)
+		}
+	}
+	return value
 }
 
 // Rename returns the edit that renames the key at a path. Its object must not have a field with the new name.
@@ -164,6 +215,9 @@ func (d *Document) Rename(name string, path ...any) (e Edit, ok bool) {
 	if _, _, _, exists := d.own(append(slices.Clone(path[:len(path)-1]), name)); !ok || !isKey || exists {
 		return e, false
 	}
+	if key.Style&yaml.DoubleQuotedStyle != 0 {
+		name = `"` + name + `"`
+	}
 	start, end := d.tree().offset(key), d.tree().end(key)
 	return d.file.replace(start, end, name), end > start
 }
@@ -172,6 +226,7 @@ func (d *Document) Rename(name string, path ...any) (e Edit, ok bool) {
 // added before the first list of its object, or at its end. An edit that would remove a comment is not possible.
 func (d *Document) SetValue(value string, path ...any) (e Edit, ok bool) {
 	t, f := d.tree(), d.file
+	value = d.inStyle(value, path)
 	if _, n, _, ok := d.own(path); ok {
 		start, end := t.offset(n), t.end(n)
 		if start == end { // there is no value
@@ -185,7 +240,7 @@ func (d *Document) SetValue(value string, path ...any) (e Edit, ok bool) {
 		return e, false
 	}
 	flow = flow || above.Style&yaml.FlowStyle != 0
-	value = name + ": " + value
+	value = d.inStyle(name, path) + ": " + value
 	if i := slices.IndexFunc(above.Content, func(n *yaml.Node) bool { return n.Kind == yaml.SequenceNode }); i > 0 {
 		first := t.offset(above.Content[i-1])
 		return f.replace(first, first, value+map[bool]string{true: ", ", false: t.newLine(above)}[flow]), true

@@ -15,7 +15,7 @@ import (
 // This file turns the edits of an input into edits of its file. The advice to expressions brings its edits. For a field, the
 // message tells the edit, and the file has what it needs besides.
 
-// editsInFile returns the edits of the file that mend a mistake, or nothing if one of them is not possible.
+// editsInFile returns the edits of the file that correct a mistake, or nothing if one of them is not possible.
 func (s Step) editsInFile(d *diagnostic.Diagnostic) []document.Edit {
 	edits := d.Edits
 	if len(edits) == 0 {
@@ -34,6 +34,14 @@ func (s Step) editsInFile(d *diagnostic.Diagnostic) []document.Edit {
 		return nil
 	}
 	return out
+}
+
+// Lines returns the first and the last line of the input, if they contain nothing else.
+func (s Step) Lines() (first, last int) {
+	if !s.hasOwnLines() {
+		return 0, -1
+	}
+	return s.doc.Lines(s.at...)
 }
 
 func (s Step) edit(e diagnostic.Edit, path []any) (document.Edit, bool) {
@@ -60,13 +68,13 @@ func (s Step) withMissing(path []any, field string) ([]any, bool) {
 	return append(path, segments[len(segments)-1].Field), true
 }
 
-// A telling is a message that tells how a field is mended, and the action. $1 in the text is the first group.
+// A telling is a message that tells how a field is corrected, and the action. $1 in the text is the first group.
 type telling struct {
 	lazy.Pattern
 
 	action diagnostic.Action
 	text   string
-	value  lazy.Pattern // of a field that can be mended so
+	value  lazy.Pattern // of a field that can be corrected so
 }
 
 var (
@@ -141,8 +149,8 @@ func meant(d *diagnostic.Diagnostic, text string) []diagnostic.Edit {
 	return nil
 }
 
-// replacedOnce returns the edit of a text in which a pattern matches once. What is before the word in the match, and the
-// group after it, stay.
+// replacedOnce returns the edit of a text in which a pattern matches once. The dot or the quote at the beginning of the match,
+// and the group at its end, stay.
 func replacedOnce(path, text, pattern, with string) []diagnostic.Edit {
 	all := regexp.MustCompile(pattern).FindAllStringSubmatchIndex(text, -1)
 	if len(all) != 1 {

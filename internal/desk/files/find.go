@@ -14,6 +14,9 @@ import (
 // Stdin is the path for stdin.
 const Stdin = "-"
 
+// StdinName is the name of stdin in diagnostics.
+const StdinName = "<stdin>"
+
 // A Selection selects files in a folder.
 type Selection func(s *System, folder string) ([]string, error)
 

@@ -75,7 +75,7 @@ func (s *System) Read(name string, wanted func(text string) bool) File {
 	case name == Stdin && s.Stdin == nil:
 		err = errors.New("pass it as a file")
 	case name == Stdin:
-		out.Name = "<stdin>"
+		out.Name = StdinName
 		data, err = readAll(s.Stdin)
 	default:
 		if file, at, inside := cutFragment(name); inside {

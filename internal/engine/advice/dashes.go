@@ -61,7 +61,7 @@ func (m *explainer) dashes() (out diagnostic.List) {
 		end = c.end
 		line, column := m.script().position(c.operator)
 		hint := m.script().replace(c.at, c.end, c.instead, suggest.DidYouMean(c.instead))
-		out = append(out, m.mended(m.Source.At(line, column, operators[m.Source.Text[c.operator]]+hint)))
+		out = append(out, m.corrected(m.Source.At(line, column, operators[m.Source.Text[c.operator]]+hint)))
 	}
 	return out
 }

@@ -48,7 +48,7 @@ func (adviser) Review(x *expression.Expression) diagnostic.List {
 
 // refuse adds a diagnostic of a node, unless it has already been added: a macro has the same node twice.
 func (r *reviewer) refuse(line, column int, message string) {
-	d := r.mended(r.Source.At(line, column, message))
+	d := r.corrected(r.Source.At(line, column, message))
 	if len(r.out) < mostReviewed && !slices.ContainsFunc(r.out, d.Same) {
 		r.out = append(r.out, d)
 	}
@@ -94,7 +94,7 @@ func (r *reviewer) suspicions(nodes []ast.NavigableExpr) {
 	warn := func(n ast.Expr, message string) {
 		if message != "" {
 			line, column := r.start(n)
-			d := r.mended(r.Source.At(line, column, message))
+			d := r.corrected(r.Source.At(line, column, message))
 			d.Warning = true
 			r.out = append(r.out, d)
 		}

@@ -17,7 +17,7 @@ import (
 // syntax returns a plain message for an error of CEL's parser, which reports errors in terms of its grammar.
 func (m *explainer) syntax(err *expression.Error) *diagnostic.Diagnostic {
 	message, at := m.script().explain(explainCEL(err.Text), m.at(err))
-	m.script().mendToken(at, message)
+	m.script().correctToken(at, message)
 	if m.Source.Want.IsMap() && strings.HasPrefix(message, unexpectedColon) {
 		message = unexpectedColon + ": write { } around the entries, and quotes around the keys, {'key': value}"
 	}
@@ -30,10 +30,10 @@ func (m *explainer) syntax(err *expression.Error) *diagnostic.Diagnostic {
 
 // A script is a source split into tokens.
 type script struct {
-	text   string
-	tokens []token
-	paths  [][]int // offsets of all paths in the text; pathAt finds them once
-	mends  []mend  // of the mistake that is explained
+	text        string
+	tokens      []token
+	paths       [][]int      // offsets of all paths in the text; pathAt finds them once
+	corrections []correction // of the mistake that is explained
 }
 
 type token struct {

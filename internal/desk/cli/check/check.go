@@ -3,6 +3,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -21,10 +22,15 @@ type Command struct {
 	Paths []string `arg:"" help:"Files, folders with all YAML files below them, patterns such as 'apis/**/composition.yaml', or - for stdin." name:"file|folder" predictor:"path"`
 
 	// Flags. Keep them in alphabetical order.
+	Color          terminal.Color    `default:"auto" enum:"auto,always,never" help:"Print text in color: auto for a terminal without NO_COLOR, always, or never."`
 	ConnectionKeys map[string]string `help:"The keys of the connection details of a composed resource, or of all resources of a kind: db=username,password, or rds.aws.upbound.io/v1beta1/Instance=username,password. May be repeated." mapsep:"none" placeholder:"NAME=KEY,…"`
-	Output         string            `default:"text" enum:"text,json,sarif,github" short:"o" help:"The format of the errors: text for people, json, sarif for code scanning, or github for annotations in GitHub Actions."`
+	DryRun         bool              `help:"With --fix, print what it would change as a unified diff, and change nothing."`
+	Fix            bool              `help:"Correct the mistakes whose correction is certain, and print the others. The corrected text of stdin is printed to stdout."`
+	Output         string            `default:"text" enum:"text,json,junit,sarif,github" short:"o" help:"The format of the errors: text for people, json, junit for test reports, sarif for code scanning, or github for annotations in GitHub Actions."`
+	Quiet          bool              `help:"Print no warnings and no summary." short:"q"`
 	Resource       map[string]string `help:"The kind of a composed resource that no step names literally: db=rds.aws.upbound.io/v1beta1/Instance. May be repeated." mapsep:"none" placeholder:"NAME=KIND"`
 	Schema         []string          `help:"Files or folders with XRDs and CRDs, for example of an unpacked package. XRDs and CRDs in the checked files are always used. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
+	Watch          bool              `help:"Check again whenever a file changes, until the command is interrupted."`
 }
 
 // Help is what kong prints below the flags.
@@ -47,8 +53,11 @@ A comparison of a field with null, and base64.decode of a connection detail, are
 warnings, unless dyn(...) is around the value: a missing field is waited for, and
 connection details are already decoded.
 
-Exit codes: 0 if there are no errors, 1 if there are errors, 2 if a file could not
-be read or if there was nothing to check.
+--fix corrects the mistakes whose correction is certain, keeps comments and formatting,
+and never writes a file in which more would be wrong than before.
+
+Exit codes: 0 if there are no errors, 1 if there are errors or if --dry-run would change
+a file, 2 if a file could not be read or if there was nothing to check.
 
 Examples:
 
@@ -58,13 +67,22 @@ Examples:
 
     function-export check 'apis/**/composition.yaml' --output github
 
+    function-export check apis/ --fix --dry-run
+
     kubectl get composition app -o yaml | function-export check -`
 }
 
 // Run is called by kong, with the values that main binds.
 func (c *Command) Run(k *kong.Context, system *files.System) error {
+	if c.Watch && slices.Contains(c.Paths, files.Stdin) || c.DryRun && !c.Fix {
+		return terminal.Usage(errors.New("--watch needs files, and --dry-run needs --fix"))
+	}
+	run := func() error { return c.RunWith(context.Background(), system, k.Stdout, k.Stderr) }
+	if c.Watch {
+		return terminal.Watch(context.Background(), append(slices.Clone(c.Paths), c.Schema...), k.Stderr, run)
+	}
 	terminal.EndsSoon()
-	return c.RunWith(context.Background(), system, k.Stdout, k.Stderr)
+	return run()
 }
 
 // A checked is the result for all files.
@@ -74,27 +92,62 @@ type checked struct {
 	Steps       int
 	Unread      bool
 	Untyped     []string // kinds without a schema
+
+	steps   []files.Step
+	changes bool // fixes would change a file
 }
 
 // RunWith checks the files. It prints their diagnostics to stdout in the selected format, and a summary to stderr. If
 // there are diagnostics, the error is a *terminal.ExitError.
 func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, stderr io.Writer) error {
-	result, err := c.check(ctx, system, progressOn(stderr))
+	progress := progressOn(stderr)
+	if c.Quiet {
+		progress = func(int, int) {}
+	}
+	result, summary, err := c.checkOrFix(ctx, system, progress, stdout)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, terminal.Name()+": error: "+terminal.OneLine(err.Error()))
 		return &terminal.ExitError{Code: terminal.ExitUnread, Why: "something could not be read"}
 	}
+	if c.Fix && (c.DryRun || slices.Contains(c.Paths, files.Stdin)) {
+		stdout = stderr // stdout has the diff or the text
+	}
 	if err := c.print(result, stdout); err != nil {
 		return fmt.Errorf("cannot write the errors: %w", err)
 	}
-	_, _ = fmt.Fprintln(stderr, result.summary())
+	if !c.Quiet {
+		_, _ = fmt.Fprintln(stderr, summary+result.summary())
+	}
 	switch {
 	case result.Unread:
 		return &terminal.ExitError{Code: terminal.ExitUnread, Why: "something could not be read"}
-	case result.errors() > 0:
+	case result.errors() > 0 || result.changes:
 		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "there are errors"}
 	}
 	return nil
+}
+
+// checkOrFix checks the files, or fixes them. It returns what is still wrong, and the beginning of the summary.
+func (c *Command) checkOrFix(ctx context.Context, system *files.System, progress func(done, all int), stdout io.Writer) (*checked, string, error) {
+	if !c.Fix {
+		result, err := c.check(ctx, system, progress)
+		return result, "", err
+	}
+	f, err := c.fix(ctx, system, progress)
+	if err != nil {
+		return nil, "", err
+	}
+	text, fixed := f.stdin, "fixed"
+	if c.DryRun {
+		text, fixed, f.result.changes = f.diff(), "would fix", len(f.former) > 0
+	} else if err := f.write(); err != nil {
+		return nil, "", err
+	}
+	if _, err := io.WriteString(stdout, text); err != nil {
+		return nil, "", fmt.Errorf("cannot write to stdout: %w", err)
+	}
+	return f.result, fmt.Sprintf("%s %s in %s, ", fixed, terminal.Counted(f.fixed, "mistake", "mistakes"),
+		terminal.Counted(len(f.former), "file", "files")), nil
 }
 
 // summary returns a summary in one line, and the kinds that were not type-checked in a second line.
@@ -165,6 +218,7 @@ func (c *Command) check(ctx context.Context, system *files.System, progress func
 	return &checked{
 		Diagnostics: append(in.Unread, slices.Concat(diagnostics...)...), Unread: slices.ContainsFunc(in.Unread, isUnreadable),
 		Files: len(byFile), Steps: len(in.Steps), Untyped: in.Known.Untyped(),
+		steps: in.Steps,
 	}, nil
 }
 
@@ -172,13 +226,20 @@ func isUnreadable(d files.Diagnostic) bool { return d.Rule == files.Unreadable }
 
 // print prints the diagnostics in the selected format.
 func (c *Command) print(r *checked, w io.Writer) error {
+	if c.Quiet {
+		quiet := *r
+		quiet.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d files.Diagnostic) bool { return d.Warning })
+		r = &quiet
+	}
 	switch c.Output {
 	case "json":
 		return r.printJSON(w)
+	case "junit":
+		return r.printJUnit(w)
 	case "sarif":
 		return r.printSARIF(w)
 	case "github":
 		return r.printGitHub(w)
 	}
-	return terminal.PrintText(w, r.Diagnostics)
+	return terminal.PrintColored(w, r.Diagnostics, c.Color.For(w))
 }

@@ -35,6 +35,12 @@ func TestSARIF(t *testing.T) {
 				with(func(f *files.Diagnostic) { f.Rule, f.Field = files.Unreadable, "" }),
 			},
 		},
+		"Fixes": {
+			reason: "A fix replaces and inserts. Two results at the same place with the same message have two fingerprints.",
+			diagnostics: []files.Diagnostic{one, one, with(func(f *files.Diagnostic) {
+				f.Edits = []document.Edit{{Range: f.Range, Text: "b"}, {Range: document.Range{Position: f.End, End: f.End}, Text: ""}}
+			})},
+		},
 		"Paths": {
 			reason: "A path may have letters that a URI cannot hold.",
 			diagnostics: []files.Diagnostic{
@@ -87,7 +93,7 @@ func sarifError(text []byte, want []files.Diagnostic) string {
 	if log.Version != "2.1.0" || len(log.Runs) != 1 || log.Runs[0].Results == nil || log.Runs[0].Tool.Driver.Name == "" {
 		return "the log must be of version 2.1.0, with one run that has its tool and its results"
 	}
-	run := log.Runs[0]
+	run, prints := log.Runs[0], map[string]bool{}
 	if len(run.Results) != len(want) {
 		return "each diagnostic must be a result"
 	}
@@ -106,6 +112,17 @@ func sarifError(text []byte, want []files.Diagnostic) string {
 		}
 		if at.Region.StartLine != want[i].Line || at.Region.StartColumn != want[i].Column {
 			return "a location has to have its line and its column"
+		}
+		if at.Region.EndLine != want[i].End.Line || at.Region.EndColumn != want[i].End.Column {
+			return "a location has to have its end"
+		}
+		print := r.PartialFingerprints[fingerprint]
+		if print == "" || prints[print] {
+			return "a result has to have a fingerprint of its own"
+		}
+		prints[print] = true
+		if len(r.Fixes) != min(1, len(want[i].Edits)) || len(r.Fixes) > 0 && len(r.Fixes[0].ArtifactChanges[0].Replacements) != len(want[i].Edits) {
+			return "a result has to have its fix"
 		}
 	}
 	return ""

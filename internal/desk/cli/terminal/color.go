@@ -26,6 +26,26 @@ func ColorsFor(w io.Writer) Colors {
 	return Colors{showsColors(os.Getenv, runtime.GOOS) && IsTerminal(w)}
 }
 
+// A Color says when texts are in color.
+type Color string
+
+// NoColor and AlwaysColor do not depend on the terminal. Any other text means a terminal that can show colors.
+const (
+	NoColor     Color = "never"
+	AlwaysColor Color = "always"
+)
+
+// For returns the colors for a writer.
+func (c Color) For(w io.Writer) Colors {
+	switch c {
+	case NoColor:
+		return Colors{}
+	case AlwaysColor:
+		return Colors{on: true}
+	}
+	return ColorsFor(w)
+}
+
 // showsColors reports whether the environment permits colors. On Windows, only Windows Terminal shows them without
 // a system call.
 func showsColors(env func(string) string, system string) bool {

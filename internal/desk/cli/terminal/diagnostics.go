@@ -16,10 +16,11 @@ const lineShown = 120
 // PrintText prints diagnostics for people: the position, the message, and the line with a caret
 // below it. A terminal shows them in color.
 func PrintText(w io.Writer, diagnostics []files.Diagnostic) error {
-	return printText(w, diagnostics, ColorsFor(w))
+	return PrintColored(w, diagnostics, ColorsFor(w))
 }
 
-func printText(w io.Writer, diagnostics []files.Diagnostic, colors Colors) error {
+// PrintColored is like PrintText with other colors.
+func PrintColored(w io.Writer, diagnostics []files.Diagnostic, colors Colors) error {
 	var b bytes.Buffer
 	for _, f := range diagnostics {
 		where := ""

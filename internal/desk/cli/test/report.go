@@ -1,10 +1,8 @@
 package test
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -147,69 +145,21 @@ func reportJSON(w io.Writer, outcomes []*outcome) error {
 	return terminal.WriteJSON(w, out)
 }
 
-// The structure of a JUnit report, as test reports of GitLab, Jenkins and GitHub read it.
-type (
-	junitReport struct {
-		XMLName  xml.Name     `xml:"testsuites"`
-		Tests    int          `xml:"tests,attr"`
-		Failures int          `xml:"failures,attr"`
-		Errors   int          `xml:"errors,attr"`
-		Time     string       `xml:"time,attr"`
-		Suites   []junitSuite `xml:"testsuite"`
-	}
-	junitSuite struct {
-		Name     string      `xml:"name,attr"`
-		Tests    int         `xml:"tests,attr"`
-		Failures int         `xml:"failures,attr"`
-		Errors   int         `xml:"errors,attr"`
-		Skipped  int         `xml:"skipped,attr"`
-		Cases    []junitCase `xml:"testcase"`
-	}
-	junitCase struct {
-		Name    string     `xml:"name,attr"`
-		Class   string     `xml:"classname,attr"`
-		File    string     `xml:"file,attr"`
-		Line    int        `xml:"line,attr"`
-		Time    string     `xml:"time,attr"`
-		Failure *junitText `xml:"failure"`
-		Error   *junitText `xml:"error"`
-		Skipped *struct{}  `xml:"skipped"`
-	}
-	junitText struct {
-		Message string `xml:"message,attr"`
-		Text    string `xml:",chardata"`
-	}
-)
-
 func reportJUnit(w io.Writer, outcomes []*outcome, took time.Duration) error {
-	out := junitReport{Time: fmt.Sprintf("%.3f", took.Seconds())}
+	cases := make([]terminal.JUnitCase, 0, len(outcomes))
 	for _, o := range outcomes {
-		i := slices.IndexFunc(out.Suites, func(s junitSuite) bool { return s.Name == o.file })
-		if i < 0 {
-			i, out.Suites = len(out.Suites), append(out.Suites, junitSuite{Name: o.file})
-		}
-		suite, one := &out.Suites[i], junitCase{Name: o.name, Class: o.file, File: o.pathOf(), Line: o.line}
-		one.Time = fmt.Sprintf("%.3f", o.took.Seconds())
+		one := terminal.JUnitCase{Name: o.name, Class: o.file, File: o.pathOf(), Line: o.line, Took: o.took}
 		var text strings.Builder
 		o.printFailures(&text, false)
 		switch {
 		case o.skipped:
 			one.Skipped = &struct{}{}
-			suite.Skipped++
 		case o.err != nil:
-			one.Error = &junitText{o.err.Error(), text.String()}
-			suite.Errors, out.Errors = suite.Errors+1, out.Errors+1
+			one.Error = &terminal.JUnitText{Message: o.err.Error(), Text: text.String()}
 		case !o.passed():
-			one.Failure = &junitText{o.failures[0].Message, text.String()}
-			suite.Failures, out.Failures = suite.Failures+1, out.Failures+1
+			one.Failure = &terminal.JUnitText{Message: o.failures[0].Message, Text: text.String()}
 		}
-		suite.Tests, out.Tests = suite.Tests+1, out.Tests+1
-		suite.Cases = append(suite.Cases, one)
+		cases = append(cases, one)
 	}
-	b, err := xml.MarshalIndent(out, "", "  ")
-	if err != nil {
-		return fmt.Errorf("cannot write the report: %w", err)
-	}
-	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, b)
-	return err
+	return terminal.WriteJUnit(w, cases, took)
 }

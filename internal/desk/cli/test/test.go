@@ -69,7 +69,7 @@ Examples:
 func (c *Command) Run(ctx context.Context, k *kong.Kong, build render.FunctionAt, engine exportstest.Engine) error {
 	run := func() error { return c.run(ctx, k.Stdout, k.Stderr, build, engine) }
 	if c.Watch {
-		return c.watch(ctx, k.Stderr, run)
+		return terminal.Watch(ctx, append(slices.Clone(c.Paths), c.Functions), k.Stderr, run)
 	}
 	return run()
 }

@@ -1,4 +1,4 @@
-package test
+package terminal
 
 import (
 	"context"
@@ -8,22 +8,23 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
 
-// watchEvery is how often the times of files are compared. A change starts the tests within 200 ms, also in folders whose
-// file system has no events.
+// watchEvery is how often the times of files are compared. A change is noticed within 200 ms, also in folders whose file
+// system has no events.
 const watchEvery = 100 * time.Millisecond
 
-// watch runs the tests, and again after each change of a file in the folders of the paths, until the context ends.
-func (c *Command) watch(ctx context.Context, stderr io.Writer, run func() error) error {
+// Watch calls run, and again after each change of a file in the folders of the paths, until the context ends.
+func Watch(ctx context.Context, paths []string, stderr io.Writer, run func() error) error {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	var seen map[string]string
 	for {
-		now := c.states()
+		now := states(paths)
 		if !maps.Equal(seen, now) {
 			seen = now
 			if err := run(); err != nil {
@@ -40,10 +41,13 @@ func (c *Command) watch(ctx context.Context, stderr io.Writer, run func() error)
 }
 
 // states returns the time and the size of each file.
-func (c *Command) states() map[string]string {
+func states(paths []string) map[string]string {
 	out := map[string]string{}
-	for _, path := range append(slices.Clone(c.Paths), c.Functions) {
-		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+	for _, path := range paths {
+		switch info, err := os.Stat(path); {
+		case err != nil:
+			path, _ = doublestar.SplitPattern(filepath.ToSlash(path))
+		case !info.IsDir():
 			path = filepath.Dir(path)
 		}
 		_ = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error { // a missing file is a change

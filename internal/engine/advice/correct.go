@@ -14,34 +14,34 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
-// This file mends sources, where a message says exactly what to write.
+// This file corrects sources, where a message says exactly what to write.
 
-// A mend is the whole source after a mistake is mended.
-type mend struct {
+// A correction is the whole source after a mistake is corrected.
+type correction struct {
 	hint string // the part of a message that tells it
 	text string
 }
 
-// replace notes what mends the mistake of a message that contains a hint: a text in place of a part of the source. It
+// replace notes how the mistake of a message that contains a hint is corrected: a text in place of a part of the source. It
 // returns the hint.
 func (c *script) replace(from, to int, text, hint string) string {
-	if from >= 0 && from <= to && to <= len(c.text) && len(c.mends) < mostReviewed {
-		c.mends = append(c.mends, mend{hint, c.text[:from] + text + c.text[to:]})
+	if from >= 0 && from <= to && to <= len(c.text) && len(c.corrections) < mostReviewed {
+		c.corrections = append(c.corrections, correction{hint, c.text[:from] + text + c.text[to:]})
 	}
 	return hint
 }
 
-// mended adds the edit that mends the mistake to a diagnostic, if its message tells one.
-func (m *explainer) mended(d *diagnostic.Diagnostic) *diagnostic.Diagnostic {
+// corrected adds the edit that corrects the mistake to a diagnostic, if its message tells one.
+func (m *explainer) corrected(d *diagnostic.Diagnostic) *diagnostic.Diagnostic {
 	if m.text == nil {
 		return d
 	}
-	for _, mend := range m.text.mends {
-		if mend.hint != "" && strings.Contains(d.Message, mend.hint) {
-			d.Edits = []diagnostic.Edit{{Path: m.Source.Path, Text: mend.text}}
+	for _, c := range m.text.corrections {
+		if c.hint != "" && strings.Contains(d.Message, c.hint) {
+			d.Edits = []diagnostic.Edit{{Path: m.Source.Path, Text: c.text}}
 		}
 	}
-	m.text.mends = nil
+	m.text.corrections = nil
 	return d
 }
 
@@ -109,7 +109,7 @@ var (
 	methodHint = lazy.MustCompile(`: (?:convert .* with|write) (\.(?:optMap|map|transformMap)\(.*\))( \(.*\))?$`)
 )
 
-// converted notes how the message of a call or a result mends the only operand that does not fit.
+// converted notes how the message of a call or a result corrects the only operand that does not fit.
 func (m *explainer) converted(message string, operands []ast.Expr, have []*types.Type) {
 	fits := func(i int, kind types.Kind) bool {
 		return i < len(have) && celast.IsKind(celast.WithoutOptional(have[i]), kind)
@@ -213,8 +213,8 @@ var tokenHint = lazy.MustCompile(
 // unclosedHint matches the end of a message about a bracket that is not closed.
 var unclosedHint = lazy.MustCompile(`is not closed: write ([)\]}]) before [)\]}]$`)
 
-// mendToken notes how the message about a token, or about two tokens that are an operator elsewhere, mends it.
-func (c *script) mendToken(at int, message string) {
+// correctToken notes how the message about a token, or about two tokens that are an operator elsewhere, corrects it.
+func (c *script) correctToken(at int, message string) {
 	if m := unclosedHint.FindStringSubmatch(message); m != nil {
 		c.replace(at, at, m[1], message)
 	}
