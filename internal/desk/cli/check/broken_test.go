@@ -24,6 +24,7 @@ type mistake struct {
 	reason string // why it is there, and what its reader does next
 	faults int
 	files  []mistakeFile
+	shared string // the files of testdata/shared that it also has
 	args   []string
 	want   string
 }
@@ -57,6 +58,8 @@ func readMistake(t testing.TB, path string) mistake {
 	}
 	m.files = slices.DeleteFunc(m.files, func(f mistakeFile) bool {
 		switch f.name {
+		case "shared":
+			m.shared = f.text
 		case "want":
 			m.want = f.text
 		case "args":
@@ -66,6 +69,13 @@ func readMistake(t testing.TB, path string) mistake {
 		}
 		return true
 	})
+	for _, name := range strings.Fields(m.shared) {
+		text, err := os.ReadFile(filepath.Join(filepath.Dir(path), "..", "shared", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.files = append(m.files, mistakeFile{filepath.Base(name), string(text)})
+	}
 	return m
 }
 
@@ -116,8 +126,12 @@ func (m mistake) check(t *testing.T) *checked {
 func (m mistake) rewritten(want string) []byte {
 	var b bytes.Buffer
 	b.WriteString(m.reason)
-	for _, f := range m.files {
+	shared := strings.Fields(m.shared)
+	for _, f := range m.files[:len(m.files)-len(shared)] {
 		b.WriteString("-- " + f.name + " --\n" + f.text)
+	}
+	if len(shared) > 0 {
+		b.WriteString("-- shared --\n" + m.shared)
 	}
 	if len(m.args) > 0 {
 		b.WriteString("-- args --\n" + strings.Join(m.args, " ") + "\n")
