@@ -162,9 +162,6 @@ func (s *step) connection(m *migration, templates []template, ref decode.Value, 
 		placeConnection(e, ref, p.xr)
 	}
 	e.with("data", list(d.entries...).note(d.notes()...))
-	if p.legacy {
-		e.field("data").note(d.unwritten(p.xr.keys)...)
-	}
 	if twice := d.twice(); len(twice) > 0 {
 		e.field("data").note(decide + "these keys are written twice, and the later one wins, as before: " +
 			strings.Join(twice, ", "))

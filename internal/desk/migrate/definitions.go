@@ -11,7 +11,6 @@ import (
 type xr struct {
 	schema *structpb.Struct
 	scope  catalog.Scope // empty if it is not known
-	keys   []string      // connectionSecretKeys
 }
 
 // kindOfComposites returns the kind in compositeTypeRef.
@@ -21,7 +20,7 @@ func (m *migration) kindOfComposites(ref decode.Value) xr {
 	if s == nil {
 		return xr{}
 	}
-	return xr{schema: catalog.OfKind(s), scope: m.catalog.ScopeOf(k), keys: m.catalog.ConnectionSecretKeys(k)}
+	return xr{schema: catalog.OfKind(s), scope: m.catalog.ScopeOf(k)}
 }
 
 // may reports whether composites may have a field.

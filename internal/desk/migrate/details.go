@@ -3,7 +3,6 @@ package migrate
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
@@ -157,24 +156,6 @@ func (d *details) notes() []string {
 	if d.fields {
 		out = append(out, "string(…) converts numbers and booleans: remove it around a string. An object or a list needs "+
 			"json.encode(…).")
-	}
-	return out
-}
-
-// unwritten returns comments on keys of the XRD's connectionSecretKeys, which Crossplane publishes, that
-// differ from the keys of the entries.
-func (d *details) unwritten(listed []string) []string {
-	var out []string
-	missing := slices.DeleteFunc(slices.Clone(listed), func(k string) bool { return d.count[k] > 0 })
-	if len(missing) > 0 {
-		out = append(out, decide+"connectionSecretKeys of the XRD also lists these keys, which nothing here writes: "+
-			strings.Join(missing, ", "))
-	}
-	further := slices.DeleteFunc(slices.Sorted(maps.Keys(d.count)),
-		func(k string) bool { return slices.Contains(listed, k) })
-	if len(listed) > 0 && len(further) > 0 {
-		out = append(out, "connectionSecretKeys of the XRD does not list these keys, so they are only in this Secret: "+
-			strings.Join(further, ", "))
 	}
 	return out
 }

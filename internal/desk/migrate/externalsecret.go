@@ -234,7 +234,7 @@ func (x *external) dataFrom(c decode.Value) *node {
 		remote = c.Get("extract")
 		property := remote.Get("property").Text()
 		input := x.input(needed(remote.Get("key")))
-		n.with("extract", mapping().withText("key", input).withText("property", property).short())
+		n.with("extract", mapping().withText("key", input).withText("property", property))
 		n.withoutForeign(remote, remoteFields)
 		if strings.Contains(property, ".") {
 			n.note(decide + "each dot of the property separates two fields here: write a key with a dot as [in.brackets].")
@@ -243,7 +243,7 @@ func (x *external) dataFrom(c decode.Value) *node {
 		remote = c.Get("find")
 		f := copied(remote, "path", "name", "tags")
 		if len(f.fields) == 0 { // which finds everything
-			f.with("name", mapping().withText("regexp", ".*").short()).compact()
+			f.with("name", mapping().withText("regexp", ".*"))
 		}
 		n.with("find", f).withoutForeign(remote, "path name tags "+remoteFields)
 		n.note(decide + "a find searches all connection details and Secret sources, as <input>/<key>, not a store.")

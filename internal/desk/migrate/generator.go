@@ -24,7 +24,7 @@ func (x *external) generator(n *node, c decode.Value) {
 	made, ok := kindsOfGenerators[kind]
 	if !ok {
 		// A person decides on the source, so the rest of the step works.
-		n.with("extract", mapping().withText("key", x.input(name)).short())
+		n.with("extract", mapping().withText("key", x.input(name)))
 		n.note(fmt.Sprintf("%sthere is no generator of kind %s: keep an ExternalSecret that writes the Secret of this "+
 			"source, or replace it by a", decide, kind),
 			"generator of kind resource, whose managed resource creates the value.")
@@ -47,7 +47,7 @@ func (x *external) generator(n *node, c decode.Value) {
 			"value is kept, unless you set refreshPolicy and refreshInterval.")
 	}
 	x.step.generators.items = append(x.step.generators.items, to)
-	n.with("extract", mapping().withText("key", generatedPrefix+own).short())
+	n.with("extract", mapping().withText("key", generatedPrefix+own))
 }
 
 // generatorName returns a name that no other generator of the step has.
@@ -64,7 +64,7 @@ func (k kindOfGenerator) fieldsOf(spec decode.Value) *node {
 		return copied(spec, k.fields...)
 	}
 	kind := cmp.Or(spec.Get("keyType").Text(), "rsa")
-	n := mapping().withText("type", kind).short()
+	n := mapping().withText("type", kind)
 	if bits := map[string]int{"rsa": 2048, "ecdsa": 256}[kind]; bits > 0 {
 		n.with("bits", cmp.Or(copiedValue(spec.Get("keySize")), rawNode(bits)))
 	}

@@ -170,17 +170,8 @@ func (s *step) compile(m *migration) (diagnostic.List, error) {
 // settle disables entries whose generator is a comment, exports without any data, and types whose keys
 // are not all there.
 func (s *step) settle() {
-	lost := map[string]bool{}
-	for i, g := range s.generators.items {
-		lost[generatedPrefix+s.generatorNames[i]] = g.off
-	}
 	for _, l := range []*node{s.secrets, s.configMaps} {
 		for _, e := range l.live() {
-			for _, d := range e.field("dataFrom").live() {
-				if key := d.field("extract").field("key"); key != nil && lost[key.scalar] {
-					d.disable("its generator is a comment")
-				}
-			}
 			if len(e.field("data").live())+len(e.field("dataFrom").live()) == 0 {
 				e.disable("no part of it could be translated: write it manually, and uncomment it")
 			}

@@ -34,7 +34,7 @@ func (t *templated) addGenerator(g *gotemplate.Generator, hint string) string {
 			"Secret has now, add the Secret to sources, and write secrets.?former.?password.orValue(generated.…).",
 			"refreshPolicy says when a value is replaced.")
 	}
-	n.with(g.Kind, fields.short())
+	n.with(g.Kind, fields)
 	if g.Kind == "certificate" && fields.field("isCA") == nil {
 		n.withText("refreshPolicy", string(v1beta1.OnChange)) // so that it is renewed
 	}

@@ -22,7 +22,6 @@ type node struct {
 	scalar string   // as it is printed
 	fields []member
 	items  []*node
-	inline bool // between braces
 }
 
 type member struct {
@@ -83,14 +82,6 @@ func (n *node) field(name string) *node {
 	return nil
 }
 
-// short prints the node and its content on one line.
-func (n *node) short() *node {
-	if n != nil {
-		n.inline = true
-	}
-	return n
-}
-
 // list is nil without items.
 func list(items ...*node) *node {
 	if len(items) == 0 {
@@ -108,7 +99,7 @@ func copied(v decode.Value, some ...string) *node {
 	for _, name := range some {
 		n.with(name, copiedValue(v.Get(name)))
 	}
-	return n.compact()
+	return n
 }
 
 func copiedValue(v decode.Value) *node {
@@ -118,11 +109,11 @@ func copiedValue(v decode.Value) *node {
 	case map[string]any:
 		return copied(v)
 	case []any:
-		n := &node{}
+		var all []*node
 		for _, item := range v.List() {
-			n.items = append(n.items, cmp.Or(copiedValue(item), rawNode("null")))
+			all = append(all, cmp.Or(copiedValue(item), rawNode("null")))
 		}
-		return n.compact()
+		return list(all...)
 	case string:
 		return textNode(raw)
 	case float64:
@@ -132,20 +123,12 @@ func copiedValue(v decode.Value) *node {
 	}
 }
 
-// compact prints the node on one line if it contains no mapping.
-func (n *node) compact() *node {
-	isMapping := func(n *node) bool { return n.scalar == "" && len(n.items) == 0 }
-	n.inline = !slices.ContainsFunc(n.items, isMapping) &&
-		!slices.ContainsFunc(n.fields, func(m member) bool { return isMapping(m.value) })
-	return n
-}
-
 func textsNode(texts []string) *node {
 	nodes := make([]*node, len(texts))
 	for i, t := range texts {
 		nodes[i] = textNode(t)
 	}
-	return list(nodes...).short()
+	return list(nodes...)
 }
 
 // stringMap is nil without keys.
@@ -212,8 +195,8 @@ func (f member) lines() []string {
 	v, name := f.value, quote(f.name)
 	indent := strings.Repeat("  ", min(len(v.fields), 1)) // none for items
 	switch {
-	case v.scalar != "" || v.inline:
-		return v.commented([]string{name + ": " + v.text()})
+	case v.scalar != "":
+		return v.commented([]string{name + ": " + v.scalar})
 	case v.onlyComments():
 		return append(append(comments(v.above), "# "+name+":"), prefixed(indent, v.lines())...)
 	case len(v.items)+len(v.fields) == 0:
@@ -223,8 +206,8 @@ func (f member) lines() []string {
 }
 
 func (n *node) item() []string {
-	if n.scalar != "" || n.inline {
-		return n.commented([]string{"- " + n.text()})
+	if n.scalar != "" {
+		return n.commented([]string{"- " + n.scalar})
 	}
 	lines := n.lines()
 	// A comment at the top is above the dash.
@@ -259,39 +242,6 @@ func comments(lines []string) []string {
 		out = append(out, strings.TrimRight("# "+visible(l), " "))
 	}
 	return out
-}
-
-// text returns a scalar, or a node on one line.
-func (n *node) text() string {
-	if n.scalar != "" {
-		return n.scalar
-	}
-	var parts []string
-	for _, f := range n.fields {
-		parts = append(parts, inlineScalar(quote(f.name))+": "+f.value.inlineText())
-	}
-	for _, i := range n.items {
-		parts = append(parts, i.inlineText())
-	}
-	if len(n.items) > 0 {
-		return "[" + strings.Join(parts, ", ") + "]"
-	}
-	return "{" + strings.Join(parts, ", ") + "}"
-}
-
-func (n *node) inlineText() string {
-	if n.scalar != "" {
-		return inlineScalar(n.scalar)
-	}
-	return n.text()
-}
-
-// inlineScalar quotes a scalar that has a special meaning in braces.
-func inlineScalar(s string) string {
-	if !strings.ContainsAny(s[:1], `'"`) && strings.ContainsAny(s, ",[]{}?") {
-		return singleQuoted(s)
-	}
-	return s
 }
 
 // plain matches texts that need no quotes: they begin with a letter, and contain nothing with a meaning in YAML.
