@@ -73,12 +73,20 @@ func newParser() *kong.Kong {
 			}
 			os.Exit(code)
 		}),
-		kong.Bind(serve.Builder(func(log logging.Logger, m *metrics.Metrics) (server.Runner, error) {
-			return function.New(log, m)
-		})),
+		kong.Bind(serve.Builder(served)),
 		kong.Bind(terminal.Disk(os.Stdin), render.FunctionAt(functionAt), exportstest.Engine(engine)),
 		kong.BindTo(context.Background(), (*context.Context)(nil)),
 	)
+}
+
+// served returns the function to serve.
+func served(log logging.Logger, m *metrics.Metrics, requireGrants bool) (server.Runner, error) {
+	f, err := function.New(log, m)
+	if err != nil {
+		return nil, err
+	}
+	f.RequireGrants = requireGrants
+	return f, nil
 }
 
 // functionAt returns the function to render with. A rehearsal returns the same bytes each time.

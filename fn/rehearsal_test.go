@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/crossplane/function-sdk-go/logging"
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/function"
+	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
 // Only a rehearsal has a source that is derived from files: serve, and render without --at, have the system's randomness.
 func TestOnlyRehearsalsAreSeeded(t *testing.T) {
-	served, err := function.New(logging.NewNopLogger(), nil)
+	server, err := served(logging.NewNopLogger(), nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,9 +21,35 @@ func TestOnlyRehearsalsAreSeeded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, f := range map[string]fnv1.FunctionRunnerServiceServer{"serve": served, "render": now} {
+	for name, f := range map[string]any{"serve": server, "render": now} {
 		if own, ok := f.(*function.Function); !ok || own.Entropy() != rand.Reader {
 			t.Errorf("%s does not use the randomness of the system", name)
+		}
+	}
+}
+
+// The flag of an operator counts for an input that does not ask for grants.
+func TestServeRequiresGrants(t *testing.T) {
+	req := functiontest.Request(t, `
+observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: shop, namespace: team-a, uid: u1}}}}
+input:
+  apiVersion: export.fn.crossplane.io/v1beta1
+  kind: Exports
+  sources: [{name: ca, apiVersion: v1, kind: Secret, namespace: platform}]
+  secrets: [{name: trust, data: [{key: k, value: secrets.ca.k}]}]
+`)
+	for insists, want := range map[bool]string{false: "v1/Secret/platform/name=ca", true: "apiextensions.k8s.io/v1/CustomResourceDefinition//name=referencegrants.gateway.networking.k8s.io"} {
+		f, err := served(logging.NewNopLogger(), nil, insists)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rsp, err := f.(*function.Function).RunFunction(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		required := rsp.GetRequirements().GetResources()
+		if _, ok := required[functiontest.Prefix+want]; !ok || len(required) != 2 { // the other one is the export
+			t.Errorf("--require-grants=%t: want only %s and the export, got %v", insists, want, required)
 		}
 	}
 }

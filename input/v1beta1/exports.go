@@ -46,6 +46,10 @@ type Spec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Sources []Source `json:"sources,omitempty"`
 
+	// If true, a source in another namespace than the composite's is read only if a
+	// [ReferenceGrant](../example/reference-grants/README.md) in that namespace permits it. Otherwise, exports wait.
+	RequireGrants bool `json:"requireGrants,omitempty"`
+
 	// Named expressions, as `variables.<name>`. A variable may use earlier ones. It is evaluated at most once.
 	// +listType=map
 	// +listMapKey=name

@@ -389,6 +389,32 @@ secrets: [{name: s, data: [{key: a, value: secrets.ca.a + generated.admin.passwo
 	}
 }
 
+// With requireGrants, Crossplane also reads the grants of the namespaces that sources name, and needs the right to do so.
+func TestExplainGrants(t *testing.T) {
+	const sources = "sources: [{name: a, apiVersion: v1, kind: Secret, namespace: x}, {name: b, apiVersion: v1, kind: Secret, namespace: x}, {name: c, apiVersion: v1, kind: Secret}]\n" +
+		"secrets: [{name: s, data: [{key: k, value: secrets.a.k + secrets.b.k + secrets.c.k}]}]"
+	for input, want := range map[string][]string{
+		sources: {"Secret x/a (sources[0])", "Secret x/b (sources[1])", "Secret <namespace of the composite or its claim>/c (sources[2])"},
+		"requireGrants: true\n" + sources: {
+			"CustomResourceDefinition referencegrants.gateway.networking.k8s.io (sources[0], sources[1])", "ReferenceGrant x/<any name> (sources[0], sources[1])",
+			"Secret x/a (sources[0])", "Secret x/b (sources[1])", "Secret <namespace of the composite or its claim>/c (sources[2])",
+			"gateway.networking.k8s.io/referencegrants []",
+		},
+	} {
+		ex := explain(t, input)
+		var got []string
+		for _, a := range ex.Asks[:len(ex.Asks)-1] { // the last one is for the export
+			got = append(got, fmt.Sprintf("%s (%s)", a, a.Path))
+		}
+		for _, r := range ex.Missing() {
+			got = append(got, fmt.Sprintf("%s/%s [%s]", r.APIGroup, r.Resource, r.Kind))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", input, diff)
+		}
+	}
+}
+
 // Crossplane's default role, as its Helm chart installs it.
 func TestExplainMissingRules(t *testing.T) {
 	for name, c := range map[string]struct {

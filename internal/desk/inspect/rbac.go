@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
@@ -79,7 +80,7 @@ func RuleOf(k plan.Kind, plural func(plan.Kind) string) Rule {
 	if plural != nil && plural(k) != "" {
 		out.Resource, out.Kind = plural(k), ""
 	}
-	if out.Installed {
+	if out.Installed || k.Kind == lookup.GrantKind {
 		out.Kind = ""
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
@@ -61,7 +62,8 @@ func (x *explainer) ask(out *Explanation) {
 	used := map[string]bool{}
 	for _, s := range x.plan.Sources {
 		used[s.Name] = true
-		out.Asks = append(out.Asks, x.sourceAsk(s))
+		ask := x.sourceAsk(s)
+		out.Asks = append(addAsks(out.Asks, x.grantAsks(ask)), ask)
 	}
 	for _, s := range x.plan.Input.Sources {
 		if !used[s.Name] {
@@ -140,6 +142,24 @@ func (x *explainer) sourceAsk(s plan.Source) Ask {
 		a.Name = Spelling{Text: s.Name}
 	}
 	return a
+}
+
+// grantAsks are the requirements that are read before a source in a literal namespace.
+func (x *explainer) grantAsks(source Ask) (out []Ask) {
+	if !x.plan.Input.RequireGrants || source.Namespace.Text == "" {
+		return nil
+	}
+	for _, r := range lookup.Grants(source.Namespace.Text) {
+		name := Spelling{Text: r.Name}
+		if r.Name == "" {
+			name = Spelling{Words: "any name"}
+		}
+		out = append(out, Ask{
+			Path: source.Path, Why: "consent to read objects of another namespace", APIVersion: r.APIVersion, Kind: r.Kind,
+			Namespace: Spelling{Text: r.Namespace}, Name: name, Optional: true,
+		})
+	}
+	return out
 }
 
 // connectionAsks are the requirements for Secrets with connection details that expressions use.

@@ -68,7 +68,7 @@ func (c *typeCheck) names() {
 		c.composed = map[string]plan.Kind{}
 	}
 	for i, s := range c.plan.Input.Sources {
-		if name, message := plan.RefuseSource(s, c.isClusterScoped(), c.ClusterScoped); message != "" {
+		if name, message := plan.RefuseSource(s, c.isClusterScoped(), c.ClusterScoped, c.plan.Input.RequireGrants); message != "" {
 			c.report(field.NewPath("sources").Index(i).Child(name).String(), "%s", message)
 		}
 		if _, ok := c.composed[s.Name]; ok && plan.IsSecret(s) {

@@ -132,10 +132,10 @@ func (f *finder) sources() error {
 		case !s.Secret || !f.entry.Find.Reaches(name):
 		case s.Failed != "":
 			return evaluate.Failed(f.entry.Path, "reads %s, which cannot be used: %s", spelled, s.Failed)
+		case s.Withheld != nil:
+			return f.Session.Explain(s.Withheld, nil)
 		case len(s.Objects) == 0 && (!s.Optional || !s.Read):
 			f.waiting = append(f.waiting, spelled)
-		case s.Withheld != nil:
-			return s.Withheld
 		case len(s.Objects) > 0 && f.tagged(s.Objects[0]):
 			f.take(name, s.Details)
 		}

@@ -29,7 +29,7 @@ func (c Composite) CheckClaim(answers *lookup.Answers) (outcome.Reply, error) {
 		APIVersion: ref.Get("apiVersion").Text(), Kind: ref.Get("kind").Text(), Namespace: c.Namespace,
 		Name: ref.Get("name").Text(),
 	}
-	if !strings.HasPrefix(claim.APIVersion, groupOf(apiVersion)+"/") || claim.Kind == "" || claim.Name == "" {
+	if !strings.HasPrefix(claim.APIVersion, object.GroupOf(apiVersion)+"/") || claim.Kind == "" || claim.Name == "" {
 		return out, &ClaimError{"the composite's spec.claimRef does not name a claim of this composite: " +
 			"remove it, or correct it"}
 	}
@@ -40,10 +40,18 @@ func (c Composite) CheckClaim(answers *lookup.Answers) (outcome.Reply, error) {
 	return out, nil
 }
 
+// Consent returns what decides which objects of other namespaces the composite reads. Their sources wait for the claim.
+func (c Composite) Consent(claim outcome.Reply) *lookup.Consent {
+	apiVersion, kind, _, _ := object.Identity(c.Object)
+	return &lookup.Consent{
+		Group: object.GroupOf(apiVersion), Kind: kind, Namespace: c.Namespace, Claim: claim.Requirements,
+	}
+}
+
 // isClaimOf reports whether a claim names a composite. Composites of different kinds can have the same name.
 func isClaimOf(claim, xr wire.Struct) bool {
 	ref := claim.At("spec", "resourceRef").Struct()
 	apiVersion, kind, _, name := object.Identity(xr)
 	return ref.Get("kind").Is(kind) && ref.Get("name").Is(name) &&
-		groupOf(ref.Get("apiVersion").Text()) == groupOf(apiVersion)
+		object.GroupOf(ref.Get("apiVersion").Text()) == object.GroupOf(apiVersion)
 }

@@ -35,11 +35,6 @@ func Of(xr wire.Struct) Composite {
 	return out
 }
 
-func groupOf(apiVersion string) string {
-	group, _, _ := strings.Cut(apiVersion, "/")
-	return group
-}
-
 // Controls reports whether the composite controls an object.
 func (c Composite) Controls(o wire.Struct) bool {
 	uid, _, _, _ := object.ControllerOf(o) // empty without a controller
@@ -130,7 +125,7 @@ func (c Composite) otherController(found wire.Struct) string {
 	switch {
 	case kind != ownKind || name != ownName || c.UID == "":
 		return fmt.Sprintf("%s %q: ", kind, name)
-	case groupOf(apiVersion) != groupOf(ownVersion):
+	case object.GroupOf(apiVersion) != object.GroupOf(ownVersion):
 		return fmt.Sprintf("%s %q of %q: ", kind, name, apiVersion)
 	}
 	return fmt.Sprintf("a previous %s %q with the UID %q, not by this one, whose UID is %q: "+
@@ -141,7 +136,7 @@ func (c Composite) otherController(found wire.Struct) string {
 // from a backup, and with another version of the API.
 func (c Composite) Salt() string {
 	apiVersion, kind, ns, name := object.Identity(c.Object)
-	return strings.Join([]string{groupOf(apiVersion), kind, ns, name}, "/")
+	return strings.Join([]string{object.GroupOf(apiVersion), kind, ns, name}, "/")
 }
 
 // PausedAt returns when the composite was paused, if Crossplane has not changed its status since then, or zero.

@@ -37,6 +37,8 @@ type Function struct {
 
 	// Seen is called with each result, for rehearsals that explain it. It may be nil.
 	Seen func(*reconcile.Result)
+
+	RequireGrants bool // each input is read as one with requireGrants
 }
 
 // New returns a function with the system's clock and randomness. Its metrics may be nil.
@@ -75,7 +77,7 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 		return req.Respond(f.fatal(meta, req, diagnostics.Error()))
 	}
 	seen := observe(req, p)
-	seen.Now, seen.Random = f.Now().UTC(), f.Entropy()
+	seen.Now, seen.Random, seen.RequireGrants = f.Now().UTC(), f.Entropy(), f.RequireGrants
 	result, err := reconcile.Run(ctx, p, seen)
 	switch {
 	case ctx.Err() != nil: // the caller went away

@@ -24,7 +24,7 @@ type Requirement struct {
 	APIVersion, Kind string
 	Namespace        string // empty for a cluster scoped kind
 
-	// Either Name or Labels is set.
+	// Either Name or Labels is set, or all objects of the namespace are required.
 	Name   string
 	Labels map[string]string
 }

@@ -21,6 +21,7 @@ type Sources struct {
 	Sources   []plan.Source
 	Answers   *Answers
 	Namespace string // of the composite
+	Consent   *Consent
 }
 
 // Read requires the sources, and reads those that were found. It returns the session of the next phase. The
@@ -31,6 +32,9 @@ func (x Sources) Read() (next *evaluate.Session, required []Requirement) {
 	for name, objects := range x.Answers.found {
 		if !strings.HasPrefix(name, Prefix) {
 			one := observation.Source{Read: true, Optional: true, Many: true, Objects: withoutAuthors(objects)}
+			if x.Consent.isElsewhere(objects) {
+				one.Failed = elsewhere
+			}
 			sources = plan.With(sources, name, one)
 		}
 	}
@@ -52,12 +56,25 @@ func (x Sources) Read() (next *evaluate.Session, required []Requirement) {
 			sources[src.Name] = observation.Source{Secret: plan.IsSecret(src.Source), Read: true, Optional: true}
 			missing[src.Spelled()] = src.NameExpr.Source().Path + " returns no name"
 		default:
+			why, before := x.Consent.missing(x.Answers, *one)
+			required, missing[src.Spelled()] = append(required, before...), why
+			if why != "" {
+				sources[src.Name] = withheld(src)
+				continue
+			}
 			required = append(required, *one)
 			sources[src.Name] = x.Answers.observe(src, *one)
 			missing[src.Spelled()] = x.Answers.To(*one).describe(*one)
 		}
 	}
 	return x.Session.Next(missing, func(o *observation.Observation) { o.Sources = sources }), required
+}
+
+// withheld is a source that must not be read now. A key that is optional also waits for it.
+func withheld(src plan.Source) observation.Source {
+	w := expression.NewWaiting(src.Spelled())
+	w.Required = true
+	return observation.Source{Secret: plan.IsSecret(src.Source), Withheld: w}
 }
 
 // withoutAuthors leaves out the objects of composite authors, which can have any name and labels.

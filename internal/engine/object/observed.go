@@ -134,6 +134,15 @@ func Identity(s wire.Struct) (apiVersion, kind, namespace, name string) {
 	return s.Get("apiVersion").Text(), s.Get("kind").Text(), metadata.Get("namespace").Text(), metadata.Get("name").Text()
 }
 
+// GroupOf returns the group of an API version, which is empty for the core group.
+func GroupOf(apiVersion string) string {
+	group, _, ok := strings.Cut(apiVersion, "/")
+	if !ok {
+		return ""
+	}
+	return group
+}
+
 // Controller returns the first owner reference with controller: true, or none. Kubernetes allows only one.
 func Controller(s wire.Struct) wire.Struct {
 	for _, owner := range s.At("metadata", "ownerReferences").List().All() {

@@ -51,7 +51,7 @@ type Source struct {
 	Details Details // the data of a Secret source; nil if no Secret was found
 	Failed  string  // why a source that was found cannot be used, or empty
 
-	// Withheld is the reason why the data of a Secret cannot be used now: *expression.Waiting or nil.
+	// Withheld is the reason why it cannot be used now: *expression.Waiting or nil.
 	Withheld error
 }
 

@@ -195,7 +195,7 @@ func (o *Observation) findDetails(name string) (ref.Val, bool) {
 func (o *Observation) secretNames() []string {
 	names := o.resourceNames()
 	for n, s := range o.Sources {
-		if _, resource := o.Resources[n]; s.Secret && !resource && (!s.Optional || s.Details != nil) {
+		if _, resource := o.Resources[n]; s.Secret && !resource && (!s.Optional || s.Details != nil || s.Withheld != nil) {
 			names = append(names, n)
 		}
 	}
@@ -220,7 +220,7 @@ func (o *Observation) findSource(name string) (ref.Val, bool) {
 func (o *Observation) sourceNames() []string {
 	var names []string
 	for n, s := range o.Sources {
-		if !s.Secret && (!s.Optional || len(s.Objects) > 0) {
+		if !s.Secret && (!s.Optional || len(s.Objects) > 0 || s.Withheld != nil) {
 			names = append(names, n)
 		}
 	}

@@ -40,9 +40,16 @@ func (c *compiler) compileSources() []Source {
 }
 
 // RefuseSource returns the field of a source that a composite cannot have, and the message, or nothing.
-// clusterScoped is a composite without a namespace of its own. homeless is one that has no claim either.
-func RefuseSource(s v1beta1.Source, clusterScoped, homeless bool) (name, message string) {
+// clusterScoped is a composite without a namespace of its own. homeless is one that has no claim either. With grants,
+// objects of other namespaces need a ReferenceGrant.
+func RefuseSource(s v1beta1.Source, clusterScoped, homeless, grants bool) (name, message string) {
 	switch {
+	case grants && s.Scope == v1beta1.ScopeCluster && len(s.MatchLabels) > 0:
+		return "matchLabels", "must not be set for a cluster scoped kind with requireGrants, because Crossplane would " +
+			"search all namespaces if the kind is namespaced: set matchName"
+	case grants && homeless && s.Scope != v1beta1.ScopeCluster:
+		return "namespace", "cannot be read with requireGrants: the composite is cluster scoped and has no claim, and a " +
+			"ReferenceGrant permits only composites of a namespace: make the composite namespaced, or leave the source out"
 	case IsSecret(s) && clusterScoped && s.NameExpression != "":
 		return "nameExpression", "needs a namespaced composite, to read a Secret: set matchName and namespace"
 	case IsSecret(s) && clusterScoped && s.Namespace == "":

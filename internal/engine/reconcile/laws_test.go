@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
@@ -22,13 +23,17 @@ import (
 
 // laws is a scene with a canary in each value that is secret: connection
 // details of the composite and of a composed resource, the data of a Secret
-// source, of a composed Secret, of a Secret in the context and of one that the
-// Composition requires.
+// source, of one in another namespace that a grant permits to read, of a composed
+// Secret, of a Secret in the context and of one that the Composition requires.
 const laws = `
 context: {earlier: {apiVersion: v1, kind: Secret, data: {k: canary}, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: canary}}}}
 environment: {region: eu, nested: {a: [1, 2.5, {b: c}]}}
 seeded: {own: [{apiVersion: v1, kind: Secret, metadata: {name: own}, data: {k: canary}, stringData: {k: canary}}]}
-cluster: [{apiVersion: v1, kind: Secret, metadata: {name: ca, namespace: team}, data: {crt: Y2FuYXJ5LWNh, canary-key: eA==}}]
+cluster:
+- {apiVersion: v1, kind: Secret, metadata: {name: ca, namespace: team}, data: {crt: Y2FuYXJ5LWNh, canary-key: eA==}}
+- {apiVersion: v1, kind: Secret, metadata: {name: theirs, namespace: shared}, data: {crt: Y2FuYXJ5LWNh, canary-key: eA==}}
+- ` + grantsCRD + `
+- {apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: {name: g, namespace: shared}, spec: {from: [` + fromApp + `], to: [` + toSecret + `]}}
 resources:
   db:
     object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1, labels: {c: 3, b: 2, a: 1, d: 4, e: 5}}, spec: {port: 5432}, status: {endpoint: db.example.org}}
@@ -40,7 +45,7 @@ resources:
 // expressions to begin with: each reads secrets in a way of its own, or fails on
 // one.
 var expressions = []string{
-	`secret.password`, `secrets.db.username + secrets.ca.crt`, `string(timestamp(secret.password))`, `{'a': 'b'}[secret.password]`,
+	`secret.password`, `secrets.db.username + secrets.ca.crt`, `secrets.theirs.crt`, `secrets.theirs`, `string(timestamp(secret.password))`, `{'a': 'b'}[secret.password]`,
 	`string(int(secret.password))`, `secret.password.matches(secret.username) ? 'a' : 'b'`, `secret.password + composite.spec.later`,
 	`json.encode(variables)`, `variables['' + 'url']`, `variables.map(k, variables[k]).join(',')`, `json.encode(resources)`, `json.encode(context)`, `json.encode(sources)`,
 	`resources.out.data.k`, `context.earlier.data.k`, `sources.own[0].data.k`, `cel.bind(secret, 'x', secret + .secret.password)`, `[1].map(secrets, .secrets.db.password)[0]`,
@@ -65,7 +70,8 @@ func place(x string, n uint8) string {
 	}
 	text := strings.TrimSuffix(strings.ReplaceAll(string(q), "\n", "\n      "), "\n      ")
 	const head = `
-sources: [{name: ca, apiVersion: v1, kind: Secret}]
+requireGrants: true
+sources: [{name: ca, apiVersion: v1, kind: Secret}, {name: theirs, apiVersion: v1, kind: Secret, namespace: shared}]
 variables:
 - {name: url, value: "'https://' + secrets.db.password + secrets.ca.crt"}
 `
@@ -113,7 +119,11 @@ func fuzzScene(t *testing.T, x string, n uint8) *scene {
 	if _, faults := plan.Compile(context.Background(), plantest.Env, s); len(faults) > 0 {
 		return nil
 	}
-	return newScene(t, input, laws)
+	out := newScene(t, input, laws)
+	for _, r := range lookup.Grants("shared") { // from the second reconcile on, Crossplane has read them before it calls
+		out.req.Found[r.Key()] = out.answer(r)
+	}
+	return out
 }
 
 // keysInMessages matches what messages may say about secrets: the names of keys, if an expression reads one that

@@ -22,6 +22,7 @@ type refusal struct {
 	resources map[string]observation.Resource
 	desired   map[string]wire.Struct
 	elsewhere map[string]bool // the generators of other steps
+	grants    bool            // objects of other namespaces need a ReferenceGrant
 
 	sources    []plan.Source
 	generators plan.Generators
@@ -70,7 +71,7 @@ func (r *refusal) source(s plan.Source) {
 	if plan.IsSecret(s.Source) && (observed || desired) {
 		r.report(s.Path.Child("name"), "%s", plan.TwoMeanings(s.Name))
 	}
-	if name, message := plan.RefuseSource(s.Source, r.composite.Cluster, r.composite.Namespace == ""); message != "" {
+	if name, message := plan.RefuseSource(s.Source, r.composite.Cluster, r.composite.Namespace == "", r.grants); message != "" {
 		r.report(s.Path.Child(name), "%s", message)
 	}
 }

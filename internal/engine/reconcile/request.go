@@ -43,6 +43,9 @@ type Host struct {
 	// Size returns the number of bytes of the request. It may be nil.
 	Size func() int
 
+	// RequireGrants is set if each input is read as one with requireGrants.
+	RequireGrants bool
+
 	// Advise returns what a message says about a missing input. It may be nil.
 	Advise func(observation.Missing) string
 }

@@ -22,7 +22,7 @@ import (
 // Run runs the plan for one request. Its error is a *diagnostic.Diagnostic, joined with others by
 // errors.Join, a *Stale, or the context's error; then there is no result.
 //
-// Requirements must not depend on what was read. Therefore the names of sources and exports are
+// Requirements must not depend on what was read, except on the consent of other namespaces. Therefore the names of sources and exports are
 // evaluated before anything that was read can use up the budget.
 func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	observed, desired, answers := in.Observation.Resources, in.desired(), lookup.NewAnswers(in.Found)
@@ -33,8 +33,12 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	}
 	owner := generations.Owner{Composite: xr}
 	split := generations.Splitter{Owner: owner, Declared: p.Generators, Desired: desired}.Run(observed)
+	var consent *lookup.Consent
+	if in.RequireGrants || p.Input.RequireGrants {
+		consent = xr.Consent(claim)
+	}
 	refused := (&refusal{
-		composite: xr, resources: split.Resources, desired: desired, elsewhere: in.Elsewhere,
+		composite: xr, resources: split.Resources, desired: desired, elsewhere: in.Elsewhere, grants: consent != nil,
 		sources: p.Sources, generators: p.Generators, exports: p.Exports,
 	}).run()
 	if refused != nil {
@@ -55,7 +59,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		return nil, err
 	}
 	sourced, sources := lookup.Sources{
-		Session: merged.session, Sources: p.Sources, Answers: answers, Namespace: xr.Namespace,
+		Session: merged.session, Sources: p.Sources, Answers: answers, Namespace: xr.Namespace, Consent: consent,
 	}.Read()
 	items := generations.Lists{
 		Session: sourced, Generators: p.Generators, Exports: p.Exports, Owner: owner, Recorded: split.Recorded,

@@ -26,8 +26,9 @@ import (
 // message.
 const maxMessageMegabytes = 4095
 
-// Builder returns the function to serve, with its log and its metrics. Bind one with kong.Bind.
-type Builder func(log logging.Logger, m *metrics.Metrics) (server.Runner, error)
+// Builder returns the function to serve, with its log and its metrics. With requireGrants, each input is read as if it
+// had this field. Bind one with kong.Bind.
+type Builder func(log logging.Logger, m *metrics.Metrics, requireGrants bool) (server.Runner, error)
 
 // Command serves the function to Crossplane. It accepts every flag and environment variable of
 // functions based on function-template-go, so that one DeploymentRuntimeConfig fits all of them.
@@ -40,6 +41,7 @@ type Command struct {
 	Insecure           bool          `help:"Run without mTLS credentials. If you supply this flag --tls-certs-dir will be ignored."`
 	MaxRecvMessageSize int           `default:"4"                help:"Maximum size of received messages in MB."`
 	MetricsAddress     string        `default:":8080"            help:"Address at which to serve Prometheus metrics. An empty address turns metrics off."`
+	RequireGrants      bool          `help:"Read objects of another namespace only if a ReferenceGrant there permits it, as if each input had requireGrants: true."`
 	GracePeriod        time.Duration `default:"25s"              help:"Maximum time for running requests to finish after SIGTERM. Keep it below the terminationGracePeriodSeconds of the pod."`
 }
 
@@ -123,7 +125,7 @@ func (c *Command) server(ctx context.Context, build Builder, log logging.Logger)
 		ConnectionAge:      server.ConnectionAge,
 		Registry:           metrics.NewRegistry(),
 	}
-	s.Function, err = build(log, metrics.New(s.Registry))
+	s.Function, err = build(log, metrics.New(s.Registry), c.RequireGrants)
 	if err != nil {
 		return nil, fmt.Errorf("cannot create function: %w", err)
 	}

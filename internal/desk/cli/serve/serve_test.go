@@ -71,8 +71,8 @@ func TestServeFlags(t *testing.T) {
 		},
 		"Named": {
 			reason: "the command can be named, and metrics turned off",
-			args:   []string{"serve", "--metrics-address=", "--grace-period=5s"},
-			want:   with(func(c *Command) { c.MetricsAddress, c.GracePeriod = "", 5*time.Second }),
+			args:   []string{"serve", "--metrics-address=", "--grace-period=5s", "--require-grants"},
+			want:   with(func(c *Command) { c.MetricsAddress, c.GracePeriod, c.RequireGrants = "", 5*time.Second, true }),
 		},
 		"NoMessageSize": {
 			reason: "a server that refuses every message is a mistake",
@@ -194,7 +194,7 @@ func TestServeRunsUntilSIGTERM(t *testing.T) {
 	}
 }
 
-func buildOneForm(logging.Logger, *metrics.Metrics) (server.Runner, error) {
+func buildOneForm(logging.Logger, *metrics.Metrics, bool) (server.Runner, error) {
 	return function.New(logging.NewNopLogger(), nil)
 }
 
