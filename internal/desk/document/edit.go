@@ -40,7 +40,7 @@ func Apply(text string, fixes [][]Edit) (out string, applied int) {
 	var edits []Edit
 	for _, fix := range fixes {
 		touches := func(e Edit) bool {
-			return slices.ContainsFunc(edits, func(o Edit) bool { return !e.End.before(o.Position) && !o.End.before(e.Position) })
+			return slices.ContainsFunc(edits, func(o Edit) bool { return !e.End.Before(o.Position) && !o.End.Before(e.Position) })
 		}
 		if len(fix) > 0 && !slices.ContainsFunc(fix, touches) {
 			edits, applied = append(edits, fix...), applied+1
@@ -71,7 +71,8 @@ func encodedLike(other, text string) string {
 	return other[:len(other)-len(strings.TrimLeft(other, byteOrderMark))] + text
 }
 
-func (p Position) before(o Position) bool {
+// Before reports whether a position is before another one.
+func (p Position) Before(o Position) bool {
 	return p.Line < o.Line || p.Line == o.Line && p.Column < o.Column
 }
 

@@ -11,9 +11,28 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
-// Check returns the diagnostics of the steps of a file. Rules are for inputs that compile, because the cause of what
-// they find is often another mistake.
+// A Checked step is one with all that the check knows about it.
+type Checked struct {
+	Step
+
+	Plan        *plan.Plan // of its valid parts; nil if the input cannot be read
+	Known       *typecheck.Known
+	Types       *typecheck.Inspection
+	Diagnostics []Diagnostic
+}
+
+// Check returns the diagnostics of the steps of a file.
 func (k *Knowledge) Check(ctx context.Context, env *expression.Environment, steps []Step) []Diagnostic {
+	out := make([]Diagnostic, 0, len(steps))
+	for _, c := range k.CheckEach(ctx, env, steps) {
+		out = append(out, c.Diagnostics...)
+	}
+	return out
+}
+
+// CheckEach checks the steps of a file. Rules are for inputs that compile, because the cause of what they find is often
+// another mistake.
+func (k *Knowledge) CheckEach(ctx context.Context, env *expression.Environment, steps []Step) []*Checked {
 	plans, wrong := make([]*plan.Plan, len(steps)), make([]diagnostic.List, len(steps))
 	for i, s := range steps {
 		input, unfit := InputOf(s)
@@ -23,17 +42,21 @@ func (k *Knowledge) Check(ctx context.Context, env *expression.Environment, step
 		}
 		plans[i], wrong[i] = plan.CompilePartly(ctx, env, input)
 	}
-	out := make([]Diagnostic, 0, len(steps))
+	out := make([]*Checked, 0, len(steps))
 	for i, s := range steps {
+		c := &Checked{Step: s, Plan: plans[i]}
 		all := wrong[i]
 		if p := plans[i]; p != nil {
-			known := k.Of(ctx, env, s, p)
-			all = slices.Concat(all, p.Warnings, typecheck.CheckTypes(p, known))
+			var found diagnostic.List
+			c.Known = k.Of(ctx, env, s, p)
+			c.Types, found = typecheck.Inspect(p, c.Known)
+			all = slices.Concat(all, p.Warnings, found)
 			if len(wrong[i]) == 0 {
-				all = append(all, withoutPlacesOf(all, rules.Check(k.View(steps, plans, i, known), k.Settings.Level(s.File)))...)
+				all = append(all, withoutPlacesOf(all, rules.Check(k.View(steps, plans, i, c.Known), k.Settings.Level(s.File)))...)
 			}
 		}
-		out = append(out, s.AllInFile(all)...)
+		c.Diagnostics = s.AllInFile(all)
+		out = append(out, c)
 	}
 	return out
 }

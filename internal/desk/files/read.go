@@ -87,16 +87,26 @@ func (s *System) Read(name string, wanted func(text string) bool) File {
 		out.err = CannotRead(name, err)
 		return out
 	}
-	text := document.Text(string(data))
-	if n := strings.Count(text, "\n---"); n > limits.FileDocuments {
-		out.err = CannotRead(name, fmt.Errorf("it has %d documents, over the limit of %d", n, limits.FileDocuments))
-		return out
-	}
-	out.holdsSteps = mayHoldSteps(text)
-	if wanted(text) {
-		out.docs, out.diagnostics = document.Parse(text)
-	}
+	out.parse(document.Text(string(data)), wanted)
 	return out
+}
+
+// Parse returns a file with a text, as if the file had it.
+func Parse(name, text string) File {
+	out := File{Name: name}
+	out.parse(document.Text(text), AnyText)
+	return out
+}
+
+func (f *File) parse(text string, wanted func(text string) bool) {
+	if n := strings.Count(text, "\n---"); n > limits.FileDocuments {
+		f.err = CannotRead(f.Name, fmt.Errorf("it has %d documents, over the limit of %d", n, limits.FileDocuments))
+		return
+	}
+	f.holdsSteps = mayHoldSteps(text)
+	if wanted(text) {
+		f.docs, f.diagnostics = document.Parse(text)
+	}
 }
 
 // WhyNotYAML returns the reason why the parser refuses a text, after its line and column.

@@ -38,6 +38,20 @@ func (s Step) Title() string {
 	return fmt.Sprintf("%s, step %q", s.File, s.Name)
 }
 
+// Document returns the document that has the input.
+func (s Step) Document() *document.Document { return s.doc }
+
+// At returns the path in the document of a field of the input.
+func (s Step) At(path ...any) []any { return slices.Concat(s.at, path) }
+
+// Pipeline returns the steps of the Composition that has the step, with the path of the first of them, or nothing.
+func (s Step) Pipeline() (steps []composition.Step, at []any) {
+	if s.composition == nil {
+		return nil, nil
+	}
+	return s.composition.Steps, s.at[:slices.Index(s.at, any("pipeline"))+1]
+}
+
 // Owner returns the name of the Composition that the step belongs to, or empty without a Composition.
 func (s Step) Owner() string {
 	if s.composition == nil {

@@ -174,15 +174,17 @@ func (c *typeCheck) isComposed(at expression.Place, name string) bool {
 	return ok || !c.Closed
 }
 
-// typing returns the known types of the variables of one expression.
-func (c *typeCheck) typing(x plan.Compiled) expression.Typing {
-	about := c.composite
-	switch from := x.Source().From; {
-	case x.Source().Own:
-		about = c.kind(x.Own)
-	case from != "":
-		about = c.kind(c.composed[from])
+// typingOf returns the known types of the variables of one expression.
+func (c *typeCheck) typingOf(x plan.Compiled) expression.Typing {
+	i := &Inspection{c.types, c}
+	if x.Source().Own {
+		return i.Typing("", &x.Own, x.ForEach)
 	}
+	return i.Typing(x.Source().From, nil, x.ForEach)
+}
+
+// typing returns the known types of the variables, if resource has a type and there is a list, which may be nil.
+func (c *typeCheck) typing(about *types.Type, list *plan.ForEach) expression.Typing {
 	variables := map[string]*types.Type{
 		expression.Composite: c.composite,
 		expression.Resource:  about,
@@ -191,8 +193,8 @@ func (c *typeCheck) typing(x plan.Compiled) expression.Typing {
 		expression.Sources:   c.sources,
 		expression.Variables: c.types.Container(expression.Variables, c.variables, nil),
 	}
-	if x.ForEach != nil {
-		variables[expression.Item] = c.itemOf(x.ForEach)
+	if list != nil {
+		variables[expression.Item] = c.itemOf(list)
 	}
 	if c.Environment != nil {
 		environment, _ := structpb.NewStruct(like(c.Environment))
@@ -210,7 +212,7 @@ func (c *typeCheck) itemOf(f *plan.ForEach) *types.Type {
 }
 
 func (c *typeCheck) expression(x plan.Compiled) {
-	result, diagnostics := CheckExpression(x.Env, x.Expression, c.typing(x))
+	result, diagnostics := CheckExpression(x.Env, x.Expression, c.typingOf(x))
 	c.results[x.Expression] = result
 	for _, v := range c.plan.Variables {
 		if v.Value == x.Expression {

@@ -50,6 +50,12 @@ type Known struct {
 // input reads. Examples are a field that does not exist, a string instead of a number, a comparison
 // that is never true, and an unknown key of connection details.
 func CheckTypes(p *plan.Plan, known *Known) diagnostic.List {
+	_, found := Inspect(p, known)
+	return found
+}
+
+// Inspect is like CheckTypes, and also returns the types of the input.
+func Inspect(p *plan.Plan, known *Known) (*Inspection, diagnostic.List) {
 	c := &typeCheck{
 		Known: known, plan: p, types: NewTypes(), composed: maps.Clone(known.Resources),
 		variables: map[string]*types.Type{}, results: map[*expression.Expression]*types.Type{},
@@ -74,5 +80,5 @@ func CheckTypes(p *plan.Plan, known *Known) diagnostic.List {
 		c.manifest(m)
 	}
 	c.compositePaths(p.Input)
-	return c.diagnostics
+	return &Inspection{c.types, c}, c.diagnostics
 }

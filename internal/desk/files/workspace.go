@@ -1,0 +1,144 @@
+package files
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+)
+
+// A Workspace holds the files of a folder for an editor. It reads a file again only if the file changed, and learns
+// again from all definitions only if one of them changed, or a file with settings, or if a step names another kind.
+//
+// It is not safe for concurrent use.
+type Workspace struct {
+	System *System
+
+	root    string // the folder, or empty if there are only files in editors
+	names   []string
+	read    map[string]*held
+	known   *Knowledge // nil if it must learn again
+	kinds   map[string]bool
+	unread  []Diagnostic // of settings and definitions
+	problem error        // of the schemas, which no file has
+}
+
+// A held file is one that was read, with its steps.
+type held struct {
+	File
+
+	steps   []Step
+	unread  []Diagnostic
+	teaches bool // it declares something about other files
+}
+
+// NewWorkspace returns the files in a folder. The current folder is a relative name, and an empty name is none.
+func NewWorkspace(system *System, root string) *Workspace {
+	w := &Workspace{System: system, root: root, read: map[string]*held{}}
+	w.List()
+	return w
+}
+
+// List lists the files of the folder again.
+func (w *Workspace) List() {
+	w.names, w.known = nil, nil
+	if w.root != "" {
+		w.names, _ = w.System.Find([]string{w.root}, Below)
+	}
+}
+
+// Change notes that a file has another text.
+func (w *Workspace) Change(name string) {
+	if h := w.read[name]; h != nil && h.teaches || filepath.Base(name) == SettingsFile {
+		w.known = nil
+	}
+	delete(w.read, name)
+}
+
+// Open returns a file, whether or not it is in the folder.
+func (w *Workspace) Open(name string) File {
+	if !slices.Contains(w.names, name) {
+		w.names = append(w.names, name)
+	}
+	w.load()
+	return w.read[name].File
+}
+
+// Known returns what the files declare.
+func (w *Workspace) Known() *Knowledge {
+	w.load()
+	return w.known
+}
+
+// Problem returns why the schemas cannot be read, or nil. It is about no file of the workspace.
+func (w *Workspace) Problem() error { return w.problem }
+
+// Check checks the steps of a file.
+func (w *Workspace) Check(ctx context.Context, env *expression.Environment, steps []Step) []*Checked {
+	return w.Known().CheckEach(ctx, env, steps)
+}
+
+// Diagnostics returns the diagnostics of a file that are about no step.
+func (w *Workspace) Diagnostics(name string) []Diagnostic {
+	f := w.Open(name)
+	h := w.read[name]
+	out := slices.Concat(f.Unread(), h.unread)
+	for _, d := range w.unread {
+		if w.System.Absolute(d.File) == w.System.Absolute(name) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// load reads what is not read yet, and learns again if it must.
+func (w *Workspace) load() {
+	missing := slices.DeleteFunc(slices.Clone(w.names), func(name string) bool { return w.read[name] != nil })
+	for i, f := range w.System.ReadAll(missing, mayMatter) {
+		h := &held{File: f, teaches: f.teaches()}
+		h.steps, h.unread = FindSteps(f)
+		w.read[missing[i]] = h
+		if h.teaches {
+			w.known = nil
+		}
+	}
+	var all []File
+	var steps []Step
+	for _, name := range w.names {
+		all, steps = append(all, w.read[name].File), append(steps, w.read[name].steps...)
+	}
+	if w.known != nil && (len(w.known.schemas) == 0 || maps.Equal(w.kinds, w.known.wanted(steps))) {
+		return
+	}
+	settings := w.System.readSettings(w.names)
+	known, err := w.System.newKnowledge(Flags{}, settings)
+	if known == nil {
+		known, _ = w.System.newKnowledge(Flags{}, &Settings{system: w.System, keys: map[string][]string{}})
+	}
+	w.known, w.problem = known, err
+	w.unread = append(settings.wrong, known.learn(all)...)
+	if err == nil {
+		w.problem = known.learnSchemas(*w.System, steps)
+	}
+	w.kinds = known.wanted(steps)
+}
+
+// teaches reports whether a file declares something about other files: a kind, an environment, or a function.
+func (f File) teaches() bool {
+	return slices.ContainsFunc(f.Objects(), func(o Object) bool {
+		object, _ := o.Value.(map[string]any)
+		return slices.Contains([]any{"CompositeResourceDefinition", "CustomResourceDefinition", "EnvironmentConfig", "Function"},
+			object["kind"])
+	})
+}
+
+// Files returns the files of the workspace that may matter.
+func (w *Workspace) Files() (out []File) {
+	w.load()
+	for _, name := range w.names {
+		out = append(out, w.read[name].File)
+	}
+	return out
+}
