@@ -4,7 +4,8 @@
 // it:
 //
 //	go run ./internal/desk/reference package/input/export.fn.crossplane.io_exports.yaml \
-//		internal/engine/limits/limits.go input/README.md package/schema internal/engine/definition/exports.json
+//		internal/engine/limits/limits.go input/README.md package/schema internal/engine/definition/exports.json \
+//		internal/desk/vocabulary/fields.json
 //
 // Fields are in the order of the Go types. Limits are the constants of a Go file, with their comments. It is an error
 // if one of them has no description, so that nothing is missing from the page. A test compares the tables of variables,
@@ -37,8 +38,8 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 5 {
-		return errors.New("usage: reference CRD LIMITS PAGE SCHEMAS COPY")
+	if len(args) != 6 {
+		return errors.New("usage: reference CRD LIMITS PAGE SCHEMAS COPY FIELDS")
 	}
 	text, crdErr := os.ReadFile(args[0])      //nolint:gosec // a file of the repository
 	limits, limitsErr := os.ReadFile(args[1]) //nolint:gosec // a file of the repository
@@ -51,11 +52,12 @@ func run(args []string) error {
 	}
 	page, pageErr := generate(d, limits)
 	schemas, schemasErr := editorSchemas(d)
+	described, describedErr := encode(descriptions(d.schema, map[string]map[string]string{}), " ")
 	copied, copyErr := encode(undescribed(d.schema), " ")
-	if err := errors.Join(pageErr, schemasErr, copyErr); err != nil {
+	if err := errors.Join(pageErr, schemasErr, describedErr, copyErr); err != nil {
 		return err
 	}
-	out := map[string][]byte{args[2]: page, args[4]: copied}
+	out := map[string][]byte{args[2]: page, args[4]: copied, args[5]: described}
 	for name, content := range schemas {
 		out[filepath.Join(args[3], name)] = content
 	}
@@ -126,8 +128,9 @@ func generate(d *crd, limits []byte) ([]byte, error) {
 	objects, fieldsErr := fields(d.schema)
 	share(objects)
 	groups, functionsErr := vocabulary.Groups()
+	variables, variablesErr := vocabulary.Variables()
 	numbers, values, limitsErr := limitsOf(limits)
-	if err := errors.Join(fieldsErr, functionsErr, limitsErr); err != nil {
+	if err := errors.Join(fieldsErr, functionsErr, variablesErr, limitsErr); err != nil {
 		return nil, err
 	}
 	functions := template.FuncMap{"code": code, "codes": codes, "paragraphs": paragraphs, "bullet": bullet, "plain": plain,
@@ -140,7 +143,7 @@ func generate(d *crd, limits []byte) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
-		"Example": strings.TrimSpace(example), "Objects": objects, "Groups": groups, "Limits": numbers,
+		"Example": strings.TrimSpace(example), "Objects": objects, "Groups": groups, "Variables": variables, "Limits": numbers,
 		"Values": values,
 	})
 	if err != nil {

@@ -56,6 +56,21 @@ func encode(value any, indent string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// descriptions adds the descriptions of the fields of a schema, by Go type and field, for editors.
+func descriptions(s *definition.Schema, out map[string]map[string]string) map[string]map[string]string {
+	for name, below := range s.Properties {
+		if out[s.GoType] == nil {
+			out[s.GoType] = map[string]string{}
+		}
+		out[s.GoType][name] = pageLink.ReplaceAllString(wrapped.ReplaceAllString(below.Description, "$1 $2"), "$1")
+		descriptions(below, out)
+	}
+	if s.Items != nil {
+		descriptions(s.Items, out)
+	}
+	return out
+}
+
 // undescribed removes the descriptions, which only people read.
 func undescribed(s *definition.Schema) *definition.Schema {
 	if s == nil {

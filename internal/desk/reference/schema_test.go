@@ -37,6 +37,10 @@ func TestUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	described, err := encode(descriptions(d.schema, map[string]map[string]string{}), " ")
+	if err != nil {
+		t.Fatal(err)
+	}
 	bare, err := encode(undescribed(d.schema), " ")
 	if err != nil {
 		t.Fatal(err)
@@ -45,6 +49,7 @@ func TestUpToDate(t *testing.T) {
 		published + exportsFile:                          string(files[exportsFile]),
 		published + compositionFile:                      string(files[compositionFile]),
 		root + "internal/engine/definition/exports.json": string(bare),
+		root + "internal/desk/vocabulary/fields.json":    string(described),
 	} {
 		if diff := cmp.Diff(want, text(t, path)); diff != "" {
 			t.Errorf("%s is not up to date: run go generate ./input\n-want, +got:\n%s", path, diff)

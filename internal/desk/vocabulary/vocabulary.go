@@ -1,10 +1,13 @@
-// Package vocabulary describes the functions, operators and macros of expressions: what they do, how they are written,
-// and an example with its result. The reference of the input and `function-export explain --functions` print the same list.
+// Package vocabulary describes the variables, functions, operators and macros of expressions: what they are, how they are
+// written, and examples with their results. It also has the descriptions of the fields of the input. The reference of
+// the input, `function-export explain --functions` and editors show the same texts.
 package vocabulary
 
 import (
 	_ "embed"
+	"encoding/json"
 	"fmt"
+	"sync"
 
 	"sigs.k8s.io/yaml"
 )
@@ -17,7 +20,47 @@ type vocabulary struct {
 	Hidden []string          `json:"hidden"` // functions that expressions cannot call
 	Secret map[string]string `json:"secret"` // the variable secret in examples
 	Groups []Group           `json:"groups"`
+
+	Variables []Variable `json:"variables"`
 }
+
+// A Variable of expressions.
+type Variable struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Secret bool   `json:"secret"`
+	Does   string `json:"does"`
+}
+
+// Text returns the item of the reference.
+func (v Variable) Text() string {
+	secret := ""
+	if v.Secret {
+		secret = "**Secret.** "
+	}
+	return fmt.Sprintf("<a id=\"variable-%s\"></a>`%[1]s`: `%s`. %s%s", v.Name, v.Type, secret, v.Does)
+}
+
+// Variables returns all variables of expressions.
+func Variables() ([]Variable, error) {
+	v, err := read()
+	return v.Variables, err
+}
+
+// fields are the descriptions of the fields of the input, by Go type and field. go generate writes them.
+//
+//go:embed fields.json
+var fields []byte
+
+var fieldTexts = sync.OnceValue(func() (out map[string]map[string]string) {
+	if err := json.Unmarshal(fields, &out); err != nil {
+		panic(err)
+	}
+	return out
+})
+
+// Field returns the description of a field of an object of the input, which is named by its Go type.
+func Field(object, name string) string { return fieldTexts()[object][name] }
 
 // A Group of functions.
 type Group struct {
@@ -42,9 +85,10 @@ func Groups() ([]Group, error) {
 	return v.Groups, err
 }
 
-func read() (v vocabulary, err error) {
+// read reads the file once, because editors ask for it at each key.
+var read = sync.OnceValues(func() (v vocabulary, err error) {
 	if err := yaml.UnmarshalStrict(text, &v); err != nil {
 		return v, fmt.Errorf("cannot read the vocabulary: %w", err)
 	}
 	return v, nil
-}
+})
