@@ -20,6 +20,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/diff"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/explain"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/help"
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/lsp"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/migrate"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/serve"
@@ -45,6 +46,7 @@ type cli struct {
 	Test    test.Command    `cmd:"" help:"Test the exports of a Composition over time, without a cluster."`
 	Migrate migrate.Command `cmd:"" help:"Print the pipeline step that replaces an existing way of exporting values."`
 
+	LSP         lsp.Command              `cmd:"" help:"Serve an editor: diagnostics, completion, and more in expressions." name:"lsp"`
 	Completions completions.Command      `cmd:"" help:"Print a script that completes command lines in bash, zsh, or fish."`
 	Words       completions.WordsCommand `cmd:"" help:"Print the completions of a command line." hidden:"" name:"__complete"`
 	Help        help.Command             `cmd:"" help:"Describe a command."`

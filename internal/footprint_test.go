@@ -15,7 +15,7 @@ import (
 
 // linked are all modules of the program. Each one takes memory, time at start, and reviews of its updates: a new one
 // needs a reason. Kubernetes' typed API, client-go and controller-runtime are a third of the program if one helper
-// brings them.
+// brings them. jsonrpc2 reads the messages of editors, and needs nothing else.
 var linked = `
 cel.dev/cel-go
 cel.dev/expr
@@ -43,6 +43,7 @@ github.com/prometheus/client_model
 github.com/prometheus/common
 github.com/prometheus/procfs
 github.com/robfig/cron/v3
+github.com/sourcegraph/jsonrpc2
 github.com/x448/float16
 go.uber.org/multierr
 go.uber.org/zap

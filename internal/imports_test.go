@@ -50,6 +50,7 @@ const desk = `
 	migrate reference rules diff
 	why
 	files
+	lsp
 	cli
 `
 

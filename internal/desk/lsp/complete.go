@@ -1,0 +1,310 @@
+package lsp
+
+import (
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/common/types"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
+)
+
+// A completion collects what can be written at one place.
+type completion struct {
+	*expr
+
+	snippets bool // the client knows places to fill in
+	in       document.Range
+	prefix   string // before each name, because the range begins with it
+	items    []CompletionItem
+}
+
+// complete returns what can be written at an offset.
+func (e *expr) complete(offset int, snippets bool) []CompletionItem {
+	c := &completion{expr: e, snippets: snippets}
+	before := tokensOf(e.text[:offset])
+	start, end := offset, offset
+	n := len(before)
+	if n > 0 && before[n-1].end == offset {
+		last := before[n-1]
+		_, closed := last.textValue()
+		switch {
+		case last.kind == tokenComment || last.kind == tokenNumber || last.kind == tokenText && closed:
+			return nil
+		case last.kind == tokenText:
+			return c.quoted(before, offset)
+		case last.isName():
+			start, n = last.start, n-1
+		}
+	}
+	for _, t := range e.tokens {
+		if t.isName() && t.start <= offset && offset < t.end {
+			end = t.end
+		}
+	}
+	c.in = e.rangeOf(start, end)
+	switch {
+	case n > 1 && before[n-1].is(".", ".?"):
+		c.members(before[:n-1], before[n-1])
+	case n > 1 && before[n-1].is("[", "[?"):
+		c.keys(before[:n-1], "'", "'")
+		c.names(start)
+	default:
+		c.names(start)
+	}
+	return c.items
+}
+
+// quoted completes a key in quotes: secret['|.
+func (c *completion) quoted(before []token, offset int) []CompletionItem {
+	n := len(before) - 1
+	if n < 2 || !before[n-1].is("[", "[?") {
+		return nil
+	}
+	opening := textStart.FindString(before[n].text)
+	start, end := before[n].start+len(opening), offset
+	for _, t := range c.tokens {
+		if content, closed := t.textValue(); t.kind == tokenText && t.start == before[n].start && closed {
+			end = t.start + len(opening) + len(content)
+		}
+	}
+	c.in = c.rangeOf(start, end)
+	c.keys(before[:n-1], "", "")
+	return c.items
+}
+
+func (c *completion) add(name string, kind int, detail, text string, order string) *CompletionItem {
+	c.items = append(c.items, CompletionItem{
+		Label: name, Kind: kind, Detail: detail, SortText: order + name,
+		TextEdit: &TextEdit{Range: c.view.text.editorRange(c.in), NewText: c.prefix + text},
+	})
+	return &c.items[len(c.items)-1]
+}
+
+// keys adds the names of what can be selected from the operand before a bracket, in quotes.
+func (c *completion) keys(before []token, opening, closing string) {
+	for _, m := range c.membersOf(before) {
+		i := c.add(m.name, kindField, m.detail, opening+m.name+closing, "0")
+		i.FilterText, i.Documentation = opening+m.name+closing, markdown(m.does)
+	}
+}
+
+// members adds what can be selected from the operand before a dot.
+func (c *completion) members(before []token, dot token) {
+	afterDot := c.in
+	for _, m := range c.membersOf(before) {
+		c.in, c.prefix = afterDot, ""
+		text := m.name
+		if !isIdentifier.MatchString(m.name) { // the dot is replaced
+			text = "[" + strings.TrimPrefix(dot.text, ".") + "'" + m.name + "']"
+			c.in.Position = c.rangeOf(dot.start, dot.end).Position
+		}
+		i := c.add(m.name, kindField, m.detail, text, "0")
+		i.Documentation = markdown(m.does)
+		if text != m.name {
+			i.FilterText = dot.text + m.name
+		}
+	}
+	c.in = afterDot
+	if before[len(before)-1].isName() {
+		c.functions("", before[len(before)-1].text+".")
+	}
+	s := c.site(before[len(before)-1].end)
+	if len(c.items) > 0 && s.of != nil && s.of.Kind() == types.ErrorKind { // it is a namespace
+		return
+	}
+	for _, f := range functions() {
+		if f.receiver != "" && s.of != nil && s.accepts(f.receiver) {
+			c.function(f, f.snippet(), kindMethod)
+		}
+	}
+}
+
+// function adds a function once.
+func (c *completion) function(f function, snippet string, kind int) {
+	name, _, _ := strings.Cut(snippet, "(")
+	if slices.ContainsFunc(c.items, func(i CompletionItem) bool { return i.Label == name && i.Kind == kind }) {
+		return
+	}
+	if !c.snippets {
+		snippet = name + "("
+	}
+	i := c.add(name, kind, f.signature, snippet, "2")
+	i.Documentation = markdown(f.help())
+	if c.snippets {
+		i.InsertTextFormat = formatSnippet
+	}
+}
+
+// functions adds the functions whose names begin with a namespace, without the namespace.
+func (c *completion) functions(label, namespace string) {
+	for _, f := range functions() {
+		if name, ok := strings.CutPrefix(f.snippet(), namespace); ok && f.receiver == "" {
+			c.function(f, label+name, kindFunction)
+		}
+	}
+}
+
+// names adds what an expression can begin with.
+func (c *completion) names(start int) {
+	source, env, _ := c.source()
+	for name, t := range c.nameSite(start).locals {
+		c.add(name, kindVariable, c.site(start).typeName(t), name, "0")
+	}
+	for _, name := range env.Names(source) {
+		v := variableNamed(name)
+		detail := v.Type
+		if v.Secret {
+			detail += ", secret"
+		}
+		c.add(name, kindVariable, detail, name, "1").Documentation = markdown(v.Does)
+	}
+	c.functions("", "")
+}
+
+var isIdentifier = lazy.MustCompile(`^[A-Za-z_]\w*$`)
+
+// A member is what can be selected from an operand.
+type member struct{ name, detail, does string }
+
+// membersOf returns the names that can be selected from the operand that ends the tokens.
+func (e *expr) membersOf(before []token) []member {
+	s := e.site(before[len(before)-1].end)
+	path, isPath := chainBefore(before, len(before))
+	if _, local := s.locals[first(path.names)]; isPath && !local {
+		if found := e.known(path.names); found != nil {
+			return found
+		}
+	}
+	if s.of == nil || s.of.Kind() != types.StructKind || !s.Objects.Has(s.of.TypeName()) {
+		return nil
+	}
+	var out []member
+	for _, name := range e.Types.Names(s.of.TypeName()) {
+		t, _ := e.Types.Field(s.of.TypeName(), name)
+		out = append(out, member{name, s.typeName(t), e.Types.Schema(s.of.TypeName(), name).Get("description").Text()})
+	}
+	return out
+}
+
+func first(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0]
+}
+
+// known returns the names below a path that are not in schemas: keys of connection details, outputs of generators, and
+// labels.
+func (e *expr) known(path []string) (out []member) {
+	source, _, _ := e.source()
+	add := func(detail string, names ...string) []member {
+		for _, name := range names {
+			out = append(out, member{name: name, detail: detail})
+		}
+		return out
+	}
+	root, depth := path[0], len(path)
+	switch {
+	case root == expression.Secret && depth == 1:
+		return add("string, secret", e.Known.ConnectionKeys[orComposite(source.From)]...)
+	case root == expression.Secrets && depth == 2:
+		return add("string, secret", e.Known.ConnectionKeys[path[1]]...)
+	case root == expression.Secrets && depth == 1:
+		add("connection details, secret", e.resources()...)
+		return add("data of a Secret, secret", e.namesIn("sources", "Secret")...)
+	case expression.HasOutputs(root) && depth == 1:
+		return add("outputs, secret", e.namesIn("generators", "")...)
+	case expression.HasOutputs(root) && depth == 2:
+		return add("string, secret", e.outputs(path[1])...)
+	case root == expression.Revisions && depth == 1:
+		add("int", e.namesIn("secrets", "")...)
+		return add("int", e.namesIn("configMaps", "")...)
+	case depth > 2 && path[depth-2] == "metadata" && path[depth-1] == "labels":
+		return add("string", e.view.labels()...)
+	}
+	return nil
+}
+
+func orComposite(from string) string {
+	if from == "" {
+		return expression.Composite
+	}
+	return from
+}
+
+// resources returns the names of the composed resources of other steps.
+func (s *step) resources() (names []string) {
+	for name := range s.Known.Resources {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// namesIn returns the names in a list of the input, of objects of a kind if there is one.
+func (s *step) namesIn(list, kind string) (names []string) {
+	items, _ := s.Input[list].([]any)
+	for _, item := range items {
+		m, _ := item.(map[string]any)
+		if name := textOf(m["name"]); name != "" && (kind == "" || m["kind"] == kind) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// outputs returns the outputs of a generator.
+func (s *step) outputs(name string) []string {
+	for i := range s.Plan.Generators {
+		if g := &s.Plan.Generators[i]; g.Name == name {
+			return g.Keys
+		}
+	}
+	return nil
+}
+
+// wellKnownLabels are those that Crossplane and Kubernetes' tools write.
+var wellKnownLabels = []string{ //nolint:gochecknoglobals // a table
+	"app.kubernetes.io/component", "app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "app.kubernetes.io/name",
+	"app.kubernetes.io/part-of", "app.kubernetes.io/version",
+	"crossplane.io/claim-name", "crossplane.io/claim-namespace", "crossplane.io/composite",
+}
+
+// labelPath matches a label in a path of a patch or of an expression.
+var labelPath = lazy.MustCompile(`metadata\.labels\[\\?["']?([-./\w]+)`)
+
+// labels returns the keys of labels that the file has, and the well-known ones.
+func (v *view) labels() []string {
+	out := slices.Clone(wellKnownLabels)
+	for _, m := range labelPath.FindAllStringSubmatch(v.text.string, -1) {
+		out = append(out, m[1])
+	}
+	for _, o := range v.file.Objects() {
+		out = append(out, labelsIn(o.Value)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// labelsIn returns the keys of all labels in a value.
+func labelsIn(value any) (out []string) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, below := range v {
+			if labels, ok := below.(map[string]any); ok && (name == "labels" || name == "matchLabels") {
+				for key := range labels {
+					out = append(out, key)
+				}
+			}
+			out = append(out, labelsIn(below)...)
+		}
+	case []any:
+		for _, item := range v {
+			out = append(out, labelsIn(item)...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package lsp
+
+import (
+	"strings"
+
+	"cel.dev/cel-go/common/types"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+)
+
+// definitionAt returns where the name at a position is declared: a variable, a generator, a source, an export, the step
+// that composes a resource, or the field of a definition.
+func (v *view) definitionAt(p document.Position) []Location {
+	if s, o := v.occurrenceAt(p); o != nil {
+		if in, ok := s.definition(o.symbol); ok {
+			return []Location{{v.uriOf(v.name), v.text.editorRange(in)}}
+		}
+		return nil
+	}
+	e, offset := v.expr(p)
+	if e == nil {
+		return nil
+	}
+	t, path, ok := e.pathAt(offset)
+	if !ok {
+		return nil
+	}
+	if len(path) == 1 {
+		return e.definitionOfRoot(path[0])
+	}
+	s := e.site(e.beforeName(t))
+	if s.of == nil || s.of.Kind() != types.StructKind || !s.Objects.Has(s.of.TypeName()) {
+		return nil
+	}
+	kind, steps := e.Types.Path(s.of.TypeName())
+	return v.fieldOfKind(kind, append(append([]string{}, steps...), path[len(path)-1]))
+}
+
+// pathAt returns the name at an offset with the path that leads to it.
+func (e *expr) pathAt(offset int) (token, []string, bool) {
+	for i, t := range e.tokens {
+		if t.isName() && t.start <= offset && offset <= t.end {
+			c, ok := chainBefore(e.tokens, i+1)
+			if !ok {
+				return t, []string{"", t.text}, i > 0 && e.tokens[i-1].is(".", ".?")
+			}
+			return t, c.names, true
+		}
+		if text, closed := t.textValue(); t.kind == tokenText && closed && t.start < offset && offset < t.end &&
+			i > 1 && e.tokens[i-1].is("[", "[?") {
+			c, ok := chainBefore(e.tokens, i-1)
+			return t, append(c.names, text), ok
+		}
+	}
+	return token{}, nil, false
+}
+
+// beforeName returns the end of the operand from which a name is selected.
+func (e *expr) beforeName(name token) int {
+	end := 0
+	for i, t := range e.tokens {
+		if t.start == name.start && i > 1 {
+			end = e.tokens[i-2].end
+		}
+	}
+	return end
+}
+
+// definitionOfRoot returns where resource, self or secret get their meaning.
+func (e *expr) definitionOfRoot(name string) []Location {
+	source, _, _ := e.source()
+	if name != expression.Resource && name != expression.Self && name != expression.Secret || source.From == "" {
+		return nil
+	}
+	if in, ok := e.composes(source.From); ok {
+		return []Location{{e.view.uriOf(e.view.name), e.view.text.editorRange(in)}}
+	}
+	return nil
+}
+
+// fieldOfKind returns where a definition in the workspace declares a field of a kind.
+func (v *view) fieldOfKind(kind string, steps []string) []Location {
+	for _, f := range v.workspace.Files() {
+		for _, o := range f.Objects() {
+			object, _ := o.Value.(map[string]any)
+			spec, _ := object["spec"].(map[string]any)
+			names, _ := spec["names"].(map[string]any)
+			claims, _ := spec["claimNames"].(map[string]any)
+			versions, _ := spec["versions"].([]any)
+			for i, version := range versions {
+				m, _ := version.(map[string]any)
+				of := " of " + textOf(spec["group"]) + "/" + textOf(m["name"])
+				if kind != textOf(names["kind"])+of && kind != textOf(claims["kind"])+of {
+					continue
+				}
+				path := []any{"spec", "versions", i, "schema", "openAPIV3Schema"}
+				for _, s := range steps {
+					switch above, _ := o.Doc.At(append(o.At, path...)...).(map[string]any); {
+					case s != "[]":
+						path = append(path, "properties", s)
+					case above["items"] != nil:
+						path = append(path, "items")
+					default:
+						path = append(path, "additionalProperties")
+					}
+				}
+				if place, exact := o.Doc.Find(append(o.At, path...)...); exact {
+					return []Location{{v.uriOf(f.Name), v.textOf(f.Name).editorRange(place.Key)}}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// referencesAt returns all places in the file that name what is at a position.
+func (v *view) referencesAt(p document.Position, declaration bool) []Location {
+	s, o := v.occurrenceAt(p)
+	if o == nil {
+		return nil
+	}
+	var out []Location
+	for _, r := range s.all(o.symbol) {
+		if declaration || !r.declares {
+			out = append(out, Location{v.uriOf(v.name), v.text.editorRange(r.in)})
+		}
+	}
+	return out
+}
+
+// isField reports whether the name of a symbol can be one that a dot selects.
+func isField(name string) bool {
+	return isIdentifier.MatchString(name) && !strings.Contains(reserved, " "+name+" ")
+}
+
+// reserved are the words that CEL reserves. They cannot be selected without quotes.
+const reserved = " as break const continue else false for function if import in let loop namespace null package return " +
+	"true var void while "

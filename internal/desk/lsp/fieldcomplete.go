@@ -1,0 +1,176 @@
+package lsp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/desk/vocabulary"
+	"github.com/crossplane-contrib/function-export/internal/engine/definition"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
+)
+
+// Before the cursor, a line has the beginning of a key, or a key and the beginning of its value.
+var (
+	keyBefore   = lazy.MustCompile(`^(\s*(?:- +)*)([\w./-]*)$`)
+	valueBefore = lazy.MustCompile(`^(\s*(?:- +)*)([\w./-]+):\s+["']?([\w./-]*)$`)
+)
+
+// completeField returns the fields or the values of the input that can be written at a position.
+func (v *view) completeField(p document.Position, snippets bool) []CompletionItem {
+	before := v.before(p)
+	if m := valueBefore.FindStringSubmatch(before); m != nil {
+		key := document.Position{Line: p.Line, Column: len([]rune(m[1])) + 1}
+		for _, s := range v.steps {
+			for _, f := range s.fields {
+				place, exact := s.Document().Find(s.At(f.path...)...)
+				if _, isItem := f.last().(int); exact && !isItem && place.Key.Position == key {
+					return v.items(p, m[3], s.valuesOf(f))
+				}
+			}
+		}
+		return nil
+	}
+	m := keyBefore.FindStringSubmatch(before)
+	if m == nil {
+		return nil
+	}
+	column := len([]rune(m[1])) + 1
+	for _, s := range v.steps {
+		if f, ok := s.container(p.Line, column); ok {
+			return v.items(p, m[2], s.below(f, snippets, strings.Contains(m[1], "-")))
+		}
+	}
+	return nil
+}
+
+// items returns completions that replace the word before a position.
+func (v *view) items(p document.Position, word string, items []CompletionItem) []CompletionItem {
+	from := document.Position{Line: p.Line, Column: p.Column - len([]rune(word))}
+	for i := range items {
+		items[i].TextEdit.Range = v.text.editorRange(document.Range{Position: from, End: p})
+	}
+	return items
+}
+
+// container returns the object or list that a key in a line and a column belongs to.
+func (s *step) container(line, column int) (inputField, bool) {
+	var found *document.Entry
+	for _, e := range s.Document().Entries() {
+		if e.Key.Line > line || e.Key.Line == line && e.Key.Column > column {
+			break
+		}
+		if e.Key.Column <= column && len(e.Path) >= len(s.At()) {
+			found = &e
+		}
+	}
+	if found == nil {
+		return inputField{}, false
+	}
+	path := found.Path
+	if _, isItem := found.Path[max(len(path)-1, 0):][0].(int); found.Key.Column == column && !isItem {
+		path = path[:len(path)-1]
+	}
+	if len(path) < len(s.At()) || !slices.Equal(path[:len(s.At())], s.At()) {
+		return inputField{}, false
+	}
+	for _, f := range s.fields {
+		if slices.Equal(f.path, path[len(s.At()):]) {
+			return f, true
+		}
+	}
+	return inputField{}, false
+}
+
+// below returns what an object or a list can have.
+func (s *step) below(f inputField, snippets, item bool) (out []CompletionItem) {
+	schema, has := f.schema, f.value
+	begin := ""
+	if schema.Items != nil {
+		if schema, has = schema.Items, nil; !item {
+			begin = "- "
+		}
+	}
+	if schema.Type != "object" {
+		return s.valuesOf(inputField{path: append(slices.Clip(f.path), 0), name: f.name, above: f.above, schema: schema})
+	}
+	if schema.AdditionalProperties != nil && f.name == "labels" {
+		for _, key := range s.view.labels() {
+			out = append(out, CompletionItem{Label: key, Kind: kindProperty, TextEdit: &TextEdit{NewText: key + ": "}})
+		}
+	}
+	object, _ := has.(map[string]any)
+	for i, name := range schema.Names {
+		if _, exists := object[name]; exists {
+			continue
+		}
+		below := schema.Properties[name]
+		c := CompletionItem{Label: name, Kind: kindProperty, Detail: below.Type, SortText: fmt.Sprintf("%03d", i),
+			Documentation: markdown(vocabulary.Field(schema.GoType, name)), TextEdit: &TextEdit{NewText: begin + name + ": "}}
+		if below.Expression {
+			c.Detail = "expression"
+		}
+		if snippets {
+			c.InsertTextFormat, c.TextEdit.NewText = formatSnippet, begin+name+snippetOf(below)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// snippetOf returns the text after the name of a field.
+func snippetOf(s *definition.Schema) string {
+	switch {
+	case s.Type == "array" && s.Items.Type == "object" && len(s.Items.Names) > 0:
+		return ":\n- " + s.Items.Names[0] + ": $0"
+	case s.Type == "array":
+		return ":\n- $0"
+	case s.Type == "object":
+		return ":\n  $0"
+	}
+	return ": $0"
+}
+
+// valuesOf returns the values of a field that are known.
+func (s *step) valuesOf(f inputField) (out []CompletionItem) {
+	add := func(kind int, detail string, texts ...string) {
+		for _, text := range texts {
+			out = append(out, CompletionItem{Label: text, Kind: kind, Detail: detail, TextEdit: &TextEdit{NewText: text}})
+		}
+	}
+	for _, value := range f.schema.Enum {
+		add(kindEnum, "", fmt.Sprint(value))
+	}
+	if f.schema.Type == "boolean" {
+		add(kindValue, "", "true", "false")
+	}
+	if f.schema.Default != nil && f.schema.Enum == nil {
+		add(kindValue, "default", fmt.Sprint(f.schema.Default))
+	}
+	switch kind, _ := kindOfField(f); kind { //nolint:exhaustive // the others are not named by fields
+	case ofResource:
+		for _, name := range s.resources() {
+			add(kindValue, s.Known.Resources[name].Kind, name)
+		}
+		if f.name == "key" {
+			add(kindValue, "source", s.namesIn("sources", "")...)
+		}
+	case ofGenerator:
+		if f.name == "ca" {
+			add(kindValue, "generator", s.namesIn("generators", "")...)
+		}
+	}
+	if f.name == "key" && f.above != nil && f.above.GoType == "SecretData" {
+		add(kindValue, "connection key", s.Known.ConnectionKeys[orComposite(textOf(s.declaration(f.path)["from"]))]...)
+	}
+	if f.name == "type" && textOf(f.path[0]) == "secrets" {
+		add(kindValue, "", secretTypes...)
+	}
+	return out
+}
+
+// secretTypes are the types of Secrets that Kubernetes knows.
+var secretTypes = []string{ //nolint:gochecknoglobals // a table
+	"kubernetes.io/basic-auth", "kubernetes.io/dockerconfigjson", "kubernetes.io/ssh-auth", "kubernetes.io/tls",
+}

@@ -1,0 +1,116 @@
+package lsp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/vocabulary"
+)
+
+// A function is one form in which a function, a method or a macro is called.
+type function struct {
+	name      string // with its namespace
+	receiver  string // the type of the operand of a method, as the signature writes it
+	signature string
+	entry     vocabulary.Entry
+}
+
+// functions are all functions, methods and macros of expressions.
+var functions = sync.OnceValue(func() (out []function) { //nolint:gochecknoglobals // read at most once
+	groups, err := vocabulary.Groups()
+	if err != nil { // a test reads it
+		panic(err)
+	}
+	for _, g := range groups {
+		for _, e := range g.Entries {
+			names := slices.Clone(e.Names)
+			for _, m := range e.Macros {
+				name, _, _ := strings.Cut(m, ":")
+				names = append(names, name)
+			}
+			for _, s := range e.Signatures {
+				if f, ok := parseSignature(s, names); ok {
+					f.entry = e
+					out = append(out, f)
+				}
+			}
+		}
+	}
+	return out
+})
+
+// parseSignature reads a signature such as string.split(string) → list(string), json.decode(string) → dyn or
+// list.map(x, value). It is not ok for an operator.
+func parseSignature(signature string, names []string) (function, bool) {
+	for _, name := range names {
+		before, _, ok := strings.Cut(signature, name+"(")
+		receiver, dot := strings.CutSuffix(before, ".")
+		switch {
+		case !ok || before != "" && !dot:
+			continue
+		case slices.Contains([]string{"cel", "math"}, receiver): // the namespace of a macro
+			return function{name: receiver + "." + name, signature: signature}, true
+		}
+		return function{name: name, receiver: receiver, signature: signature}, true
+	}
+	return function{}, false
+}
+
+// functionsNamed returns the forms of a function, or of methods that have the name.
+func functionsNamed(name string, method bool) (out []function) {
+	for _, f := range functions() {
+		if f.name == name && (f.receiver != "") == method {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// help describes a function.
+func (f function) help() string {
+	forms := strings.Join(f.entry.Signatures, "\n")
+	return fmt.Sprintf("```cel\n%s\n```\n%s\n\n```cel\n%s\n// %s\n```", forms, f.entry.Does, f.entry.Example, f.entry.Result)
+}
+
+// snippet returns the call with places for its arguments.
+func (f function) snippet() string {
+	name := f.name[strings.LastIndex(f.name, ".")+1:]
+	_, rest, _ := strings.Cut(f.signature, name+"(")
+	var args []string
+	depth, start := 0, 0
+	for i, c := range rest {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')' && depth > 0:
+			depth--
+		case depth == 0 && (c == ',' || c == ')'):
+			if arg := strings.TrimSpace(rest[start:i]); arg != "" && arg != "…" {
+				args = append(args, fmt.Sprintf("${%d:%s}", len(args)+1, arg))
+			}
+			start = i + 1
+		}
+		if depth == 0 && c == ')' && start == i+1 {
+			break
+		}
+	}
+	return f.name + "(" + strings.Join(args, ", ") + ")"
+}
+
+// variables returns the variables of expressions. A test reads their file.
+func variables() []vocabulary.Variable {
+	out, _ := vocabulary.Variables()
+	return out
+}
+
+// variableNamed returns a variable of expressions, which has no name if there is none.
+func variableNamed(name string) (out vocabulary.Variable) {
+	for _, v := range variables() {
+		if v.Name == name {
+			out = v
+		}
+	}
+	return out
+}

@@ -1,0 +1,182 @@
+package lsp
+
+import (
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/common/types"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+)
+
+// The names of the classes of semantic tokens, as clients know them, and of their modifiers.
+var (
+	tokenTypes = []string{ //nolint:gochecknoglobals // a table
+		"variable", "property", "function", "method", "string", "number", "operator", "keyword", "comment", "parameter", "namespace",
+	}
+	tokenModifiers = []string{"readonly", "secret"} //nolint:gochecknoglobals // a table
+)
+
+const secretModifier = 2
+
+// semanticTokens returns the words of all expressions.
+func (v *view) semanticTokens() SemanticTokens {
+	out := SemanticTokens{Data: []int{}}
+	last := Position{}
+	for _, e := range v.inOrder() {
+		for i, t := range e.tokens {
+			class := e.classOf(i)
+			if class == "" {
+				continue
+			}
+			modifiers := 0
+			if class == "variable" && variableNamed(t.text).Secret {
+				modifiers = secretModifier
+			}
+			for _, r := range e.lines(t) {
+				in := v.text.editorRange(r)
+				from := in.Start.Character
+				if in.Start.Line == last.Line {
+					from -= last.Character
+				}
+				out.Data = append(out.Data, in.Start.Line-last.Line, from, in.End.Character-in.Start.Character,
+					slices.Index(tokenTypes, class), modifiers)
+				last = in.Start
+			}
+		}
+	}
+	return out
+}
+
+// inOrder returns the expressions in the order of the file.
+func (v *view) inOrder() (out []*expr) {
+	for _, s := range v.steps {
+		for _, e := range s.expressions {
+			if len(e.letters) > 1 {
+				out = append(out, e)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *expr) int {
+		if a.letters[0].Before(b.letters[0]) {
+			return -1
+		}
+		return 1
+	})
+	// An anchor's expression is also that of its aliases.
+	return slices.CompactFunc(out, func(a, b *expr) bool { return a.letters[0] == b.letters[0] })
+}
+
+// lines returns the parts of a token in each line of the file.
+func (e *expr) lines(t token) (out []document.Range) {
+	start := t.start
+	for i := t.start + 1; i <= t.end; i++ {
+		if i == t.end || e.letters[i].Line != e.letters[start].Line {
+			if r := e.rangeOf(start, i); r.Line == r.End.Line && r.Column < r.End.Column {
+				out = append(out, r)
+			}
+			start = i
+		}
+	}
+	return out
+}
+
+var keywords = []string{"true", "false", "null", "in"} //nolint:gochecknoglobals // a table
+
+// classOf returns the class of a token, or nothing for signs without one.
+func (e *expr) classOf(i int) string {
+	t := e.tokens[i]
+	next := token{}
+	if i+1 < len(e.tokens) {
+		next = e.tokens[i+1]
+	}
+	selected := i > 0 && e.tokens[i-1].is(".", ".?")
+	switch t.kind {
+	case tokenText:
+		return "string"
+	case tokenNumber:
+		return "number"
+	case tokenComment:
+		return "comment"
+	case tokenOperator:
+		if t.is("(", ")", "[", "]", "{", "}", ",", ".") {
+			return ""
+		}
+		return "operator"
+	case tokenUnknown:
+		return ""
+	case tokenName:
+	}
+	switch {
+	case slices.Contains(keywords, t.text) && !selected:
+		return "keyword"
+	case next.is("(") && selected:
+		return "method"
+	case next.is("("):
+		return "function"
+	case selected:
+		return "property"
+	case e.declaresLocal(t.text):
+		return "parameter"
+	case slices.ContainsFunc(functions(), func(f function) bool { return next.is(".") && strings.HasPrefix(f.name, t.text+".") }):
+		return "namespace"
+	}
+	return "variable"
+}
+
+// hints returns the types of expressions, and whether they use secrets, in a range.
+func (v *view) hints(in Range) []InlayHint {
+	out := []InlayHint{}
+	for _, e := range v.inOrder() {
+		at := v.text.editor(e.letters[len(e.letters)-1])
+		if at.Line < in.Start.Line || at.Line > in.End.Line {
+			continue
+		}
+		if hint := e.hint(); hint != "" {
+			out = append(out, InlayHint{Position: at, Label: hint, Kind: hintOfType, PaddingLeft: true})
+		}
+	}
+	return out
+}
+
+// hint returns the type of the value of an expression, and whether it is secret. It is empty if nothing is known.
+func (e *expr) hint() string {
+	var out []string
+	if t := e.Types.Result(e.at); t != nil && e.compiled(e.at) != nil {
+		s := site{Typing: expression.Typing{Objects: e.Types}}
+		if name := s.typeName(celast.WithoutOptional(t)); name != "any value" {
+			if celast.IsOptional(t) && t.Kind() == types.OpaqueKind {
+				name = "optional " + name
+			}
+			out = append(out, name)
+		}
+	}
+	if e.isSecret(e.at) {
+		out = append(out, "secret")
+	}
+	return strings.Join(out, ", ")
+}
+
+// isSecret reports whether the expression in a field uses a secret, directly or through variables.
+func (s *step) isSecret(at string) bool {
+	x := s.compiled(at)
+	if x == nil {
+		return false
+	}
+	for _, r := range x.References() {
+		if variableNamed(r.Variable).Secret {
+			return true
+		}
+		if r.Variable != expression.Variables || len(r.Path) == 0 {
+			continue
+		}
+		for _, v := range s.Plan.Variables {
+			if path := v.Value.Source().Path; v.Name == r.Path[0].Key && path != at && s.isSecret(path) {
+				return true
+			}
+		}
+	}
+	return false
+}

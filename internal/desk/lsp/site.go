@@ -1,0 +1,130 @@
+package lsp
+
+import (
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/celast"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+)
+
+// mark is a name that no expression has. It is written where the type of the text before it is asked for.
+const mark = "zz_cursor"
+
+// A site is what is known at one place of an expression.
+type site struct {
+	expression.Typing
+
+	of     *types.Type            // of the operand before the place; nil if it is not known
+	locals map[string]*types.Type // the variables that macros around the place declare
+}
+
+// site returns what is known after the first bytes of an expression that end with an operand. The rest of the text is
+// not read, because somebody is just typing it: open brackets are closed instead. If the text before the operand is not
+// complete either, the operand is read alone.
+func (e *expr) site(end int) site {
+	tokens := tokensOf(e.text[:end])
+	alone := ""
+	if start := receiverStart(tokens, len(tokens)); start < len(tokens) {
+		alone = e.text[tokens[start].start:end]
+	}
+	return e.siteOf(e.text[:end]+"."+mark+closersOf(tokens), alone+"."+mark)
+}
+
+// nameSite returns what is known where a name begins.
+func (e *expr) nameSite(start int) site {
+	return e.siteOf(e.text[:start]+mark+closersOf(tokensOf(e.text[:start])), mark)
+}
+
+func (e *expr) siteOf(texts ...string) site {
+	s, env, list := e.source()
+	compiled := e.compiled(e.at)
+	out := site{}
+	if s.Own && compiled != nil {
+		out.Typing = e.Types.Typing("", &compiled.Own, list)
+	} else {
+		out.Typing = e.Types.Typing(s.From, nil, list)
+	}
+	for _, text := range texts {
+		s.Text = text
+		tree := e.Types.Tree(env, s, out.Typing)
+		if tree == nil {
+			continue
+		}
+		for _, n := range ast.MatchDescendants(ast.NavigateAST(tree), ast.AllMatcher()) {
+			if operand, name, ok := celast.Selection(n); ok && name == mark {
+				out.of = celast.WithoutOptional(tree.GetType(operand.ID()))
+				out.locals = localsAt(tree, n)
+				return out
+			}
+			if n.Kind() == ast.IdentKind && n.AsIdent() == mark {
+				out.locals = localsAt(tree, n)
+				return out
+			}
+		}
+	}
+	return out
+}
+
+// localsAt returns the variables that the macros around a node declare.
+func localsAt(tree *ast.AST, n ast.NavigableExpr) map[string]*types.Type {
+	out := map[string]*types.Type{}
+	add := func(name string, t *types.Type) {
+		if _, inner := out[name]; name != "" && !inner && !strings.HasPrefix(name, "@") && !strings.HasPrefix(name, "#") {
+			out[name] = t
+		}
+	}
+	for parent, ok := n.Parent(); ok; parent, ok = parent.Parent() {
+		if parent.Kind() != ast.ComprehensionKind {
+			continue
+		}
+		c := parent.AsComprehension()
+		if celast.IsBind(c) {
+			add(c.AccuVar(), tree.GetType(c.AccuInit().ID()))
+			continue
+		}
+		of := tree.GetType(c.IterRange().ID())
+		first, second := types.DynType, types.DynType
+		switch parameters := of.Parameters(); {
+		case of.Kind() == types.ListKind:
+			first, second = parameters[0], parameters[0]
+			if c.HasIterVar2() {
+				first = types.IntType
+			}
+		case of.Kind() == types.MapKind:
+			first, second = parameters[0], parameters[1]
+		}
+		add(c.IterVar(), first)
+		add(c.IterVar2(), second)
+	}
+	return out
+}
+
+// typeName returns the name of a type for people.
+func (s site) typeName(t *types.Type) string {
+	if t == nil || celast.IsKind(t, types.ErrorKind, types.DynKind, types.AnyKind, types.TypeParamKind) {
+		return "any value"
+	}
+	if t.Kind() == types.StructKind && s.Objects != nil && s.Objects.Has(t.TypeName()) {
+		return "object"
+	}
+	return s.Text(t)
+}
+
+// accepts reports whether a method with a receiver, as signatures write it, can be called on a type.
+func (s site) accepts(receiver string) bool {
+	have := s.typeName(s.of)
+	head := func(text string) string {
+		name, _, _ := strings.Cut(text, "(")
+		return name
+	}
+	if have == "any value" || have == "object" && head(receiver) == "map" {
+		return true
+	}
+	return slices.ContainsFunc(strings.Split(strings.Trim(receiver, "()"), " | "), func(r string) bool {
+		return head(r) == head(have) || len(r) == 1 || r == "dyn"
+	})
+}

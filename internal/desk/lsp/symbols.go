@@ -1,0 +1,220 @@
+package lsp
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+)
+
+// A symbolKind is a class of named parts of an input.
+type symbolKind string
+
+// The kinds are the lists of the input that declare them, except for resources.
+const (
+	ofVariable  symbolKind = "variables"
+	ofGenerator symbolKind = "generators"
+	ofSource    symbolKind = "sources"
+	ofExport    symbolKind = "exports"
+	ofResource  symbolKind = "resources" // of another step
+)
+
+// A symbol is what a name stands for.
+type symbol struct {
+	kind symbolKind
+	name string
+}
+
+// An occurrence is a place in the file that names a symbol.
+type occurrence struct {
+	symbol
+
+	in       document.Range
+	declares bool
+	sign     string            // the dot before the name, which must be an identifier
+	at       document.Position // of the dot
+	quote    string            // that texts of the expression can have
+}
+
+// kindsOfVariables are what the names below variables stand for.
+var kindsOfVariables = map[string]symbolKind{
+	expression.Variables: ofVariable, expression.Generated: ofGenerator, expression.Candidate: ofGenerator,
+	expression.Previous: ofGenerator, expression.Revisions: ofExport, expression.Sources: ofSource,
+	expression.Resources: ofResource, expression.Secrets: ofResource,
+}
+
+// resolve returns what a name of a composed resource or of an input stands for.
+func (s *step) resolve(sym symbol) symbol {
+	switch {
+	case sym.kind != ofResource:
+	case slices.Contains(s.exports(), sym.name):
+		sym.kind = ofExport
+	case slices.Contains(s.namesIn("sources", ""), sym.name):
+		sym.kind = ofSource
+	}
+	return sym
+}
+
+func (s *step) exports() []string {
+	return slices.Concat(s.namesIn("secrets", ""), s.namesIn("configMaps", ""))
+}
+
+// occurrences returns all names in an input, in its order.
+func (s *step) occurrences() (out []occurrence) {
+	for _, e := range s.expressions {
+		out = append(out, e.occurrences()...)
+	}
+	for _, f := range s.fields {
+		text, ok := f.value.(string)
+		kind, declares := kindOfField(f)
+		if !ok || kind == "" || text == "" {
+			continue
+		}
+		letters := s.Document().Letters(s.At(f.path...)...)
+		name := text
+		if f.name == "nonSensitive" {
+			name, _, _ = strings.Cut(text, ".")
+		}
+		if letters != nil {
+			out = append(out, occurrence{symbol: s.resolve(symbol{kind, name}), declares: declares,
+				in: document.Range{Position: letters[0], End: letters[len(name)]}})
+		}
+	}
+	return out
+}
+
+// kindOfField returns what the text of a literal field names, or nothing.
+func kindOfField(f inputField) (kind symbolKind, declares bool) {
+	list, depth := textOf(f.path0()), len(f.path)
+	switch {
+	case f.name == "name" && depth == 3 && (list == "secrets" || list == "configMaps"):
+		return ofExport, true
+	case f.name == "name" && depth == 3:
+		return symbolKind(list), true
+	case f.name == "from", f.name == "key" && f.above != nil && f.above.GoType == "Extract",
+		f.name == "nonSensitive" && depth > 1, list == "fromComposite" && (f.name == "secrets" || f.name == "resources"):
+		return ofResource, false
+	case f.name == "ca" && list == "generators":
+		return ofGenerator, false
+	}
+	return "", false
+}
+
+func (f inputField) path0() any {
+	if len(f.path) == 0 {
+		return nil
+	}
+	return f.path[0]
+}
+
+// occurrences returns the names in an expression: those below variables, unless a macro declares a variable of the name.
+func (e *expr) occurrences() (out []occurrence) {
+	for i, t := range e.tokens {
+		kind := kindsOfVariables[t.text]
+		if kind == "" || i > 0 && e.tokens[i-1].is(".", ".?") || e.declaresLocal(t.text) || i+2 >= len(e.tokens) {
+			continue
+		}
+		sign, name := e.tokens[i+1], e.tokens[i+2]
+		switch {
+		case sign.is(".", ".?") && name.isName():
+			out = append(out, occurrence{symbol: e.resolve(symbol{kind, strings.Trim(name.text, "`")}), sign: sign.text,
+				in: e.rangeOf(name.start, name.end), at: e.letters[sign.start], quote: e.quote()})
+		case sign.is("[", "[?") && name.kind == tokenText:
+			if text, closed := name.textValue(); closed {
+				start := name.start + len(textStart.FindString(name.text))
+				out = append(out, occurrence{symbol: e.resolve(symbol{kind, text}), in: e.rangeOf(start, start+len(text))})
+			}
+		}
+	}
+	return out
+}
+
+// quote returns the quotes that an expression can have without an escape in YAML.
+func (e *expr) quote() string {
+	place, _ := e.Document().Find(e.At(e.path...)...)
+	if strings.HasPrefix(string([]rune(e.Document().Line(place.Value.Line))[place.Value.Column-1:]), "'") {
+		return `"`
+	}
+	return "'"
+}
+
+// declaresLocal reports whether a macro declares a variable: name.map(x, …), cel.bind(x, …).
+func (e *expr) declaresLocal(name string) bool {
+	for i := 1; i+1 < len(e.tokens); i++ {
+		if e.tokens[i].text == name && e.tokens[i-1].is("(", ",") && e.tokens[i+1].is(",") {
+			return true
+		}
+	}
+	return false
+}
+
+// occurrenceAt returns the name at a position.
+func (v *view) occurrenceAt(p document.Position) (*step, *occurrence) {
+	for _, s := range v.steps {
+		for _, o := range s.occurrences() {
+			if !p.Before(o.in.Position) && !o.in.End.Before(p) {
+				return s, &o
+			}
+		}
+	}
+	return nil, nil
+}
+
+// all returns the occurrences of a symbol in the file: in its step, and for what other steps can name, in all steps of
+// the pipeline.
+func (s *step) all(sym symbol) (out []occurrence) {
+	for _, other := range s.view.steps {
+		for _, o := range other.occurrences() {
+			same := o.symbol == sym && (other == s || sym.kind == ofResource)
+			elsewhere := other != s && sym.kind == ofExport && o.symbol == symbol{ofResource, sym.name}
+			if same || elsewhere && other.Document() == s.Document() {
+				out = append(out, o)
+			}
+		}
+	}
+	return out
+}
+
+// definition returns where a symbol is declared, or false.
+func (s *step) definition(sym symbol) (document.Range, bool) {
+	for _, o := range s.all(sym) {
+		if o.declares {
+			return o.in, true
+		}
+	}
+	if sym.kind == ofResource {
+		return s.composes(sym.name)
+	}
+	return document.Range{}, false
+}
+
+// composes returns where a step composes a resource.
+func (s *step) composes(name string) (document.Range, bool) {
+	steps, at := s.Pipeline()
+	for i, other := range steps {
+		if !slices.ContainsFunc(other.Resources, func(r composition.Resource) bool { return r.Name == name }) {
+			continue
+		}
+		step := append(slices.Clone(at), i)
+		for _, e := range s.Document().Entries() {
+			if len(e.Path) <= len(step) || !slices.Equal(e.Path[:len(step)], step) {
+				continue
+			}
+			text, isText := s.Document().At(e.Path...).(string)
+			key := textOf(e.Path[len(e.Path)-1])
+			if text == name && (key == "name" || key == "id") {
+				return e.Value, true
+			}
+			if at := strings.Index(text, "composition-resource-name: "+name); isText && at >= 0 {
+				start := at + len("composition-resource-name: ")
+				letters := s.Document().Letters(e.Path...)
+				return document.Range{Position: letters[start], End: letters[start+len(name)]}, true
+			}
+		}
+		place, _ := s.Document().Find(append(step, "step")...)
+		return place.Value, true
+	}
+	return document.Range{}, false
+}

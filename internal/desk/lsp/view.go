@@ -1,0 +1,329 @@
+package lsp
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
+	"github.com/crossplane-contrib/function-export/internal/engine/definition"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+)
+
+// A view is what is known about one version of a file.
+type view struct {
+	*Server
+	*buffer
+
+	line  int // of the cursor
+	file  files.File
+	steps []*step
+
+	// A line that YAML cannot have is read without its value, because somebody is just typing it. The value begins at a
+	// column.
+	repaired bool
+	broken   int // from 1, or 0 for none
+	value    int
+}
+
+// A step is an input of the file, with its values.
+type step struct {
+	*files.Checked
+
+	view        *view
+	fields      []inputField
+	expressions []*expr
+}
+
+// An inputField is a value of an input that its definition describes.
+type inputField struct {
+	path   []any // in the input
+	at     *field.Path
+	name   string // of the field, also if this is an item of its list
+	above  *definition.Schema
+	schema *definition.Schema
+	value  any
+}
+
+// An expr is the text of an expression.
+type expr struct {
+	*step
+
+	path    []any
+	at      string // as in diagnostics
+	text    string
+	tokens  []token
+	letters []document.Position // of each byte of the text, and of its end
+}
+
+// view returns what is known about a file whose cursor is in a line, counted from 0. The line only matters if YAML
+// cannot read the file.
+func (s *Server) view(ctx context.Context, b *buffer, line int) *view {
+	if v := s.cache; v != nil && v.buffer == b && (v.line == line || !v.repaired) {
+		return v
+	}
+	v := &view{Server: s, buffer: b, line: line, file: s.workspace.Open(b.name)}
+	if len(v.file.Broken()) > 0 {
+		v.repair(line + 1)
+	}
+	if v.read(ctx); ctx.Err() == nil {
+		s.cache = v
+	}
+	return v
+}
+
+// read reads the steps of the file.
+func (v *view) read(ctx context.Context) {
+	found, _ := files.FindSteps(v.file)
+	for i, c := range v.workspace.Check(ctx, v.env, found) {
+		v.steps = append(v.steps, v.step(ctx, i, c))
+	}
+}
+
+// step returns an input with its values. If it does not compile, what was known of it before is still known.
+func (v *view) step(ctx context.Context, i int, c *files.Checked) *step {
+	former := v.former[v.name]
+	switch {
+	case c.Types != nil:
+	case i < len(former) && former[i].Name == c.Name:
+		c.Plan, c.Known, c.Types = former[i].Plan, former[i].Known, former[i].Types
+	default:
+		c.Plan = &plan.Plan{Input: &v1beta1.Exports{}}
+		c.Known = v.workspace.Known().Of(ctx, v.env, c.Step, c.Plan)
+		c.Types, _ = typecheck.Inspect(c.Plan, c.Known)
+	}
+	s := &step{Checked: c, view: v}
+	s.walk(inputField{schema: definition.Exports(), value: any(c.Input)})
+	for _, f := range s.fields {
+		if text, ok := f.value.(string); f.schema.Expression && (ok || f.value == nil) {
+			e := &expr{step: s, path: f.path, at: f.at.String(), text: text, tokens: tokensOf(text)}
+			e.letters = c.Document().Letters(c.At(f.path...)...)
+			s.expressions = append(s.expressions, e)
+		}
+	}
+	return s
+}
+
+// walk collects the values below a value.
+func (s *step) walk(f inputField) {
+	s.fields = append(s.fields, f)
+	below := func(key any, at *field.Path, name string, schema *definition.Schema, v any) {
+		if schema != nil {
+			s.walk(inputField{append(slices.Clip(f.path), key), at, name, f.schema, schema, v})
+		}
+	}
+	switch v := f.value.(type) {
+	case map[string]any:
+		for _, name := range plan.SortedKeys(v) {
+			if schema := f.schema.Properties[name]; schema != nil {
+				below(name, f.at.Child(name), name, schema, v[name])
+				continue
+			}
+			below(name, f.at.Key(name), f.name, f.schema.AdditionalProperties, v[name])
+		}
+	case []any:
+		for i, item := range v {
+			below(i, f.at.Index(i), f.name, f.schema.Items, item)
+		}
+	}
+}
+
+// mostRepaired is how many lines are left out of a file until YAML can read it.
+const mostRepaired = 8
+
+// keyInLine matches a line with a key, and what is before and after its value's quote.
+var keyInLine = lazy.MustCompile(`^(\s*(?:- +)*["']?[\w./-]+["']?:)(\s+["']?|$)(.*)$`)
+
+// repair leaves out what YAML cannot read: first the value of the line with the cursor, then that of the line of each
+// mistake, then the whole line, and then the line above it.
+func (v *view) repair(cursor int) {
+	lines := regexp.MustCompile(`\r\n|\n|\r`).Split(v.text.string, -1)
+	v.repaired = true
+	left := map[int]int{} // how often a line was changed
+	for n := range mostRepaired {
+		broken := v.file.Broken()
+		if len(broken) == 0 {
+			return
+		}
+		at := cursor
+		if n > 0 || cursor < 1 || cursor > len(lines) || strings.TrimSpace(lines[cursor-1]) == "" {
+			at = broken[0].Line
+		}
+		for left[at] > 1 && at > 1 {
+			at--
+		}
+		if at > len(lines) {
+			return
+		}
+		left[at]++
+		m := keyInLine.FindStringSubmatch(lines[at-1])
+		switch {
+		case m == nil || left[at] > 1:
+			lines[at-1] = ""
+		default:
+			if at == cursor {
+				v.broken, v.value = at, len([]rune(m[1]+m[2]))+1
+			}
+			lines[at-1] = m[1] + " ''"
+		}
+		v.file = files.Parse(v.name, strings.Join(lines, "\n"))
+	}
+}
+
+// expr returns the expression at a position, and the offset in it.
+func (v *view) expr(p document.Position) (*expr, int) {
+	for _, s := range v.steps {
+		for _, e := range s.expressions {
+			if offset, ok := e.offset(p); ok {
+				return e, offset
+			}
+		}
+	}
+	return nil, 0
+}
+
+// offset returns the offset of a position in the text of an expression. Blanks after the text belong to it.
+func (e *expr) offset(p document.Position) (int, bool) {
+	place, _ := e.Document().Find(e.At(e.path...)...)
+	if e.view.broken == p.Line && place.Key.Line == p.Line {
+		if p.Column < e.view.value {
+			return 0, false
+		}
+		e.typed()
+		return offsetOf(e.letters, p), true
+	}
+	n := len(e.letters)
+	if e.text == "" && p.Line == place.Value.Line && !p.Before(place.Value.Position) {
+		e.letters = []document.Position{p}
+		return 0, strings.Trim(e.view.text.line(p.Line - 1)[len(e.view.before(place.Value.Position)):], " \t\"'") == ""
+	}
+	if n == 0 || p.Before(place.Value.Position) || p.Before(e.letters[0]) {
+		return 0, false
+	}
+	if p == e.letters[n-1] || p.Before(e.letters[n-1]) {
+		return offsetOf(e.letters, p), true
+	}
+	return len(e.text), e.onlyBlanks(place, p)
+}
+
+// before returns the part of a line before a position.
+func (v *view) before(p document.Position) string {
+	line := []rune(v.text.line(p.Line - 1))
+	return string(line[:min(p.Column-1+v.text.marksIn(p.Line-1), len(line))])
+}
+
+// onlyBlanks reports whether only blanks are between an expression and a position in its line, or in its block.
+func (e *expr) onlyBlanks(place document.Place, p document.Position) bool {
+	last := e.letters[len(e.letters)-1]
+	block := strings.HasPrefix(string([]rune(e.Document().Line(place.Value.Line))[place.Value.Column-1:]), "|")
+	if p.Line != last.Line && (!block || p.Column <= place.Key.Column) {
+		return false
+	}
+	t := e.view.text
+	between := t.string[t.offset(t.editor(last)):max(t.offset(t.editor(p)), t.offset(t.editor(last)))]
+	return strings.Trim(between, " \t\r\n") == "" && (block || between != "")
+}
+
+// typed takes the text that somebody is just typing from the line that YAML cannot read.
+func (e *expr) typed() {
+	line := []rune(e.view.text.line(e.view.broken - 1))
+	rest := line[min(e.view.value-1, len(line)):]
+	e.text = strings.TrimRight(string(rest), `"' `)
+	if strings.Count(e.text, "'")%2 == 1 && strings.HasPrefix(string(rest)[len(e.text):], "'") {
+		e.text += "'"
+	}
+	e.tokens, e.letters = tokensOf(e.text), nil
+	for i := range []byte(e.text + " ") {
+		e.letters = append(e.letters, document.Position{Line: e.view.broken, Column: e.view.value + len([]rune(e.text[:min(i, len(e.text))]))})
+	}
+}
+
+// offsetOf returns the offset of the first letter that is at a position or after it.
+func offsetOf(letters []document.Position, p document.Position) int {
+	i := slices.IndexFunc(letters, func(l document.Position) bool { return !l.Before(p) })
+	if i < 0 {
+		return len(letters) - 1
+	}
+	return i
+}
+
+// rangeOf returns the range in the file of a part of the text.
+func (e *expr) rangeOf(start, end int) document.Range {
+	r := document.Range{Position: e.letters[start], End: e.letters[end]}
+	if end > start && r.End.Line != e.letters[end-1].Line { // the next letter is in the next line
+		r.End = e.letters[end-1]
+		r.End.Column++
+	}
+	return r
+}
+
+// compiled returns the compiled expression, or nil if it cannot be used.
+func (s *step) compiled(at string) *plan.Compiled {
+	for i, x := range s.Plan.Expressions {
+		if x.Source().Path == at {
+			return &s.Plan.Expressions[i]
+		}
+	}
+	return nil
+}
+
+// export returns the export that a field belongs to, or nil.
+func (s *step) export(path []any) *plan.Export {
+	for i, x := range s.Plan.Exports {
+		if len(path) > 1 && x.Path.String() == field.NewPath(textOf(path[0])).Index(intOf(path[1])).String() {
+			return &s.Plan.Exports[i]
+		}
+	}
+	return nil
+}
+
+// source returns what an expression stands for, and the environment that it is compiled in.
+func (e *expr) source() (expression.Source, *expression.Environment, *plan.ForEach) {
+	s, env := expression.Source{Path: e.at}, e.view.env
+	if x := e.compiled(e.at); x != nil {
+		s = x.Source()
+		return s, x.Env, x.ForEach
+	}
+	switch {
+	case strings.Contains(e.at, ".rewrite["):
+		env = env.Keys()
+	case len(e.path) > 0 && e.path[0] == "generators":
+		env = env.Generations()
+	}
+	above := e.declaration(e.path)
+	s.From = textOf(above["from"])
+	if above["forEachExpression"] != nil {
+		s.Items = expression.AllItems
+	}
+	if x := e.export(e.path); x != nil {
+		return s, env, x.ForEach
+	}
+	return s, env, nil
+}
+
+// declaration returns the item of a list of the input that a path is in, or nothing.
+func (s *step) declaration(path []any) map[string]any {
+	if len(path) < 2 {
+		return nil
+	}
+	out, _ := s.Document().At(s.At(path[:2]...)...).(map[string]any)
+	return out
+}
+
+func textOf(v any) string {
+	text, _ := v.(string)
+	return text
+}
+
+func intOf(v any) int {
+	n, _ := v.(int)
+	return n
+}
