@@ -113,6 +113,19 @@ func readRealMistakes(t *testing.T) (standard map[string]string, all []realMista
 // "default" is the standard one.
 func (m realMistake) run(t *testing.T, standard map[string]string, client fnv1.FunctionRunnerServiceClient) map[string]string {
 	t.Helper()
+	m.writeFiles(t, standard)
+	last := &lastCall{client: client, said: "the function is not called\n"}
+	if m.files["args"] != "" {
+		return map[string]string{"command": fnOutput(last, strings.Fields(m.files["args"])...)}
+	}
+	out := map[string]string{"check": fnOutput(last, "check", "."), "render": fnOutput(last, "render", ".")}
+	out["grpc"] = last.said
+	return out
+}
+
+// writeFiles writes the files of the mistake to a folder of its own, which becomes the current one.
+func (m realMistake) writeFiles(t *testing.T, standard map[string]string) {
+	t.Helper()
 	t.Chdir(t.TempDir())
 	all := maps.Clone(standard)
 	delete(all, "crd.yaml") // only the mistakes that need a schema have it
@@ -130,13 +143,6 @@ func (m realMistake) run(t *testing.T, standard map[string]string, client fnv1.F
 			t.Fatal(err)
 		}
 	}
-	last := &lastCall{client: client, said: "the function is not called\n"}
-	if m.files["args"] != "" {
-		return map[string]string{"command": fnOutput(last, strings.Fields(m.files["args"])...)}
-	}
-	out := map[string]string{"check": fnOutput(last, "check", "."), "render": fnOutput(last, "render", ".")}
-	out["grpc"] = last.said
-	return out
 }
 
 // everyMistakeHas are lines that say nothing of the mistake, the lines of a file below a message, which show its

@@ -54,26 +54,49 @@ func newSession(system *files.System) (*session, error) {
 func (s *session) serve(ctx context.Context, connection io.ReadWriter) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	stream := jsonrpc2.NewBufferedStream(unclosed{connection}, jsonrpc2.VSCodeObjectCodec{})
-	conn := jsonrpc2.NewConn(ctx, stream, s, jsonrpc2.SetLogger(quiet{}))
-	for {
+	in := &input{connection, make(chan struct{}), ctx}
+	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewBufferedStream(in, jsonrpc2.VSCodeObjectCodec{}), s, jsonrpc2.SetLogger(quiet{}))
+	for ended := false; ; {
 		select {
-		case err := <-s.end:
-			return err
 		case <-s.arrived:
 			s.work(ctx, conn)
-			continue
+		case <-in.ended:
+			ended = true
+			s.work(ctx, conn) // what arrived before the end
 		case <-conn.DisconnectNotify():
+			return errors.New("the messages are not those of the protocol")
 		}
-		s.work(ctx, conn) // what arrived before the end
 		select {
 		case err := <-s.end:
 			return err
 		default:
+		}
+		if ended {
 			return errors.New("the editor closed the connection without exit")
 		}
 	}
 }
+
+// An input is a connection whose end is only noticed when all messages before it have an answer.
+type input struct {
+	io.ReadWriter
+
+	ended chan struct{}
+	ctx   context.Context //nolint:containedctx // of the session
+}
+
+// Read reads a part of a message. At the end, it waits for the end of the session.
+func (i *input) Read(p []byte) (int, error) {
+	n, err := i.ReadWriter.Read(p)
+	if err != nil && n == 0 {
+		close(i.ended)
+		<-i.ctx.Done()
+	}
+	return n, err //nolint:wrapcheck // of a reader
+}
+
+// Close does nothing, because the connection ends with the process.
+func (*input) Close() error { return nil }
 
 // Handle puts a message in the queue. It is called for one message after the other.
 func (s *session) Handle(ctx context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) {
@@ -203,12 +226,6 @@ func errorOf(err error) *jsonrpc2.Error {
 	}
 	return &jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: err.Error()}
 }
-
-// unclosed is a connection that ends with the process.
-type unclosed struct{ io.ReadWriter }
-
-// Close does nothing.
-func (unclosed) Close() error { return nil }
 
 // quiet prints no logs, because an editor shows all of standard error as errors.
 type quiet struct{}
