@@ -219,7 +219,7 @@ type Export struct {
 	// +kubebuilder:default=Error
 	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
 
-	// If true, an object that the export [takes over](../example/from-connection-details-secret-exists/README.md) loses
+	// If true, an object that the export [takes over](../example/from-connection-details/README.md) loses
 	// the keys that only it has. An export takes over an object that has its name, and that no other export or earlier
 	// step composes.
 	Prune bool `json:"prune,omitempty"`

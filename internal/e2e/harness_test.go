@@ -251,7 +251,7 @@ func awaitHealth(ctx context.Context, address string) error {
 }
 
 // examples are the folders of the examples, by name, which has a slash in it for a
-// moment of one.
+// folder of one.
 func examples(t *testing.T) map[string]string {
 	t.Helper()
 

@@ -5,15 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/uuid"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 const (
@@ -104,84 +98,4 @@ func TestPublishedIsNoRehearsal(t *testing.T) {
 	if !bytes.Contains(image, []byte("go build ")) || regexp.MustCompile(`-tags|-overlay|GOFLAGS`).Match(image) {
 		t.Error("the Dockerfile must build the function as it is, without tags and overlays")
 	}
-}
-
-// moment is the name of a folder that is a moment of an example, by its number.
-var moment = regexp.MustCompile(`^\d\d-`)
-
-// before a moment is the one that its folder follows, if any.
-func before(t *testing.T, dir string) string {
-	t.Helper()
-
-	if !moment.MatchString(filepath.Base(dir)) {
-		return ""
-	}
-
-	all, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "[0-9][0-9]-*", "xr.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	slices.Sort(all)
-
-	i := slices.Index(all, filepath.Join(dir, "xr.yaml"))
-	if i < 1 {
-		return ""
-	}
-
-	return filepath.Dir(all[i-1])
-}
-
-// followMoment makes what is observed in a moment what is composed in the one before. The status of an object
-// stays.
-func followMoment(t *testing.T, dir string) {
-	t.Helper()
-
-	last := before(t, dir)
-	if last == "" {
-		return
-	}
-
-	path := filepath.Join(dir, "observed.yaml")
-	observed := appliedIn(t, last)
-
-	for _, o := range readObjects(t, path) {
-		i := slices.IndexFunc(observed, func(other *unstructured.Unstructured) bool { return other.GetUID() == o.GetUID() })
-		if status, ok := o.Object["status"]; ok && i >= 0 {
-			observed[i].Object["status"] = status
-		}
-	}
-
-	writeObjects(t, path, observed)
-}
-
-// appliedIn is what Crossplane has composed after a moment. The API server gives each
-// object a UID and the time of its creation, and changes nothing that was applied.
-func appliedIn(t *testing.T, dir string) []*unstructured.Unstructured {
-	t.Helper()
-
-	objects := readObjects(t, filepath.Join(dir, "expected.yaml"))
-	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetAnnotations()[resourceName] == "" })
-
-	var before []*unstructured.Unstructured
-	if path := filepath.Join(dir, "observed.yaml"); exists(path) {
-		before = readObjects(t, path)
-	}
-
-	now, err := time.Parse(time.RFC3339, newClock(t).set(t, dir))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	for _, o := range objects {
-		id := o.GroupVersionKind().String() + "/" + o.GetNamespace() + "/" + o.GetName()
-		o.SetUID(types.UID(uuid.NewSHA1(uuid.Nil, []byte(id)).String()))
-		o.SetCreationTimestamp(metav1.NewTime(now))
-
-		if i := slices.IndexFunc(before, func(b *unstructured.Unstructured) bool { return b.GetUID() == o.GetUID() }); i >= 0 {
-			o.SetCreationTimestamp(before[i].GetCreationTimestamp())
-		}
-	}
-
-	return objects
 }

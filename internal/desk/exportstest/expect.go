@@ -250,6 +250,9 @@ func (p *player) expectGone(now *snapshot, field, name string) {
 	}
 }
 
+// byAuthors is the field of exports of the composite author, with which their composition resource names begin.
+const byAuthors = "fromComposite"
+
 // names returns the names that an object can have, without the keys of items.
 func (p *player) names() []string {
 	out := map[string]bool{}
@@ -263,6 +266,11 @@ func (p *player) names() []string {
 	}
 	for name := range p.laws.exports {
 		out[name] = true
+	}
+	for _, step := range slices.Concat(p.setup.Pipelines()...) {
+		if isExports(step) && step.Input[byAuthors] != nil {
+			out[byAuthors] = true
+		}
 	}
 	for name := range p.w.Response.GetDesired().GetResources() {
 		out[exportOf(name)] = true

@@ -79,8 +79,8 @@ func TestExamples(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || inputs < 40 {
-		t.Errorf("want at least 40 inputs, got %d: %v", inputs, err)
+	if err != nil || inputs < 35 {
+		t.Errorf("want at least 35 inputs, got %d: %v", inputs, err)
 	}
 }
 

@@ -184,7 +184,11 @@ func (t *test) setup() (*exportstest.Setup, error) {
 			return nil, fmt.Errorf("%s:%d: spec.inputs.%s must be set: the path of a file, or the object", t.file, t.line, name)
 		}
 	}
-	setup, err := c.Setup(terminal.Disk(nil), in.Context)
+	pipelineContext := in.Context
+	if own.Inputs.Context != nil {
+		pipelineContext = own.Inputs.Context
+	}
+	setup, err := c.Setup(terminal.Disk(nil), pipelineContext)
 	if err != nil {
 		return nil, err
 	}
