@@ -47,8 +47,8 @@ func SetValue(o *structpb.Struct, v *structpb.Value, path ...string) {
 	o.Fields[path[len(path)-1]] = v
 }
 
-// List lists the objects that a composite composes, as Crossplane does before it applies them. A composite of the v1 style,
-// which has neither a namespace nor spec.crossplane, has the list in spec.
+// List lists the objects that a composite composes, as Crossplane does before it applies them. A composite of the v1
+// style, which has neither a namespace nor spec.crossplane, has the list in spec.
 func List(xr *structpb.Struct, keys []string) {
 	refs := make([]*structpb.Value, len(keys))
 	for i, key := range keys {
@@ -60,7 +60,8 @@ func List(xr *structpb.Struct, keys []string) {
 	}
 	at := []string{"spec", "crossplane", "resourceRefs"}
 	spec := xr.GetFields()["spec"].GetStructValue().GetFields()
-	if v1 := spec["compositionRef"] != nil || spec["claimRef"] != nil; Meta(xr, "namespace") == "" && spec["crossplane"] == nil && v1 {
+	isV1 := spec["crossplane"] == nil && (spec["compositionRef"] != nil || spec["claimRef"] != nil)
+	if isV1 && Meta(xr, "namespace") == "" {
 		at = []string{"spec", "resourceRefs"}
 	}
 	SetValue(xr, structpb.NewListValue(&structpb.ListValue{Values: refs}), at...)
