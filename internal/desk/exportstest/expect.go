@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
@@ -88,14 +89,18 @@ func (p *player) walk(field string, want, got any, c comparison) {
 		p.matches(field, textOf(fields["matches"]), got, hidden)
 	case len(fields) == 1 && fields["absent"] == true:
 		if got != nil {
-			p.fail(field, "exists: %s", p.value(got, hidden))
+			p.differs(field, diagnostic.SetValue, got, "exists: %s", p.value(got, hidden))
 		}
 	case isMap && got != nil && actual == nil:
-		p.fail(field, "is no object")
+		p.differs(field, diagnostic.SetValue, got, "is no object")
+	case got == nil && c.exact && isMap:
+		p.differs(field, diagnostic.Remove, nil, "is missing")
+	case got == nil && c.exact:
+		p.differs(field, diagnostic.Remove, nil, "is missing\n- %s", p.value(want, hidden))
 	case isMap:
 		p.walkFields(field, fields, actual, c)
 	case got == nil:
-		p.fail(field, "is missing\n- %s", p.value(want, hidden))
+		p.differs(field, diagnostic.SetValue, map[string]any{"absent": true}, "is missing\n- %s", p.value(want, hidden))
 	default:
 		p.equal(field, want, got, hidden)
 	}
@@ -108,7 +113,8 @@ func (p *player) walkFields(field string, want, got map[string]any, c comparison
 	}
 	for _, key := range slices.Sorted(maps.Keys(got)) {
 		if c.exact && want[key] == nil {
-			p.fail(field, "has another field %s", key)
+			p.differs(field, diagnostic.SetValue, got[key], "has another field %s", key)
+			p.failures[len(p.failures)-1].Edit.Path = fieldBelow(p.field(field), key)
 		}
 	}
 }
@@ -118,9 +124,11 @@ func (p *player) equal(field string, want, got any, hidden bool) {
 	if list, ok := want.([]any); ok && reflect.DeepEqual(list, got) || textOf(want) == textOf(got) {
 		return
 	}
-	p.fail(field, "differs\n- %s\n+ %s", p.value(want, hidden), p.value(got, hidden))
-	actual := textOf(got)
-	p.failures[len(p.failures)-1].actual = &actual
+	action := diagnostic.SetValue
+	if _, isText := got.(string); isText {
+		action = diagnostic.SetText
+	}
+	p.differs(field, action, got, "differs\n- %s\n+ %s", p.value(want, hidden), p.value(got, hidden))
 }
 
 // fieldBelow returns the field of a key. A key with dots is in brackets.
@@ -185,7 +193,7 @@ func (p *player) expectCondition(now *snapshot, c *ConditionExpectation) {
 	}
 	for name, want := range map[string]string{"status": c.Status, "reason": c.Reason} {
 		if want != "" && got[name] != want {
-			p.fail("expect.condition."+name, "differs\n- %q\n+ %q: %s", want, got[name], p.clean(textOf(got["message"])))
+			p.differs("expect.condition."+name, diagnostic.SetText, got[name], "differs\n- %q\n+ %q: %s", want, got[name], p.clean(textOf(got["message"])))
 		}
 	}
 	if c.Message != nil {

@@ -3,6 +3,7 @@ package exportstest
 import (
 	"cmp"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -91,7 +92,7 @@ func (p *player) clean(text string) string {
 	return text
 }
 
-// textOf returns a value as text: whole numbers without a fraction.
+// textOf returns a value as text: whole numbers without a fraction, lists and objects as JSON.
 func textOf(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -101,7 +102,16 @@ func textOf(v any) string {
 	case float64:
 		return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%f", v), "0"), ".")
 	}
-	return fmt.Sprint(v)
+	return Inline(v)
+}
+
+// Inline returns a value as JSON in one line.
+func Inline(v any) string {
+	var out strings.Builder
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // it was JSON
+	return strings.TrimSpace(out.String())
 }
 
 func encode(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
@@ -23,16 +24,10 @@ type Failure struct {
 	Field   string `json:"field"`   // of the test, for example spec.tests[0].moments[1].expect.gone[0]
 	Message string `json:"message"` // in one or more lines
 
-	law    string  // that is broken, and about what
-	actual *string // the value, for --update; or nil
-}
+	// Edit makes the test expect what exists. It is nil if the failure is about something else than a value.
+	Edit *diagnostic.Edit `json:"-"`
 
-// Actual returns the value that exists instead of an expected text, if the failure is about one.
-func (f Failure) Actual() (string, bool) {
-	if f.actual == nil {
-		return "", false
-	}
-	return *f.actual, true
+	law string // that is broken, and about what
 }
 
 // A Result is how a test ended.
@@ -137,6 +132,16 @@ func (r *Runner) start(t *ExportsTest, test *Test, setup *Setup) (*player, error
 
 func (p *player) fail(field, format string, args ...any) {
 	p.failures = append(p.failures, Failure{Moment: p.moment, Field: p.field(field), Message: fmt.Sprintf(format, args...)})
+}
+
+// differs fails because of an expected value. The value is the one that exists.
+func (p *player) differs(field string, action diagnostic.Action, value any, format string, args ...any) {
+	p.fail(field, format, args...)
+	last := &p.failures[len(p.failures)-1]
+	last.Edit = &diagnostic.Edit{Path: last.Field, Action: action, Text: textOf(value)}
+	if action == diagnostic.SetValue {
+		last.Edit.Text = Inline(value)
+	}
 }
 
 // field returns a field of the current moment.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/test"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
@@ -167,13 +169,55 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("want the difference and the file, got %d:\n%s%s", code, stdout, stderr)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "test.yaml"))
-	want := strings.Replace(swapped, "'db://not-real-canary:app@host'", `"db://app:not-real-canary@host"`, 1)
+	want := strings.Replace(swapped, "'db://not-real-canary:app@host'", "'db://app:not-real-canary@host'", 1)
 	if err != nil || string(text) != want {
 		t.Errorf("want one other value, got:\n%s", text)
 	}
 	t.Setenv("CI", "true")
 	if _, stderr, code := run(t.Context(), t, &test.Command{Paths: []string{dir}, Update: true}); code != 2 || !strings.Contains(stderr, "--update in CI") {
 		t.Errorf("want no update in CI, got %d: %s", code, stderr)
+	}
+}
+
+// TestUpdateValues updates each kind of expected value. Comments, quotes and blocks stay.
+func TestUpdateValues(t *testing.T) {
+	t.Setenv("CI", "")
+	const before = `
+    - name: changes
+      observe: {db: {connectionDetails: {username: app, password: not-real-1}}}
+      do: [{edit: {patch: {status: {text: "one\ntwo\n", list: [a, {b: 1}], lines: "x\ny", port: 5432}}}}]
+      expect:
+        condition: {reason: Held} # of the export
+        composite:
+          status:
+            # A block.
+            text: |
+              one
+            list: # of two
+            - a
+            port: 1
+            lines: x
+            gone: x
+        objects:
+          url:
+            exactly:
+              apiVersion: v1
+              kind: Secret
+              data: {url: 'db://x', other: x} # the URL
+              metadata: {name: demo-url, namespace: default, labels: {a: b}}
+`
+	after := strings.NewReplacer("reason: Held", "reason: Available", "\n              one\n", "\n              one\n              two\n",
+		"list: # of two\n            - a\n", "list: # of two\n            - \"a\"\n            - {\"b\":1}\n", "port: 1", "port: 5432", "lines: x", `lines: "x\ny"`, "gone: x", `gone: {"absent":true}`,
+		"{url: 'db://x', other: x}", "{url: 'db://app:not-real-1@host'}", ", labels: {a: b}}", "}\n              type: \"Opaque\"").Replace(before)
+	text := strings.Replace(swapped, "    moments: [{expect: {absent: [url]}}]", "    moments:"+before, 1)
+	dir := folder(t, map[string]string{"composition.yaml": composition, "test.yaml": text})
+	stdout, stderr, code := run(t.Context(), t, &test.Command{Paths: []string{dir}, Only: "passes", Update: true})
+	got, err := os.ReadFile(filepath.Join(dir, "test.yaml"))
+	if diff := cmp.Diff(strings.Replace(text, before, after, 1), string(got)); diff != "" || err != nil || code != 0 {
+		t.Errorf("want other values, got %d:\n%s%s\n-want, +got:\n%s", code, stdout, stderr, diff)
+	}
+	if stdout, stderr, code = run(t.Context(), t, &test.Command{Paths: []string{dir}, Only: "passes"}); code != 0 {
+		t.Errorf("the updated test fails with %d:\n%s%s", code, stdout, stderr)
 	}
 }
 

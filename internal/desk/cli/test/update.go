@@ -8,54 +8,86 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
-	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
-// updateFile prints the failures of a test, and replaces each expected text that differs in its file. Other failures stay.
+// updateFile prints the failures of a test, and replaces each expected value that differs in its file. Comments and the rest of
+// the file stay. So do other failures, such as that of a pattern.
 func (o *outcome) updateFile(stdout io.Writer) error {
 	o.printFailures(stdout, true)
-	text, err := os.ReadFile(o.file)
+	was, err := os.ReadFile(o.file)
 	if err != nil {
 		return files.CannotRead(o.file, err)
 	}
-	lines := strings.SplitAfter(string(text), "\n")
-	written := 0
+	text := string(was)
 	o.failures = slices.DeleteFunc(o.failures, func(f failure) bool {
-		actual, ok := f.Actual()
-		at := o.step.InFile(&diagnostic.Diagnostic{Path: f.Field})
-		if !ok || at.Line > len(lines) {
-			return false
-		}
-		line, replaced := replaceScalar(lines[at.Line-1], at.Column, actual)
-		if replaced {
-			lines[at.Line-1] = line
-			written++
-		}
-		return replaced
+		mended, ok := o.mend(text, f.Edit)
+		text = mended
+		return ok
 	})
-	if written == 0 {
+	if text == string(was) {
 		return nil
 	}
 	_, _ = fmt.Fprintf(stdout, "wrote %s\n", o.file) // the file matters
-	return write(o.file, []byte(strings.Join(lines, "")))
+	return write(o.file, []byte(text))
 }
 
-// A scalar in one line: in double quotes, in single quotes, or plain.
-var scalar = lazy.MustCompile(`^(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'{}\[\],&*#|>!%@` + "`" + `][^{}\[\],#\n]*?)(\s*(?:[,}\]#\n]|$))`)
+// mend applies an edit to the text of the file.
+func (o *outcome) mend(text string, e *diagnostic.Edit) (string, bool) {
+	disk := terminal.Disk(nil)
+	disk.Texts = map[string]string{disk.Absolute(o.file): text}
+	all, _ := read(disk.Read(o.file, files.AnyText))
+	i := slices.IndexFunc(all, func(t *test) bool { return t.doc == o.doc && t.index == o.index })
+	if e == nil || i < 0 {
+		return text, false
+	}
+	edits := []diagnostic.Edit{*e}
+	if e.Action == diagnostic.SetText { // the text may not have the style of the former one
+		edits = append(edits, diagnostic.Edit{Path: e.Path, Action: diagnostic.SetValue, Text: exportstest.Inline(e.Text)})
+	}
+	for _, edit := range edits {
+		at := all[i].step.InFile(&diagnostic.Diagnostic{Path: edit.Path, Edits: []diagnostic.Edit{edit}})
+		if len(at.Edits) == 0 {
+			continue
+		}
+		if edit.Action == diagnostic.SetValue {
+			at.Edits[0].Text = asBlock(text, at.Edits[0])
+		}
+		out, _ := document.Apply(text, [][]document.Edit{at.Edits})
+		if _, wrong := document.Parse(out); len(wrong) == 0 {
+			return out, true
+		}
+	}
+	return text, false
+}
 
-// replaceScalar replaces the scalar at a column of a line.
-func replaceScalar(line string, column int, with string) (string, bool) {
+// asBlock returns the new value of an edit, which is JSON, in several lines, if the former value is a block in YAML: a list, or
+// a text with line breaks.
+func asBlock(file string, e document.Edit) string {
+	line := strings.SplitAfter(file, "\n")[e.Line-1]
 	runes := []rune(line)
-	if column < 1 || column > len(runes) {
-		return line, false
+	if e.Column > len(runes) {
+		return e.Text
 	}
-	before, rest := string(runes[:column-1]), string(runes[column-1:])
-	m := scalar.FindStringSubmatchIndex(rest)
-	quoted, err := json.Marshal(with)
-	if m == nil || err != nil {
-		return line, false
+	var value any
+	_ = json.Unmarshal([]byte(e.Text), &value) // what is not JSON is no block
+	list, isList := value.([]any)
+	text, isText := value.(string)
+	body, ends := strings.CutSuffix(text, "\n")
+	switch c := runes[e.Column-1]; {
+	case isList && c == '-' && len(list) > 0:
+		var items []string
+		for _, item := range list {
+			items = append(items, "- "+exportstest.Inline(item))
+		}
+		return strings.Join(items, "\n"+strings.Repeat(" ", e.Column-1))
+	case isText && (c == '|' || c == '>') && strings.Contains(body, "\n") && !strings.HasSuffix(body, "\n") && body[0] != ' ':
+		indent := "\n" + strings.Repeat(" ", len(line)-len(strings.TrimLeft(line, " -"))+2)
+		return map[bool]string{true: "|", false: "|-"}[ends] + indent + strings.ReplaceAll(body, "\n", indent)
 	}
-	return before + string(quoted) + rest[m[2]:], true
+	return e.Text
 }
