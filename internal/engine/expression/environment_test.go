@@ -99,7 +99,9 @@ func TestVariablesOfGenerators(t *testing.T) {
 		"KeysGenerated":        {"a key is made of a key alone", env.Keys(), "generated.db.password", undeclared("generated", "the only variable is key")},
 		"GeneratedIsText": {
 			"its outputs are strings, as those of a Secret are", env, "generated.db.password + 1",
-			diagnostic.List{{Path: "here", Line: 1, Column: 23, Rule: diagnostic.Expression, Message: "+ does not accept string and int: wrap the operand that is not a string in string(...)"}},
+			diagnostic.List{{Path: "here", Line: 1, Column: 23, Rule: diagnostic.Expression,
+				Message: "+ does not accept string and int: wrap the operand that is not a string in string(...)",
+				Edits:   []diagnostic.Edit{{Path: "here", Text: "generated.db.password + string(1)"}}}},
 		},
 	}
 	for name, tc := range cases {
