@@ -67,11 +67,16 @@ func (d *comparison) add(e Effect) { d.out = append(d.out, e) }
 
 // run returns the effects, except those that happen later.
 func (d *comparison) run() []Effect {
+	d.outcomes()
+	if world.FatalOf(d.after.Response) != "" { // nothing is applied
+		return d.out
+	}
 	d.objects()
 	d.generations()
-	d.outcomes()
-	d.fields()
-	d.reads()
+	if d.before.pipeline != nil {
+		d.fields()
+		d.reads()
+	}
 	return d.out
 }
 
@@ -192,6 +197,8 @@ func (d *comparison) takenOver(was, is *structpb.Struct) {
 		d.add(d.about(ObjectTakenOver, is, fmt.Sprintf("the same object, with the composition resource name %q in place of %q", nameOf(is), nameOf(was))))
 	case has && had && x.Export != d.before.exports[nameOf(was)].Export:
 		d.add(d.about(ObjectTakenOver, is, fmt.Sprintf("the same object, as the export %q in place of %q", x.Export, d.before.exports[nameOf(was)].Export)))
+	case had && !has:
+		d.add(d.about(ObjectTakenOver, is, "the same object, which another step composes"))
 	case has && !had && d.before.pipeline != nil && !isOurs(nameOf(was), was):
 		d.add(d.about(ObjectTakenOver, is, "the same object, which another step composed"))
 	}
@@ -259,10 +266,10 @@ func allOf(o *structpb.Struct) map[string]string {
 // dataOf returns the decoded data of a Secret or a ConfigMap.
 func dataOf(o *structpb.Struct) map[string]string {
 	out := map[string]string{}
-	for _, field := range []string{"data", "binaryData"} {
+	for _, field := range []string{"stringData", "data", "binaryData"} {
 		for key, v := range o.GetFields()[field].GetStructValue().GetFields() {
 			text := v.GetStringValue()
-			if b, err := base64.StdEncoding.DecodeString(text); err == nil && (field == "binaryData" || refOf(o).Kind == "Secret") {
+			if b, err := base64.StdEncoding.DecodeString(text); err == nil && (field == "binaryData" || field == "data" && refOf(o).Kind == "Secret") {
 				text = string(b)
 			}
 			out[key] = text
@@ -293,14 +300,17 @@ func (d *comparison) connectionDetails() {
 		return
 	}
 	r := state.Ref{APIVersion: "v1", Kind: "Secret", Namespace: to["namespace"].GetStringValue(), Name: to["name"].GetStringValue()}
-	d.keys(Effect{Object: &r, Reason: "connection details of the composite"}, of(d.before), of(d.after))
+	had, has := of(d.before), of(d.after)
+	for key, v := range had { // Crossplane removes no key
+		if _, stays := has[key]; !stays {
+			has[key] = v
+		}
+	}
+	d.keys(Effect{Object: &r, Reason: "connection details of the composite"}, had, has)
 }
 
 // fields compares the status fields and the environment.
 func (d *comparison) fields() {
-	if d.before.pipeline == nil || world.FatalOf(d.after.Response) != "" {
-		return
-	}
 	status := func(s *side) *structpb.Value {
 		return s.Response.GetDesired().GetComposite().GetResource().GetFields()["status"]
 	}

@@ -93,10 +93,13 @@ func (d *comparison) generations() {
 		if _, stays := is[key]; stays || !d.existed(key) {
 			continue
 		}
-		if _, declared := d.declared(g.generator); !declared {
+		reason := "its grace period is over"
+		if len(d.after.pipeline.Exports()) == 0 {
+			reason = "no step composes it anymore"
+		} else if _, declared := d.declared(g.generator); !declared {
 			d.add(d.ofGeneration(Retires, g, "", "the generator left the input, and has no grace period"))
 		}
-		d.add(d.ofGeneration(ObjectDeleted, g, "", "its grace period is over"))
+		d.add(d.ofGeneration(ObjectDeleted, g, "", reason))
 	}
 }
 
@@ -145,7 +148,7 @@ func (d *comparison) why(name string) string {
 	policy, _ := is["refreshPolicy"].(string)
 	policy = fmt.Sprintf(" (refreshPolicy %s)", cmp.Or(policy, string(v1beta1.CreatedOnce)))
 	if d.before.pipeline == nil {
-		return "it is due" + policy
+		return "it was created with another input, or is due" + policy
 	}
 	if changes := changedFields("", d.before.pipeline.generators()[list], is); len(changes) > 0 {
 		return strings.Join(changes, ", ") + policy

@@ -57,10 +57,10 @@ func NewPipeline(c map[string]any) (*Pipeline, error) {
 	return out, nil
 }
 
-// isExports reports whether a step runs this function.
+// isExports reports whether a step runs this function, also if its input is missing.
 func isExports(s composition.Step) bool {
 	group, _, _ := strings.Cut(v1beta1.APIVersion, "/")
-	return s.Group() == group && s.Input["kind"] == v1beta1.Kind
+	return s.Group() == group || s.Group() == "" && strings.HasSuffix(s.Function, "function-export")
 }
 
 // Exports returns the inputs of this function.
@@ -161,7 +161,7 @@ func (p *Pipeline) asComposedNow(w *world.World, inUse *Pipeline) map[string]*st
 		o := w.Stored[key]
 		name := world.Meta(o, "annotations", world.ResourceNameAnnotation)
 		_, named := p.named[name]
-		observed[name] = true
+		observed[name] = !isOurs(name, o) || !named // an export may become a resource of another step
 		if !isOurs(name, o) && (named || p.opaque && !namedNow(name) || inUse == nil && !p.Closed()) {
 			out[name] = desired(o)
 		}

@@ -108,9 +108,14 @@ func (r *Rehearsal) compose(ctx context.Context, e *End, p, inUse *Pipeline, pha
 			e.Results[step] = result
 			e.unknown.see(result)
 		})
-		return func(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+		return func(ctx context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, err error) {
+			defer func() {
+				if value := recover(); value != nil { // it may contain any part of the request
+					err = fmt.Errorf("the function panicked with a %T", value)
+				}
+			}()
 			delete(e.Results, step) // a fatal result has none
-			rsp, err := call(ctx, req)
+			rsp, err = call(ctx, req)
 			maps.Copy(e.Required, rsp.GetRequirements().GetResources())
 			return rsp, err //nolint:wrapcheck // of this program
 		}

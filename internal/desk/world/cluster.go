@@ -25,6 +25,7 @@ type Cluster struct {
 	// Outside returns objects of others, each once. They are stored when a function requires them. It may be nil.
 	Outside func(s *fnv1.ResourceSelector) []*structpb.Struct
 
+	brought map[string]*structpb.Struct            // from outside
 	late    map[string]map[string]*structpb.Struct // what late informers see, by kind
 	deleted map[string]bool                        // keys of objects that Crossplane deletes in the foreground
 }
@@ -33,7 +34,9 @@ type Cluster struct {
 func (c *Cluster) LookUp(s *fnv1.ResourceSelector) *fnv1.Resources {
 	if c.Outside != nil {
 		for _, o := range c.Outside(s) {
-			c.Stored[KeyOf(o)] = o
+			if c.Stored[KeyOf(o)] = o; c.brought != nil {
+				c.brought[KeyOf(o)] = o
+			}
 		}
 	}
 	out, objects := &fnv1.Resources{}, c.seen(s.GetKind())

@@ -56,6 +56,9 @@ func List(xr *structpb.Struct, keys []string) {
 		Set(ref, of[0], "apiVersion")
 		Set(ref, of[1], "kind")
 		Set(ref, of[3], "name")
+		if of[2] != "" && Meta(xr, "namespace") == "" {
+			Set(ref, of[2], "namespace")
+		}
 		refs[i] = structpb.NewStructValue(ref)
 	}
 	at := []string{"spec", "crossplane", "resourceRefs"}

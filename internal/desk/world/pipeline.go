@@ -44,8 +44,10 @@ func (p *Pipeline) Run(
 ) (*fnv1.RunFunctionResponse, error) {
 	var all *fnv1.RunFunctionResponse
 	for i, step := range p.Steps {
-		next := proto.CloneOf(req)
-		next.Input = step.Input
+		next := &fnv1.RunFunctionRequest{ // a call gets a copy
+			Meta: req.GetMeta(), Observed: req.GetObserved(), Desired: req.GetDesired(), Context: req.GetContext(),
+			Input: step.Input, RequiredResources: maps.Clone(req.GetRequiredResources()),
+		}
 		if all != nil {
 			next.Desired, next.Context, next.RequiredResources = all.GetDesired(), all.GetContext(), nil
 		}

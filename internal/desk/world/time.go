@@ -22,7 +22,9 @@ const (
 func (w *World) Settle(ctx context.Context) error {
 	for range mostReconciles {
 		stored, xr := maps.Clone(w.Stored), w.XR
+		w.brought = map[string]*structpb.Struct{} // they are no change
 		err := w.Reconcile(ctx, w.Listed...)
+		maps.Copy(stored, w.brought)
 		lost := w.ended != nil && invalidOnly(w.ended) == nil && FatalOf(w.Response) == "" // Crossplane tries again
 		if maps.Equal(stored, w.Stored) && xr == w.XR && !lost {
 			return err

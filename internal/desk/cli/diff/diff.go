@@ -164,9 +164,12 @@ func (c *Command) rehearse(ctx context.Context, r *report, all *state.State, cha
 		} else if again {
 			continue // with the objects that functions require
 		}
+		if err := ctx.Err(); err != nil {
+			return err //nolint:wrapcheck // the context's own
+		}
 		for _, one := range results {
 			if one.err != nil {
-				return one.err
+				one.Effects = []rehearsal.Effect{{Effect: rehearsal.Unknown, Reason: "cannot be rehearsed: " + one.err.Error()}}
 			}
 		}
 		r.Composites = results
@@ -189,7 +192,7 @@ func tasksOf(r *report, all *state.State, changed []*composition) ([]*task, erro
 	for _, of := range changed {
 		composites := all.Composites(of.object)
 		if len(composites) == 0 {
-			r.note("no composite uses Composition %s", of.name)
+			r.note("no composite of kind %s uses Composition %s", of.pipeline.CompositeKind, of.name)
 		}
 		unknown := 0
 		for _, c := range composites {

@@ -164,6 +164,64 @@ func TestEffects(t *testing.T) {
 	}
 }
 
+// TestPipelines: what changes of other steps, of the whole pipeline, or of composites of the v1 style do.
+func TestPipelines(t *testing.T) {
+	const secret = "      - {name: conn, base: {apiVersion: v1, kind: Secret, metadata: {name: orders-conn}, stringData: {user: x}}}\n"
+	withoutConn := with(t, "\n- name: conn\n  from: db\n  data: [{key: user, value: secret.username}]", "")
+	resources := "size: 1}}}\n"
+	plain := composed(input)
+	legacy := func(text string) string {
+		return strings.NewReplacer("  namespace: team-a\n  name: orders\n  uid: xr-", "  name: orders\n  uid: xr-", "  crossplane:\n    compositionRef", "  compositionRef",
+			"    resourceRefs:", "  resourceRefs:", "kind: Instance, name: orders-db}]", "kind: Instance, namespace: team-a, name: orders-db}]\n  writeConnectionSecretToRef: {name: orders, namespace: team-a}",
+			"spec: {size: 1, writeConnectionSecretToRef: {name: orders-db}}", "spec: {size: 1, writeConnectionSecretToRef: {name: orders-db, namespace: team-a}}").Replace(text)
+	}
+	published := strings.Replace(strings.ReplaceAll(input, "  from: db\n", "  metadata: {namespace: team-a}\n  from: db\n"), "name: conn\n", "name: conn\n  connectionDetails: true\n", 1)
+	published = strings.Replace(published, "gracePeriod: 24h", "gracePeriod: 24h\n  namespace: team-a", 1)
+	for name, c := range map[string]struct {
+		reason       string
+		inUse        string
+		changed, was string // the instance
+		want         []string
+	}{
+		"TakenOver": {
+			"a Secret that function-patch-and-transform composed, as it is observed", strings.Replace(composed(withoutConn), resources, resources+secret, 1), plain, "",
+			[]string{"~ Secret orders-conn user changes (1 → 19 bytes)", "= Secret orders-conn is taken over: the same object, which another step composed"},
+		},
+		"Returned": {
+			"the way back", plain, strings.Replace(composed(withoutConn), resources, resources+secret, 1), "",
+			[]string{"~ Secret orders-conn user changes (19 → 1 bytes)", "= Secret orders-conn is taken over: the same object, which another step composes"},
+		},
+		"ResourceRemoved": {"a resource of another step", plain, strings.Replace(plain, "      - {name: db, ", "      - {name: other, ", 1), "", []string{
+			`- Instance orders-db is deleted: no step composes it anymore; composed resource "db" of another step`,
+			"! PostgreSQL is held: status.endpoint is kept unchanged: it waits for resources.db (no earlier step composes it: use other, or compose it in an earlier step)",
+			`! Secret orders-conn is held: key "user" waits for resources.db (no earlier step composes it: use other, or compose it in an earlier step)`,
+			`! Secret orders-url is held: key "DATABASE_URL" and key "host" wait for resources.db (no earlier step composes it: use other, or compose it in an earlier step)`,
+			unready,
+			`+ Instance orders-06c9bd9f6024 is created: composed resource "other" of another step`,
+		}},
+		"NoStep": {"this function is removed", plain, plain[:strings.Index(plain, "  - step: exports")], "", []string{
+			"- Secret orders-admin-1 is deleted: no step composes it anymore", "- Secret orders-conn is deleted: no step composes it anymore",
+			"- Secret orders-url is deleted: no step composes it anymore", "~ PostgreSQL changes status.endpoint",
+		}},
+		"NoInput": {"its input is missing", plain, plain[:strings.Index(plain, "    input:\n      apiVersion: export")], "", []string{
+			"x PostgreSQL is refused: invalid input: apiVersion: must be export.fn.crossplane.io/v1beta1; kind: must be Exports",
+		}},
+		"Legacy": {"connection details of a composite of the v1 style", composed(published), composed(strings.Replace(published, "{key: user,", "{key: login,", 1)), legacy(instance("team-a", "orders")), []string{
+			"~ Secret team-a/orders login is added", "~ Secret team-a/orders-conn user is removed, login is added",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.was == "" {
+				c.was = instance("team-a", "orders")
+			}
+			out, _ := run(t, Command{Output: "text"}, c.changed, cluster(t, c.inUse, c.was))
+			if diff := cmp.Diff(c.want, linesAbout(out)); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s\n%s", c.reason, diff, out)
+			}
+		})
+	}
+}
+
 // TestOutputs: the formats, with several composites, one of which stays at its revision.
 func TestOutputs(t *testing.T) {
 	pinned := strings.Replace(instance("team-b", "old"), "{name: postgresql}", "{name: postgresql}\n    compositionUpdatePolicy: Manual", 1)
