@@ -38,9 +38,8 @@ func (d *comparison) outcomes() {
 		d.add(Effect{Effect: Refused, Reason: "the API server refuses an object: " + strings.ReplaceAll(refused.Error(), "|", " ")})
 	}
 	d.calibrate()
-	before := d.before.states()
 	for name, o := range d.after.states() {
-		if kind := kinds[o.State]; kind != "" && before[name].State != o.State {
+		if kind := kinds[o.State]; kind != "" && d.before.stateOf(name, o) != o.State {
 			e := Effect{Effect: kind, Export: name, Reason: short(o.Message)}
 			if o.Place.Name != "" {
 				e.Object = &state.Ref{APIVersion: "v1", Kind: string(o.Kind), Namespace: o.Place.Namespace, Name: o.Place.Name}
@@ -100,6 +99,20 @@ func (s *side) states() map[string]reconcile.Object {
 		}
 	}
 	return out
+}
+
+// stateOf returns the state of an object, whatever export has it. Without a place, it is the state of the export.
+func (s *side) stateOf(export string, o reconcile.Object) reconcile.State {
+	all := s.states()
+	if o.Place.Name == "" {
+		return all[export].State
+	}
+	for _, other := range all {
+		if other.Place == o.Place {
+			return other.State
+		}
+	}
+	return reconcile.Available
 }
 
 // others returns the messages about generators, the environment and status fields that are not available.
@@ -183,7 +196,7 @@ func (d *comparison) isOwn(r state.Ref) bool {
 			return true
 		}
 		for _, o := range s.states() {
-			if o.Place == at {
+			if o.Place.Kind == at.Kind && o.Place.Name == at.Name { // in whatever namespace it is wanted
 				return true
 			}
 		}

@@ -123,7 +123,7 @@ func (r *Rehearsal) compose(ctx context.Context, e *End, p, inUse *Pipeline, pha
 	return e.Settle(ctx)
 }
 
-// Unknown returns the Secrets whose values are unknown, and that other values stand in for.
+// Unknown returns the Secrets that have other values in the simulation, because theirs are unknown.
 func (e *End) Unknown() []string { return slices.Sorted(maps.Keys(e.unknown.asked)) }
 
 // Settle plays until nothing changes. An object that the API server refuses is no error, but an end.

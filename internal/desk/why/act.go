@@ -41,7 +41,7 @@ var acts = [observation.EndOfFacts]string{ //nolint:gochecknoglobals // a table
 	observation.IsSecret:              compositionAuthor,
 }
 
-// absent matches an object in a message that nobody has created.
+// absent matches an object in a message that does not exist.
 var absent = lazy.MustCompile(`\((\w+ [\w./-]+) does not exist`)
 
 // act returns who must act, so that an outcome becomes available. Waiting does not help if an object is ready and lacks

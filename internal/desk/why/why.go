@@ -237,7 +237,7 @@ func (a *Answer) credential(name string, v *structpb.Value) Credential {
 	return out
 }
 
-// generation reads a generation. If its Secret is unknown, so is everything but its name.
+// generation reads a generation. If its Secret is unknown, only its name is known.
 func (a *Answer) generation(v *structpb.Value, of *Credential) *Generation {
 	f := v.GetStructValue().GetFields()
 	if f == nil {

@@ -95,6 +95,8 @@ secrets: [{name: login, from: db, data: [{key: username, value: "secret.username
 secrets: [{name: login, from: db, metadata: {labels: {team: payments}}, data: [{key: username, value: "secret.username + '@db'"}, {key: password, value: secret.password}]}]`}},
 		{"the Secret becomes a ConfigMap", []string{`
 configMaps: [{name: login, from: db, data: [{key: host, value: resource.status.host}]}]`}},
+		{"the ConfigMap becomes a Secret again, of another type", []string{`
+secrets: [{name: login, from: db, type: kubernetes.io/basic-auth, data: [{key: username, value: secret.username}, {key: password, value: secret.password}]}]`}},
 	}},
 	{name: "carts", kind: "App", others: databaseByTemplate, stages: []fleetStage{
 		{"", []string{`
@@ -107,6 +109,8 @@ secrets: [{name: conn, from: db, data: [{key: username, value: secret.username},
 secrets: [{name: conn, from: db, data: [{key: username, value: secret.username}, {key: password, value: secret.password}, {key: region, value: composite.spec.region}, {key: tier, value: composite.spec.tier, optional: true}]}]`}},
 		{"the object gets another name", []string{`
 secrets: [{name: conn, from: db, metadata: {nameExpression: "composite.metadata.name + '-other'"}, data: [{key: username, value: secret.username}, {key: password, value: secret.password}, {key: region, value: composite.spec.region, optional: true}]}]`}},
+		{"an expression fails", []string{`
+secrets: [{name: conn, from: db, data: [{key: username, value: "secret.username.substring(1000)"}, {key: password, value: secret.password}]}]`}},
 	}},
 	{name: "shops", kind: "App", others: databaseByPatch, stages: []fleetStage{
 		{"", []string{`
@@ -128,6 +132,9 @@ configMaps: [{name: settings, data: [{key: region, value: composite.spec.region}
 fromComposite: {fieldPath: spec.exports, allow: {resources: [db]}}`, `
 secrets: [{name: all, from: db, metadata: {nameExpression: "composite.metadata.name + '-conn'"}, data: [{valueMap: secret}]}]
 configMaps: [{name: settings, data: [{key: region, value: composite.spec.region}]}]`}},
+		{"the composite authors may not request exports", []string{`
+secrets: [{name: all, from: db, metadata: {nameExpression: "composite.metadata.name + '-conn'"}, data: [{valueMap: secret}]}]`, `
+configMaps: [{name: settings, data: [{key: region, value: composite.spec.region}]}]`}},
 	}},
 	{name: "vaults", kind: "App", others: databaseByPatch, stages: []fleetStage{
 		{"", []string{`
@@ -144,6 +151,9 @@ generators: [{name: admin, refreshPolicy: Periodic, refreshInterval: 720h, passw
 secrets: [{name: admin, data: [{key: password, value: generated.admin.password}, {key: id, value: generated.id.uuid}]}]`}},
 		{"a generator is removed with its key", []string{`
 generators: [{name: admin, refreshPolicy: Periodic, refreshInterval: 720h, password: {length: 32, symbols: 0}}]
+secrets: [{name: admin, data: [{key: password, value: generated.admin.password}]}]`}},
+		{"a longer password must work before it is used", []string{`
+generators: [{name: admin, refreshPolicy: OnChange, readyExpression: "candidate.admin.password == 'other'", password: {length: 40, symbols: 0}}]
 secrets: [{name: admin, data: [{key: password, value: generated.admin.password}]}]`}},
 	}},
 	{name: "sites", kind: "Site", others: databaseByPatch, stages: []fleetStage{
@@ -169,6 +179,9 @@ environment: {environmentConfigs: [{ref: {name: diff-missing}}]}
 secrets: [{name: conn, metadata: {namespace: diff-b}, from: db, data: [{valueMap: secret}]}]
 configMaps: [{name: settings, metadata: {namespace: diff-a}, data: [{key: region, value: composite.spec.region}]}]
 status: [{fieldPath: handled, value: composite.spec.region}]`}},
+		{"the EnvironmentConfig is not required any more, and a status field is removed", []string{`
+secrets: [{name: conn, metadata: {namespace: diff-b}, from: db, data: [{valueMap: secret}]}]
+configMaps: [{name: settings, metadata: {namespace: diff-a}, data: [{key: region, value: composite.spec.region}]}]`}},
 	}},
 }
 
@@ -217,7 +230,7 @@ func (f fleet) manifest(i int) string {
 	}
 
 	if i < firstTier {
-		spec += ", tier: gold"
+		spec += ", tier: gold, exports: {secretExpressions: [{name: " + r.Name + "-own, key: host, value: resources.db.status.host}]}"
 	}
 
 	if i%3 == 0 {
