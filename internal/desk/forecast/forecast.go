@@ -39,12 +39,12 @@ const (
 
 // An Event is what happens at a time.
 type Event struct {
-	At         time.Time
-	Kind       Kind
-	Object     *structpb.Struct // the generation, or the object with the certificate
-	Generator  string           // of a generation
-	Generation int
-	Key        string // of a certificate
+	At         time.Time `json:"at"`
+	Kind       Kind      `json:"effect"`
+	Object     string    `json:"object"`              // the generation, or the object with the certificate
+	Generator  string    `json:"generator,omitempty"` // of a generation
+	Generation int       `json:"generation,omitempty"`
+	Key        string    `json:"key,omitempty"` // of a certificate
 }
 
 // mostMoments is how often something may be due. A password that rotates each hour is due so often in four weeks.
@@ -79,7 +79,7 @@ func Of(ctx context.Context, w *world.World, p Player, until time.Time) (out []E
 		for _, c := range certificates(w) {
 			if !c.ends.After(at) && !told[c.id] {
 				told[c.id] = true
-				out = append(out, Event{At: c.ends, Kind: Expires, Object: c.object, Key: c.key})
+				out = append(out, Event{At: c.ends.UTC(), Kind: Expires, Object: nameOf(c.object), Key: c.key})
 			}
 		}
 	}
@@ -136,11 +136,15 @@ func generationOf(o *structpb.Struct) (generation, bool) {
 	return generation{name, number}, ok
 }
 
+func nameOf(o *structpb.Struct) string {
+	return o.GetFields()["kind"].GetStringValue() + " " + strings.TrimPrefix(world.Meta(o, "namespace")+"/"+world.Meta(o, "name"), "/")
+}
+
 // changes returns which generations were created or deleted, by generator.
 func changes(before, after map[string]*structpb.Struct, at time.Time) (out []Event) {
 	add := func(kind Kind, o *structpb.Struct) {
 		if of, ok := generationOf(o); ok {
-			out = append(out, Event{At: at, Kind: kind, Object: o, Generator: of.generator, Generation: of.number})
+			out = append(out, Event{At: at.UTC(), Kind: kind, Object: nameOf(o), Generator: of.generator, Generation: of.number})
 		}
 	}
 	for key, o := range after {

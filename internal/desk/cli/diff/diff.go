@@ -23,16 +23,17 @@ type Command struct {
 	Compositions []string `arg:"" help:"Files with changed Compositions, or folders with such files." name:"composition" predictor:"path"`
 
 	// Flags. Keep them in alphabetical order.
-	At         time.Time `help:"Rehearse at this time instead of now, for example 2026-11-21T12:00:00Z." placeholder:"TIME"`
-	Cluster    bool      `help:"Read the state of the cluster with kubectl, which must be on the path."`
-	Context    string    `help:"The context of kubectl. The default is its current one." placeholder:"NAME"`
-	FailOn     []string  `help:"Exit with 1 only if there is one of these effects: those of --only." placeholder:"EFFECT,…"`
-	From       []string  `help:"Read the state from files or folders with the output of kubectl get -o yaml or -o json. May be repeated." placeholder:"PATH" predictor:"path" sep:"none"`
-	Functions  string    `help:"The Functions of the other steps, which crossplane composition render runs: a file or a folder. Without it, the other steps compose what they compose now." placeholder:"PATH" predictor:"path"`
-	Kubeconfig string    `help:"The configuration of kubectl." placeholder:"PATH" predictor:"path"`
-	Only       []string  `help:"Print only these effects, for example rotates,deletes,holds." placeholder:"EFFECT,…"`
-	Output     string    `default:"text" enum:"text,json,markdown,github" help:"The output format: ${enum}. markdown is for the comment of a pull request, and github shows effects at the Composition in it." short:"o"`
-	Summary    bool      `help:"Print only the summary."`
+	At         time.Time     `help:"Rehearse at this time instead of now, for example 2026-11-21T12:00:00Z." placeholder:"TIME"`
+	Cluster    bool          `help:"Read the state of the cluster with kubectl, which must be on the path."`
+	Context    string        `help:"The context of kubectl. The default is its current one." placeholder:"NAME"`
+	FailOn     []string      `help:"Exit with 1 only if there is one of these effects: those of --only." placeholder:"EFFECT,…"`
+	From       []string      `help:"Read the state from files or folders with the output of kubectl get -o yaml or -o json. May be repeated." placeholder:"PATH" predictor:"path" sep:"none"`
+	Functions  string        `help:"The Functions of the other steps, which crossplane composition render runs: a file or a folder. Without it, the other steps compose what they compose now." placeholder:"PATH" predictor:"path"`
+	Kubeconfig string        `help:"The configuration of kubectl." placeholder:"PATH" predictor:"path"`
+	Only       []string      `help:"Print only these effects, for example rotates,deletes,holds." placeholder:"EFFECT,…"`
+	Output     string        `default:"text" enum:"text,json,markdown,github" help:"The output format: ${enum}. markdown is for the comment of a pull request, and github shows effects at the Composition in it." short:"o"`
+	Summary    bool          `help:"Print only the summary."`
+	Until      time.Duration `help:"Also list what time alone does in this time, for example 720h: rotations, grace periods that end, and certificates that expire." placeholder:"DURATION"`
 }
 
 // Help is what kong prints below the flags.
@@ -156,8 +157,11 @@ func (c *Command) rehearse(ctx context.Context, r *report, all *state.State, cha
 	progress := progressOn(stderr, len(tasks))
 	for {
 		results := files.OnAllCores(tasks, func(t *task) *result {
-			effects, err := run.Effects(ctx, t.composite, t.changed, t.inUse)
-			return &result{Composition: t.of.name, Ref: t.composite.Ref, Effects: effects, err: err}
+			out := &result{Composition: t.of.name, Ref: t.composite.Ref}
+			if out.Effects, out.err = run.Effects(ctx, t.composite, t.changed, t.inUse); out.err == nil && c.Until > 0 {
+				out.later, out.err = t.later(ctx, run, run.Now.Add(c.Until))
+			}
+			return out
 		}, progress)
 		if again, err := all.Fetch(ctx); err != nil {
 			return err
@@ -167,12 +171,16 @@ func (c *Command) rehearse(ctx context.Context, r *report, all *state.State, cha
 		if err := ctx.Err(); err != nil {
 			return err //nolint:wrapcheck // the context's own
 		}
+		var events []*event
 		for _, one := range results {
 			if one.err != nil {
 				one.Effects = []rehearsal.Effect{{Effect: rehearsal.Unknown, Reason: "cannot be rehearsed: " + one.err.Error()}}
 			}
+			events = append(events, one.later...)
 		}
-		r.Composites = results
+		if r.Composites = results; c.Until > 0 {
+			r.Later = newTimeline(run.Now.Add(c.Until), events)
+		}
 		return nil
 	}
 }

@@ -18,6 +18,7 @@ type report struct {
 	Source     source    `json:"source"`
 	Notes      []string  `json:"notes,omitempty"`
 	Composites []*result `json:"composites"`
+	Later      *timeline `json:"later,omitempty"`
 	Summary    summary   `json:"summary"`
 }
 
@@ -52,7 +53,8 @@ type result struct {
 	Composition string             `json:"composition"`
 	Effects     []rehearsal.Effect `json:"effects"`
 
-	err error
+	later []*event
+	err   error
 }
 
 // title names a composite.
@@ -229,6 +231,9 @@ func (r *report) text(w io.Writer, colors terminal.Colors) {
 			_, _ = fmt.Fprintln(w, l.paint(colors, text))
 		}
 	}
+	for _, l := range r.Later.lines() {
+		_, _ = fmt.Fprintln(w, l)
+	}
 	_, _ = fmt.Fprintf(w, "Summary: %s\n", r.Summary)
 }
 
@@ -238,6 +243,9 @@ func (r *report) markdown(w io.Writer) {
 	_, _ = fmt.Fprintf(w, "**%s**\n", code(r.Summary.String()))
 	for _, note := range r.Notes {
 		_, _ = fmt.Fprintf(w, "\n> %s\n", code(note))
+	}
+	for _, l := range r.Later.lines() {
+		_, _ = fmt.Fprintf(w, "\n%s\n", code(l))
 	}
 	const open = 20 // composites; more are folded
 	shown := slices.DeleteFunc(slices.Clone(r.Composites), func(one *result) bool { return len(one.Effects) == 0 })

@@ -1,0 +1,132 @@
+package diff
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	rehearsal "github.com/crossplane-contrib/function-export/internal/desk/diff"
+	"github.com/crossplane-contrib/function-export/internal/desk/forecast"
+	"github.com/crossplane-contrib/function-export/internal/desk/state"
+)
+
+// A timeline is what time alone does to all composites, with the changed Compositions.
+type timeline struct {
+	Until  time.Time `json:"until"`
+	Events []*event  `json:"events"`
+	Bursts []*burst  `json:"bursts,omitempty"`
+}
+
+// An event is what time does to one composite.
+type event struct {
+	forecast.Event
+
+	Composition string    `json:"composition"`
+	Composite   state.Ref `json:"composite"`
+}
+
+// A burst is many rotations in the same minute. The window would spread them.
+type burst struct {
+	At             string `json:"at"`
+	Composition    string `json:"composition"`
+	Generator      string `json:"generator"`
+	Rotations      int    `json:"rotations"`
+	RotationWindow string `json:"rotationWindow"`
+}
+
+const (
+	// manyAtOnce is how many rotations in one minute are named.
+	manyAtOnce = 10
+
+	// spreading opens a window each day at an hour that depends on the UID of the composite, whose first digit is random.
+	spreading = `{scheduleExpression: "'0 %d * * *'.format(['0123456789abcdef'.indexOf(composite.metadata.uid.charAt(0))])", duration: 1h}`
+)
+
+// later continues a composite with the pipeline that it will have.
+func (t *task) later(ctx context.Context, run *rehearsal.Rehearsal, until time.Time) ([]*event, error) {
+	p := t.changed
+	if t.composite.Pinned != "" {
+		p = t.inUse
+	}
+	if p == nil {
+		return nil, nil
+	}
+	end, err := run.Play(ctx, t.composite, p, t.inUse)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names the composite
+	}
+	events, complete, err := forecast.Of(ctx, end.World, end, until)
+	if err == nil && complete.Before(until) {
+		err = fmt.Errorf("%s: very much happens until %s: write a shorter --until", t.composite.Ref, complete.Format(time.RFC3339))
+	}
+	out := make([]*event, 0, len(events))
+	for _, e := range events {
+		out = append(out, &event{e, t.of.name, t.composite.Ref})
+	}
+	return out, err //nolint:wrapcheck // it names the composite
+}
+
+// newTimeline orders events, and finds rotations in the same minute.
+func newTimeline(until time.Time, events []*event) *timeline {
+	slices.SortStableFunc(events, func(a, b *event) int { return a.At.Compare(b.At) })
+	out := &timeline{Until: until, Events: events}
+	found := map[burst]*burst{}
+	for _, e := range events {
+		if e.Kind != forecast.Rotates {
+			continue
+		}
+		key := burst{At: e.At.Truncate(time.Minute).Format(time.RFC3339), Composition: e.Composition, Generator: e.Generator, RotationWindow: spreading}
+		b := found[key]
+		if b == nil {
+			b = &key
+			found[key] = b
+		}
+		if b.Rotations++; b.Rotations == manyAtOnce {
+			out.Bursts = append(out.Bursts, b)
+		}
+	}
+	return out
+}
+
+// lines describe each day, and then each burst.
+func (l *timeline) lines() []string {
+	if l == nil {
+		return nil
+	}
+	out := []string{"Until " + l.Until.Format(time.RFC3339) + ":"}
+	counts := map[string]int{}
+	for _, e := range l.Events {
+		line := fmt.Sprintf("  %s  %s", e.At.Format(time.DateOnly), e.text())
+		if counts[line]++; counts[line] == 1 {
+			out = append(out, line)
+		}
+	}
+	if len(l.Events) == 0 {
+		out = append(out, "  time alone changes nothing")
+	}
+	slices.SortStableFunc(out[1:], cmp.Compare)
+	for i, line := range out {
+		if n := counts[line]; n > 0 {
+			out[i] += ": " + terminal.Counted(n, "composite", "composites")
+		}
+	}
+	for _, b := range l.Bursts {
+		out = append(out, fmt.Sprintf("! %s: %d rotations of generator %s of %s in one minute: to spread them over 16 hours, set rotationWindow: %s",
+			b.At, b.Rotations, b.Generator, b.Composition, b.RotationWindow))
+	}
+	return out
+}
+
+// text says what happens, without the composite.
+func (e *event) text() string {
+	return strings.NewReplacer("{generator}", e.Generator, "{key}", e.Key, "{composition}", e.Composition).Replace(map[forecast.Kind]string{
+		forecast.Rotates:  "generator {generator} of {composition} rotates",
+		forecast.Retires:  "a grace period of generator {generator} of {composition} ends",
+		forecast.Abandons: "an abandoned generation of generator {generator} of {composition} is deleted",
+		forecast.Expires:  "a certificate in the key {key} of {composition} expires",
+	}[e.Kind])
+}
