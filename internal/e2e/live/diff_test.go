@@ -275,7 +275,7 @@ func (d *diffRun) change(ctx context.Context, stage int) {
 		d.t.Fatal(err)
 	}
 
-	predicted := map[string][]string{}
+	var files []string
 
 	for _, f := range fleets {
 		file, err := d.file(f, stage)
@@ -283,15 +283,19 @@ func (d *diffRun) change(ctx context.Context, stage int) {
 			d.t.Fatal(err)
 		}
 
-		predicted[f.name] = d.predict(ctx, file, "--cluster")
+		files = append(files, file)
+	}
 
-		// A Secret that is not in a dump may be left out, so what depends on it cannot be known.
-		ofUnread := func(effect string) bool { return strings.HasPrefix(effect, f.app(unread).Name+" ") }
-		fromDump := slices.DeleteFunc(d.predict(ctx, file, "--from", dump), ofUnread)
+	predicted := d.predict(ctx, files, "--cluster")
 
-		if fromCluster := slices.DeleteFunc(slices.Clone(predicted[f.name]), ofUnread); !slices.Equal(fromCluster, fromDump) {
-			d.t.Errorf("%s: %s: the effects from the cluster are %q, and those from a dump %q", f.name, f.stages[stage].change, fromCluster, fromDump)
-		}
+	// A Secret that is not in a dump may be left out, so what depends on it cannot be known.
+	ofUnread := func(effect string) bool {
+		return slices.ContainsFunc(fleets, func(f fleet) bool { return strings.HasPrefix(effect, f.app(unread).Name+" ") })
+	}
+	fromDump := slices.DeleteFunc(d.predict(ctx, files, "--from", dump), ofUnread)
+
+	if fromCluster := slices.DeleteFunc(slices.Clone(predicted), ofUnread); !slices.Equal(fromCluster, fromDump) {
+		d.t.Errorf("the effects from the cluster are %q, and those from a dump %q", fromCluster, fromDump)
 	}
 
 	before, err := d.look(ctx)
@@ -314,20 +318,31 @@ func (d *diffRun) change(ctx context.Context, stage int) {
 		d.t.Fatal(err)
 	}
 
+	var happened []string
 	for _, f := range fleets {
-		happened := effectsOf(f, before, after, d.events)
-		for _, e := range happened {
-			if !slices.Contains(predicted[f.name], e) {
-				d.t.Errorf("%s: %s: missed: %s", f.name, f.stages[stage].change, e)
-			}
-		}
+		happened = append(happened, effectsOf(f, before, after, d.events)...)
+	}
 
-		for _, e := range predicted[f.name] {
-			if !slices.Contains(happened, e) {
-				d.t.Errorf("%s: %s: invented: %s", f.name, f.stages[stage].change, e)
-			}
+	for _, e := range happened {
+		if !slices.Contains(predicted, e) {
+			d.t.Errorf("%s: missed: %s", changeOf(e, stage), e)
 		}
 	}
+
+	for _, e := range predicted {
+		if !slices.Contains(happened, e) {
+			d.t.Errorf("%s: invented: %s", changeOf(e, stage), e)
+		}
+	}
+
+	d.t.Logf("change %d: %d effects were predicted, and %d happened", stage, len(predicted), len(happened))
+}
+
+// changeOf returns the change of a stage that an effect is of.
+func changeOf(effect string, stage int) string {
+	i := slices.IndexFunc(fleets, func(f fleet) bool { return strings.HasPrefix(effect, f.name+"-") })
+
+	return fleets[i].stages[stage].change
 }
 
 // run runs a program that reads the cluster with kubectl. It may end with the exit code 1.
@@ -365,9 +380,9 @@ func (d *diffRun) dump(ctx context.Context) (string, error) {
 	return file, os.WriteFile(file, text, 0o600)
 }
 
-// predict returns the effects that the command diff names for a Composition.
-func (d *diffRun) predict(ctx context.Context, file string, from ...string) []string {
-	text, err := d.run(ctx, state("function-export"), slices.Concat([]string{"diff", "--output", "json"}, from, []string{file})...)
+// predict returns the effects that the command diff names for Compositions.
+func (d *diffRun) predict(ctx context.Context, files []string, from ...string) []string {
+	text, err := d.run(ctx, state("function-export"), slices.Concat([]string{"diff", "--output", "json"}, from, files)...)
 	if err != nil {
 		d.t.Error(err)
 		return nil
