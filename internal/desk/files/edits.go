@@ -92,7 +92,7 @@ var (
 
 	// inField matches the end of a message about an expression in a literal field, and readAs the one about a variable.
 	inField = lazy.MustCompile(`: write the expression in the field ((\w+)Expression)$`)
-	readAs  = lazy.MustCompile(`: (?:read it as|write) (secrets((?:\.\w+|\['[^']+'\])).*)$`)
+	readAs  = lazy.MustCompile(`^(?:source "[^"]+" is a Secret: read it as|secret is .* of the composite here.*: write) secrets(\.\w+|\['[^']+'\])\S*$`)
 	setFrom = lazy.MustCompile(`: set from: (\S+)$`)
 )
 
@@ -120,7 +120,7 @@ func (s Step) told(d *diagnostic.Diagnostic) []diagnostic.Edit {
 		return []diagnostic.Edit{{Path: plan.EntryOf(d.Path) + ".from", Action: diagnostic.SetValue, Text: m[1]}}
 	}
 	if m := readAs.FindStringSubmatch(d.Message); m != nil && d.Line > 0 {
-		return replacedOnce(d.Path, text, `\b(?:sources`+regexp.QuoteMeta(m[2])+`|secret)(\W|$)`, "secrets"+m[2])
+		return replacedOnce(d.Path, text, `\b(?:sources`+regexp.QuoteMeta(m[1])+`|secret)(\W|$)`, "secrets"+m[1])
 	}
 	return meant(d, text)
 }

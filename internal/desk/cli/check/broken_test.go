@@ -100,26 +100,35 @@ func readMistakes(t testing.TB, folder string) []mistake {
 func (m mistake) check(t *testing.T) *checked {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	args := slices.Clone(m.args)
 	for _, f := range m.files {
 		if err := os.WriteFile(f.name, []byte(f.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	c := m.command(t)
+	result, err := c.check(context.Background(), terminal.Disk(nil), func(int, int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// command returns the command for the files.
+func (m mistake) command(t *testing.T) Command {
+	t.Helper()
+	args := slices.Clone(m.args)
+	for _, f := range m.files {
 		args = append(args, f.name)
 	}
-	c := &Command{}
-	parser, err := kong.New(c)
+	var c Command
+	parser, err := kong.New(&c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := parser.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	result, err := c.check(context.Background(), terminal.Disk(nil), func(int, int) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
+	return c
 }
 
 // rewritten is the case with what is said now.

@@ -137,9 +137,9 @@ func (c *Command) checkOrFix(ctx context.Context, system *files.System, progress
 	if err != nil {
 		return nil, "", err
 	}
-	text, fixed := f.stdin, "fixed"
+	text, fixed := f.texts[files.StdinName], "fixed"
 	if c.DryRun {
-		text, fixed, f.result.changes = f.diff(), "would fix", len(f.former) > 0
+		text, fixed, f.result.changes = f.diff(), "would fix", len(f.changed()) > 0
 	} else if err := f.write(); err != nil {
 		return nil, "", err
 	}
@@ -147,7 +147,7 @@ func (c *Command) checkOrFix(ctx context.Context, system *files.System, progress
 		return nil, "", fmt.Errorf("cannot write to stdout: %w", err)
 	}
 	return f.result, fmt.Sprintf("%s %s in %s, ", fixed, terminal.Counted(f.fixed, "mistake", "mistakes"),
-		terminal.Counted(len(f.former), "file", "files")), nil
+		terminal.Counted(len(f.changed()), "file", "files")), nil
 }
 
 // summary returns a summary in one line, and the kinds that were not type-checked in a second line.

@@ -20,16 +20,14 @@ import (
 
 // A fixer fixes files.
 type fixer struct {
-	check func(*files.System) (*checked, error)
+	check  func(*files.System) (*checked, error)
+	system *files.System
 
-	system  *files.System
-	stdin   string
-	former  map[string]string // the texts of files that were changed, by name
-	before  *checked          // of the former texts
-	result  *checked          // of the present texts
-	fixed   int               // mistakes
-	refused map[string]bool   // fixes after which more is wrong
-	seen    map[string]bool   // texts, so that fixes that undo each other end
+	former, texts  map[string]string // of files with fixes, by name
+	before, result *checked          // of these texts
+	fixed          int               // mistakes
+	refused        map[string]bool   // fixes after which more is wrong
+	seen           map[string]bool   // texts, so that fixes that undo each other end
 }
 
 // A fix corrects one mistake in a file.
@@ -44,19 +42,16 @@ const mostPasses = 100
 
 // fix fixes the files of a system.
 func (c *Command) fix(ctx context.Context, system *files.System, progress func(done, all int)) (*fixer, error) {
-	own := *system
-	own.Texts = maps.Clone(system.Texts)
-	if own.Texts == nil {
-		own.Texts = map[string]string{}
+	f := &fixer{
+		system: system, former: map[string]string{}, texts: map[string]string{}, refused: map[string]bool{}, seen: map[string]bool{},
+		check: func(s *files.System) (*checked, error) { return c.check(ctx, s, progress) },
 	}
-	f := &fixer{system: &own, former: map[string]string{}, refused: map[string]bool{}, seen: map[string]bool{}}
-	f.check = func(s *files.System) (*checked, error) { return c.check(ctx, s, progress) }
 	if system.Stdin != nil && slices.Contains(c.Paths, files.Stdin) {
 		text, err := io.ReadAll(io.LimitReader(system.Stdin, limits.FileBytes+1))
 		if err != nil {
 			return nil, files.CannotRead(files.Stdin, err)
 		}
-		f.stdin = string(text)
+		f.former[files.StdinName], f.texts[files.StdinName] = string(text), string(text)
 	}
 	var err error
 	if f.result, err = f.checked(); err != nil {
@@ -74,7 +69,14 @@ func (c *Command) fix(ctx context.Context, system *files.System, progress func(d
 // checked checks the present texts.
 func (f *fixer) checked() (*checked, error) {
 	s := *f.system
-	s.Stdin = strings.NewReader(f.stdin)
+	s.Stdin = strings.NewReader(f.texts[files.StdinName])
+	s.Texts = maps.Clone(s.Texts)
+	if s.Texts == nil {
+		s.Texts = map[string]string{}
+	}
+	for file, text := range f.texts {
+		s.Texts[s.Absolute(file)] = text
+	}
 	return f.check(&s)
 }
 
@@ -106,77 +108,77 @@ func (f *fixer) apply(fixes []fix) bool {
 	return f.apply(fixes[:half]) || f.apply(fixes[half:])
 }
 
+// mostRounds bounds how often the mistakes are fixed that a fix has brought to light.
+const mostRounds = 5
+
+// try applies fixes, and those of the mistakes that they bring to light. If then more is wrong, it takes all back.
 func (f *fixer) try(fixes []fix) bool {
+	former, before, fixed := maps.Clone(f.texts), f.result, f.fixed
+	for range mostRounds {
+		changed := f.put(fixes)
+		after, err := f.checked()
+		if !changed || err != nil {
+			break
+		}
+		f.result = after
+		if !(after.Unread && !before.Unread) && after.errors() <= before.errors() && len(after.Diagnostics) <= len(before.Diagnostics) {
+			return true
+		}
+		fixes = f.fixes()
+	}
+	f.texts, f.result, f.fixed = former, before, fixed
+	return false
+}
+
+// put puts fixes into the texts. It reports whether there is a text that was not there before.
+func (f *fixer) put(fixes []fix) (changed bool) {
 	byFile := map[string][][]document.Edit{}
 	for _, one := range fixes {
 		byFile[one.file] = append(byFile[one.file], one.edits)
 	}
-	before, fixed := map[string]string{}, 0
 	for _, file := range plan.SortedKeys(byFile) {
-		text, err := f.text(file)
-		next, applied := document.Apply(text, byFile[file])
-		if f.seen[text] = true; err == nil && !f.seen[next] {
-			before[file] = text
-			f.set(file, next)
-			fixed += applied
+		text, applied := document.Apply(f.text(file), byFile[file])
+		if !f.seen[text] {
+			f.texts[file], f.seen[text] = text, true
+			f.fixed += applied
+			changed = true
 		}
 	}
-	if len(before) == 0 {
-		return false
-	}
-	after, err := f.checked()
-	if err != nil || after.Unread && !f.result.Unread || after.errors() > f.result.errors() ||
-		len(after.Diagnostics) > len(f.result.Diagnostics) {
-		for file, text := range before {
-			f.set(file, text)
-		}
-		return false
-	}
-	for file, text := range before {
-		if _, known := f.former[file]; !known {
-			f.former[file] = text
-		}
-	}
-	f.result, f.fixed = after, f.fixed+fixed
-	return true
+	return changed
 }
 
 // text returns the present text of a file.
-func (f *fixer) text(file string) (string, error) {
-	if file == files.StdinName {
-		return f.stdin, nil
+func (f *fixer) text(file string) string {
+	if text, ok := f.texts[file]; ok {
+		return text
 	}
-	data, err := f.system.ReadFile(file)
-	return string(data), err
+	data, _ := f.system.ReadFile(file) // it has been read
+	f.former[file], f.texts[file], f.seen[string(data)] = string(data), string(data), true
+	return string(data)
 }
 
-func (f *fixer) set(file, text string) {
-	if file == files.StdinName {
-		f.stdin = text
-		return
-	}
-	f.system.Texts[f.system.Absolute(file)] = text
+// changed returns the names of the files that have another text.
+func (f *fixer) changed() []string {
+	return slices.DeleteFunc(plan.SortedKeys(f.texts), func(file string) bool { return f.texts[file] == f.former[file] })
 }
 
 // diff returns what the fixes change.
 func (f *fixer) diff() string {
 	var out strings.Builder
-	for _, file := range plan.SortedKeys(f.former) {
-		next, _ := f.text(file) // it is in memory
-		former := document.Text(f.former[file])
-		out.WriteString(unified(file, former, document.Text(next), shownLines(file, f.before.steps, f.before.Diagnostics)))
+	for _, file := range f.changed() {
+		former, next := document.Text(f.former[file]), document.Text(f.texts[file])
+		out.WriteString(unified(file, former, next, shownLines(file, f.before.steps, f.before.Diagnostics)))
 	}
 	return out.String()
 }
 
 // write writes the files that the fixes change.
 func (f *fixer) write() error {
-	for _, file := range plan.SortedKeys(f.former) {
-		next, _ := f.text(file) // it is in memory
+	for _, file := range f.changed() {
 		if file == files.StdinName {
 			continue
 		}
-		if err := terminal.ReplaceFile(file, f.former[file], next); err != nil {
+		if err := terminal.ReplaceFile(file, f.former[file], f.texts[file]); err != nil {
 			return fmt.Errorf("cannot write %s: %w", file, files.WithoutPath(err))
 		}
 	}

@@ -61,10 +61,10 @@ func TestCheckPrintsNoSecret(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for _, format := range []string{"text", "json", "sarif", "github"} {
+			for _, format := range []string{"text", "json", "sarif", "github", "junit", "diff"} {
 				for _, schemas := range [][]string{nil, {dir}} {
 					var stdout, stderr bytes.Buffer
-					c := &Command{Paths: []string{dir}, Output: format, Schema: schemas}
+					c := &Command{Paths: []string{dir}, Output: format, Schema: schemas, Fix: format == "diff", DryRun: true}
 					err := c.RunWith(t.Context(), terminal.Disk(nil), &stdout, &stderr)
 					if _, ok := terminal.ExitCode(err); !ok {
 						t.Errorf("%s\nexit code 0: want a fault", tc.reason)
