@@ -21,6 +21,15 @@ type completion struct {
 	items    []CompletionItem
 }
 
+// completion returns what can be written at the position.
+func (v *question) completion() any {
+	snippets := v.client.TextDocument.Completion.CompletionItem.SnippetSupport
+	if e, offset := v.expr(v.at); e != nil {
+		return append([]CompletionItem{}, e.complete(offset, snippets)...)
+	}
+	return append([]CompletionItem{}, v.completeField(v.at, snippets)...)
+}
+
 // complete returns what can be written at an offset.
 func (e *expr) complete(offset int, snippets bool) []CompletionItem {
 	c := &completion{expr: e, snippets: snippets}
@@ -172,9 +181,9 @@ type member struct{ name, detail, does string }
 // membersOf returns the names that can be selected from the operand that ends the tokens.
 func (e *expr) membersOf(before []token) []member {
 	s := e.site(before[len(before)-1].end)
-	path, isPath := chainBefore(before, len(before))
-	if _, local := s.locals[first(path.names)]; isPath && !local {
-		if found := e.known(path.names); found != nil {
+	_, path, isPath := operandBefore(before, len(before))
+	if isPath && s.locals[path[0]] == nil {
+		if found := e.known(path); found != nil {
 			return found
 		}
 	}
@@ -187,13 +196,6 @@ func (e *expr) membersOf(before []token) []member {
 		out = append(out, member{name, s.typeName(t), e.Types.Schema(s.of.TypeName(), name).Get("description").Text()})
 	}
 	return out
-}
-
-func first(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return names[0]
 }
 
 // known returns the names below a path that are not in schemas: keys of connection details, outputs of generators, and
@@ -266,22 +268,10 @@ func (s *step) outputs(name string) []string {
 	return nil
 }
 
-// wellKnownLabels are those that Crossplane and Kubernetes' tools write.
-var wellKnownLabels = []string{ //nolint:gochecknoglobals // a table
-	"app.kubernetes.io/component", "app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "app.kubernetes.io/name",
-	"app.kubernetes.io/part-of", "app.kubernetes.io/version",
-	"crossplane.io/claim-name", "crossplane.io/claim-namespace", "crossplane.io/composite",
-}
-
-// labelPath matches a label in a path of a patch or of an expression.
-var labelPath = lazy.MustCompile(`metadata\.labels\[\\?["']?([-./\w]+)`)
-
-// labels returns the keys of labels that the file has, and the well-known ones.
+// labels returns the keys of labels that the file has, and those that Crossplane and Kubernetes' tools write.
 func (v *view) labels() []string {
-	out := slices.Clone(wellKnownLabels)
-	for _, m := range labelPath.FindAllStringSubmatch(v.text.string, -1) {
-		out = append(out, m[1])
-	}
+	out := []string{"app.kubernetes.io/instance", "app.kubernetes.io/name", "app.kubernetes.io/part-of",
+		"crossplane.io/claim-name", "crossplane.io/claim-namespace", "crossplane.io/composite"}
 	for _, o := range v.file.Objects() {
 		out = append(out, labelsIn(o.Value)...)
 	}

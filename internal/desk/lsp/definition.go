@@ -11,10 +11,12 @@ import (
 
 // definitionAt returns where the name at a position is declared: a variable, a generator, a source, an export, the step
 // that composes a resource, or the field of a definition.
+func (v *question) definition() any { return v.definitionAt(v.at) }
+
 func (v *view) definitionAt(p document.Position) []Location {
 	if s, o := v.occurrenceAt(p); o != nil {
 		if in, ok := s.definition(o.symbol); ok {
-			return []Location{{v.uriOf(v.name), v.text.editorRange(in)}}
+			return v.here(in)
 		}
 		return nil
 	}
@@ -41,16 +43,16 @@ func (v *view) definitionAt(p document.Position) []Location {
 func (e *expr) pathAt(offset int) (token, []string, bool) {
 	for i, t := range e.tokens {
 		if t.isName() && t.start <= offset && offset <= t.end {
-			c, ok := chainBefore(e.tokens, i+1)
+			_, path, ok := operandBefore(e.tokens, i+1)
 			if !ok {
 				return t, []string{"", t.text}, i > 0 && e.tokens[i-1].is(".", ".?")
 			}
-			return t, c.names, true
+			return t, path, true
 		}
 		if text, closed := t.textValue(); t.kind == tokenText && closed && t.start < offset && offset < t.end &&
 			i > 1 && e.tokens[i-1].is("[", "[?") {
-			c, ok := chainBefore(e.tokens, i-1)
-			return t, append(c.names, text), ok
+			_, path, ok := operandBefore(e.tokens, i-1)
+			return t, append(path, text), ok
 		}
 	}
 	return token{}, nil, false
@@ -74,10 +76,12 @@ func (e *expr) definitionOfRoot(name string) []Location {
 		return nil
 	}
 	if in, ok := e.composes(source.From); ok {
-		return []Location{{e.view.uriOf(e.view.name), e.view.text.editorRange(in)}}
+		return e.view.here(in)
 	}
 	return nil
 }
+
+func (v *view) here(in document.Range) []Location { return []Location{{v.uri, v.text.editorRange(in)}} }
 
 // fieldOfKind returns where a definition in the workspace declares a field of a kind.
 func (v *view) fieldOfKind(kind string, steps []string) []Location {
@@ -114,16 +118,14 @@ func (v *view) fieldOfKind(kind string, steps []string) []Location {
 	return nil
 }
 
-// referencesAt returns all places in the file that name what is at a position.
-func (v *view) referencesAt(p document.Position, declaration bool) []Location {
-	s, o := v.occurrenceAt(p)
-	if o == nil {
-		return nil
-	}
+// references returns all places in the file that name what is at the position.
+func (v *question) references() any {
 	var out []Location
-	for _, r := range s.all(o.symbol) {
-		if declaration || !r.declares {
-			out = append(out, Location{v.uriOf(v.name), v.text.editorRange(r.in)})
+	if s, o := v.occurrenceAt(v.at); o != nil {
+		for _, r := range s.all(o.symbol) {
+			if v.Context.IncludeDeclaration || !r.declares {
+				out = append(out, v.here(r.in)...)
+			}
 		}
 	}
 	return out

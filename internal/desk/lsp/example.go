@@ -3,6 +3,8 @@ package lsp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
 	"cel.dev/cel-go/cel"
@@ -41,20 +43,24 @@ func (e *expr) evaluate(ctx context.Context, text string, depth int) (any, bool)
 	}
 	made := map[string]any{}
 	for _, r := range x.References() {
-		path := make([]any, 0, len(r.Path))
+		path := []any{r.Variable}
 		for _, s := range r.Path {
 			path = append(path, s.Key)
 		}
-		var given any
-		if name := first2(path); r.Variable == expression.Variables && name != "" {
+		var value any
+		if r.Variable == expression.Variables && len(path) > 1 {
+			i := slices.Index(e.namesIn("variables", ""), textOf(path[1]))
 			for _, v := range e.step.expressions {
-				if v.at == e.variable(name) {
-					given, _ = v.evaluate(ctx, v.text, depth+1)
+				if v.at == fmt.Sprintf("variables[%d].value", i) {
+					value, _ = v.evaluate(ctx, v.text, depth+1)
 				}
 			}
-			path = path[:1]
+			path = path[:2]
 		}
-		made[r.Variable] = e.put(made[r.Variable], r.Variable, e.typeOfVariable(r.Variable), path, given, schema.Node{})
+		if value == nil {
+			value = e.madeUp(path)
+		}
+		put(made, path, value)
 	}
 	vars, err := cel.NewActivation(made)
 	if err != nil {
@@ -72,84 +78,52 @@ func (e *expr) evaluate(ctx context.Context, text string, depth int) (any, bool)
 	return out.AsInterface(), true
 }
 
-func first2(path []any) string {
-	if len(path) == 0 {
-		return ""
+// madeUp returns a value for a path that an expression reads.
+func (e *expr) madeUp(path []any) any {
+	var names []string
+	for _, step := range path {
+		names = append(names, textOf(step)) // an item of a list has no name
 	}
-	return textOf(path[0])
-}
-
-// variable returns the path of the expression of a variable.
-func (e *expr) variable(name string) string {
-	for _, v := range e.Plan.Variables {
-		if v.Name == name {
-			return v.Value.Source().Path
+	last := names[len(names)-1]
+	above := e.siteOf(strings.Join(e.spelled(names[:len(names)-1]), "") + "." + mark).of
+	if len(names) > 1 && above != nil && above.Kind() == types.StructKind && e.Types.Has(above.TypeName()) {
+		if t, ok := e.Types.Field(above.TypeName(), last); ok {
+			return e.sample(last, celast.WithoutOptional(t), e.Types.Schema(above.TypeName(), last), 0)
 		}
 	}
-	return ""
-}
-
-func (e *expr) typeOfVariable(name string) *types.Type {
-	if t := e.siteOf(name + "." + mark).of; t != nil {
-		return t
+	of := e.siteOf(strings.Join(e.spelled(names), "") + "." + mark).of
+	if of == nil {
+		of = types.DynType
 	}
-	return types.DynType
+	return e.sample(last, of, schema.Node{}, 0)
 }
 
-// put returns a value with a made-up one at a path, in objects and lists that are made up as needed.
-func (e *expr) put(in any, name string, t *types.Type, path []any, given any, n schema.Node) any {
+// put writes a value to a path, into objects and lists that are made up as needed. What is already there stays.
+func put(in any, path []any, value any) any {
 	if len(path) == 0 {
-		if given != nil || in != nil {
-			return orElse(given, in)
+		if in == nil {
+			return value
 		}
-		return e.sample(name, t, n, 0)
+		return in
 	}
-	switch key := path[0].(type) {
-	case string:
+	if name, ok := path[0].(string); ok {
 		object, _ := in.(map[string]any)
 		if object == nil {
 			object = map[string]any{}
 		}
-		below, node := types.DynType, schema.Node{}
-		switch {
-		case t.Kind() == types.StructKind && e.Types.Has(t.TypeName()):
-			if found, ok := e.Types.Field(t.TypeName(), key); ok {
-				below, node = found, e.Types.Schema(t.TypeName(), key)
-			}
-		case t.Kind() == types.MapKind:
-			below = t.Parameters()[1]
-		}
-		object[key] = e.put(object[key], key, celast.WithoutOptional(below), path[1:], given, node)
+		object[name] = put(object[name], path[1:], value)
 		return object
-	case int64:
-		list, _ := in.([]any)
-		for int64(len(list)) <= key && key < 8 {
-			list = append(list, e.put(nil, name, element(t), path[1:], given, schema.Node{}))
-		}
-		return list
 	}
-	if in != nil {
-		return in
+	list, _ := in.([]any)
+	index, _ := path[0].(int64)
+	for int64(len(list)) <= min(index, longestSample) {
+		list = append(list, put(nil, path[1:], value))
 	}
-	if t.Kind() == types.MapKind || t.Kind() == types.StructKind {
-		return e.sample(name, t, n, 0)
-	}
-	return []any{e.put(nil, name, element(t), path[1:], given, schema.Node{})}
+	return list
 }
 
-func orElse(a, b any) any {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
-func element(t *types.Type) *types.Type {
-	if t.Kind() == types.ListKind {
-		return t.Parameters()[0]
-	}
-	return types.DynType
-}
+// longestSample is how many items of a list are made up at most.
+const longestSample = 8
 
 // deepestSample is how many levels of an object are made up.
 const deepestSample = 2
@@ -157,7 +131,7 @@ const deepestSample = 2
 // sample makes up a value of a type: what its schema names, or one that the name suggests.
 func (e *expr) sample(name string, t *types.Type, n schema.Node, depth int) any {
 	for _, keyword := range []string{"default", "example"} {
-		if v := n.Get(keyword); !v.IsNull() {
+		if v := n.Get(keyword); !v.IsNull() && !celast.IsNumber(t) { // whose type JSON does not have
 			return v.Proto().AsInterface()
 		}
 	}

@@ -10,19 +10,17 @@ import (
 
 // format returns edits of the blanks in expressions: one around an operator and after a comma, and none inside of
 // brackets and around a dot. Lines stay as they are, and nothing else in the file changes.
-func (v *view) format(in *Range) []TextEdit {
+func (v *question) format() any {
 	out := []TextEdit{}
-	if len(v.file.Broken()) > 0 || v.broken > 0 {
+	if v.repaired {
 		return out
 	}
 	for _, e := range v.inOrder() {
-		if first := v.text.editor(e.letters[0]).Line; in != nil && (first < in.Start.Line || first > in.End.Line) {
+		if first := v.text.editor(e.letters[0]).Line; !v.whole && (first < v.Range.Start.Line || first > v.Range.End.Line) {
 			continue
 		}
 		if edits := e.formatted(); len(edits) > 0 && e.staysSame(edits) {
-			for _, edit := range edits {
-				out = append(out, TextEdit{Range: v.text.editorRange(edit.Range), NewText: edit.Text})
-			}
+			out = append(out, v.edits(edits)...)
 		}
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 )
 
@@ -66,7 +67,7 @@ type params struct {
 		Text  string `json:"text"`
 	} `json:"contentChanges"`
 	Position Position `json:"position"`
-	Range    *Range   `json:"range"`
+	Range    Range    `json:"range"`
 	NewName  string   `json:"newName"`
 	Context  struct {
 		IncludeDeclaration bool     `json:"includeDeclaration"`
@@ -102,19 +103,58 @@ func (s *Server) Handle(ctx context.Context, method string, raw json.RawMessage)
 		s.workspace.List()
 	case "textDocument/didSave", "workspace/didChangeConfiguration":
 	default:
-		if ask, ok := asks[method]; ok {
-			b := s.open[p.TextDocument.URI]
-			if b == nil {
-				return nil, nil, &InvalidError{fmt.Errorf("cannot find %s: it is not open", p.TextDocument.URI)}
-			}
-			return ask(ctx, s.view(ctx, b, p.Position.Line), &p)
-		}
-		if strings.HasPrefix(method, "$/") {
-			return nil, nil, nil // which may be ignored
-		}
-		return nil, nil, ErrUnknownMethod
+		return s.ask(ctx, method, &p)
 	}
 	return nil, nil, nil
+}
+
+// A question is about a position or a range of an open file.
+type question struct {
+	*view
+	*params
+
+	ctx   context.Context //nolint:containedctx // of the request
+	at    document.Position
+	whole bool // it is about the whole file
+}
+
+// answers are the results of the methods that only ask.
+var answers = map[string]func(*question) any{
+	"textDocument/hover": (*question).hover, "textDocument/completion": (*question).completion,
+	"textDocument/definition": (*question).definition, "textDocument/references": (*question).references,
+	"textDocument/codeAction": (*question).actions, "textDocument/inlayHint": (*question).hints,
+	"textDocument/semanticTokens/full": (*question).semanticTokens, "textDocument/documentSymbol": (*question).outline,
+	"textDocument/formatting": (*question).format, "textDocument/rangeFormatting": (*question).format,
+}
+
+// ask answers a question.
+func (s *Server) ask(ctx context.Context, method string, p *params) (any, []Message, error) {
+	answer, renames := answers[method], method == "textDocument/rename" || method == "textDocument/prepareRename"
+	b := s.open[p.TextDocument.URI]
+	switch {
+	case strings.HasPrefix(method, "$/"):
+		return nil, nil, nil // which may be ignored
+	case answer == nil && !renames:
+		return nil, nil, ErrUnknownMethod
+	case b == nil:
+		return nil, nil, &InvalidError{fmt.Errorf("cannot find %s: it is not open", p.TextDocument.URI)}
+	}
+	q := &question{s.view(ctx, b, p.Position.Line), p, ctx, b.text.document(p.Position), method == "textDocument/formatting"}
+	if answer != nil {
+		return answer(q), nil, nil
+	}
+	in, o, err := q.renameable(q.at)
+	if err != nil {
+		return nil, nil, &InvalidError{err}
+	}
+	if method == "textDocument/prepareRename" {
+		return map[string]any{"range": q.text.editorRange(o.in), "placeholder": o.name}, nil, nil
+	}
+	edit, messages, err := q.rename(in, o)
+	if err != nil {
+		return nil, nil, &InvalidError{err}
+	}
+	return edit, messages, nil
 }
 
 // watch asks the client to tell when a file changes outside of the editor, if it can.
@@ -181,95 +221,10 @@ func (s *Server) Publish(ctx context.Context) (out []Message) {
 		problem = err.Error()
 	}
 	if problem != s.problem && problem != "" {
-		out = append(out, show(severityError, problem))
+		out = append(out, show(1, problem))
 	}
 	s.problem = problem
 	return out
-}
-
-// asks answer the requests about a position or a range of an open file.
-var asks = map[string]func(ctx context.Context, v *view, p *params) (any, []Message, error){
-	"textDocument/hover": func(ctx context.Context, v *view, p *params) (any, []Message, error) {
-		if h := v.hover(ctx, v.text.document(p.Position)); h != nil {
-			return h, nil, nil
-		}
-		return nil, nil, nil
-	},
-	"textDocument/completion": func(_ context.Context, v *view, p *params) (any, []Message, error) {
-		return v.completions(p.Position), nil, nil
-	},
-	"textDocument/definition": func(_ context.Context, v *view, p *params) (any, []Message, error) {
-		return v.definitionAt(v.text.document(p.Position)), nil, nil
-	},
-	"textDocument/references": func(_ context.Context, v *view, p *params) (any, []Message, error) {
-		return v.referencesAt(v.text.document(p.Position), p.Context.IncludeDeclaration), nil, nil
-	},
-	"textDocument/prepareRename": func(_ context.Context, v *view, p *params) (any, []Message, error) {
-		_, o, err := v.renameable(v.text.document(p.Position))
-		if err != nil {
-			return nil, nil, &InvalidError{err}
-		}
-		return map[string]any{"range": v.text.editorRange(o.in), "placeholder": o.name}, nil, nil
-	},
-	"textDocument/rename": func(_ context.Context, v *view, p *params) (any, []Message, error) {
-		r, err := v.rename(v.text.document(p.Position), p.NewName)
-		if err != nil {
-			return nil, nil, &InvalidError{err}
-		}
-		edit, messages := v.renamed(r)
-		return edit, messages, nil
-	},
-	"textDocument/codeAction": func(_ context.Context, v *view, p *params) (any, []Message, error) {
-		wanted := func(kind string) bool {
-			return len(p.Context.Only) == 0 || slices.ContainsFunc(p.Context.Only, func(only string) bool { return strings.HasPrefix(kind, only) })
-		}
-		return v.actions(*cmp.Or(p.Range, &Range{}), wanted), nil, nil
-	},
-	"textDocument/inlayHint": func(_ context.Context, v *view, p *params) (any, []Message, error) {
-		return v.hints(*cmp.Or(p.Range, &Range{})), nil, nil
-	},
-	"textDocument/semanticTokens/full": func(_ context.Context, v *view, _ *params) (any, []Message, error) {
-		return v.semanticTokens(), nil, nil
-	},
-	"textDocument/documentSymbol": func(_ context.Context, v *view, _ *params) (any, []Message, error) {
-		return v.outline(), nil, nil
-	},
-	"textDocument/formatting": func(_ context.Context, v *view, _ *params) (any, []Message, error) {
-		return v.format(nil), nil, nil
-	},
-	"textDocument/rangeFormatting": func(_ context.Context, v *view, p *params) (any, []Message, error) {
-		return v.format(p.Range), nil, nil
-	},
-}
-
-// completions returns what can be written at a position.
-func (v *view) completions(at Position) []CompletionItem {
-	p, snippets := v.text.document(at), v.client.TextDocument.Completion.CompletionItem.SnippetSupport
-	items := []CompletionItem{}
-	if e, offset := v.expr(p); e != nil {
-		return append(items, e.complete(offset, snippets)...)
-	}
-	return append(items, v.completeField(p, snippets)...)
-}
-
-// renamed returns an edit that the client knows. A client without annotations shows a message.
-func (v *view) renamed(r *renaming) (*WorkspaceEdit, []Message) {
-	b := v.open[v.uriOf(v.name)]
-	can := v.client.Workspace.WorkspaceEdit
-	if !can.DocumentChanges || can.ChangeAnnotationSupport == nil || r.warning == nil {
-		var out []Message
-		if r.warning != nil {
-			out = append(out, show(severityWarning, r.warning.Description))
-		}
-		return &WorkspaceEdit{Changes: map[string][]TextEdit{b.uri: r.edits}}, out
-	}
-	const id = "rename"
-	for i := range r.edits {
-		r.edits[i].AnnotationID = id
-	}
-	d := DocumentEdit{Edits: r.edits}
-	d.TextDocument.URI, d.TextDocument.Version = b.uri, &b.version
-	return &WorkspaceEdit{Documents: []DocumentEdit{d}, Annotations: map[string]ChangeAnnotation{id: *r.warning}}, nil
 }
 
 // initialize takes note of the client, and returns what the server can do.

@@ -19,11 +19,9 @@ var (
 	tokenModifiers = []string{"readonly", "secret"} //nolint:gochecknoglobals // a table
 )
 
-const secretModifier = 2
-
 // semanticTokens returns the words of all expressions.
-func (v *view) semanticTokens() SemanticTokens {
-	out := SemanticTokens{Data: []int{}}
+func (v *question) semanticTokens() any {
+	data := []int{}
 	last := Position{}
 	for _, e := range v.inOrder() {
 		for i, t := range e.tokens {
@@ -33,7 +31,7 @@ func (v *view) semanticTokens() SemanticTokens {
 			}
 			modifiers := 0
 			if class == "variable" && variableNamed(t.text).Secret {
-				modifiers = secretModifier
+				modifiers = 2 // the second one
 			}
 			for _, r := range e.lines(t) {
 				in := v.text.editorRange(r)
@@ -41,13 +39,13 @@ func (v *view) semanticTokens() SemanticTokens {
 				if in.Start.Line == last.Line {
 					from -= last.Character
 				}
-				out.Data = append(out.Data, in.Start.Line-last.Line, from, in.End.Character-in.Start.Character,
+				data = append(data, in.Start.Line-last.Line, from, in.End.Character-in.Start.Character,
 					slices.Index(tokenTypes, class), modifiers)
 				last = in.Start
 			}
 		}
 	}
-	return out
+	return map[string]any{"data": data}
 }
 
 // inOrder returns the expressions in the order of the file.
@@ -127,15 +125,15 @@ func (e *expr) classOf(i int) string {
 }
 
 // hints returns the types of expressions, and whether they use secrets, in a range.
-func (v *view) hints(in Range) []InlayHint {
+func (v *question) hints() any {
 	out := []InlayHint{}
 	for _, e := range v.inOrder() {
 		at := v.text.editor(e.letters[len(e.letters)-1])
-		if at.Line < in.Start.Line || at.Line > in.End.Line {
+		if at.Line < v.Range.Start.Line || at.Line > v.Range.End.Line {
 			continue
 		}
 		if hint := e.hint(); hint != "" {
-			out = append(out, InlayHint{Position: at, Label: hint, Kind: hintOfType, PaddingLeft: true})
+			out = append(out, InlayHint{Position: at, Label: hint, Kind: 1, PaddingLeft: true})
 		}
 	}
 	return out

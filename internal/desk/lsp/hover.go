@@ -16,10 +16,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
-// hover describes what is at a position: a function, a variable or a field in an expression, or a field of the input.
-func (v *view) hover(ctx context.Context, p document.Position) *Hover {
-	if e, offset := v.expr(p); e != nil {
-		text, t := e.describe(ctx, offset)
+// hover describes what is at the position: a function, a variable or a field in an expression, or a field of the input.
+func (v *question) hover() any {
+	if e, offset := v.expr(v.at); e != nil {
+		text, t := e.describe(v.ctx, offset)
 		if text == "" {
 			return nil
 		}
@@ -28,8 +28,8 @@ func (v *view) hover(ctx context.Context, p document.Position) *Hover {
 	for _, s := range v.steps {
 		for _, f := range s.fields {
 			place, exact := s.Document().Find(s.At(f.path...)...)
-			if _, isItem := f.last().(int); exact && !isItem && len(f.path) > 0 && contains(place.Key, p) {
-				return &Hover{markdown(s.describeField(ctx, f)), v.text.editorRange(place.Key)}
+			if _, isItem := f.last().(int); exact && !isItem && len(f.path) > 0 && contains(place.Key, v.at) {
+				return &Hover{markdown(s.describeField(v.ctx, f)), v.text.editorRange(place.Key)}
 			}
 		}
 	}
@@ -122,8 +122,8 @@ func (e *expr) endOf(name token) int {
 func (e *expr) describeCall(i int) string {
 	name, method := e.tokens[i].text, i > 0 && e.tokens[i-1].is(".", ".?")
 	forms := functionsNamed(name, method)
-	if c, ok := chainBefore(e.tokens, i+1); ok && method {
-		forms = slices.Concat(functionsNamed(strings.Join(c.names, "."), false), forms)
+	if _, path, ok := operandBefore(e.tokens, i+1); ok && method {
+		forms = slices.Concat(functionsNamed(strings.Join(path, "."), false), forms)
 	}
 	if len(forms) == 0 {
 		return ""
@@ -133,6 +133,9 @@ func (e *expr) describeCall(i int) string {
 
 // spelled returns a path as an expression selects it.
 func (e *expr) spelled(path []string) []string {
+	if len(path) == 0 {
+		return nil
+	}
 	out := []string{path[0]}
 	for _, name := range path[1:] {
 		if isField(name) {

@@ -116,53 +116,38 @@ func closersOf(tokens []token) string {
 	return out
 }
 
-// A chain is a path that an expression selects: a name, and what is selected from it. A part that is not a literal name
-// is empty.
-type chain struct {
-	tokens []token  // of the names
-	names  []string // the first one is the variable
-	start  int      // offset of the first one
-}
-
-// chainBefore returns the chain that ends with the token before an index, or false if a call, a bracket or an operator
-// is there. With part of it, as in a.b('x').c, names has an empty name for what is not literal.
-func chainBefore(tokens []token, end int) (chain, bool) {
-	c := chain{}
-	i := end - 1
-	for i >= 0 {
-		t := tokens[i]
-		switch {
-		case t.is("]"):
+// operandBefore returns the index of the first token of the operand that ends before an index: names, calls, brackets and
+// texts that dots join. If it is a path, which is a variable and what literal names select from it, it returns the names.
+func operandBefore(tokens []token, end int) (start int, path []string, isPath bool) {
+	isPath = true
+	for i := end - 1; i >= 0; i -= 2 {
+		switch t := tokens[i]; {
+		case t.is(")", "]", "}"):
 			open := openingOf(tokens, i)
-			if open <= 0 {
-				return c, false
+			isPath = isPath && open == i-2 && t.is("]") && tokens[i-1].kind == tokenText
+			if open < 0 {
+				return end, nil, false
 			}
-			part, name := token{}, ""
-			if open == i-2 && tokens[i-1].kind == tokenText {
-				part = tokens[i-1]
-				name, _ = part.textValue()
+			key, _ := tokens[i-1].textValue()
+			path = append(path, key)
+			if i = open; i > 0 && (tokens[i-1].isName() || tokens[i-1].is(")", "]")) {
+				i++ // the loop goes on with the operand of the bracket
+				continue
 			}
-			c.add(part, name)
-			i = open - 1
-			continue
+			isPath = false
 		case t.isName():
-			c.add(t, strings.Trim(t.text, "`"))
-			c.start = t.start
+			path = append(path, strings.Trim(t.text, "`"))
+		case t.kind == tokenOperator:
+			return i + 1, nil, false
 		default:
-			return c, false
+			isPath = false
 		}
 		if i == 0 || !tokens[i-1].is(".", ".?") {
-			return c, true
-		}
-		if i -= 2; i < 0 {
-			return c, false
+			slices.Reverse(path)
+			return i, path, isPath
 		}
 	}
-	return c, false
-}
-
-func (c *chain) add(t token, name string) {
-	c.tokens, c.names = slices.Insert(c.tokens, 0, t), slices.Insert(c.names, 0, name)
+	return 0, nil, false
 }
 
 // openingOf returns the index of the bracket that a closing one closes, or -1.
@@ -179,29 +164,4 @@ func openingOf(tokens []token, closing int) int {
 		}
 	}
 	return -1
-}
-
-// receiverStart returns the index of the first token of the operand that ends before an index: names, calls, brackets
-// and texts that dots join.
-func receiverStart(tokens []token, end int) int {
-	i := end - 1
-	for i >= 0 {
-		t := tokens[i]
-		if t.is(")", "]", "}") {
-			if i = openingOf(tokens, i); i < 0 {
-				return end
-			}
-			if i > 0 && (tokens[i-1].isName() || tokens[i-1].is(")", "]")) {
-				i--
-				continue
-			}
-		} else if !t.isName() && t.kind != tokenText && t.kind != tokenNumber {
-			return i + 1
-		}
-		if i == 0 || !tokens[i-1].is(".", ".?") {
-			return i
-		}
-		i -= 2
-	}
-	return max(i, 0)
 }

@@ -349,8 +349,8 @@ func TestRename(t *testing.T) {
 			}
 			edit := result.(*WorkspaceEdit)
 			edits := edit.Changes[uriOfCase]
-			for _, d := range edit.Documents {
-				edits = append(edits, d.Edits...)
+			for _, d := range edit.DocumentChanges {
+				edits = append(edits, d.(map[string]any)["edits"].([]TextEdit)...)
 			}
 			got := client.apply(edits)
 			for want := range strings.SplitSeq(c.want, " | ") {

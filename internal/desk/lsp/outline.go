@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -10,19 +9,18 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 )
 
-// kindOfSymbols are the kinds of what the lists of an input declare.
+// kindOfSymbols are the kinds that the protocol has for a module, and for what the lists of an input declare.
 var kindOfSymbols = map[string]int{ //nolint:gochecknoglobals // a table
-	"variables": symbolVariable, "generators": symbolEvent, "sources": symbolObject, "secrets": symbolObject,
-	"configMaps": symbolObject, "status": symbolProperty, "data": symbolKey,
+	"": 2, "variables": 13, "generators": 24, "sources": 19, "secrets": 19, "configMaps": 19, "status": 7, "data": 20,
 }
 
 // outline returns the steps of the file, with what they declare.
-func (v *view) outline() []Symbol {
+func (v *question) outline() any {
 	out := []Symbol{}
 	for _, s := range v.steps {
-		top := Symbol{Name: cmp.Or(s.Name, "Exports"), Detail: s.Owner(), Kind: symbolModule}
+		top := Symbol{Name: cmp.Or(s.Name, "Exports"), Detail: s.Owner(), Kind: kindOfSymbols[""]}
 		entries := s.Document().Entries()
-		top.place(v, entries, s.At())
+		top.place(v.view, entries, s.At())
 		for _, list := range []string{"variables", "sources", "generators", "secrets", "configMaps", "status"} {
 			items, _ := s.Input[list].([]any)
 			for i, item := range items {
@@ -67,43 +65,46 @@ func (out *Symbol) place(v *view, entries []document.Entry, path []any) bool {
 	return true
 }
 
-// diagnostic returns a diagnostic for the editor, with its fix in its data.
+// diagnostic returns a diagnostic for the editor.
 func (v *view) diagnostic(d files.Diagnostic) Diagnostic {
-	out := Diagnostic{Range: v.text.editorRange(d.Range), Severity: severityError, Code: string(d.Rule),
-		CodeDescription: &codeDescription{d.Page()}, Source: "function-export", Message: d.Message}
+	out := Diagnostic{Range: v.text.editorRange(d.Range), Severity: 1, Code: string(d.Rule),
+		CodeDescription: map[string]string{"href": d.Page()}, Source: "function-export", Message: d.Message}
 	if d.Warning {
-		out.Severity = severityWarning
+		out.Severity = 2
 	}
 	if d.Field != "" {
 		out.Message = d.Field + ": " + d.Message
-	}
-	if d.Step != "" {
-		out.Data, _ = json.Marshal(map[string]string{"step": d.Step})
 	}
 	return out
 }
 
 // actions returns the fixes of the diagnostics in a range, and one for all of the file.
-func (v *view) actions(in Range, wanted func(kind string) bool) []CodeAction {
+func (v *question) actions() any {
 	out := []CodeAction{}
-	uri, all := v.uriOf(v.name), []TextEdit{}
+	only := v.Context.Only
+	wanted := func(kind string) bool {
+		return len(only) == 0 || slices.ContainsFunc(only, func(o string) bool { return strings.HasPrefix(kind, o) })
+	}
 	fixable := slices.DeleteFunc(v.diagnostics(), func(d files.Diagnostic) bool { return len(d.Edits) == 0 })
 	fixes := make([][]document.Edit, 0, len(fixable))
 	for _, d := range fixable {
 		fixes = append(fixes, d.Edits)
 		shown := v.diagnostic(d)
-		if !overlaps(shown.Range, in) || !wanted("quickfix") {
+		if !overlaps(shown.Range, v.Range) || !wanted("quickfix") {
 			continue
 		}
-		edit := &WorkspaceEdit{Changes: map[string][]TextEdit{uri: v.edits(d.Edits)}}
-		out = append(out, CodeAction{titleOf(d.Edits), "quickfix", []Diagnostic{shown}, true, edit})
+		out = append(out, CodeAction{titleOf(d.Edits), "quickfix", []Diagnostic{shown}, true, v.edit(v.edits(d.Edits))})
 	}
 	if text, applied := document.Apply(v.text.string, fixes); applied > 0 && wanted("source.fixAll") {
-		whole := Range{End: v.text.at(len(v.text.string))}
-		all = append(all, TextEdit{Range: whole, NewText: text})
-		out = append(out, CodeAction{"Apply all fixes", "source.fixAll", nil, false, &WorkspaceEdit{Changes: map[string][]TextEdit{uri: all}}})
+		all := TextEdit{Range: Range{End: v.text.at(len(v.text.string))}, NewText: text}
+		out = append(out, CodeAction{"Apply all fixes", "source.fixAll", nil, false, v.edit([]TextEdit{all})})
 	}
 	return out
+}
+
+// edit returns edits of this file.
+func (v *view) edit(edits []TextEdit) *WorkspaceEdit {
+	return &WorkspaceEdit{Changes: map[string][]TextEdit{v.uri: edits}}
 }
 
 func (v *view) edits(edits []document.Edit) (out []TextEdit) {

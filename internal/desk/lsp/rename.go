@@ -10,12 +10,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
-// A renaming is a change of a name everywhere in the file.
-type renaming struct {
-	edits   []TextEdit
-	warning *ChangeAnnotation
-}
-
 // renameable returns the name at a position, if it can be renamed.
 func (v *view) renameable(p document.Position) (*step, *occurrence, error) {
 	s, o := v.occurrenceAt(p)
@@ -28,24 +22,36 @@ func (v *view) renameable(p document.Position) (*step, *occurrence, error) {
 	return s, o, nil
 }
 
-// rename returns the edits that rename what is at a position.
-func (v *view) rename(p document.Position, name string) (*renaming, error) {
-	s, o, err := v.renameable(p)
-	if err != nil {
-		return nil, err
+// rename returns the edits that give a symbol another name everywhere in the file. A person confirms one that changes
+// objects in a cluster; a client without annotations shows a message instead.
+func (v *question) rename(s *step, o *occurrence) (*WorkspaceEdit, []Message, error) {
+	if err := s.refuseName(o.symbol, v.NewName); err != nil {
+		return nil, nil, err
 	}
-	if err := s.refuseName(o.symbol, name); err != nil {
-		return nil, err
-	}
-	out := &renaming{warning: warningOf(o.symbol, name)}
+	const id = "rename"
+	warning, can := warningOf(o.symbol, v.NewName), v.client.Workspace.WorkspaceEdit
+	annotates := can.DocumentChanges && can.ChangeAnnotationSupport != nil && warning != ""
+	var edits []TextEdit
 	for _, r := range s.all(o.symbol) {
-		text := name
-		if r.sign != "" && !isField(name) { // it needs quotes
-			r.in.Position, text = r.at, "["+r.sign[1:]+r.quote+name+r.quote+"]"
+		edit := TextEdit{NewText: v.NewName}
+		if r.sign != "" && !isField(v.NewName) { // it needs quotes
+			r.in.Position, edit.NewText = r.at, "["+r.sign[1:]+r.quote+v.NewName+r.quote+"]"
 		}
-		out.edits = append(out.edits, TextEdit{Range: v.text.editorRange(r.in), NewText: text})
+		if edit.Range = v.text.editorRange(r.in); annotates {
+			edit.AnnotationID = id
+		}
+		edits = append(edits, edit)
 	}
-	return out, nil
+	switch {
+	case warning == "":
+		return v.edit(edits), nil, nil
+	case !annotates:
+		return v.edit(edits), []Message{show(2, warning)}, nil
+	}
+	return &WorkspaceEdit{
+		DocumentChanges: []any{map[string]any{"textDocument": map[string]any{"uri": v.uri, "version": v.version}, "edits": edits}},
+		Annotations:     map[string]any{id: map[string]any{"label": "Rename " + o.name, "description": warning, "needsConfirmation": true}},
+	}, nil, nil
 }
 
 // plainName matches a name that needs no quotes in YAML and in an expression.
@@ -74,15 +80,14 @@ func (s *step) refuseName(sym symbol, name string) error {
 }
 
 // warningOf returns what happens in a cluster after a renaming, if anything does.
-func warningOf(sym symbol, name string) *ChangeAnnotation {
+func warningOf(sym symbol, name string) string {
 	switch sym.kind { //nolint:exhaustive // the others are names in the file only
 	case ofExport:
-		return &ChangeAnnotation{Label: "Rename the object", NeedsConfirmation: true, Description: fmt.Sprintf(
-			"A renamed export composes a renamed object, unless its metadata names it: <composite>-%s becomes <composite>-%s, "+
-				"and what reads the former one must change.", sym.name, name)}
+		return fmt.Sprintf("A renamed export composes a renamed object, unless its metadata names it: <composite>-%s becomes "+
+			"<composite>-%s, and what reads the former one must change.", sym.name, name)
 	case ofGenerator:
-		return &ChangeAnnotation{Label: "Generate new credentials", NeedsConfirmation: true, Description: fmt.Sprintf(
-			"The generator %s is another one than %s: it generates new credentials, and the former ones are deleted.", name, sym.name)}
+		return fmt.Sprintf("The generator %s is another one than %s: it generates new credentials, and the former ones are deleted.",
+			name, sym.name)
 	}
-	return nil
+	return ""
 }

@@ -28,7 +28,7 @@ type site struct {
 func (e *expr) site(end int) site {
 	tokens := tokensOf(e.text[:end])
 	alone := ""
-	if start := receiverStart(tokens, len(tokens)); start < len(tokens) {
+	if start, _, _ := operandBefore(tokens, len(tokens)); start < len(tokens) {
 		alone = e.text[tokens[start].start:end]
 	}
 	return e.siteOf(e.text[:end]+"."+mark+closersOf(tokens), alone+"."+mark)

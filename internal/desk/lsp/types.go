@@ -1,7 +1,5 @@
 package lsp
 
-import "encoding/json"
-
 // This file has the parts of the Language Server Protocol 3.17 that the server uses, with its names. They are our own,
 // because go.lsp.dev/protocol links four modules, among them another JSON and another JSON-RPC, and has a type for
 // everything that a client may say; this server needs few of them.
@@ -31,49 +29,22 @@ type TextEdit struct {
 	AnnotationID string `json:"annotationId,omitempty"`
 }
 
-// A WorkspaceEdit changes files. Annotations are only for clients that know them.
+// A WorkspaceEdit changes files. Annotations are only for clients that know them, which need documentChanges.
 type WorkspaceEdit struct {
-	Changes     map[string][]TextEdit       `json:"changes,omitempty"`
-	Documents   []DocumentEdit              `json:"documentChanges,omitempty"`
-	Annotations map[string]ChangeAnnotation `json:"changeAnnotations,omitempty"`
-}
-
-// A DocumentEdit changes a version of a file.
-type DocumentEdit struct {
-	TextDocument struct {
-		URI     string `json:"uri"`
-		Version *int   `json:"version"`
-	} `json:"textDocument"`
-	Edits []TextEdit `json:"edits"`
-}
-
-// A ChangeAnnotation describes an edit that a person confirms.
-type ChangeAnnotation struct {
-	Label             string `json:"label"`
-	Description       string `json:"description"`
-	NeedsConfirmation bool   `json:"needsConfirmation"`
+	Changes         map[string][]TextEdit `json:"changes,omitempty"`
+	DocumentChanges []any                 `json:"documentChanges,omitempty"`
+	Annotations     map[string]any        `json:"changeAnnotations,omitempty"`
 }
 
 // A Diagnostic is one of the command check.
 type Diagnostic struct {
-	Range           Range            `json:"range"`
-	Severity        int              `json:"severity"`
-	Code            string           `json:"code"`
-	CodeDescription *codeDescription `json:"codeDescription,omitempty"`
-	Source          string           `json:"source"`
-	Message         string           `json:"message"`
-	Data            json.RawMessage  `json:"data,omitempty"`
+	Range           Range             `json:"range"`
+	Severity        int               `json:"severity"` // 1 for an error, 2 for a warning
+	Code            string            `json:"code"`
+	CodeDescription map[string]string `json:"codeDescription"`
+	Source          string            `json:"source"`
+	Message         string            `json:"message"`
 }
-
-type codeDescription struct {
-	Href string `json:"href"`
-}
-
-// The severities of diagnostics.
-const (
-	severityError = iota + 1
-	severityWarning
-)
 
 // Markdown is a text for people.
 type Markdown struct {
@@ -130,26 +101,13 @@ type Symbol struct {
 	Children       []Symbol `json:"children,omitempty"`
 }
 
-// The kinds of symbols.
-const (
-	symbolModule   = 2
-	symbolProperty = 7
-	symbolVariable = 13
-	symbolObject   = 19
-	symbolKey      = 20
-	symbolEvent    = 24
-)
-
 // An InlayHint is a text that the editor shows between those of the file.
 type InlayHint struct {
-	Position    Position  `json:"position"`
-	Label       string    `json:"label"`
-	Kind        int       `json:"kind"`
-	Tooltip     *Markdown `json:"tooltip,omitempty"`
-	PaddingLeft bool      `json:"paddingLeft"`
+	Position    Position `json:"position"`
+	Label       string   `json:"label"`
+	Kind        int      `json:"kind"` // 1 for a type
+	PaddingLeft bool     `json:"paddingLeft"`
 }
-
-const hintOfType = 1
 
 // A CodeAction is a fix.
 type CodeAction struct {
@@ -158,9 +116,4 @@ type CodeAction struct {
 	Diagnostics []Diagnostic   `json:"diagnostics,omitempty"`
 	IsPreferred bool           `json:"isPreferred,omitempty"`
 	Edit        *WorkspaceEdit `json:"edit"`
-}
-
-// SemanticTokens are five numbers for each token, relative to the token before it.
-type SemanticTokens struct {
-	Data []int `json:"data"`
 }
