@@ -225,12 +225,17 @@ func healthy(ctx context.Context, url string) error {
 }
 
 func (c *ControlPlane) startAPIServer(ctx context.Context) error {
+	if err := writeFile(c.dir, "audit.yaml", []byte(auditPolicy)); err != nil {
+		return err
+	}
+
 	c.APIServer = c.process("kube-apiserver", c.programs.APIServer, nil, "--etcd-servers=http://"+c.address("etcd"),
 		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none", "--secure-port="+strconv.Itoa(c.ports["apiserver"]),
 		"--tls-cert-file="+c.path("apiserver.crt"), "--tls-private-key-file="+c.path("apiserver.key"), "--client-ca-file="+c.path("ca.crt"),
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+c.path("accounts.crt"),
 		"--service-account-signing-key-file="+c.path("accounts.key"), "--service-cluster-ip-range=10.96.0.0/24",
-		"--authorization-mode=RBAC", "--anonymous-auth=false", "--profiling=false")
+		"--authorization-mode=RBAC", "--anonymous-auth=false", "--profiling=false",
+		"--audit-policy-file="+c.path("audit.yaml"), "--audit-log-path="+c.path("audit.log"))
 
 	if err := c.APIServer.Start(); err != nil {
 		return err
