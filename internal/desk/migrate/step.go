@@ -14,7 +14,6 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
-	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
@@ -175,22 +174,6 @@ func (s *step) settle() {
 			if len(e.field("data").live())+len(e.field("dataFrom").live()) == 0 {
 				e.disable("no part of it could be translated: write it manually, and uncomment it")
 			}
-			e.settleType()
-		}
-	}
-}
-
-// settleType disables the type of a Secret that lacks a key of this type.
-func (n *node) settleType() {
-	kind := n.field("type")
-	if kind == nil || kind.off || len(n.field("dataFrom").live()) > 0 {
-		return
-	}
-	for _, key := range object.RequiredKeys(kind.scalar) {
-		has := func(d *node) bool { return d.field("key") == nil || d.field("key").scalar == quote(key) }
-		if !slices.ContainsFunc(n.field("data").live(), has) {
-			kind.disable("a Secret of this type needs the key " + key)
-			return
 		}
 	}
 }
