@@ -286,32 +286,3 @@ func TestAuthorsRecord(t *testing.T) {
 		}
 	}
 }
-
-// An author who had the name first gives way to what is composed now and refers to it,
-// as to an object that is composed. Where it is not sure that it is a reference, or it is
-// only observed, the object is kept as it is.
-func TestAuthorsGiveWayToReferences(t *testing.T) {
-	const secret = `
-    fromComposite/Secret/team-creds: {resource: {apiVersion: v1, kind: Secret, metadata: {name: team-creds, namespace: team-a}, type: Opaque, data: {k: b2xk}}}`
-	observed := strings.Replace(authorAsks("team-creds"), "  resources:", "  resources:"+secret, 1)
-	reference := "{apiVersion: x/v1, kind: X, spec: {valuesFrom: [{kind: Secret, name: team-creds}]}}"
-	for name, c := range map[string]struct {
-		state string
-		kept  bool
-	}{
-		"Reference": {observed + composes(reference), false},
-		"Text":      {observed + composes(`{spec: {values: "existingSecret: team-creds"}}`), true},
-		"Observed":  {strings.Replace(observed, "  resources:", "  resources:\n    other: {resource: "+reference+"}", 1), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rsp := functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, c.state+authorsInput), nil)
-			got := rsp.GetDesired().GetResources()["fromComposite/Secret/team-creds"]
-			if kept := got != nil; kept != c.kept || strings.Contains(got.String(), "ZXZpbA==") {
-				t.Errorf("want kept to be %v, got %v", c.kept, got)
-			}
-			if r := rsp.GetConditions()[0].GetReason(); r != "Conflict" {
-				t.Errorf("want a conflict, got %s", r)
-			}
-		})
-	}
-}

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
@@ -100,44 +99,6 @@ func TestStateForOthers(t *testing.T) {
 
 const rotateKey = "export.fn.crossplane.io/rotate"
 
-func TestGeneratorLeavesTheInput(t *testing.T) {
-	const without = `
-secrets:
-- name: other
-  data: [{key: a, value: "'b'"}]
-`
-	t.Run("Gone", func(t *testing.T) {
-		c := functiontest.NewControlPlane(t, functiontest.RotatedPassword+functiontest.ConnectionOfAdmin)
-		c.Settle()
-		c.SetInput(without)
-		c.Settle()
-		c.Wants("in its grace period", "shop-admin-1 shop-other", "Available")
-		c.Wait(functiontest.Grace)
-		c.Settle()
-		c.Wants("after it", "shop-other", "Available")
-	})
-	t.Run("Back", func(t *testing.T) {
-		c := functiontest.NewControlPlane(t, functiontest.RotatedPassword+functiontest.ConnectionOfAdmin)
-		c.Settle()
-		was := c.Value("shop-connection", "password")
-		c.SetInput(without)
-		c.Settle()
-		c.Wait(functiontest.Grace / 2)
-		c.SetInput(functiontest.RotatedPassword + functiontest.ConnectionOfAdmin)
-		c.Settle()
-		c.Wants("back", "shop-admin-1 shop-connection", "Available")
-		if c.Value("shop-connection", "password") != was {
-			t.Error("it has another value")
-		}
-		if f := functiontest.FlaggedOf(c.Object("Secret", "shop-admin-1")); f != "" {
-			t.Errorf("it says that it is flagged at %s", f)
-		}
-		c.Wait(functiontest.Grace)
-		c.Settle()
-		c.Wants("for good", "shop-admin-1 shop-connection", "Available")
-	})
-}
-
 // A composite that is read from a stale cache lists nothing yet, or only some of it.
 func TestStaleComposite(t *testing.T) {
 	const generation, export = "v1|Secret|team-a|shop-admin-1", "v1|Secret|team-a|shop-connection"
@@ -171,47 +132,6 @@ func TestStaleComposite(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestResourceThatMakesACredential(t *testing.T) {
-	c := functiontest.NewControlPlane(t, functiontest.TokenOfResource)
-	c.Reconcile()
-	if c.TTL() != plan.PollTTL {
-		t.Errorf("TTL is %s: what is made is no secret, and may be kept", c.TTL())
-	}
-	c.Settle()
-	c.Wants("not ready", "shop-token-1", `Waiting Secret "aws" (team-a/shop-aws) is not created: key "id" and key "secret" wait for generated.token (its generation 1 is not ready: it waits for its condition Ready); see: kubectl describe accesskey.iam.example.org shop-token-1 --namespace team-a`)
-	c.Provide("shop-token-1", "one", "True")
-	c.Settle()
-	c.Wants("ready", "shop-aws shop-token-1", "Available")
-	made := proto.Clone(c.Object("AccessKey", "shop-token-1").GetFields()["spec"]).(*structpb.Value)
-
-	functiontest.Set(c.XR, "writer", "spec", "role")
-	c.Settle()
-	c.Wants("the next one is not ready", "shop-aws shop-token-1 shop-token-2", `Waiting generator "token": generation 2 is not ready: it waits for its condition Ready; generation 1 stays in use; see: kubectl describe accesskey.iam.example.org shop-token-2 --namespace team-a`)
-	if c.Value("shop-aws", "id") != "one" || c.Value("shop-aws", "secret") != "secret-of-one" {
-		t.Error("the former one is not exported any more")
-	}
-	if !proto.Equal(made, c.Object("AccessKey", "shop-token-1").GetFields()["spec"]) {
-		t.Error("the former one changes")
-	}
-	if c.Object("AccessKey", "shop-token-2").GetFields()["spec"].GetStructValue().GetFields()["forProvider"].GetStructValue().GetFields()["role"].GetStringValue() != "writer" {
-		t.Error("the next one is not what is wanted")
-	}
-	c.Provide("shop-token-2", "two", "True")
-	c.Settle()
-	if c.Value("shop-aws", "id") != "two" || c.Value("shop-aws", "former") != "one" {
-		t.Error("the next one is not exported, or the former one is not beside it")
-	}
-	c.Provide("shop-token-2", "two", "False") // for a moment
-	c.Settle()
-	if c.Value("shop-aws", "id") != "two" {
-		t.Error("one that was adopted is not exported any more")
-	}
-	c.Provide("shop-token-2", "two", "True")
-	c.Wait(time.Hour)
-	c.Settle()
-	c.Wants("grace is over", "shop-aws shop-token-2", "Available")
 }
 
 func TestSlowGenerationsTakeTurns(t *testing.T) {

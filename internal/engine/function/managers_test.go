@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -210,30 +209,5 @@ func TestForgedTakeOverOfConfigMap(t *testing.T) {
 	c.Wants("created", "shop-connection shop-later", "Available")
 	if got := c.Object("ConfigMap", "shop-later").GetFields()["data"].GetStructValue().AsMap(); got["a"] != "b" || len(got) != 1 {
 		t.Errorf("the object of the later step changed: %v", got)
-	}
-}
-
-// An export whose object gets the composition resource name of another object gets its own name again, and its value stays.
-func TestCopiedName(t *testing.T) {
-	for _, copied := range []string{"other", "later", "earlier", "generated/admin/1", "unknown"} {
-		t.Run(copied, func(t *testing.T) {
-			c := functiontest.NewControlPlane(t, annotated("refreshPolicy: CreatedOnce")+"- {name: other, data: [{key: password, value: generated.admin.password}]}\n")
-			c.Later = []string{`secrets: [{name: later, data: [{key: a, value: "'b'"}]}]`}
-			c.Earlier = &fnv1.State{Resources: map[string]*fnv1.Resource{"earlier": {Resource: functiontest.Parse(t,
-				"{apiVersion: v1, kind: Secret, metadata: {name: shop-earlier, namespace: team-a}, data: {a: Yg==}}")}}}
-			c.Settle()
-			c.AnnotateSecret("shop-connection", map[string]string{functiontest.ResourceNameAnnotation: copied})
-			c.Annotate(rotateKey, "admin=1")
-			c.Settle()
-			c.Wait(2 * time.Hour)
-			c.Settle()
-			c.Wants("rotated", "shop-admin-2 shop-connection shop-earlier shop-later shop-other", "Available")
-			if c.Value("shop-later", "a") != "b" || c.Value("shop-earlier", "a") != "b" {
-				t.Error("the object of another step changed")
-			}
-			if c.Value("shop-connection", "password") != c.Value("shop-admin-2", "password") {
-				t.Error("the export does not have the value in use")
-			}
-		})
 	}
 }

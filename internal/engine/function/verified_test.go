@@ -75,31 +75,6 @@ func (d database) wants(what, names, setter, app, condition string) {
 	}
 }
 
-func TestVerifiedRotation(t *testing.T) {
-	d := newDatabase(t, verifiedPassword)
-	const first, second = "shop-admin-1", "shop-admin-2"
-	d.wants("the first one", "shop-admin-1 shop-setter", first, "", `Waiting`)
-	d.accept()
-	d.wants("accepted", "shop-admin-1 shop-app shop-setter", first, first, `Available`)
-	d.Annotate(rotateKey, "admin=1")
-	d.Settle()
-	d.wants("the second one", "shop-admin-1 shop-admin-2 shop-app shop-setter", second, first, `Waiting generator "admin": generation 2 is not ready: `+
-		`it waits for readyExpression to be true, which reads secrets.applied.password; generation 1 stays in use, and generation 2 is abandoned at `)
-	if got, want := d.Condition(), "; see: kubectl describe secret applied --namespace team-a"; !strings.HasSuffix(got, want) {
-		t.Errorf("the condition is %s, want %s at its end", got, want)
-	}
-	d.Wait(14 * time.Minute)
-	d.Settle()
-	d.accept()
-	d.wants("accepted again", "shop-admin-1 shop-admin-2 shop-app shop-setter", second, second, `Available`)
-	if got, want := d.Value("shop-app", "former"), d.Value(first, "password"); got != want {
-		t.Error("the former password is another one")
-	}
-	d.Wait(2 * time.Hour)
-	d.Settle()
-	d.wants("after the grace period", "shop-admin-2 shop-app shop-setter", second, second, `Available`)
-}
-
 func TestAbandonedRotation(t *testing.T) {
 	d := newDatabase(t, verifiedPassword)
 	const first, second, third = "shop-admin-1", "shop-admin-2", "shop-admin-3"
