@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // assertCost is the limit of CEL's cost for one assertion. Tests come from pull requests.
@@ -69,13 +70,23 @@ func (p *player) assert(ctx context.Context, i int, text string) {
 		variables["previousMoment"] = p.moments[n-2].variables()
 	}
 	switch v, _, err := program.ContextEval(ctx, variables); {
-	case err != nil && p.mask.show:
-		p.fail(field, "cannot be evaluated: %s\n- %s", err, text)
-	case err != nil: // CEL's messages can quote a value
-		p.fail(field, "cannot be evaluated: it may read something that is missing; --show-secrets says more\n- %s", p.clean(text))
+	case err != nil:
+		p.fail(field, "cannot be evaluated: %s\n- %s", p.reason(err, text), p.clean(text))
 	case v != types.True:
 		p.fail(field, "is not true\n- %s", p.clean(text))
 	}
+}
+
+// withoutValue matches errors of CEL that quote nothing, or a key.
+var withoutValue = lazy.MustCompile(`^(?:no such key: (.+)|division by zero|no such overload.*|index out of bounds: \d+)$`)
+
+// reason returns why an assertion cannot be evaluated. CEL's messages can quote a value, so only those without one are told,
+// and keys that are in the assertion.
+func (p *player) reason(err error, text string) string {
+	if m := withoutValue.FindStringSubmatch(err.Error()); p.mask.show || m != nil && strings.Contains(text, m[1]) {
+		return err.Error()
+	}
+	return "--show-secrets says why"
 }
 
 // variables returns what assertions see of a moment.

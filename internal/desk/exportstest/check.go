@@ -2,6 +2,7 @@ package exportstest
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -57,6 +58,19 @@ func checkExpectation(at string, e *Expectation) (wrong diagnostic.List) {
 		if _, d := compile(text); d != nil {
 			d.Path = fmt.Sprintf("%s.assert[%d]", at, i)
 			wrong = append(wrong, d)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Objects)) {
+		fields, why := e.Objects[name], ""
+		_, isMap := fields["exactly"].(map[string]any)
+		switch {
+		case fields["exactly"] != nil && (len(fields) > 1 || !isMap):
+			why = "exactly must be an object, and the only field"
+		case fields["absent"] != nil && (len(fields) > 1 || fields["absent"] != true):
+			why = "absent must be true, and the only field"
+		}
+		if why != "" {
+			wrong = append(wrong, &diagnostic.Diagnostic{Path: fieldBelow(at+".objects", name), Rule: diagnostic.Input, Message: why})
 		}
 	}
 	for _, l := range []struct {

@@ -188,7 +188,8 @@ func (p *player) expectCondition(now *snapshot, c *ConditionExpectation) {
 	}
 	got, _ := now.conditions[kind].(map[string]any)
 	if got == nil {
-		p.fail("expect.condition", "the composite has no condition %s", kind)
+		p.fail("expect.condition", "the composite has no condition %s%s", kind,
+			suggest.ThereAre(kind, slices.Sorted(maps.Keys(now.conditions)), ""))
 		return
 	}
 	for name, want := range map[string]string{"status": c.Status, "reason": c.Reason} {
@@ -218,7 +219,7 @@ func (p *player) expectResult(now *snapshot, i int, want ResultExpectation) {
 		}
 	}
 	p.failures = before
-	p.fail(fmt.Sprintf("expect.results[%d]", i), "no result is like this: %s", p.clean(fmt.Sprint(now.results...)))
+	p.fail(fmt.Sprintf("expect.results[%d]", i), "no result is like this\n- %s\n+ %s", p.clean(Inline(want)), p.clean(Inline(now.results)))
 }
 
 func (p *player) expectChanges(now *snapshot, e *Expectation) {
@@ -250,10 +251,14 @@ func (p *player) expectChanges(now *snapshot, e *Expectation) {
 // expectGone fails if an object exists, or if its name can only be misspelled.
 func (p *player) expectGone(now *snapshot, field, name string) {
 	known := p.names()
+	generator, _, isGeneration := generationOf(name)
+	wrong := p.knowsGenerator(generator)
 	switch _, exists := now.objects[name]; {
 	case exists:
 		p.fail(field, "%s exists", name)
-	case !slices.Contains(known, exportOf(name)):
+	case isGeneration && wrong != nil:
+		p.fail(field, "%s", wrong)
+	case !isGeneration && !slices.Contains(known, exportOf(name)):
 		p.fail(field, "nothing in the test has the composition resource name %q%s", name, suggest.ThereAre(name, known, ""))
 	}
 }

@@ -169,7 +169,7 @@ func (h *history) observe(m *Moment) {
 
 // Breaks plays a history, and returns the first law that it breaks, or nil.
 func (r *Runner) Breaks(ctx context.Context, t *ExportsTest, history *Test, setup *Setup) (*Failure, error) {
-	p, err := r.start(t, history, setup)
+	p, err := r.startOf(t, history, setup)
 	if err != nil {
 		return nil, err
 	}

@@ -50,11 +50,10 @@ func NewRunner(engine Engine, seed [32]byte, showSecrets bool) *Runner {
 
 // Run plays the test at an index, until the first moment that fails. An error means that it cannot be played.
 func (r *Runner) Run(ctx context.Context, t *ExportsTest, index int, setup *Setup) (*Result, error) {
-	p, err := r.start(t, &t.Spec.Tests[index], setup)
+	p, err := r.start(t, index, setup)
 	if err != nil {
 		return nil, err
 	}
-	p.at = fmt.Sprintf("spec.tests[%d]", index)
 	p.checkNames()
 	began := p.w.Now
 	for i := range p.test.Moments {
@@ -112,7 +111,16 @@ type faults struct {
 	rotations int
 }
 
-func (r *Runner) start(t *ExportsTest, test *Test, setup *Setup) (*player, error) {
+func (r *Runner) start(t *ExportsTest, index int, setup *Setup) (*player, error) {
+	p, err := r.startOf(t, &t.Spec.Tests[index], setup)
+	if err == nil {
+		p.at = fmt.Sprintf("spec.tests[%d]", index)
+	}
+	return p, err
+}
+
+// startOf starts a test that may be no test of the file.
+func (r *Runner) startOf(t *ExportsTest, test *Test, setup *Setup) (*player, error) {
 	p := &player{
 		test: test, setup: setup, steps: t.Spec.Steps, mask: r.mask, secrets: map[string]bool{},
 		faults: faults{lose: map[string]bool{}},
@@ -187,11 +195,16 @@ func (p *player) play(ctx context.Context, i int) error {
 			p.fail(fmt.Sprintf("do[%d].provider.resource", j), "%s", err)
 		}
 	}
+	p.observeAll() // of what the only reconcile has composed
+	p.moments = append(p.moments, p.snapshot(m.Name))
 	for _, name := range slices.Sorted(maps.Keys(p.faults.reports)) {
 		_, err := p.find(name)
-		p.fail("observe."+name, "%s: write it in inputs.observed or in steps, or run the other steps with --functions", err)
+		reason := ": write it in inputs.observed or in steps, or run the other steps with --functions"
+		if world.FatalOf(p.w.Response) != "" {
+			reason = p.clean(why(p.moments[i]))
+		}
+		p.fail("observe."+name, "%s%s", err, reason)
 	}
-	p.moments = append(p.moments, p.snapshot(m.Name))
 	if m.Expect != nil {
 		p.expect(ctx, m.Expect)
 	}
@@ -264,7 +277,8 @@ func (p *player) reconcile(ctx context.Context, once bool) error {
 			p.laws.check(p)
 			return p.invalid(err)
 		}
-		if err := p.invalid(p.w.Settle(ctx)); err != nil {
+		failed := len(p.failures)
+		if err := p.invalid(p.w.Settle(ctx)); err != nil || len(p.failures) > failed {
 			return err
 		}
 		if p.laws.check(p); !p.provide() {
@@ -274,13 +288,19 @@ func (p *player) reconcile(ctx context.Context, once bool) error {
 	return nil
 }
 
-// invalid makes an object that the API server refuses a failure of the test. Another error ends the test.
+// invalid makes an object that the API server refuses, or one that changes in each reconcile, a failure of the test. Another
+// error ends the test.
 func (p *player) invalid(err error) error {
-	if refused := (*world.InvalidError)(nil); errors.As(err, &refused) {
+	refused, unsettled := (*world.InvalidError)(nil), (*world.UnsettledError)(nil)
+	switch {
+	case errors.As(err, &refused):
 		p.fail("", "the API server refuses an object: %s", refused)
-		return nil
+	case errors.As(err, &unsettled):
+		p.fail("", "%s: the moment never ends, unless it has until: Reconciled", unsettled)
+	default:
+		return err
 	}
-	return err
+	return nil
 }
 
 // errLost is why a reconcile ends early.

@@ -1,9 +1,12 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -18,8 +21,17 @@ const (
 	mostReconciles = 50
 )
 
+// An UnsettledError names what each reconcile changes again: the composite, or composition resource names.
+type UnsettledError struct{ Changed []string }
+
+// Error names what changes.
+func (e *UnsettledError) Error() string {
+	return fmt.Sprintf("after %d reconciles, each one still changes %s", mostReconciles, strings.Join(e.Changed, ", "))
+}
+
 // Settle reconciles until nothing changes. An object that the API server refuses is an error at the end.
 func (w *World) Settle(ctx context.Context) error {
+	unsettled := &UnsettledError{}
 	for range mostReconciles {
 		stored, xr := maps.Clone(w.Stored), w.XR
 		w.brought = map[string]*structpb.Struct{} // they are no change
@@ -29,9 +41,23 @@ func (w *World) Settle(ctx context.Context) error {
 		if maps.Equal(stored, w.Stored) && xr == w.XR && !lost {
 			return err
 		}
+		unsettled.Changed = w.changed(stored, xr)
 		w.Now = w.Now.Add(pace)
 	}
-	return fmt.Errorf("objects still change after %d reconciles", mostReconciles)
+	return unsettled
+}
+
+// changed names what differs from earlier objects and an earlier composite.
+func (w *World) changed(stored map[string]*structpb.Struct, xr *structpb.Struct) (out []string) {
+	if xr != w.XR {
+		out = append(out, "the composite")
+	}
+	for _, key := range slices.Sorted(maps.Keys(w.Stored)) {
+		if o := w.Stored[key]; stored[key] != o {
+			out = append(out, cmp.Or(Meta(o, "annotations", ResourceNameAnnotation), key))
+		}
+	}
+	return out
 }
 
 // Due returns when Crossplane reconciles again although nothing has changed, or zero.

@@ -119,7 +119,7 @@ func wanted(v *kong.Value) string {
 		return "a time, for example 2026-11-21T12:00:00Z"
 	case v.IsBool():
 		return "true or false"
-	case v.Target.CanInt():
+	case v.Target.CanInt(), v.Target.CanUint():
 		return "a whole number"
 	}
 	return "a text"

@@ -9,13 +9,16 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 )
 
 // explore plays random histories of each test. It prints the shortest one that breaks a law as a test.
-func (c *Command) explore(ctx context.Context, stdout, stderr io.Writer, all []*test, runner *exportstest.Runner) error {
+func (c *Command) explore(
+	ctx context.Context, stdout, stderr io.Writer, all []*test, runner *exportstest.Runner, _ render.FunctionAt,
+) error {
 	all = slices.DeleteFunc(all, func(t *test) bool { return t.in == nil })
 	if len(all) == 0 {
 		return errors.New("--explore needs a test of kind ExportsTest: a folder with expected.yaml has no moments")
@@ -28,7 +31,7 @@ func (c *Command) explore(ctx context.Context, stdout, stderr io.Writer, all []*
 		}
 		if found == nil {
 			_, _ = fmt.Fprintf(stderr, "ok    %s: %s: %s break no law\n", t.file, t.name, // the exit code tells the result
-				terminal.Counted(c.Explore, "history", "histories"))
+				terminal.Counted(int(c.Explore), "history", "histories"))
 			continue
 		}
 		broken++

@@ -65,7 +65,10 @@ func find(paths []string) ([]*test, []files.Diagnostic, error) {
 	var unread []files.Diagnostic
 	tested := map[string]bool{} // folders with a file of tests
 	isTest := func(text string) bool { return strings.Contains(text, exportstest.Group+"/") }
-	for _, f := range disk.ReadAll(names, isTest) {
+	for i, f := range disk.ReadAll(names, isTest) {
+		if slices.Contains(paths, names[i]) { // also without a test, it is read
+			f = disk.Read(names[i], files.AnyText)
+		}
 		found, wrong := read(f)
 		wrong = append(wrong, f.Broken()...)
 		if len(found)+len(wrong) > 0 {
@@ -140,6 +143,7 @@ func (t *test) run(ctx context.Context, runner *exportstest.Runner, build render
 				at := t.step.InFile(&diagnostic.Diagnostic{Path: f.Field})
 				out.failures = append(out.failures, failure{f, at.Line})
 			}
+			slices.SortStableFunc(out.failures, func(a, b failure) int { return a.Line - b.Line })
 		}
 	}
 	out.took = time.Since(began)

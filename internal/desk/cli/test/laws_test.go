@@ -143,7 +143,7 @@ func TestNoLeak(t *testing.T) {
           db: {metadata: {annotations: {example.org/applied: x}}, status: {token: {absent: true}}}
           user/anna: {metadata: {annotations: {example.org/applied: x}}, data: {password: {matches: '^` + canary + `('}, own: {matches: x}}}
           user/bert: {data: x}
-          generated/admin/1: {exactly: x}
+          generated/admin/1: {exactly: {data: x}}
         results: [{message: x}]
         assert:
         - objects['user/anna'].data.password == '` + canary + `'

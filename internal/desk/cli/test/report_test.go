@@ -78,7 +78,7 @@ FAIL  \S+test.yaml: has the password, and the user \(1 moment, \ds\)
         - \[29 bytes, label (\w+)\]
         \+ \[29 bytes, label (\w+)\]
 FAIL  \S+test.yaml: cannot be right \(1 moment, \ds\)
-    line 20, moment 1, expect.assert\[0\]: cannot be evaluated: it may read something that is missing; --show-secrets says more
+    line 20, moment 1, expect.assert\[0\]: cannot be evaluated: no such key: url
         - objects.url.data.url == 'x'
 1 passed, 2 failed \(\d+\.\ds\)
 $`

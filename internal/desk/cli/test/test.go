@@ -28,7 +28,7 @@ type Command struct {
 	Paths []string `arg:"" default:"." help:"Files with tests, or folders with such files and with folders that have an expected.yaml." name:"files|dirs" optional:"" predictor:"path"`
 
 	// Flags. Keep them in alphabetical order.
-	Explore     int    `help:"Play this number of random histories of failures against the laws of each test, and print the shortest one that breaks a law as a test." placeholder:"N"`
+	Explore     uint   `help:"Play this number of random histories of failures against the laws of each test, and print the shortest one that breaks a law as a test." placeholder:"N"`
 	FailFast    bool   `help:"Start no other test after one has failed."`
 	Functions   string `help:"A file with the Functions that run the other steps, as of crossplane composition render: with the runtime Development, or with the path of a program in the annotation test.export.fn.crossplane.io/binary." placeholder:"FILE" predictor:"path"`
 	Output      string `default:"text" enum:"text,json,junit,github" help:"The output format: ${enum}. junit is XML for test reports, and github shows failures at their lines in a pull request. Both never have values of Secrets." short:"o"`
@@ -95,9 +95,20 @@ func (c *Command) run(ctx context.Context, stdout, stderr io.Writer, build rende
 		t.programs = others
 	}
 	runner := exportstest.NewRunner(engine, c.seed(), c.ShowSecrets && !c.hidesSecrets())
+	play := c.play
 	if c.Explore > 0 {
-		return c.explore(ctx, stdout, stderr, all, runner)
+		play = c.explore
 	}
+	if err := play(ctx, stdout, stderr, all, runner, build); ctx.Err() == nil {
+		return err
+	}
+	return errors.New("interrupted")
+}
+
+// play plays the tests, and reports their outcomes.
+func (c *Command) play(
+	ctx context.Context, stdout, _ io.Writer, all []*test, runner *exportstest.Runner, build render.FunctionAt,
+) error {
 	began := time.Now()
 	var stopped atomic.Bool // tests that are running come to their end
 	outcomes := files.OnAllCores(all, func(t *test) *outcome {

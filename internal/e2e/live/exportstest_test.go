@@ -1,0 +1,265 @@
+package live_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
+	simulation "github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
+	engine "github.com/crossplane-contrib/function-export/internal/engine/function"
+)
+
+// A played is a test that the control plane plays, in seconds.
+type played struct {
+	*exportstest.ExportsTest
+
+	setup    *exportstest.Setup
+	runner   *exportstest.Runner
+	xr       live.Ref
+	readings []exportstest.Reading
+}
+
+// TestExportsTest plays a test of the command test in the simulation and in the control plane, with a real clock. Both pass. With a
+// grace period that is too short, both fail in the same moment, for the same expectation.
+func TestExportsTest(t *testing.T) {
+	text, err := os.ReadFile("testdata/rotation.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	short := strings.NewReplacer("Rotated", "Hasty", "rotated", "hasty", "gracePeriod: 30s", "gracePeriod: 4s").Replace(string(text))
+
+	for name, tc := range map[string]struct{ text, want string }{
+		"Passes":           {string(text), ""},
+		"ShortGracePeriod": {short, "spec.tests[0].moments[2].expect.kept[1]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := play(t, tc.text)
+
+			simulated, err := p.runner.Run(t.Context(), p.ExportsTest, 0, p.setup)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if got := fieldsOf(simulated.Failures); !strings.Contains(got, tc.want) || (got == "") != (tc.want == "") {
+				t.Fatalf("simulated: want %q, got %v", tc.want, simulated.Failures)
+			}
+
+			failures := p.inControlPlane(t)
+			if got := fieldsOf(failures); !strings.Contains(got, tc.want) || (got == "") != (tc.want == "") {
+				t.Errorf("in the control plane: want %q, got %v\n%s", tc.want, failures, events(p.xr.Namespace))
+			}
+		})
+	}
+}
+
+func fieldsOf(failures []exportstest.Failure) string {
+	fields := make([]string, len(failures))
+	for i, f := range failures {
+		fields[i] = f.Field
+	}
+
+	return strings.Join(fields, " ")
+}
+
+// play reads the test.
+func play(t *testing.T, text string) *played {
+	t.Helper()
+
+	var value map[string]any
+	if err := yaml.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatal(err)
+	}
+
+	in, wrong := exportstest.Read(value)
+	if len(wrong) > 0 {
+		t.Fatal(wrong)
+	}
+
+	simulated := func(now func() time.Time, _ [32]byte) (simulation.Function, error) {
+		f, err := engine.New(logging.NewNopLogger(), nil)
+		if err != nil {
+			return nil, err
+		}
+
+		f.Now = now
+
+		return f.RunFunction, nil
+	}
+
+	pipeline, err := composition.Read(in.Spec.Inputs.Composition.(map[string]any))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	xr := &unstructured.Unstructured{Object: in.Spec.Inputs.XR.(map[string]any)}
+	setup := &exportstest.Setup{XR: structOf(t, xr.Object), Steps: pipeline.Steps}
+	simulation.Set(setup.XR, "11111111-1111-1111-1111-111111111111", "metadata", "uid")
+
+	return &played{ExportsTest: in, setup: setup, runner: exportstest.NewRunner(simulated, [32]byte{}, false), xr: live.RefOf(xr)}
+}
+
+func structOf(t *testing.T, o map[string]any) *structpb.Struct {
+	t.Helper()
+
+	b, err := json.Marshal(o)
+	out := &structpb.Struct{}
+
+	if err == nil {
+		err = out.UnmarshalJSON(b)
+	}
+
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return out
+}
+
+// inControlPlane plays the moments. Each one ends as soon as what it expects exists, or fails after some time.
+func (p *played) inControlPlane(t *testing.T) []exportstest.Failure {
+	t.Helper()
+
+	ctx := t.Context()
+	p.create(ctx, t)
+
+	for i := range p.Spec.Tests[0].Moments {
+		m := &p.Spec.Tests[0].Moments[i]
+		time.Sleep(m.After.Duration)
+
+		for _, a := range m.Do {
+			if err := p.do(ctx, &a, i); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		var failures []exportstest.Failure
+
+		p.readings = append(p.readings, exportstest.Reading{})
+		_ = eventually(ctx, soon, m.Name, func() error { // the failures say why not
+			p.readings[i] = p.read(t)
+
+			var err error
+			if failures, err = p.runner.Check(ctx, p.ExportsTest, 0, p.setup, p.readings); err != nil {
+				t.Fatal(err)
+			}
+
+			if len(failures) > 0 {
+				return fmt.Errorf("%d expectations", len(failures))
+			}
+
+			return nil
+		})
+
+		if len(failures) > 0 {
+			return failures
+		}
+	}
+
+	return nil
+}
+
+// create creates the definition, the Composition and the composite.
+func (p *played) create(ctx context.Context, t *testing.T) {
+	t.Helper()
+
+	in := p.Spec.Inputs
+	xrd := &unstructured.Unstructured{Object: in.XRD.(map[string]any)}
+
+	t.Cleanup(func() { _ = plane.Delete(context.WithoutCancel(ctx), p.xr) })
+
+	if err := first(
+		func() error {
+			return plane.Apply(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+p.xr.Namespace+"}}")
+		},
+		func() error { return plane.ApplyObject(ctx, xrd) },
+		func() error { return plane.WaitForCondition(ctx, soon, live.RefOf(xrd), "Established") },
+		func() error {
+			return plane.ApplyObject(ctx, &unstructured.Unstructured{Object: in.Composition.(map[string]any)})
+		},
+		func() error {
+			return eventually(ctx, soon, "the composite", func() error {
+				return plane.ApplyObject(ctx, &unstructured.Unstructured{Object: in.XR.(map[string]any)})
+			})
+		},
+	); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// do does what an action says.
+func (p *played) do(ctx context.Context, a *exportstest.Action, moment int) error {
+	patch := func(r live.Ref, fields map[string]any) error {
+		b, err := json.Marshal(fields)
+		if err != nil {
+			return err
+		}
+
+		return plane.Patch(ctx, r, string(b))
+	}
+
+	switch {
+	case a.Rotate != "":
+		return patch(p.xr, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
+			"export.fn.crossplane.io/rotate": fmt.Sprintf("%s=%d", a.Rotate, moment),
+		}}})
+	case a.Edit != nil && a.Edit.Object == "":
+		return patch(p.xr, a.Edit.Patch)
+	case a.Edit != nil:
+		return patch(p.refOf(a.Edit.Object), a.Edit.Patch)
+	case a.Delete != "":
+		return plane.Delete(ctx, p.refOf(a.Delete))
+	}
+
+	return fmt.Errorf("the control plane does not play %+v", *a)
+}
+
+// refOf returns the object of a composition resource name in the last moment.
+func (p *played) refOf(name string) live.Ref {
+	for _, o := range p.readings[len(p.readings)-1].Objects {
+		if simulation.Meta(o, "annotations", simulation.ResourceNameAnnotation) == name {
+			return live.RefOf(&unstructured.Unstructured{Object: o.AsMap()})
+		}
+	}
+
+	return live.Ref{}
+}
+
+// read reads the composite, and the Secrets that it composes.
+func (p *played) read(t *testing.T) exportstest.Reading {
+	t.Helper()
+
+	xr, err := plane.Get(t.Context(), p.xr)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	secrets, err := plane.List(t.Context(), "v1", "Secret", p.xr.Namespace, "crossplane.io/composite="+p.xr.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	out := exportstest.Reading{At: time.Now(), Composite: structOf(t, xr.Object)}
+
+	for _, o := range secrets {
+		if o.GetDeletionTimestamp() == nil {
+			out.Objects = append(out.Objects, structOf(t, o.Object))
+		}
+	}
+
+	return out
+}
