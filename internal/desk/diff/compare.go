@@ -211,41 +211,46 @@ func (d *comparison) data(was, is *structpb.Struct) {
 	}
 }
 
-// keys adds how values change.
-func (d *comparison) keys(about Effect, had, has map[string]string) {
-	by := map[Kind]*Effect{}
-	for _, key := range slices.Sorted(maps.Keys(plan.With(maps.Clone(had), "", ""))) {
-		_, stays := has[key]
-		if key != "" && !stays {
-			d.change(by, about, KeysRemoved, key, had[key], "")
-		}
-	}
+// Keys are the sorted keys of data by what happens to them.
+type Keys struct{ Unchanged, Changed, Added, Removed []string }
+
+// CompareKeys compares the data of an object before and after.
+func CompareKeys(had, has map[string]string) Keys {
+	var out Keys
 	for _, key := range slices.Sorted(maps.Keys(has)) {
 		switch was, existed := had[key]; {
 		case !existed:
-			d.change(by, about, KeysAdded, key, "", has[key])
-		case was != has[key]:
-			d.change(by, about, KeysChanged, key, was, has[key])
+			out.Added = append(out.Added, key)
+		case was == has[key]:
+			out.Unchanged = append(out.Unchanged, key)
+		default:
+			out.Changed = append(out.Changed, key)
 		}
 	}
-	for _, kind := range Kinds() {
-		if e := by[kind]; e != nil {
-			d.add(*e)
+	for _, key := range slices.Sorted(maps.Keys(had)) {
+		if _, stays := has[key]; !stays {
+			out.Removed = append(out.Removed, key)
 		}
 	}
+	return out
 }
 
-func (d *comparison) change(by map[Kind]*Effect, about Effect, kind Kind, key, was, is string) {
-	e := by[kind]
-	if e == nil {
-		e = &about
-		e.Effect = kind
-		by[kind] = e
+// keys adds how values change.
+func (d *comparison) keys(about Effect, had, has map[string]string) {
+	by := CompareKeys(had, has)
+	for kind, keys := range map[Kind][]string{KeysRemoved: by.Removed, KeysChanged: by.Changed, KeysAdded: by.Added} {
+		e := about
+		e.Effect, e.Keys = kind, keys
+		for _, key := range keys {
+			was, is := had[key], has[key]
+			e.Bytes = append(e.Bytes, [2]int{len(was), len(is)})
+			e.Labels = append(e.Labels, [2]string{d.labels.Of(was), d.labels.Of(is)})
+			e.values = append(e.values, [2]string{was, is})
+		}
+		if len(keys) > 0 {
+			d.add(e)
+		}
 	}
-	e.Keys = append(e.Keys, key)
-	e.Bytes = append(e.Bytes, [2]int{len(was), len(is)})
-	e.Labels = append(e.Labels, [2]string{d.labels.Of(was), d.labels.Of(is)})
-	e.values = append(e.values, [2]string{was, is})
 }
 
 // allOf returns what people see of an object of this function: its data, its type, and its labels and annotations

@@ -12,6 +12,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -132,7 +133,7 @@ func (p *Pipeline) play(w *world.World, call func(step int) world.Function, inUs
 	w.Steps = nil
 	for i, s := range p.Steps {
 		if p.inputs[i] != nil {
-			w.Steps = append(w.Steps, world.Step{Input: p.inputs[i], Call: call(i), Required: required(s)})
+			w.Steps = append(w.Steps, world.Step{Input: p.inputs[i], Call: call(i), Required: exportstest.Required(s)})
 		}
 	}
 	if len(w.Steps) == 0 {
@@ -191,22 +192,6 @@ func desired(o *structpb.Struct) *structpb.Struct {
 	meta := out.GetFields()["metadata"].GetStructValue().GetFields()
 	for _, field := range []string{"uid", "creationTimestamp", "ownerReferences", "managedFields", "resourceVersion"} {
 		delete(meta, field)
-	}
-	return out
-}
-
-// required returns what the Composition requires for a step.
-func required(step composition.Step) map[string]*fnv1.ResourceSelector {
-	var out map[string]*fnv1.ResourceSelector
-	for _, r := range step.Required {
-		sel := &fnv1.ResourceSelector{ApiVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace}
-		switch {
-		case r.MatchName != nil:
-			sel.Match = &fnv1.ResourceSelector_MatchName{MatchName: *r.MatchName}
-		case r.MatchLabels != nil:
-			sel.Match = &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: r.MatchLabels}}
-		}
-		out = plan.With(out, r.Name, sel)
 	}
 	return out
 }

@@ -90,7 +90,7 @@ func (s *Setup) compose(w *world.World, steps []composition.Step, call world.Fun
 		if ttl := input.GetFields()["ttl"]; ours && (ttl == nil || isDuration(ttl.GetStringValue())) {
 			world.Set(input, "0s", "ttl")
 		}
-		w.Steps = append(w.Steps, world.Step{Input: input, Call: run, Required: required(step)})
+		w.Steps = append(w.Steps, world.Step{Input: input, Call: run, Required: Required(step)})
 	}
 	return nil
 }
@@ -177,8 +177,8 @@ func (s *Setup) isOurs(o Observed) bool {
 	return newExports(s.Steps)[exportOf(o.Name)] != nil || strings.HasPrefix(o.Name, generationPrefix)
 }
 
-// required returns what the Composition requires for a step.
-func required(step composition.Step) map[string]*fnv1.ResourceSelector {
+// Required returns what the Composition requires for a step.
+func Required(step composition.Step) map[string]*fnv1.ResourceSelector {
 	if len(step.Required) == 0 {
 		return nil
 	}

@@ -36,7 +36,7 @@ func (s *State) Composites(changed map[string]any) []*Composite {
 	xrd, inUse := s.Definition(of), map[Ref]map[string]any{}
 	for _, o := range s.OfKind(of.group(), of.Kind) {
 		c := &Composite{Object: o, fields: o.Map()}
-		if s.compositionOf(c, xrd, changed) != name {
+		if c.compositionOf(xrd) != name {
 			continue
 		}
 		if used := s.inUse(c, name); used != nil {
@@ -74,34 +74,10 @@ func (c *Composite) crossplaneText(path ...string) string {
 }
 
 // compositionOf returns the name of the Composition that a composite uses. One that Crossplane has not seen yet names
-// none: its definition decides, or its labels.
-func (s *State) compositionOf(c *Composite, xrd, changed map[string]any) string {
-	enforced, preset := text(xrd, "spec", "enforcedCompositionRef", "name"), text(xrd, "spec", "defaultCompositionRef", "name")
-	if name := cmp.Or(enforced, c.crossplaneText("compositionRef", "name")); name != "" {
-		return name
-	}
-	selector := c.crossplane("compositionSelector", "matchLabels")
-	if selector == nil && preset != "" {
-		return preset
-	}
-	match := labels.SelectorFromSet(textsOf(selector))
-	names := map[string]bool{}
-	for _, o := range s.OfKind(group, composition.Kind) {
-		of := o.Map()
-		if field(of, "spec", "compositeTypeRef", "kind") == c.Kind && match.Matches(o.labels) {
-			names[o.Name] = true
-		}
-	}
-	if match.Matches(labels.Set(textsOf(field(changed, "metadata", "labels")))) {
-		names[text(changed, "metadata", "name")] = true
-	}
-	if len(names) != 1 { // Crossplane chooses one randomly
-		return ""
-	}
-	for name := range names {
-		return name
-	}
-	return ""
+// none: its definition decides.
+func (c *Composite) compositionOf(xrd map[string]any) string {
+	return cmp.Or(text(xrd, "spec", "enforcedCompositionRef", "name"), c.crossplaneText("compositionRef", "name"),
+		text(xrd, "spec", "defaultCompositionRef", "name"))
 }
 
 // Definition returns the definition of a kind of composites, or nil.

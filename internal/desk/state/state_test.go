@@ -112,18 +112,17 @@ func TestComposites(t *testing.T) {
 		return of("namespace: a", "crossplane: {compositionRef: {name: db}, "+fields+"}")
 	}
 	for name, c := range map[string]struct{ reason, xr, want string }{
-		"Follows":       {"the usual one", in("compositionRevisionRef: {name: db-1}, compositionUpdatePolicy: Automatic"), "CompositionRevision db-1 pinned=false"},
-		"Manual":        {"it stays at its revision", in("compositionRevisionRef: {name: db-1}, compositionUpdatePolicy: Manual"), "CompositionRevision db-1 pinned=true"},
-		"NoRevision":    {"the Composition is used if the revision is not in the files", in("compositionRevisionRef: {name: gone}"), "Composition db pinned=false"},
-		"Selected":      {"the revision selector selects the new labels", in("compositionRevisionSelector: {matchLabels: {channel: stable}}"), "Composition db pinned=false"},
-		"NotSelected":   {"the revision selector selects other labels", in("compositionRevisionSelector: {matchLabels: {channel: dev}}"), "Composition db pinned=true"},
-		"Deleted":       {"Crossplane deletes it", of("namespace: a, deletionTimestamp: x", "crossplane: {compositionRef: {name: db}}"), "Composition db pinned=true"},
-		"Paused":        {"Crossplane does not reconcile it", of(`namespace: a, annotations: {crossplane.io/paused: "true"}`, "crossplane: {compositionRef: {name: db}}"), "Composition db pinned=true"},
-		"Legacy":        {"the v1 style", of("", "compositionRef: {name: db}, compositionUpdatePolicy: Manual"), "Composition db pinned=true"},
-		"Author":        {"in the v2 style, spec.compositionRef is a field of the author", of("namespace: a", "crossplane: {compositionRef: {name: db}}, compositionUpdatePolicy: Manual"), "Composition db pinned=false"},
-		"Other":         {"another Composition", of("namespace: a", "crossplane: {compositionRef: {name: other}}"), ""},
-		"Default":       {"Crossplane has not seen it yet: the definition has a default", of("namespace: a", ""), "Composition db pinned=false"},
-		"SelectedByOne": {"labels select the Composition", of("namespace: a", "crossplane: {compositionSelector: {matchLabels: {channel: stable}}}"), "Composition db pinned=false"},
+		"Follows":     {"the usual one", in("compositionRevisionRef: {name: db-1}, compositionUpdatePolicy: Automatic"), "CompositionRevision db-1 pinned=false"},
+		"Manual":      {"it stays at its revision", in("compositionRevisionRef: {name: db-1}, compositionUpdatePolicy: Manual"), "CompositionRevision db-1 pinned=true"},
+		"NoRevision":  {"the Composition is used if the revision is not in the files", in("compositionRevisionRef: {name: gone}"), "Composition db pinned=false"},
+		"Selected":    {"the revision selector selects the new labels", in("compositionRevisionSelector: {matchLabels: {channel: stable}}"), "Composition db pinned=false"},
+		"NotSelected": {"the revision selector selects other labels", in("compositionRevisionSelector: {matchLabels: {channel: dev}}"), "Composition db pinned=true"},
+		"Deleted":     {"Crossplane deletes it", of("namespace: a, deletionTimestamp: x", "crossplane: {compositionRef: {name: db}}"), "Composition db pinned=true"},
+		"Paused":      {"Crossplane does not reconcile it", of(`namespace: a, annotations: {crossplane.io/paused: "true"}`, "crossplane: {compositionRef: {name: db}}"), "Composition db pinned=true"},
+		"Legacy":      {"the v1 style", of("", "compositionRef: {name: db}, compositionUpdatePolicy: Manual"), "Composition db pinned=true"},
+		"Author":      {"in the v2 style, spec.compositionRef is a field of the author", of("namespace: a", "crossplane: {compositionRef: {name: db}}, compositionUpdatePolicy: Manual"), "Composition db pinned=false"},
+		"Other":       {"another Composition", of("namespace: a", "crossplane: {compositionRef: {name: other}}"), ""},
+		"Default":     {"Crossplane has not seen it yet: the definition has a default", of("namespace: a", ""), "Composition db pinned=false"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var object map[string]any

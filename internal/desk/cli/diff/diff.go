@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +48,7 @@ their values are named, and all others are decided.
 Values are only compared: the output has their lengths. The page fn/DIFF.md of the
 repository describes the effects and the JSON.
 
-Effects for --only and --fail-on: ` + wrapped(shortNames()) + `
+Effects for --only and --fail-on: ` + wrapped() + `
 
 Exit codes: 0 if nothing changes, 1 if something changes, 2 if something cannot be read.
 
@@ -63,17 +62,18 @@ Examples:
       --fail-on deletes,holds`
 }
 
-// wrapped lists words in lines that fit into a help.
-func wrapped(words []string) string {
-	const most = 80
-	text, line := "", ""
-	for _, word := range words {
-		if len(line)+len(word) > most {
-			text, line = text+line+"\n", ""
+// wrapped lists the words for effects in lines that fit into a help.
+func wrapped() string {
+	const perLine = 8
+	var out strings.Builder
+	for i, e := range effects {
+		separator := " "
+		if i%perLine == 0 {
+			separator = "\n"
 		}
-		line += word + " "
+		out.WriteString(separator + e.word)
 	}
-	return "\n" + strings.TrimSpace(strings.ReplaceAll(text+line, " \n", "\n"))
+	return out.String()
 }
 
 // Validate is called by kong when the arguments are parsed.
@@ -86,8 +86,8 @@ func (c *Command) Validate() error {
 	}
 	for _, list := range [][]string{c.Only, c.FailOn} {
 		for _, name := range list {
-			if kindOf(name) == "" {
-				return &terminal.UsageError{Text: "--only, --fail-on: write some of " + strings.Join(shortNames(), ", ")}
+			if effectOf(name).kind == "" {
+				return &terminal.UsageError{Text: "--only, --fail-on: write some of " + strings.ReplaceAll(wrapped(), "\n", " ")}
 			}
 		}
 	}
@@ -249,44 +249,4 @@ func progressOn(w io.Writer, all int) func(done int) {
 			_, _ = fmt.Fprint(w, "\r\x1b[K")
 		}
 	}
-}
-
-// aliases are the words of --only for effects, as people say them.
-var aliases = []struct { //nolint:gochecknoglobals // a table
-	name string
-	kind rehearsal.Kind
-}{
-	{"refuses", rehearsal.Refused}, {"deletes", rehearsal.ObjectDeleted}, {"conflicts", rehearsal.Conflict},
-	{"holds", rehearsal.Held}, {"waits", rehearsal.Waiting}, {"unready", rehearsal.ReadinessLost},
-	{"rotates", rehearsal.Rotates}, {"removes", rehearsal.KeysRemoved}, {"changes", rehearsal.KeysChanged},
-	{"adds", rehearsal.KeysAdded}, {"renames", rehearsal.ObjectRenamed}, {"takesOver", rehearsal.ObjectTakenOver},
-	{"creates", rehearsal.ObjectCreated}, {"retires", rehearsal.Retires}, {"abandons", rehearsal.Abandons},
-	{"status", rehearsal.StatusChanged}, {"environment", rehearsal.EnvironmentChanged}, {"reads", rehearsal.Reads},
-	{"unknown", rehearsal.Unknown}, {"notAffected", rehearsal.NotAffected},
-}
-
-func shortNames() []string {
-	out := make([]string, 0, len(aliases))
-	for _, a := range aliases {
-		out = append(out, a.name)
-	}
-	return out
-}
-
-// kindOf returns the kind of effect that a word means: one of the aliases, or the kind itself.
-func kindOf(name string) rehearsal.Kind {
-	for _, a := range aliases {
-		if strings.EqualFold(a.name, name) || strings.EqualFold(string(a.kind), name) {
-			return a.kind
-		}
-	}
-	return ""
-}
-
-func kindsOf(names []string) []rehearsal.Kind {
-	var out []rehearsal.Kind
-	for _, name := range names {
-		out = append(out, kindOf(name))
-	}
-	return slices.Clip(out)
 }

@@ -148,9 +148,9 @@ func TestEffects(t *testing.T) {
 			},
 			[]string{"> Bundle ca is read, and was not read before: Crossplane needs the rights get, list and watch for bundles of example.org"},
 		},
-		"Status":      {"", []string{"fieldPath: endpoint", "fieldPath: host"}, []string{"~ PostgreSQL changes status.endpoint, status.host"}},
+		"Status":      {"", []string{"fieldPath: endpoint", "fieldPath: host"}, []string{"~ PostgreSQL status.endpoint changes, status.host changes"}},
 		"Labels":      {"", []string{"name: conn\n", "name: conn\n  metadata: {labels: {team: a}}\n"}, []string{"~ Secret orders-conn metadata.labels.team is added"}},
-		"Environment": {"", []string{"generators:", "environment: {defaultData: {region: eu}}\ngenerators:"}, []string{"~ PostgreSQL changes environment.region"}},
+		"Environment": {"", []string{"generators:", "environment: {defaultData: {region: eu}}\ngenerators:"}, []string{"~ PostgreSQL environment.region changes"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, code := run(t, Command{Output: "text"}, composed(with(t, c.changes...)), dump)
@@ -201,13 +201,13 @@ func TestPipelines(t *testing.T) {
 		}},
 		"NoStep": {"this function is removed", plain, plain[:strings.Index(plain, "  - step: exports")], "", []string{
 			"- Secret orders-admin-1 is deleted: no step composes it anymore", "- Secret orders-conn is deleted: no step composes it anymore",
-			"- Secret orders-url is deleted: no step composes it anymore", "~ PostgreSQL changes status.endpoint",
+			"- Secret orders-url is deleted: no step composes it anymore", "~ PostgreSQL status.endpoint changes",
 		}},
 		"NoInput": {"its input is missing", plain, plain[:strings.Index(plain, "    input:\n      apiVersion: export")], "", []string{
 			"x PostgreSQL is refused: invalid input: apiVersion: must be export.fn.crossplane.io/v1beta1; kind: must be Exports",
 		}},
 		"Legacy": {"connection details of a composite of the v1 style", composed(published), composed(strings.Replace(published, "{key: user,", "{key: login,", 1)), legacy(instance("team-a", "orders")), []string{
-			"~ Secret team-a/orders login is added", "~ Secret team-a/orders-conn user is removed, login is added",
+			"~ Secret team-a/orders-conn user is removed, login is added", "~ Secret team-a/orders login is added",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ func TestNothingLeaks(t *testing.T) {
 	broken := strings.Replace(dump, "kind: List", "kind: List: "+marked, 1)
 	n := 0
 	for _, state := range []string{dump, broken, strings.ReplaceAll(dump, "username: ", "username: "+marked+": ")} {
-		for _, changes := range [][]string{
+		for i, changes := range [][]string{
 			{"length: 24", "length: 32"}, {"secret.username}]", "secret.password}]"}, {"name: conn", "name: connection"},
 			{"secret.username}]", "json.parse(secret.username).x}]"}, {"secret.username}]", "string(int(secret.username))}]"},
 			{"'postgres://'", "'" + marked + "-literal'"}, {"secret.username}]", "secret.nope}]"},
@@ -22,7 +22,7 @@ func TestNothingLeaks(t *testing.T) {
 			{"status:\n", "configMaps:\n- name: map\n  data: [{key: k, value: resources.db.status.nested}]\nstatus:\n"},
 			{"name: conn\n", "name: conn\n  metadata: {annotationsExpression: \"{'a': resources.db.status.nested}\"}\n"},
 		} {
-			for _, output := range []string{"text", "json", "markdown", "github"} {
+			for _, output := range []string{"text", "json", "markdown", "github"}[:4-2*min(i, 1)] { // all formats once
 				out, _ := run(t, Command{Output: output}, composed(with(t, changes...)), state)
 				for _, mark := range []string{marked, base64.StdEncoding.EncodeToString([]byte(marked))[:8]} {
 					out = strings.ReplaceAll(out, "'"+marked+"-literal'", "") // the Composition's own text

@@ -133,47 +133,17 @@ func (s summary) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// verbs say what composites do, with the singular and the plural. The reason follows some of them.
-var verbs = map[rehearsal.Kind]struct { //nolint:gochecknoglobals // a table
-	one, several string
-	why          bool
-}{
-	rehearsal.Refused:            {"is refused", "are refused", true},
-	rehearsal.ObjectDeleted:      {"deletes", "delete", false},
-	rehearsal.Conflict:           {"would be in conflict", "would be in conflict", true},
-	rehearsal.Held:               {"would be held", "would be held", true},
-	rehearsal.Waiting:            {"would wait", "would wait", true},
-	rehearsal.ReadinessLost:      {"loses readiness", "lose readiness", false},
-	rehearsal.Rotates:            {"rotates", "rotate", false},
-	rehearsal.KeysRemoved:        {"removes keys", "remove keys", false},
-	rehearsal.KeysChanged:        {"changes keys", "change keys", false},
-	rehearsal.KeysAdded:          {"adds keys", "add keys", false},
-	rehearsal.ObjectRenamed:      {"renames", "rename", false},
-	rehearsal.ObjectTakenOver:    {"takes over", "take over", false},
-	rehearsal.ObjectCreated:      {"creates", "create", false},
-	rehearsal.Retires:            {"retires", "retire", false},
-	rehearsal.Abandons:           {"abandons", "abandon", false},
-	rehearsal.StatusChanged:      {"changes status", "change status", false},
-	rehearsal.EnvironmentChanged: {"changes the environment", "change the environment", false},
-	rehearsal.Reads:              {"reads more", "read more", false},
-	rehearsal.Unknown:            {"cannot be known", "cannot be known", false},
-	rehearsal.NotAffected:        {"not affected", "not affected", false},
-}
-
 // String is the last line for people.
 func (s summary) String() string {
 	parts := []string{fmt.Sprintf("%d unchanged", s.unchanged)}
-	for _, kind := range rehearsal.Kinds() {
-		n := s.by[kind]
+	reasoned := []rehearsal.Kind{rehearsal.Refused, rehearsal.Conflict, rehearsal.Held, rehearsal.Waiting}
+	for _, e := range effects {
+		n := s.by[e.kind]
 		if n == 0 {
 			continue
 		}
-		v := verbs[kind]
-		text := fmt.Sprintf("%d %s", n, v.several)
-		if n == 1 {
-			text = "1 " + v.one
-		}
-		if why := s.why[kind]; v.why && why != "" {
+		text := terminal.Counted(n, e.one, e.several)
+		if why := s.why[e.kind]; slices.Contains(reasoned, e.kind) && why != "" {
 			text += " (" + shorten(why) + ")"
 		}
 		parts = append(parts, text)
@@ -275,13 +245,14 @@ func code(text string) string {
 // github prints one annotation for each kind of effect, at the Composition.
 func (r *report) github(w io.Writer, changed []*composition) {
 	for _, c := range changed {
-		for _, kind := range rehearsal.Kinds() {
+		for _, of := range effects {
 			var titles []string
 			first := ""
 			for _, one := range r.Composites {
-				if e := one.has(kind); e != nil && one.Composition == c.name {
+				if e := one.has(of.kind); e != nil && one.Composition == c.name {
 					titles = append(titles, one.title())
-					first = cmp.Or(first, lineOf(*e, one.Ref).String())
+					l := lineOf(*e, one.Ref)
+					first = cmp.Or(first, l.subject+" "+l.text)
 				}
 			}
 			if n := len(titles); n > 0 {
@@ -290,21 +261,10 @@ func (r *report) github(w io.Writer, changed []*composition) {
 				if n > most {
 					text += fmt.Sprintf(" and %d more", n-most)
 				}
-				title := fmt.Sprintf("%s: %s", terminal.Counted(n, "composite", "composites"), kind)
-				_, _ = io.WriteString(w, terminal.GitHub(level(kind), c.file, c.line, 1, title, text+": "+first))
+				title := fmt.Sprintf("%s: %s", terminal.Counted(n, "composite", "composites"), of.kind)
+				_, _ = io.WriteString(w, terminal.GitHub(of.level, c.file, c.line, 1, title, text+": "+first))
 			}
 		}
 	}
 	_, _ = fmt.Fprintf(w, "Summary: %s\n", r.Summary)
-}
-
-// level returns the level of an annotation.
-func level(kind rehearsal.Kind) string {
-	switch kind {
-	case rehearsal.Refused, rehearsal.ObjectDeleted, rehearsal.Conflict, rehearsal.Held, rehearsal.KeysRemoved:
-		return "error"
-	case rehearsal.Waiting, rehearsal.ReadinessLost, rehearsal.Rotates, rehearsal.KeysChanged, rehearsal.ObjectRenamed, rehearsal.Unknown:
-		return "warning"
-	}
-	return "notice"
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/diff"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
@@ -39,8 +40,8 @@ func (r *run) changes(in *inputs) *report {
 
 // change adds how one object differs from the observed one.
 func (out *report) change(in *inputs, name string, before, after object, ready bool) {
-	keys := compareKeys(before, after)
-	same := len(keys["new"])+len(keys["changed"])+len(keys["removed"]) == 0
+	keys := diff.CompareKeys(before.keys(), after.keys())
+	same := len(keys.Added)+len(keys.Changed)+len(keys.Removed) == 0
 	step := in.composedBy(name)
 	what := "is changed"
 	switch {
@@ -55,12 +56,13 @@ func (out *report) change(in *inputs, name string, before, after object, ready b
 	case same:
 		what = "keeps its data"
 	}
-	out.losses = out.losses || step != "" || len(keys["changed"])+len(keys["removed"]) > 0
+	out.losses = out.losses || step != "" || len(keys.Changed)+len(keys.Removed) > 0
 	at := strings.TrimPrefix(after.namespace()+"/"+after.name(), "/")
 	_, _ = fmt.Fprintf(out, "  %s %s %s\n", after.kind(), at, what)
-	for _, how := range []string{"unchanged", "changed", "new", "removed"} {
-		out.list(how+" key", keys[how])
-	}
+	out.list("unchanged key", keys.Unchanged)
+	out.list("changed key", keys.Changed)
+	out.list("new key", keys.Added)
+	out.list("removed key", keys.Removed)
 	out.list("removed label", lost(before.texts("metadata", "labels"), after.texts("metadata", "labels")))
 	out.list("removed annotation", lost(before.texts("metadata", "annotations"), after.texts("metadata", "annotations")))
 }
@@ -79,29 +81,6 @@ func lost(before, after map[string]string) []string {
 		domain, _, _ := strings.Cut(key, "/")
 		if _, ok := after[key]; !ok && !strings.HasSuffix(domain, "crossplane.io") && domain != "kubectl.kubernetes.io" {
 			out = append(out, key)
-		}
-	}
-	return out
-}
-
-// compareKeys returns the sorted keys of the data of two objects by what happens to them.
-func compareKeys(before, after object) map[string][]string {
-	out := map[string][]string{}
-	had, has := before.keys(), after.keys()
-	for _, key := range slices.Sorted(maps.Keys(has)) {
-		value, existed := had[key]
-		how := "changed"
-		switch {
-		case !existed:
-			how = "new"
-		case value == has[key]:
-			how = "unchanged"
-		}
-		out[how] = append(out[how], key)
-	}
-	for _, key := range slices.Sorted(maps.Keys(had)) {
-		if _, ok := has[key]; !ok {
-			out["removed"] = append(out["removed"], key)
 		}
 	}
 	return out
