@@ -89,10 +89,7 @@ func (s *State) details(o *structpb.Struct, unknown Unknown) map[string][]byte {
 	if r.Name == "" {
 		return nil
 	}
-	s.want(&fnv1.ResourceSelector{
-		ApiVersion: r.APIVersion, Kind: r.Kind, Namespace: &r.Namespace,
-		Match: &fnv1.ResourceSelector_MatchName{MatchName: r.Name},
-	})
+	s.want(r.selector())
 	if s.IsUnknown(r) {
 		return unknown.Connection(r, s.HiddenKeys(r))
 	}

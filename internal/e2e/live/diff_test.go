@@ -56,6 +56,11 @@ func TestDiff(t *testing.T) {
 	for i := range len(fleets[0].stages) - 1 {
 		d.change(ctx, i+1)
 	}
+
+	why, err := d.run(ctx, state("function-export"), "why", "diff-b/orders-9", "--cluster")
+	if want := "who must act: the provider of Database orders-9-db\n"; err != nil || !strings.Contains(string(why), want) {
+		t.Errorf("why has no %q: %v\n%s", want, err, why)
+	}
 }
 
 // A diffRun is the composites of all fleets, and the record of what is stored for them.

@@ -102,9 +102,9 @@ var substitutes = []struct {
 }
 
 // reads are commands that change nothing. They are repeated until they succeed, because Crossplane may need time.
-var reads = regexp.MustCompile(`^kubectl (api-resources|auth|describe|diff|events|explain|get|wait)\b`)
+var reads = regexp.MustCompile(`^(kubectl (api-resources|auth|describe|diff|events|explain|get|wait)|function-export)\b`)
 
-// TestPages runs each kubectl command of the documentation, page by page.
+// TestPages runs each command of the documentation that calls a cluster, page by page.
 func TestPages(t *testing.T) {
 	if err := stage(); err != nil {
 		t.Fatalf("%v\n%s", err, events(""))
@@ -124,7 +124,7 @@ func TestPages(t *testing.T) {
 	ran := 0
 
 	for _, page := range all {
-		commands := kubectlCommands(page)
+		commands := clusterCommands(page)
 		if len(commands) == 0 {
 			continue
 		}
@@ -201,7 +201,7 @@ type pageCommand struct {
 	shown *string // its output, if the page shows it
 }
 
-func kubectlCommands(page pages.Page) []pageCommand {
+func clusterCommands(page pages.Page) []pageCommand {
 	var out []pageCommand
 
 	for i, b := range page.Blocks {
@@ -210,7 +210,7 @@ func kubectlCommands(page pages.Page) []pageCommand {
 		}
 
 		for _, c := range pages.Commands(b) {
-			if c.Program == "kubectl" {
+			if c.Program == "kubectl" || strings.Contains(c.Text, " --cluster") {
 				out = append(out, pageCommand{Command: c})
 			}
 		}
@@ -263,7 +263,7 @@ func (k kubectl) output(ctx context.Context, text string, want int) (string, err
 	cmd := exec.CommandContext(ctx, "sh", "-c", text)
 	cmd.Dir = k.dir
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig(), "KUBECACHEDIR="+state("kubectl-cache"),
-		"PATH="+filepath.Dir(k.program)+string(os.PathListSeparator)+os.Getenv("PATH"))
+		"PATH="+strings.Join([]string{filepath.Dir(k.program), filepath.Dir(state("function-export")), os.Getenv("PATH")}, string(os.PathListSeparator)))
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = time.Second
 
