@@ -18,26 +18,18 @@ func OneFromCluster(ctx context.Context, k Kubectl, kind, namespace, name string
 	if err := k.get(ctx, s, nil, definitions); err != nil {
 		return nil, err
 	}
-	var resources []string
-	for _, o := range s.OfKind(group, kindXRD) {
-		xrd := o.Map()
-		namespaced := text(xrd, "spec", "scope") == "Namespaced"
-		if is := text(xrd, "spec", "names", "kind"); namespaced == (namespace != "") && (kind == "" || strings.EqualFold(is, kind)) {
-			resources = append(resources, text(xrd, "spec", "names", "plural")+"."+text(xrd, "spec", "group"))
-		}
-	}
-	if len(resources) == 0 {
-		return nil, fmt.Errorf("no CompositeResourceDefinition has the kind %q of a composite in namespace %q", kind, namespace)
-	}
 	scope := "--namespace=" + namespace
 	if namespace == "" {
 		scope = "--all-namespaces"
 	}
 	answer, _ := k(ctx, nil, "auth", "can-i", "get", "secrets", scope) // it says no with an error
 	s.Complete = strings.HasPrefix(strings.TrimSpace(string(answer)), "yes")
-	args := []string{strings.Join(resources, ","), name}
+	args := []string{strings.Join(s.compositeResources(kind, namespace != ""), ","), name}
 	if namespace != "" {
 		args = append(args, scope)
+	}
+	if args[0] == "" {
+		return nil, fmt.Errorf("no CompositeResourceDefinition defines such a composite: the kind is %q, and the namespace %q", kind, namespace)
 	}
 	if err := k.get(ctx, s, nil, args...); err != nil {
 		return nil, err
@@ -57,6 +49,18 @@ func OneFromCluster(ctx context.Context, k Kubectl, kind, namespace, name string
 	}
 	_, err := s.Fetch(ctx)
 	return s, err
+}
+
+// compositeResources returns the resources of composites of a scope, as kubectl names them. The kind may be empty.
+func (s *State) compositeResources(kind string, namespaced bool) (out []string) {
+	for _, o := range s.OfKind(group, kindXRD) {
+		xrd := o.Map()
+		inScope := (text(xrd, "spec", "scope") == "Namespaced") == namespaced
+		if inScope && (kind == "" || strings.EqualFold(text(xrd, "spec", "names", "kind"), kind)) {
+			out = append(out, text(xrd, "spec", "names", "plural")+"."+text(xrd, "spec", "group"))
+		}
+	}
+	return out
 }
 
 // selector selects one object.

@@ -17,6 +17,7 @@ const (
 	compositionAuthor = "the author of the Composition"
 	compositeAuthor   = "the author of the composite"
 	crossplane        = "Crossplane, in one of its next reconciles: wait"
+	provider          = "the provider of {object}"
 )
 
 // acts are those who can provide a missing input, by what is known about it. {object} is the object that lacks it.
@@ -30,14 +31,14 @@ var acts = [observation.EndOfFacts]string{ //nolint:gochecknoglobals // a table
 	observation.OwnNotExists:          crossplane,
 	observation.OwnData:               compositionAuthor,
 	observation.NoItem:                "the author of the list",
-	observation.NotReady:              "the provider of {object}",
-	observation.Exists:                "the provider of {object}",
-	observation.LacksField:            "the provider of {object}",
-	observation.LacksKey:              "the provider of {object}",
+	observation.NotReady:              provider,
+	observation.Exists:                provider,
+	observation.LacksField:            provider,
+	observation.LacksKey:              provider,
 	observation.LacksSourceKey:        "the owner of {object}",
 	observation.NoPlace:               compositionAuthor,
-	observation.NoSecret:              "the provider of {object}",
-	observation.NoDetails:             "the provider of {object}",
+	observation.NoSecret:              provider,
+	observation.NoDetails:             provider,
 	observation.IsSecret:              compositionAuthor,
 }
 

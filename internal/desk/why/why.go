@@ -135,7 +135,7 @@ func Of(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*Answer, er
 		if len(wrong) > 0 {
 			return nil, wrong.Error()
 		}
-		out.Steps = append(out.Steps, out.step(p.Steps[i].Name, compiled, end.Results[i], end))
+		out.Steps = append(out.Steps, out.step(p.Steps[i].Name, compiled, end.Results[i]))
 	}
 	events, _, err := forecast.Of(ctx, end.World, end, r.Now.Add(farthest))
 	if err != nil {
@@ -146,7 +146,7 @@ func Of(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*Answer, er
 }
 
 // step explains a step, with its last result.
-func (a *Answer) step(name string, p *plan.Plan, result *reconcile.Result, end *diff.End) Step {
+func (a *Answer) step(name string, p *plan.Plan, result *reconcile.Result) Step {
 	out := Step{Step: name}
 	explained := map[string]inspect.ExplainedObject{}
 	for i, o := range inspect.Explain(p, nil).Objects {
