@@ -343,7 +343,7 @@ func (d *diffRun) change(ctx context.Context, stage int) {
 	d.t.Logf("change %d: %d effects were predicted, and %d happened", stage, len(predicted), len(happened))
 }
 
-// changeOf returns the change of a stage that an effect is of.
+// changeOf returns the change of a stage that has an effect.
 func changeOf(effect string, stage int) string {
 	i := slices.IndexFunc(fleets, func(f fleet) bool { return strings.HasPrefix(effect, f.name+"-") })
 

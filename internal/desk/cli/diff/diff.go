@@ -159,7 +159,7 @@ func (c *Command) rehearse(ctx context.Context, r *report, all *state.State, cha
 		results := files.OnAllCores(tasks, func(t *task) *result {
 			out := &result{Composition: t.of.name, Ref: t.composite.Ref}
 			if out.Effects, out.err = run.Effects(ctx, t.composite, t.changed, t.inUse); out.err == nil && c.Until > 0 {
-				out.later, out.err = t.later(ctx, run, run.Now.Add(c.Until))
+				out.later, out.note = t.later(ctx, run, run.Now.Add(c.Until))
 			}
 			return out
 		}, progress)
@@ -176,7 +176,9 @@ func (c *Command) rehearse(ctx context.Context, r *report, all *state.State, cha
 			if one.err != nil {
 				one.Effects = []rehearsal.Effect{{Effect: rehearsal.Unknown, Reason: "cannot be rehearsed: " + one.err.Error()}}
 			}
-			events = append(events, one.later...)
+			if events = append(events, one.later...); one.note != "" {
+				r.note("%s", one.note)
+			}
 		}
 		if r.Composites = results; c.Until > 0 {
 			r.Later = newTimeline(run.Now.Add(c.Until), events)

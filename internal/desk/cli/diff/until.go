@@ -46,28 +46,30 @@ const (
 	spreading = `{scheduleExpression: "'0 %d * * *'.format(['0123456789abcdef'.indexOf(composite.metadata.uid.charAt(0))])", duration: 1h}`
 )
 
-// later continues a composite with the pipeline that it will have.
-func (t *task) later(ctx context.Context, run *rehearsal.Rehearsal, until time.Time) ([]*event, error) {
+// later continues a composite with the pipeline that it will have, and notes where this ends early.
+func (t *task) later(ctx context.Context, run *rehearsal.Rehearsal, until time.Time) (out []*event, note string) {
 	p := t.changed
 	if t.composite.Pinned != "" {
 		p = t.inUse
 	}
 	if p == nil {
-		return nil, nil
+		return nil, ""
 	}
 	end, err := run.Play(ctx, t.composite, p, t.inUse)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the composite
+		return nil, err.Error()
 	}
 	events, complete, err := forecast.Of(ctx, end.World, end, until)
-	if err == nil && complete.Before(until) {
-		err = fmt.Errorf("%s: very much happens until %s: write a shorter --until", t.composite.Ref, complete.Format(time.RFC3339))
-	}
-	out := make([]*event, 0, len(events))
 	for _, e := range events {
 		out = append(out, &event{e, t.of.name, t.composite.Ref})
 	}
-	return out, err //nolint:wrapcheck // it names the composite
+	switch {
+	case err != nil:
+		return out, err.Error()
+	case complete.Before(until):
+		return out, fmt.Sprintf("%s is only continued until %s, because so much happens", t.composite.Ref, complete.Format(time.RFC3339))
+	}
+	return out, ""
 }
 
 // newTimeline orders events, and finds rotations in the same minute.
