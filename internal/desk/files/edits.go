@@ -120,7 +120,7 @@ func (s Step) told(d *diagnostic.Diagnostic) []diagnostic.Edit {
 		return []diagnostic.Edit{{Path: plan.EntryOf(d.Path) + ".from", Action: diagnostic.SetValue, Text: m[1]}}
 	}
 	if m := readAs.FindStringSubmatch(d.Message); m != nil && d.Line > 0 {
-		return replacedOnce(d.Path, text, `\b(?:sources`+regexp.QuoteMeta(m[1])+`|secret)(\W|$)`, "secrets"+m[1])
+		return replacedOnce(d.Path, text, `\b(sources`+regexp.QuoteMeta(m[1])+`|secret)(?:\W|$)`, "secrets"+m[1])
 	}
 	return meant(d, text)
 }
@@ -135,12 +135,17 @@ func meant(d *diagnostic.Diagnostic, text string) []diagnostic.Edit {
 	if !strings.Contains(m[2], ".") {
 		m[1] = m[1][strings.LastIndex(m[1], ".")+1:]
 	}
+	isName, wrong := !strings.ContainsAny(m[2], "./-"), regexp.QuoteMeta(m[1])
 	switch before, isLast := strings.CutSuffix(text, m[1]); {
 	case d.Key && !strings.Contains(m[2], "."):
 		return []diagnostic.Edit{{Path: d.Path, Action: diagnostic.Rename, Text: m[2]}}
 	case text == "" || d.Key:
-	case d.Line > 0 && m[1] != "" && !strings.ContainsAny(m[2], ".-"):
-		return replacedOnce(d.Path, text, `[.?'"]`+regexp.QuoteMeta(m[1])+`($|[^\w-])`, m[2])
+	case d.Line > 0 && m[1] != "" && strings.ContainsAny(text, `'"`) && regexp.MustCompile(`['"]`+wrong+`['"]`).MatchString(text):
+		return replacedOnce(d.Path, text, `['"](`+wrong+`)['"]`, m[2])
+	case d.Line > 0 && m[1] != "" && isName:
+		return replacedOnce(d.Path, text, `[.?](`+wrong+`)(?:$|[^\w-])`, m[2])
+	case d.Line > 0 && m[1] != "":
+		return replacedOnce(d.Path, text, `(\.`+wrong+`)(?:$|[^\w-])`, "['"+m[2]+"']")
 	case d.Line == 0 && isLast && m[1] != "" && (before == "" || strings.HasSuffix(before, ".")):
 		return []diagnostic.Edit{{Path: d.Path, Text: before + m[2]}}
 	case d.Line == 0 && suggest.Nearest(text, []string{m[2]}) != "":
@@ -149,16 +154,11 @@ func meant(d *diagnostic.Diagnostic, text string) []diagnostic.Edit {
 	return nil
 }
 
-// replacedOnce returns the edit of a text in which a pattern matches once. The dot or the quote at the beginning of the match,
-// and the group at its end, stay.
+// replacedOnce returns the edit of a text in which a pattern matches once. It replaces the first group.
 func replacedOnce(path, text, pattern, with string) []diagnostic.Edit {
 	all := regexp.MustCompile(pattern).FindAllStringSubmatchIndex(text, -1)
 	if len(all) != 1 {
 		return nil
 	}
-	from, to := all[0][0], all[0][2]
-	if strings.ContainsAny(text[from:from+1], `.?'"`) {
-		from++
-	}
-	return []diagnostic.Edit{{Path: path, Text: text[:from] + with + text[to:]}}
+	return []diagnostic.Edit{{Path: path, Text: text[:all[0][2]] + with + text[all[0][3]:]}}
 }

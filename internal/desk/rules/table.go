@@ -10,7 +10,6 @@ var all = []Rule{ //nolint:gochecknoglobals // a table
 	{"changing-value", Warning, "Names, keys, labels and keepers do not depend on fields that change with each write.", changingValue},
 	{"composed-later", Warning, "The step that composes a resource is before the step that reads it.", composedLater},
 	{"derived-schedule", Warning, "A generator with `secretExpression` has no schedule of its own.", derivedSchedule},
-	{"divided-name", Error, "A key with a slash is written in brackets.", dividedName},
 	{"encoded-twice", Warning, "The data of a Secret is not encoded in Base64 by the expression.", encodedTwice},
 	{"function-keys", Error, "Literal keys and names are those that a function accepts.", functionKeys},
 	{"index-as-key", Warning, "The key of an item identifies the item, not its position.", indexAsKey},

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/operators"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/advice"
@@ -217,6 +216,9 @@ func optionalField(v *View, say Say) {
 		return
 	}
 	s := v.Known.Schema(v.Known.Composite)
+	if s.GetFields()["x-kubernetes-preserve-unknown-fields"].GetBoolValue() {
+		return // it is what expressions show, and not an XRD
+	}
 	told := map[string]bool{}
 	for _, x := range v.Plan.Needed {
 		for _, r := range x.Reads() {
@@ -255,28 +257,4 @@ func mayLack(s *structpb.Struct, path []expression.Step) string {
 		s = next
 	}
 	return ""
-}
-
-// dividedName finds a key with a slash that CEL reads as a division, such as a key of the context.
-func dividedName(v *View, say Say) {
-	for _, x := range v.Plan.Expressions {
-		ast.PreOrderVisit(x.Tree().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-			if !celast.IsCall(e, operators.Divide) {
-				return
-			}
-			args := e.AsCall().Args()
-			left, _ := x.Reading(args[0])
-			right, _ := x.Reading(args[1])
-			if left == nil || right == nil || left.Variable != expression.Context || len(left.Path) < 2 {
-				return
-			}
-			var name []string
-			for i := range left.Path {
-				name = append(name, plan.StepName(*left, i))
-			}
-			instead := expression.PathText(left.Variable, strings.Join(name, ".")+"/"+right.Variable)
-			instead += strings.TrimPrefix(right.String(), right.Variable)
-			say(x.Place(*left), "/ is a division here: did you mean %s?", instead).Edits = advice.Instead(x.Expression, e, instead)
-		}))
-	}
 }

@@ -24,6 +24,8 @@ type chain struct {
 var (
 	plainStep     = lazy.MustCompile(`^(\.\??)([A-Za-z_]\w*(?:-\w+)*|[0-9]\w*(?:-\w+)+)`)
 	qualifiedStep = lazy.MustCompile(`^(\.\??)(\w+(?:[-.]\w+)*/\w+(?:[-.]\w+)*)`)
+	dividedKey    = lazy.MustCompile(`^(\.\??)(\w+(?:[-.]\w+)*/([A-Za-z_]\w*)(?:-\w+)*)`)
+	dividedName   = lazy.MustCompile(`^(\.\??)(\w+(?:-\w+)*/([A-Za-z_]\w*)(?:-\w+)*)`)
 	indexStep     = lazy.MustCompile(`^\[\??(?:'[^'\n]*'|"[^"\n]*"|[0-9]+)\]`)
 	wordAtEnd     = lazy.MustCompile(`-?\w+$`)
 	numberAtEnd   = lazy.MustCompile(`-[0-9]+$`)
@@ -37,6 +39,13 @@ var (
 // from them.
 var ofObjects = []string{ //nolint:gochecknoglobals // a table
 	expression.Resources, expression.Sources, expression.Secrets, expression.Generated, expression.Candidate, expression.Previous,
+}
+
+// hasKeys are the variables whose values have keys that people choose, by the number of the step that is a key. Keys have
+// dots and slashes, and the names of resources before them only slashes.
+var hasKeys = map[string]int{ //nolint:gochecknoglobals // a table
+	expression.Env: 0, expression.Context: 0, expression.Secret: 0, expression.Resources: 1, expression.Sources: 1,
+	expression.Secrets: 1, expression.Generated: 1, expression.Candidate: 1, expression.Previous: 1,
 }
 
 // keyed are the fields of objects whose fields have names that people choose.
@@ -72,13 +81,16 @@ func (c *script) chain(t token, variables []string) chain {
 	if !slices.Contains(variables, t.text) {
 		return c.withoutVariable(out, variables)
 	}
-	for last := t.text; ; {
+	for last, n := t.text, 0; ; n++ {
 		rest := c.text[out.end:]
 		if m := indexStep.FindString(rest); m != "" {
 			out.end, out.instead, last = out.end+len(m), out.instead+m, strings.Trim(m, `[?'"]`)
 			continue
 		}
 		dot, name := nextStep(rest, last)
+		if key := c.divided(rest, t.text, n, variables); key != nil {
+			dot, name = key[1], key[2]
+		}
 		i := strings.IndexAny(name, "-/")
 		ofObject := last == t.text && slices.Contains(ofObjects, last)
 		switch {
@@ -94,6 +106,26 @@ func (c *script) chain(t token, variables []string) chain {
 		}
 		out.end, last = out.end+len(dot+name), name
 	}
+}
+
+// divided returns the step with a slash, after n steps of a variable, at the beginning of a text. A slash before a variable
+// or a call is a division, except in the keys of the context.
+func (c *script) divided(rest, variable string, n int, variables []string) []string {
+	at, known := hasKeys[variable]
+	pattern := dividedKey
+	if n < at {
+		pattern = dividedName
+	}
+	key := pattern.FindStringSubmatch(rest)
+	isNamed := slices.Contains([]string{expression.Resources, expression.Sources}, variable) // below them are fields
+	switch {
+	case !known || n > at || n == at && isNamed || key == nil || strings.HasPrefix(rest[len(key[0]):], "("):
+		return nil
+	case variable == expression.Context && strings.Contains(key[2], "."):
+	case slices.Contains(variables, key[3]) || c.isLocal(key[3]):
+		return nil
+	}
+	return key
 }
 
 // withoutVariable returns the chain of a composed resource without its variable, as in my-db.status.host. Other chains
