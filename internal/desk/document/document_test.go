@@ -160,3 +160,37 @@ func TestParseGoesOn(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A column of an editor counts UTF-16 units.
+func TestUTF16(t *testing.T) {
+	for column, want := range map[int]int{0: 0, 1: 0, 2: 1, 3: 3, 4: 4, 9: 4} {
+		if got := UTF16("ä𝄞b", column); got != want {
+			t.Errorf("column %d: want %d, got %d", column, want, got)
+		}
+	}
+}
+
+// Fixes that touch are not applied together, and a fix is applied as a whole.
+func TestApply(t *testing.T) {
+	edit := func(line, from, to int, text string) Edit {
+		return Edit{Range{Position{line, from}, Position{line, to}}, text}
+	}
+	for name, c := range map[string]struct {
+		fixes   [][]Edit
+		want    string
+		applied int
+	}{
+		"Order":    {[][]Edit{{edit(2, 1, 2, "X")}, {edit(1, 1, 2, "Y")}}, "Yb\nXd\n", 2},
+		"Touches":  {[][]Edit{{edit(1, 1, 2, "X")}, {edit(1, 2, 2, "Y")}}, "Xb\ncd\n", 1},
+		"Twice":    {[][]Edit{{edit(1, 2, 2, "X")}, {edit(1, 2, 2, "X")}}, "aXb\ncd\n", 1},
+		"Whole":    {[][]Edit{{edit(2, 1, 2, "X")}, {edit(1, 1, 2, "Y"), edit(2, 2, 2, "Z")}}, "ab\nXd\n", 1},
+		"Together": {[][]Edit{{edit(2, 1, 2, ""), edit(1, 1, 2, "Y")}}, "Yb\nd\n", 1},
+		"None":     {[][]Edit{nil}, "ab\ncd\n", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, applied := Apply("ab\ncd\n", c.fixes); got != c.want || applied != c.applied {
+				t.Errorf("want %q and %d, got %q and %d", c.want, c.applied, got, applied)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
@@ -68,5 +69,40 @@ number: 5
 				}
 			}
 		})
+	}
+}
+
+// A diagnostic ends after the word, the text or the line that it is about.
+func TestLocateEnds(t *testing.T) {
+	const text = `apiVersion: export.fn.crossplane.io/v1beta1
+kind: Exports
+secrets:
+- name: "out"
+  data:
+  - key: k
+    value: 'secret.?host + ''a'' + ä𝄞'
+  - {key: 5, value: >-
+      a +
+        b}
+  - &x {key: c}
+`
+	lines := strings.Split(text, "\n")
+	step := stepsIn(t, strings.Replace(text, ">-\n", "\n", 1))[0]
+	for want, d := range map[string]diagnostic.Diagnostic{
+		`"out"`:  {Path: "secrets[0].name"},
+		"name":   {Path: "secrets[0].name", Key: true},
+		"data":   {Path: "secrets[0].data"},
+		"host":   {Path: "secrets[0].data[0].value", Line: 1, Column: 7},
+		"secret": {Path: "secrets[0].data[0].value", Line: 1, Column: 1},
+		"''a''":  {Path: "secrets[0].data[0].value", Line: 1, Column: 16},
+		"ä":      {Path: "secrets[0].data[0].value", Line: 1, Column: 22},
+		"5":      {Path: "secrets[0].data[1].key"},
+		"{key":   {Path: "secrets[0].data[2]"},
+	} {
+		at := step.locate(&d)
+		line := []rune(lines[at.Line-1])
+		if at.Line != at.End.Line || string(line[at.Column-1:at.End.Column-1]) != want {
+			t.Errorf("%+v: want %q, got %+v in %q", d, want, at.Range, string(line))
+		}
 	}
 }

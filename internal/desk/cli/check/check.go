@@ -73,13 +73,13 @@ Examples:
 }
 
 // Run is called by kong, with the values that main binds.
-func (c *Command) Run(k *kong.Context, system *files.System) error {
+func (c *Command) Run(ctx context.Context, k *kong.Kong, system *files.System) error {
 	if c.Watch && slices.Contains(c.Paths, files.Stdin) || c.DryRun && !c.Fix {
 		return terminal.Usage(errors.New("--watch needs files, and --dry-run needs --fix"))
 	}
-	run := func() error { return c.RunWith(context.Background(), system, k.Stdout, k.Stderr) }
+	run := func() error { return c.RunWith(ctx, system, k.Stdout, k.Stderr) }
 	if c.Watch {
-		return terminal.Watch(context.Background(), append(slices.Clone(c.Paths), c.Schema...), k.Stderr, run)
+		return terminal.Watch(ctx, append(slices.Clone(c.Paths), c.Schema...), k.Stderr, run)
 	}
 	terminal.EndsSoon()
 	return run()

@@ -1,10 +1,12 @@
 package check
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/xml"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -389,5 +392,42 @@ func TestJUnit(t *testing.T) {
 		if s.Name != c.File || s.Name == "a.yaml" && (c.Line != 6 || !strings.Contains(c.Failure, "minus operator")) || s.Name == "b.yaml" && !strings.Contains(c.Out, "warning") {
 			t.Errorf("got %+v", s)
 		}
+	}
+}
+
+// --watch checks again after a change, also of a schema.
+func TestWatch(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write := func(text string) {
+		if err := os.WriteFile("a.yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(fixWrong)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		c := Command{Paths: []string{"*.yaml"}, Watch: true, Color: "never"}
+		done <- c.Run(ctx, &kong.Kong{Stdout: w, Stderr: w}, terminal.Disk(nil))
+		_ = w.Close()
+	}()
+	lines := bufio.NewScanner(r)
+	until := func(text string) {
+		for lines.Scan() && !strings.Contains(lines.Text(), text) { //nolint:revive // it reads on
+		}
+	}
+	until("1 error in 1 input")
+	until("waiting for a change")
+	write(fixRight)
+	until("no errors in 1 input")
+	stop()
+	until("never")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := (&Command{Paths: []string{"-"}, Watch: true}).Run(ctx, nil, nil); err == nil {
+		t.Error("want no watch of stdin")
 	}
 }
