@@ -104,8 +104,7 @@ func (w *Workspace) load() {
 			w.known = nil
 		}
 	}
-	var all []File
-	var steps []Step
+	all, steps := make([]File, 0, len(w.names)), []Step(nil)
 	for _, name := range w.names {
 		all, steps = append(all, w.read[name].File), append(steps, w.read[name].steps...)
 	}
@@ -118,7 +117,7 @@ func (w *Workspace) load() {
 		known, _ = w.System.newKnowledge(Flags{}, &Settings{system: w.System, keys: map[string][]string{}})
 	}
 	w.known, w.problem = known, err
-	w.unread = append(settings.wrong, known.learn(all)...)
+	w.unread = slices.Concat(settings.wrong, known.learn(all))
 	if err == nil {
 		w.problem = known.learnSchemas(*w.System, steps)
 	}

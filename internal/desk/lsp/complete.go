@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -54,16 +55,21 @@ func (e *expr) complete(offset int, snippets bool) []CompletionItem {
 		}
 	}
 	c.in = e.rangeOf(start, end)
-	switch {
-	case n > 1 && before[n-1].is(".", ".?"):
-		c.members(before[:n-1], before[n-1])
-	case n > 1 && before[n-1].is("[", "[?"):
-		c.keys(before[:n-1], "'", "'")
-		c.names(start)
-	default:
-		c.names(start)
-	}
+	c.after(before[:n], start)
 	return c.items
+}
+
+// after adds what can be written after tokens.
+func (c *completion) after(before []token, start int) {
+	n := len(before)
+	if n > 1 && before[n-1].is(".", ".?") {
+		c.members(before[:n-1], before[n-1])
+		return
+	}
+	if n > 1 && before[n-1].is("[", "[?") {
+		c.keys(before[:n-1], "'", "'")
+	}
+	c.names(start)
 }
 
 // quoted completes a key in quotes: secret['|.
@@ -209,32 +215,24 @@ func (e *expr) known(path []string) (out []member) {
 		return out
 	}
 	root, depth := path[0], len(path)
-	switch {
+	switch kind := kindsOfVariables[root]; {
 	case root == expression.Secret && depth == 1:
-		return add("string, secret", e.Known.ConnectionKeys[orComposite(source.From)]...)
+		return add("string, secret", e.Known.ConnectionKeys[cmp.Or(source.From, expression.Composite)]...)
 	case root == expression.Secrets && depth == 2:
 		return add("string, secret", e.Known.ConnectionKeys[path[1]]...)
 	case root == expression.Secrets && depth == 1:
 		add("connection details, secret", e.resources()...)
 		return add("data of a Secret, secret", e.namesIn("sources", "Secret")...)
-	case expression.HasOutputs(root) && depth == 1:
-		return add("outputs, secret", e.namesIn("generators", "")...)
-	case expression.HasOutputs(root) && depth == 2:
+	case kind == ofGenerator && depth == 1:
+		return add("outputs, secret", e.namesIn(string(ofGenerator), "")...)
+	case kind == ofGenerator && depth == 2:
 		return add("string, secret", e.outputs(path[1])...)
-	case root == expression.Revisions && depth == 1:
-		add("int", e.namesIn("secrets", "")...)
-		return add("int", e.namesIn("configMaps", "")...)
-	case depth > 2 && path[depth-2] == "metadata" && path[depth-1] == "labels":
+	case kind == ofExport && depth == 1:
+		return add("int", e.exports()...)
+	case depth > 2 && slices.Equal(path[depth-2:], []string{"metadata", "labels"}):
 		return add("string", e.view.labels()...)
 	}
 	return nil
-}
-
-func orComposite(from string) string {
-	if from == "" {
-		return expression.Composite
-	}
-	return from
 }
 
 // resources returns the names of the composed resources of other steps.

@@ -50,7 +50,7 @@ type edited struct {
 
 func newEdited(t *testing.T, path string, seed uint64) *edited {
 	t.Helper()
-	e := &edited{random: rand.New(rand.NewPCG(seed, 44)), folder: fstest.MapFS{}} //nolint:gosec // it is a test
+	e := &edited{random: rand.New(rand.NewPCG(seed, 44)), folder: fstest.MapFS{}}
 	all, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.yaml"))
 	if err != nil {
 		t.Fatal(err)

@@ -10,10 +10,12 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/schema"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // This file evaluates expressions with values that it makes up from the names and types of what they read. It never has
@@ -80,7 +82,7 @@ func (e *expr) evaluate(ctx context.Context, text string, depth int) (any, bool)
 
 // madeUp returns a value for a path that an expression reads.
 func (e *expr) madeUp(path []any) any {
-	var names []string
+	names := make([]string, 0, len(path))
 	for _, step := range path {
 		names = append(names, textOf(step)) // an item of a list has no name
 	}
@@ -130,33 +132,36 @@ const deepestSample = 2
 
 // sample makes up a value of a type: what its schema names, or one that the name suggests.
 func (e *expr) sample(name string, t *types.Type, n schema.Node, depth int) any {
-	for _, keyword := range []string{"default", "example"} {
-		if v := n.Get(keyword); !v.IsNull() && !celast.IsNumber(t) { // whose type JSON does not have
-			return v.Proto().AsInterface()
-		}
+	named := []wire.Value{n.Get("default"), n.Get("example")}
+	for _, v := range n.Get("enum").List().All() {
+		named = append(named, v)
 	}
-	if one := n.Get("enum").List(); one.Len() > 0 {
-		return one.At(0).Proto().AsInterface()
-	}
-	switch {
+	given := slices.IndexFunc(named, func(v wire.Value) bool { return !v.IsNull() })
+	switch isNumber := celast.IsNumber(t) || t.TypeName() == typecheck.Number.TypeName(); {
+	case isNumber: // whose type JSON does not have
+		return sampleNumber(name)
+	case given >= 0:
+		return named[given].Proto().AsInterface()
 	case t.Kind() == types.BoolKind:
 		return true
 	case t.Kind() == types.ListKind && depth < deepestSample:
 		return []any{e.sample(strings.TrimSuffix(name, "s"), t.Parameters()[0], schema.Node{}, depth+1)}
 	case t.Kind() == types.MapKind && depth < deepestSample:
 		return map[string]any{"key": e.sample("value", t.Parameters()[1], schema.Node{}, depth+1)}
-	case t.Kind() == types.StructKind && e.Types.Has(t.TypeName()):
-		object := map[string]any{}
-		for _, field := range e.Types.Names(t.TypeName()) {
-			if below, ok := e.Types.Field(t.TypeName(), field); ok && depth < deepestSample {
-				object[field] = e.sample(field, below, e.Types.Schema(t.TypeName(), field), depth+1)
-			}
-		}
-		return object
-	case t.TypeName() == "number" || celast.IsNumber(t):
-		return sampleNumber(name)
+	case t.Kind() == types.StructKind:
+		return e.sampleObject(t.TypeName(), depth)
 	}
 	return sampleText(name, n.Get("format").Text())
+}
+
+func (e *expr) sampleObject(of string, depth int) map[string]any {
+	object := map[string]any{}
+	for _, field := range e.Types.Names(of) {
+		if below, ok := e.Types.Field(of, field); ok && depth < deepestSample {
+			object[field] = e.sample(field, below, e.Types.Schema(of, field), depth+1)
+		}
+	}
+	return object
 }
 
 func sampleNumber(name string) any {

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/desk/vocabulary"
 	"github.com/crossplane-contrib/function-export/internal/engine/definition"
+	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
@@ -112,7 +114,7 @@ func (s *step) below(f inputField, snippets, item bool) (out []CompletionItem) {
 			c.Detail = "expression"
 		}
 		if snippets {
-			c.InsertTextFormat, c.TextEdit.NewText = formatSnippet, begin+name+snippetOf(below)
+			c.InsertTextFormat, c.InsertTextMode, c.TextEdit.NewText = formatSnippet, 2, begin+name+snippetOf(below)
 		}
 		out = append(out, c)
 	}
@@ -148,23 +150,19 @@ func (s *step) valuesOf(f inputField) (out []CompletionItem) {
 	if f.schema.Default != nil && f.schema.Enum == nil {
 		add(kindValue, "default", fmt.Sprint(f.schema.Default))
 	}
-	switch kind, _ := kindOfField(f); kind { //nolint:exhaustive // the others are not named by fields
-	case ofResource:
+	switch kind, declares := kindOfField(f); {
+	case kind == ofResource:
 		for _, name := range s.resources() {
 			add(kindValue, s.Known.Resources[name].Kind, name)
 		}
-		if f.name == "key" {
-			add(kindValue, "source", s.namesIn("sources", "")...)
-		}
-	case ofGenerator:
-		if f.name == "ca" {
-			add(kindValue, "generator", s.namesIn("generators", "")...)
-		}
+		add(kindValue, "source", s.namesIn(string(ofSource), "")...)
+	case kind == ofGenerator && !declares:
+		add(kindValue, "generator", s.namesIn(string(ofGenerator), "")...)
 	}
 	if f.name == "key" && f.above != nil && f.above.GoType == "SecretData" {
-		add(kindValue, "connection key", s.Known.ConnectionKeys[orComposite(textOf(s.declaration(f.path)["from"]))]...)
+		add(kindValue, "connection key", s.Known.ConnectionKeys[cmp.Or(textOf(s.declaration(f.path)["from"]), expression.Composite)]...)
 	}
-	if f.name == "type" && textOf(f.path[0]) == "secrets" {
+	if f.name == "type" && textOf(f.path0()) == exportLists[0] {
 		add(kindValue, "", secretTypes...)
 	}
 	return out

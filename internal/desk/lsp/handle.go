@@ -194,26 +194,28 @@ func (s *Server) change(p *params) error {
 // Publish returns the diagnostics of open files that the client does not have yet. A file that is not open any more has
 // none.
 func (s *Server) Publish(ctx context.Context) (out []Message) {
-	send := func(uri string, version *int, list []Diagnostic) {
-		text, err := json.Marshal(list)
-		if key := fmt.Sprint(version == nil, string(text)); err == nil && s.published[uri] != key {
-			s.published[uri] = key
-			out = append(out, Message{Method: "textDocument/publishDiagnostics",
-				Params: map[string]any{"uri": uri, "version": version, "diagnostics": list}})
-		}
+	send := func(p map[string]any) {
+		out = append(out, Message{Method: "textDocument/publishDiagnostics", Params: p})
 	}
 	for _, uri := range slices.Sorted(maps.Keys(s.open)) {
 		b := s.open[uri]
+		if s.workspace.Open(b.name); b.known == s.workspace.Known() { // nothing has changed
+			continue
+		}
 		list := s.diagnose(ctx, b)
 		if ctx.Err() != nil {
 			return out
 		}
-		send(uri, &b.version, list)
+		b.known = s.workspace.Known()
+		if text, err := json.Marshal(list); err == nil && s.published[uri] != string(text) {
+			s.published[uri] = string(text)
+			send(map[string]any{"uri": uri, "version": b.version, "diagnostics": list})
+		}
 	}
 	for _, uri := range slices.Sorted(maps.Keys(s.published)) {
 		if s.open[uri] == nil {
-			send(uri, nil, []Diagnostic{})
 			delete(s.published, uri)
+			send(map[string]any{"uri": uri, "diagnostics": []Diagnostic{}})
 		}
 	}
 	problem := ""
@@ -243,7 +245,7 @@ func (s *Server) initialize(p *params) any {
 			"positionEncoding":           "utf-16",
 			"textDocumentSync":           map[string]any{"openClose": true, "change": 2, "save": true},
 			"hoverProvider":              true,
-			"completionProvider":         map[string]any{"triggerCharacters": []string{".", "[", "'", "\"", ":", " ", "-"}},
+			"completionProvider":         map[string]any{"triggerCharacters": []string{".", "[", "'", "\"", " "}},
 			"definitionProvider":         true,
 			"referencesProvider":         true,
 			"renameProvider":             map[string]any{"prepareProvider": true},

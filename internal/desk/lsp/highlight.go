@@ -83,42 +83,35 @@ func (e *expr) lines(t token) (out []document.Range) {
 
 var keywords = []string{"true", "false", "null", "in"} //nolint:gochecknoglobals // a table
 
-// classOf returns the class of a token, or nothing for signs without one.
+// classes are those of the tokens that are not names. Most signs have none.
+var classes = map[tokenKind]string{ //nolint:gochecknoglobals // a table
+	tokenText: "string", tokenNumber: "number", tokenComment: "comment", tokenOperator: "operator",
+}
+
+// classOf returns the class of a token, or nothing.
 func (e *expr) classOf(i int) string {
-	t := e.tokens[i]
-	next := token{}
+	t, next := e.tokens[i], token{}
 	if i+1 < len(e.tokens) {
 		next = e.tokens[i+1]
 	}
-	selected := i > 0 && e.tokens[i-1].is(".", ".?")
-	switch t.kind {
-	case tokenText:
-		return "string"
-	case tokenNumber:
-		return "number"
-	case tokenComment:
-		return "comment"
-	case tokenOperator:
-		if t.is("(", ")", "[", "]", "{", "}", ",", ".") {
-			return ""
-		}
-		return "operator"
-	case tokenUnknown:
-		return ""
-	case tokenName:
-	}
+	selected, called := i > 0 && e.tokens[i-1].is(".", ".?"), next.is("(")
+	isNamespace := func(f function) bool { return strings.HasPrefix(f.name, t.text+".") }
 	switch {
+	case t.is("(", ")", "[", "]", "{", "}", ",", "."):
+		return ""
+	case !t.isName():
+		return classes[t.kind]
 	case slices.Contains(keywords, t.text) && !selected:
 		return "keyword"
-	case next.is("(") && selected:
+	case called && selected:
 		return "method"
-	case next.is("("):
+	case called:
 		return "function"
 	case selected:
 		return "property"
 	case e.declaresLocal(t.text):
 		return "parameter"
-	case slices.ContainsFunc(functions(), func(f function) bool { return next.is(".") && strings.HasPrefix(f.name, t.text+".") }):
+	case next.is(".") && slices.ContainsFunc(functions(), isNamespace):
 		return "namespace"
 	}
 	return "variable"

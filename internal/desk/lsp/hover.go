@@ -149,38 +149,36 @@ func (e *expr) spelled(path []string) []string {
 
 // origin says where the value of a path comes from, and whether it is secret.
 func (e *expr) origin(path []string) string {
-	var out []string
-	source, _, _ := e.source()
-	name := ""
-	if len(path) > 1 {
-		name = path[1]
-	}
 	variable := variableNamed(path[0])
-	secret := variable.Secret
-	switch {
-	case path[0] == expression.Variables && name != "":
-		for j, n := range e.namesIn("variables", "") {
-			if n == name {
-				text := textOf(e.Document().At(e.At("variables", j, "value")...))
-				out = append(out, "The variable:\n```cel\n"+text+"\n```")
-				secret = e.isSecret("variables[" + fmt.Sprint(j) + "].value")
-			}
-		}
-	case (path[0] == expression.Resources || path[0] == expression.Secrets) && name != "":
-		out = append(out, e.composer(name))
-	case path[0] == expression.Resource || path[0] == expression.Self || path[0] == expression.Secret:
-		out = append(out, e.composer(source.From))
-	case expression.HasOutputs(path[0]) && name != "":
-		out = append(out, fmt.Sprintf("The generator `%s`.", name))
-	}
-	out = append(out, variable.Does)
-	if does := e.fieldDoc(path); does != "" {
-		out = append([]string{does}, out...)
-	}
-	if secret {
+	out := []string{e.fieldDoc(path), e.declared(path), variable.Does}
+	if variable.Secret || e.readsSecret(path) {
 		out = append(out, "Its value is **secret**: it may flow only into Secrets.")
 	}
 	return "\n\n" + strings.Join(slices.DeleteFunc(out, func(s string) bool { return s == "" }), "\n\n")
+}
+
+// declared says which part of the file declares what a path reads.
+func (e *expr) declared(path []string) string {
+	source, _, _ := e.source()
+	switch kind := kindsOfVariables[path[0]]; {
+	case path[0] == expression.Resource || path[0] == expression.Self || path[0] == expression.Secret:
+		return e.composer(source.From)
+	case len(path) < 2:
+	case kind == ofResource:
+		return e.composer(path[1])
+	case kind == ofGenerator:
+		return fmt.Sprintf("The generator `%s`.", path[1])
+	case kind == ofVariable:
+		i := slices.Index(e.namesIn(string(ofVariable), ""), path[1])
+		return "The variable:\n```cel\n" + textOf(e.Document().At(e.At(string(ofVariable), i, "value")...)) + "\n```"
+	}
+	return ""
+}
+
+// readsSecret reports whether a path begins with a variable of the input that uses a secret.
+func (e *expr) readsSecret(path []string) bool {
+	i := slices.Index(e.namesIn(string(ofVariable), ""), path[min(1, len(path)-1)])
+	return path[0] == expression.Variables && e.isSecret(fmt.Sprintf("variables[%d].value", i))
 }
 
 // fieldDoc returns the description of the last field of a path in its schema.

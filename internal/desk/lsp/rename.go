@@ -62,7 +62,7 @@ func (s *step) refuseName(sym symbol, name string) error {
 	list := string(sym.kind)
 	others := s.namesIn(list, "")
 	if sym.kind == ofExport {
-		list, others = "secrets", s.exports()
+		list, others = exportLists[0], s.exports()
 	}
 	schema := definition.Exports().Properties[list].Items.Properties["name"]
 	if !plainName.MatchString(name) || schema.MaxLength != nil && len(name) > *schema.MaxLength {

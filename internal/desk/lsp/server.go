@@ -39,6 +39,7 @@ type buffer struct {
 	uri, name string
 	version   int
 	text      text
+	known     *files.Knowledge // with which its diagnostics were found
 }
 
 // NewServer returns a server for files.

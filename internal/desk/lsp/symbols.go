@@ -57,8 +57,11 @@ func (s *step) resolve(sym symbol) symbol {
 	return sym
 }
 
+// exportLists are the lists that declare exports.
+var exportLists = []string{"secrets", "configMaps"} //nolint:gochecknoglobals // a table
+
 func (s *step) exports() []string {
-	return slices.Concat(s.namesIn("secrets", ""), s.namesIn("configMaps", ""))
+	return slices.Concat(s.namesIn(exportLists[0], ""), s.namesIn(exportLists[1], ""))
 }
 
 // occurrences returns all names in an input, in its order.
@@ -89,7 +92,7 @@ func (s *step) occurrences() (out []occurrence) {
 func kindOfField(f inputField) (kind symbolKind, declares bool) {
 	list, depth := textOf(f.path0()), len(f.path)
 	switch {
-	case f.name == "name" && depth == 3 && (list == "secrets" || list == "configMaps"):
+	case f.name == "name" && depth == 3 && slices.Contains(exportLists, list):
 		return ofExport, true
 	case f.name == "name" && depth == 3:
 		return symbolKind(list), true
@@ -169,7 +172,7 @@ func (s *step) all(sym symbol) (out []occurrence) {
 		for _, o := range other.occurrences() {
 			same := o.symbol == sym && (other == s || sym.kind == ofResource)
 			elsewhere := other != s && sym.kind == ofExport && o.symbol == symbol{ofResource, sym.name}
-			if same || elsewhere && other.Document() == s.Document() {
+			if (same || elsewhere) && other.Document() == s.Document() {
 				out = append(out, o)
 			}
 		}
