@@ -34,8 +34,11 @@ func (c *ControlPlane) Reads(namespace string) (out []string, err error) {
 
 	for lines.Scan() {
 		var e struct {
-			Verb      string
-			ObjectRef struct{ Namespace, Name string }
+			Verb      string `json:"verb"`
+			ObjectRef struct {
+				Namespace string `json:"namespace"`
+				Name      string `json:"name"`
+			} `json:"objectRef"`
 		}
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			return nil, fmt.Errorf("cannot read the audit log: %w", err)

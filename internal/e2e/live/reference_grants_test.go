@@ -92,11 +92,13 @@ func (g granted) play(ctx context.Context) error {
 		func() error { return exported(after) },
 		func() error { return g.grant(ctx, "finalizers: [live.example.org/stays], ") },
 		func() error { return exported(later) },
-		func() error { return g.revoke(ctx, "marked for deletion", func() error { return g.Delete(ctx, g.ref("valid")) }) },
+		func() error {
+			return g.revoke(ctx, "marked for deletion", func() error { return g.Delete(ctx, g.ref("valid")) })
+		},
 		func() error { return g.unread(ctx, before) },
 		func() error { return exported(later) },
 		func() error { return g.Patch(ctx, g.ref("valid"), `{"metadata": {"finalizers": null}}`) },
-		func() error { return g.claims(ctx, before) },
+		func() error { return g.claims(ctx) },
 	)
 }
 
@@ -218,7 +220,7 @@ func (g granted) reads(least, most int) error {
 }
 
 // claims checks composites without a namespace of their own: one has that of its claim, and the other one is refused.
-func (g granted) claims(ctx context.Context, want string) error {
+func (g granted) claims(ctx context.Context) error {
 	other := g.scenario
 	other.ns = g.ns + "-claim"
 	claim := live.Ref{APIVersion: group, Kind: "Order", Namespace: other.ns, Name: "order"}

@@ -43,11 +43,12 @@ func (c *compiler) compileSources() []Source {
 // clusterScoped is a composite without a namespace of its own. homeless is one that has no claim either. With grants,
 // objects of other namespaces need a ReferenceGrant.
 func RefuseSource(s v1beta1.Source, clusterScoped, homeless, grants bool) (name, message string) {
+	hasNone := homeless && s.Scope != v1beta1.ScopeCluster
 	switch {
 	case grants && s.Scope == v1beta1.ScopeCluster && len(s.MatchLabels) > 0:
 		return "matchLabels", "must not be set for a cluster scoped kind with requireGrants, because Crossplane would " +
 			"search all namespaces if the kind is namespaced: set matchName"
-	case grants && homeless && s.Scope != v1beta1.ScopeCluster:
+	case grants && hasNone:
 		return "namespace", "cannot be read with requireGrants: the composite is cluster scoped and has no claim, and a " +
 			"ReferenceGrant permits only composites of a namespace: make the composite namespaced, or leave the source out"
 	case IsSecret(s) && clusterScoped && s.NameExpression != "":
@@ -55,7 +56,7 @@ func RefuseSource(s v1beta1.Source, clusterScoped, homeless, grants bool) (name,
 	case IsSecret(s) && clusterScoped && s.Namespace == "":
 		return "namespace", "must be set for a Secret: the composite is cluster scoped, " +
 			"and the author of a claim must not choose the namespace: write the namespace of the Secret"
-	case homeless && s.Namespace == "" && s.Scope != v1beta1.ScopeCluster:
+	case hasNone && s.Namespace == "":
 		return "namespace", NoNamespace
 	}
 	return "", ""
