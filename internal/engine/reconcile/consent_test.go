@@ -246,3 +246,34 @@ func TestConsentOfComposites(t *testing.T) {
 		})
 	}
 }
+
+// A grant is for the input: composite authors see no more than fromComposite lists, however they name a source.
+func TestConsentGivesAuthorsNothing(t *testing.T) {
+	const input = `
+requireGrants: true
+sources: [{name: ca, apiVersion: v1, kind: Secret, namespace: shared}, {name: xr, apiVersion: v1, kind: ConfigMap, namespace: shared}]
+secrets: [{name: own, data: [{key: k, value: secrets.ca.x + sources.xr.data.x}]}]
+fromComposite: {fieldPath: spec.exports, allow: {secrets: [db], resources: [db, own], environment: true}}`
+	for _, value := range []string{
+		"secrets.ca.x", "secrets['c' + 'a'].x", "secrets.?ca.?x.orValue('none')", "secrets.map(n, n).join('')", "json.encode(secrets)",
+		"sources.xr.data.x", "json.encode(sources)", "json.encode(resources)", "secrets.own.k", "secret.x", "variables.x", "generated.x.y",
+	} {
+		for _, list := range []string{"secretExpressions", "configMapExpressions"} {
+			composite := fmt.Sprintf(`composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {exports: {%s: [{name: theirs, key: k, value: %q}]}}}`, list, value)
+			s := newScene(t, plantest.Exports(input), composite, "cluster: ["+strings.Join([]string{grantsCRD, grant(fromApp, toCA+`, {group: "", kind: ConfigMap}`), foreign, foreignMap}, ", ")+"]")
+			r, _, err := s.settle(t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range show(r) {
+				theirs := strings.Contains(line, "theirs")
+				if text := strings.ToLower(line); theirs && (strings.Contains(text, "canary-ca") || strings.Contains(text, "y2fuyxj5lwnh") || strings.Contains(text, "k: map")) {
+					t.Errorf("%s: %s: %s", list, value, line)
+				}
+				if strings.Contains(line, "xr-own") && !strings.Contains(line, "canary-camap") {
+					t.Errorf("the export of the input has not the values: %s", line)
+				}
+			}
+		}
+	}
+}
