@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/proof"
@@ -62,7 +63,7 @@ func generatingPlane(t *testing.T, a attack.Generating) *functiontest.ControlPla
 	c := functiontest.NewControlPlane(t, a.Input)
 	c.XR = a.Composite
 	for _, o := range a.Objects {
-		c.Stored[functiontest.KeyOf(o)] = o
+		c.Stored[world.KeyOf(o)] = o
 	}
 	return c
 }

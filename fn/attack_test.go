@@ -29,6 +29,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/proof"
 	"github.com/crossplane-contrib/function-export/internal/testdata/attack"
@@ -605,7 +606,7 @@ func (s *attacked) reconcile(t *testing.T, req *fnv1.RunFunctionRequest) reconci
 		if err != nil {
 			t.Fatalf("no answer: %v", err)
 		}
-		if text := functiontest.FatalOf(rsp); text != "" {
+		if text := world.FatalOf(rsp); text != "" {
 			t.Fatalf("fatal: %s", text)
 		}
 		if len(out.answers) > 0 && !proto.Equal(out.last().GetRequirements(), rsp.GetRequirements()) {

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
@@ -79,7 +80,7 @@ func benchConnection(b *testing.B) []byte {
 	if err := c.Apply("db", db); err != nil {
 		b.Fatal(err)
 	}
-	key := functiontest.KeyOf(db)
+	key := world.KeyOf(db)
 	c.Listed, c.Details[key] = []string{key}, map[string][]byte{"username": []byte("app"), "password": []byte("a-password")}
 	c.Earlier = &fnv1.State{Resources: map[string]*fnv1.Resource{"db": {Resource: functiontest.Parse(b, benchDatabase)}}}
 	var last *fnv1.RunFunctionRequest

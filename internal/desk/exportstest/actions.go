@@ -251,9 +251,9 @@ func (p *player) provide() bool {
 
 // offered returns the output of the newest generation whose value an export has.
 func (p *player) offered(v *provider) string {
-	values := p.laws.outputs[v.generator]
-	for _, n := range slices.Backward(slices.Sorted(maps.Keys(values))) {
-		value := values[n][v.output]
+	generations := p.laws.generations[v.generator]
+	for _, n := range slices.Backward(slices.Sorted(maps.Keys(generations))) {
+		value := generations[n].outputs[v.output]
 		for name, key := range p.named() {
 			if strings.HasPrefix(name, generationPrefix) || value == "" {
 				continue

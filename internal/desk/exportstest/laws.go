@@ -23,14 +23,31 @@ type lawbook struct {
 	laws    []law
 	exports exports
 
-	outputs map[string]map[int]map[string]string // that generations ever had, by generator, number and name
-	stored  map[string]map[int]bool              // generations that exist, and false for those that existed
-	newer   map[string]map[int]time.Time         // when an export first had a value of a generation
-	keys    map[string]map[string]bool           // that each object ever had
-	refused map[string]time.Time                 // since when an object's key has a credential that its provider refuses
-	broken  map[string]bool                      // what was already said
-	excused map[string]map[int]bool              // generations that someone deleted or edited
-	mayGo   mayGo
+	generations map[string]map[int]*generation // by generator and number
+	keys        map[string]map[string]bool     // that each object ever had
+	refused     map[string]time.Time           // since when an object's key has a credential that its provider refuses
+	broken      map[string]bool                // what was already said
+	mayGo       mayGo
+}
+
+// A generation is what laws know about one.
+type generation struct {
+	outputs map[string]string // that it ever had
+	stored  bool              // it exists, or existed
+	gone    bool              // it existed
+	excused bool              // someone deleted or edited it
+	used    time.Time         // when an export first had its value
+}
+
+// generation returns what is known about a generation.
+func (b *lawbook) generation(generator string, n int) *generation {
+	if b.generations[generator] == nil {
+		b.generations[generator] = map[int]*generation{}
+	}
+	if b.generations[generator][n] == nil {
+		b.generations[generator][n] = &generation{}
+	}
+	return b.generations[generator][n]
 }
 
 // mayGo is what may go in the current moment without a loss.
@@ -41,9 +58,8 @@ type mayGo struct {
 
 func newLawbook(always []any, steps []composition.Step) *lawbook {
 	b := &lawbook{
-		outputs: map[string]map[int]map[string]string{}, stored: map[string]map[int]bool{},
-		newer: map[string]map[int]time.Time{}, keys: map[string]map[string]bool{}, refused: map[string]time.Time{},
-		broken: map[string]bool{}, excused: map[string]map[int]bool{},
+		generations: map[string]map[int]*generation{}, keys: map[string]map[string]bool{},
+		refused: map[string]time.Time{}, broken: map[string]bool{},
 	}
 	for _, v := range always {
 		if l, why := parseLaw(v); why == "" {
@@ -61,8 +77,8 @@ func (b *lawbook) compose(steps []composition.Step) { b.exports = newExports(ste
 func (b *lawbook) forget(name string) {
 	delete(b.keys, name)
 	if generator, n, ok := generationOf(name); ok {
-		delete(b.stored[generator], n)
-		sub(b.excused, generator)[n] = true
+		g := b.generation(generator, n)
+		g.stored, g.gone, g.excused = false, false, true
 	}
 }
 
@@ -137,34 +153,27 @@ func (b *lawbook) remember(now time.Time, holdings []holding) {
 		b.keys[h.object][h.key] = true
 		for generator, numbers := range h.generations {
 			for _, n := range numbers {
-				if at := sub(b.newer, generator); h.consumes(generator) && at[n].IsZero() {
-					at[n] = now
+				if g := b.generation(generator, n); h.consumes(generator) && g.used.IsZero() {
+					g.used = now
 				}
 			}
 		}
 	}
 }
 
-func sub[V any](m map[string]map[int]V, name string) map[int]V {
-	if m[name] == nil {
-		m[name] = map[int]V{}
-	}
-	return m[name]
-}
-
 // learn reads the generations that exist. It returns those that no longer exist.
 func (b *lawbook) learn(p *player, objects map[string]*structpb.Struct) map[string][]int {
-	exist := map[string]map[int]bool{}
+	exist := map[*generation]bool{}
 	remember := func(name string, values map[string]string, isStored bool) {
 		generator, n, ok := generationOf(name)
-		if ok && isStored { // its provider may report no values any more
-			sub(exist, generator)[n] = true
-		}
-		if !ok || len(values) == 0 {
+		if !ok {
 			return
 		}
-		if sub(b.outputs, generator)[n] = values; isStored {
-			sub(b.stored, generator)[n] = true
+		g := b.generation(generator, n)
+		exist[g] = exist[g] || isStored // its provider may report no values any more
+		if len(values) > 0 {
+			g.outputs, g.stored = values, g.stored || isStored
+			g.gone = g.gone && !isStored
 		}
 	}
 	for name, r := range p.w.Response.GetDesired().GetResources() {
@@ -180,10 +189,10 @@ func (b *lawbook) learn(p *player, objects map[string]*structpb.Struct) map[stri
 		remember(name, values, true)
 	}
 	deleted := map[string][]int{}
-	for generator, numbers := range b.stored {
-		for n, existed := range numbers {
-			if existed && !exist[generator][n] {
-				numbers[n] = false
+	for generator, numbers := range b.generations {
+		for n, g := range numbers {
+			if g.stored && !g.gone && !exist[g] {
+				g.gone = true
 				deleted[generator] = append(deleted[generator], n)
 			}
 		}
@@ -219,9 +228,9 @@ func (b *lawbook) holdings(objects map[string]*structpb.Struct) (out []holding) 
 // contained returns the generations whose outputs are in a value.
 func (b *lawbook) contained(value string) map[string][]int {
 	out := map[string][]int{}
-	for generator, numbers := range b.outputs {
-		for n, outputs := range numbers {
-			for _, text := range outputs {
+	for generator, numbers := range b.generations {
+		for n, g := range numbers {
+			for _, text := range g.outputs {
 				if len(text) >= leastOutput && strings.Contains(value, text) {
 					out[generator] = append(out[generator], n)
 					break
@@ -264,8 +273,7 @@ func (b *lawbook) checkDeleted(holdings []holding, say sayer) {
 		}
 		for generator, numbers := range h.generations {
 			n := numbers[len(numbers)-1]
-			isGone := func(n int) bool { exists, existed := b.stored[generator][n]; return existed && !exists }
-			if !slices.ContainsFunc(numbers, func(n int) bool { return !isGone(n) }) {
+			if !slices.ContainsFunc(numbers, func(n int) bool { return !b.generation(generator, n).gone }) {
 				say(h.object+"."+h.key+generator, "%s still has %s of generation %d of %s, which is deleted", h.object, h.key, n, generator)
 			}
 		}
@@ -275,10 +283,7 @@ func (b *lawbook) checkDeleted(holdings []holding, say sayer) {
 func (b *lawbook) checkStored(holdings []holding, say sayer) {
 	for _, h := range holdings {
 		for generator, numbers := range h.generations {
-			isStored := func(n int) bool {
-				_, ok := b.stored[generator][n]
-				return ok || b.excused[generator][n]
-			}
+			isStored := func(n int) bool { g := b.generation(generator, n); return g.stored || g.excused }
 			if n := numbers[len(numbers)-1]; !slices.ContainsFunc(numbers, isStored) {
 				say(h.object+generator, "%s has %s of generation %d of %s, which is not stored", h.object, h.key, n, generator)
 			}
@@ -312,12 +317,12 @@ func (b *lawbook) checkWhole(holdings []holding, say sayer) {
 func (b *lawbook) checkOverlap(l law, now time.Time, deleted map[string][]int, say sayer) {
 	for _, n := range deleted[l.generator] {
 		var since time.Time
-		for newer, at := range b.newer[l.generator] {
-			if newer > n && (since.IsZero() || at.Before(since)) {
-				since = at
+		for newer, g := range b.generations[l.generator] {
+			if newer > n && !g.used.IsZero() && (since.IsZero() || g.used.Before(since)) {
+				since = g.used
 			}
 		}
-		_, used := b.newer[l.generator][n]
+		used := !b.generation(l.generator, n).used.IsZero()
 		if lasted := now.Sub(since); used && !since.IsZero() && lasted < l.limit {
 			say(strconv.Itoa(n), "generation %d of %s is deleted %s after an export had a newer one, and not after at least %s",
 				n, l.generator, lasted.Round(time.Second), l.limit)
@@ -333,12 +338,11 @@ func (b *lawbook) checkRefused(l law, p *player, holdings []holding, say sayer) 
 	for _, v := range p.faults.providers {
 		for _, h := range holdings {
 			key := h.object + "." + h.key
-			output := b.outputs[v.generator]
 			numbers := h.generations[v.generator]
 			if !h.consumes(v.generator) || len(numbers) == 0 || v.accepted == "" {
 				continue
 			}
-			if output[numbers[len(numbers)-1]][v.output] == v.accepted {
+			if b.generation(v.generator, numbers[len(numbers)-1]).outputs[v.output] == v.accepted {
 				delete(b.refused, key)
 				continue
 			}

@@ -282,11 +282,3 @@ func (s *Setup) Pipelines() [][]composition.Step {
 	}
 	return out
 }
-
-// SetLater sets the pipeline from a moment on.
-func (s *Setup) SetLater(moment int, steps []composition.Step) {
-	if s.Later == nil {
-		s.Later = map[int][]composition.Step{}
-	}
-	s.Later[moment] = steps
-}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/e2e/laws"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
@@ -53,7 +54,7 @@ func annotates(name, key, value string) func(s stage) {
 func desiresMark(value string) func(rsp *fnv1.RunFunctionResponse) {
 	return func(rsp *fnv1.RunFunctionResponse) {
 		o := rsp.GetDesired().GetResources()["account"].GetResource()
-		functiontest.Set(o, value, "metadata", "annotations", functiontest.Prefix+"x")
+		world.Set(o, value, "metadata", "annotations", functiontest.Prefix+"x")
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
@@ -71,7 +72,7 @@ func (r *recorder) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	r.calls = append(r.calls, suffixes.ReplaceAllString(call, "-ID"))
 	req.Input = r.input
 	rsp, err := r.runner.RunFunction(ctx, req)
-	if text := functiontest.FatalOf(rsp); text != "" || err != nil {
+	if text := world.FatalOf(rsp); text != "" || err != nil {
 		r.t.Errorf("a script is wrong: %s, %v", text, err)
 	}
 	if err != nil {
@@ -106,10 +107,10 @@ func annotationsIn(o *structpb.Struct) string {
 }
 
 func nameAndState(o *structpb.Struct) string {
-	if functiontest.Meta(o, "deletionTimestamp") != "" {
-		return functiontest.Meta(o, "name") + " (deleted)"
+	if world.Meta(o, "deletionTimestamp") != "" {
+		return world.Meta(o, "name") + " (deleted)"
 	}
-	return functiontest.Meta(o, "name")
+	return world.Meta(o, "name")
 }
 
 // perform plays scenes, and returns what happened in each of them. Crossplane deletes and applies in random order, so
@@ -178,7 +179,7 @@ func (p *program) own(name, uid string) {
 }
 
 func (p *program) name(name, as string) {
-	annotations := map[string]any{functiontest.ResourceNameAnnotation: as}
+	annotations := map[string]any{world.ResourceNameAnnotation: as}
 	p.patch(p.objects["Secret/"+name], map[string]any{"metadata": map[string]any{"annotations": annotations}})
 }
 
@@ -297,25 +298,25 @@ func (s *simulated) beLate(kind string) {
 func (s *simulated) put(text string) {
 	o := functiontest.Parse(s.T, text)
 	if s.UIDs++; o.GetFields()["kind"].GetStringValue() == "Shop" {
-		functiontest.Set(o, "uid-of-the-composite", "metadata", "uid")
+		world.Set(o, "uid-of-the-composite", "metadata", "uid")
 		s.XR = o
 		return
 	}
-	functiontest.Set(o, fmt.Sprintf("uid-%d", s.UIDs), "metadata", "uid")
-	functiontest.Set(o, s.Now.Format(time.RFC3339), "metadata", "creationTimestamp")
-	s.Stored[functiontest.KeyOf(o)] = o
+	world.Set(o, fmt.Sprintf("uid-%d", s.UIDs), "metadata", "uid")
+	world.Set(o, s.Now.Format(time.RFC3339), "metadata", "creationTimestamp")
+	s.Stored[world.KeyOf(o)] = o
 }
 
 func (s *simulated) own(name, uid string) {
 	metadata := s.Stored["v1|Secret|team-a|"+name].GetFields()["metadata"].GetStructValue().GetFields()
 	if delete(metadata, "ownerReferences"); uid != "" {
 		other := functiontest.Parse(s.T, "{metadata: {uid: "+uid+"}}")
-		metadata["ownerReferences"] = functiontest.OwnedBy(other)
+		metadata["ownerReferences"] = world.OwnedBy(other)
 	}
 }
 
 func (s *simulated) name(name, as string) {
-	functiontest.Set(s.Stored["v1|Secret|team-a|"+name], as, "metadata", "annotations", functiontest.ResourceNameAnnotation)
+	world.Set(s.Stored["v1|Secret|team-a|"+name], as, "metadata", "annotations", world.ResourceNameAnnotation)
 }
 
 func (s *simulated) annotate(name, key, value string) {
@@ -324,23 +325,23 @@ func (s *simulated) annotate(name, key, value string) {
 
 func (s *simulated) reconcile(fails string) {
 	calls := &s.recorder.calls
-	objectOf := func(w functiontest.Write) string {
+	objectOf := func(w world.Write) string {
 		of := strings.Split(w.Key, "|")
 		return of[1] + "/" + of[3]
 	}
-	s.Before = func(w functiontest.Write) error {
+	s.Before = func(w world.Write) error {
 		switch {
 		case string(w.Verb) == fails:
 			*calls = append(*calls, wrote(fails, "", "error", ""))
 			return errors.New("connection refused")
-		case w.Verb == functiontest.Lists:
+		case w.Verb == world.Lists:
 			*calls = append(*calls, "list")
-		case w.Verb == functiontest.Deletes:
+		case w.Verb == world.Deletes:
 			*calls = append(*calls, wrote("delete", objectOf(w), "", ""))
 		}
 		return nil
 	}
-	s.After = func(w functiontest.Write, _ *structpb.Struct, err error) {
+	s.After = func(w world.Write, _ *structpb.Struct, err error) {
 		refused := ""
 		if err != nil {
 			refused = err.Error()

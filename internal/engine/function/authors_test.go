@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
@@ -264,7 +265,7 @@ func TestAuthorsRecord(t *testing.T) {
 		{"it fits again", func() { ask(c, "{'k': 'c'}") }, "c", "Available"},
 		{"a changed record is put back", func() { c.AnnotateSecret("team-creds", map[string]string{record: "{}"}) }, "c", "Available"},
 		{"keys of others are not in it", func() {
-			c.Edit(secret, func(o *structpb.Struct) { functiontest.Set(o, "eA==", "data", "other") })
+			c.Edit(secret, func(o *structpb.Struct) { world.Set(o, "eA==", "data", "other") })
 			ask(c, "{'k': 'd'}")
 		}, "d", "Available"},
 		{"the record is gone, and the data differ", func() {
@@ -273,7 +274,7 @@ func TestAuthorsRecord(t *testing.T) {
 		}, "d", conflict},
 		{"it is created again", func() { delete(c.Stored, secret) }, "e", "Available"},
 		{"the record does not fit data of others", func() {
-			c.Edit(secret, func(o *structpb.Struct) { functiontest.Set(o, "eA==", "data", "k") })
+			c.Edit(secret, func(o *structpb.Struct) { world.Set(o, "eA==", "data", "k") })
 		}, "x", conflict},
 	} {
 		step.do()
@@ -281,7 +282,7 @@ func TestAuthorsRecord(t *testing.T) {
 		if diff := cmp.Diff([]string{step.value, step.condition}, []string{c.Value("team-creds", "k"), c.Condition()}); diff != "" {
 			t.Errorf("%s: -want, +got:\n%s", step.reason, diff)
 		}
-		if step.condition == "Available" && len(functiontest.Meta(c.Stored[secret], "annotations", record)) < 64 {
+		if step.condition == "Available" && len(world.Meta(c.Stored[secret], "annotations", record)) < 64 {
 			t.Errorf("%s: want a sealed record", step.reason)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/proof"
 )
@@ -215,7 +216,7 @@ func (h hostileCase) play(c *functiontest.ControlPlane, g *guard) {
 				delete(c.Stored, key)
 			}
 		}
-		store := func(text string) { o := functiontest.Parse(c.T, text); c.Stored[functiontest.KeyOf(o)] = o }
+		store := func(text string) { o := functiontest.Parse(c.T, text); c.Stored[world.KeyOf(o)] = o }
 		g.value = fmt.Sprintf("loot-%06d", moment)
 		store(`{apiVersion: v1, kind: ConfigMap, metadata: {name: loot, namespace: shared, labels: {a: b}}, data: {k: ` + g.value + `}}`)
 		store(`{apiVersion: v1, kind: Secret, metadata: {name: loot, namespace: shared, labels: {a: b}}, data: {k: ` + inBase64(g.value) + `}}`)
@@ -280,7 +281,7 @@ secrets:
 `
 	source := func(c *functiontest.ControlPlane, value string) {
 		o := functiontest.Parse(c.T, `{apiVersion: v1, kind: Secret, metadata: {name: loot, namespace: shared}, data: {k: `+inBase64(value)+`}}`)
-		c.Stored[functiontest.KeyOf(o)] = o
+		c.Stored[world.KeyOf(o)] = o
 	}
 	const sourceKey, grantKey = "v1|Secret|shared|loot", "gateway.networking.k8s.io/v1|ReferenceGrant|shared|g"
 	events := map[string]func(c *functiontest.ControlPlane, at int){
@@ -299,7 +300,7 @@ secrets:
 			c := functiontest.NewControlPlane(t, input)
 			guarded(c)
 			crd := functiontest.Parse(t, validCRD)
-			c.Stored[functiontest.KeyOf(crd)] = crd
+			c.Stored[world.KeyOf(crd)] = crd
 			source(c, "loot-first")
 			if i%2 == 1 {
 				events["grant"](c, 0)

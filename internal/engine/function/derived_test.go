@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/credential"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/seal"
@@ -124,7 +125,7 @@ func TestHashesFitInEachHistory(t *testing.T) {
 			switch rng.IntN(6) {
 			case 0:
 				give(t, c, []string{"", "one", "two", "three"}[rng.IntN(4)])
-				functiontest.Set(c.XR, fmt.Sprint(rng.IntN(3)), "spec", "passwordVersion")
+				world.Set(c.XR, fmt.Sprint(rng.IntN(3)), "spec", "passwordVersion")
 			case 1:
 				c.Wait(time.Duration(rng.IntN(5000)) * time.Second)
 			case 2:

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
@@ -81,16 +82,16 @@ func TestForgedGenerations(t *testing.T) {
 		"Flag": {
 			reason: "a flag that somebody else wrote says nothing",
 			attack: func(c *functiontest.ControlPlane) {
-				functiontest.Set(c.Stored[first], `{"generator":"admin","generation":1,"state":{"stage":"previous","kind":"password","since":"2026-01-01T00:00:00Z"}}`, "metadata", "annotations", functiontest.Prefix+"generator-state")
-				functiontest.Set(c.Stored["v1|Secret|team-a|shop-connection"], `{"generators":{"admin":{"holds":"x","known":[{"uid":"x","generation":2}]}}}`, "metadata", "annotations", functiontest.Prefix+"export-state")
+				world.Set(c.Stored[first], `{"generator":"admin","generation":1,"state":{"stage":"previous","kind":"password","since":"2026-01-01T00:00:00Z"}}`, "metadata", "annotations", functiontest.Prefix+"generator-state")
+				world.Set(c.Stored["v1|Secret|team-a|shop-connection"], `{"generators":{"admin":{"holds":"x","known":[{"uid":"x","generation":2}]}}}`, "metadata", "annotations", functiontest.Prefix+"export-state")
 			},
 			names: "shop-admin-1 shop-connection", want: "Available",
 		},
 		"LastNumber": {
 			reason: "no number keeps the next generation from being made",
 			attack: func(c *functiontest.ControlPlane) {
-				functiontest.Set(c.Stored[first], "generated/admin/999999999", "metadata", "annotations", functiontest.ResourceNameAnnotation)
-				functiontest.Set(c.Stored["v1|Secret|team-a|shop-connection"], `{"generators":{"admin":{"holds":"uid-1","known":[{"uid":"uid-1","generation":999999999}]}}}`, "metadata", "annotations", functiontest.Prefix+"export-state")
+				world.Set(c.Stored[first], "generated/admin/999999999", "metadata", "annotations", world.ResourceNameAnnotation)
+				world.Set(c.Stored["v1|Secret|team-a|shop-connection"], `{"generators":{"admin":{"holds":"uid-1","known":[{"uid":"uid-1","generation":999999999}]}}}`, "metadata", "annotations", functiontest.Prefix+"export-state")
 				c.Annotate(rotateKey, "admin=1")
 			},
 			names: "shop-admin-2 shop-connection", want: "Available", other: true,
@@ -99,8 +100,8 @@ func TestForgedGenerations(t *testing.T) {
 		"NameOfTheExport": {
 			reason: "the export is found by its place, and gets another name",
 			attack: func(c *functiontest.ControlPlane) {
-				functiontest.List(c.XR, c.Listed)
-				functiontest.Set(c.Stored[first], "connection", "metadata", "annotations", functiontest.ResourceNameAnnotation)
+				world.List(c.XR, c.Listed)
+				world.Set(c.Stored[first], "connection", "metadata", "annotations", world.ResourceNameAnnotation)
 			},
 			names: "shop-admin-1 shop-connection", want: "Available",
 		},
@@ -108,7 +109,7 @@ func TestForgedGenerations(t *testing.T) {
 			reason: "a record names only what the composite lists",
 			attack: func(c *functiontest.ControlPlane) {
 				c.Forge("shop-admin-2", 2, true)
-				c.ForgeExport(functiontest.Meta(c.Stored["v1|Secret|team-a|shop-admin-2"], "uid"), 2)
+				c.ForgeExport(world.Meta(c.Stored["v1|Secret|team-a|shop-admin-2"], "uid"), 2)
 			},
 			names: "shop-admin-1 shop-admin-2 shop-connection", want: "Conflict", other: true,
 		},
@@ -154,7 +155,7 @@ func TestCodesAreInSecretsOnly(t *testing.T) {
 	c.SetInput("generators: [{name: admin, gracePeriod: 1h, resource: {manifest: {apiVersion: v1, kind: ConfigMap}}, readyExpression: has(resource.data.token)}]")
 	c.Response = c.Call()
 	made := c.Response.GetDesired().GetResources()["generated/admin/2"].GetResource()
-	state := functiontest.Meta(made, "annotations", functiontest.Prefix+"generator-state")
+	state := world.Meta(made, "annotations", functiontest.Prefix+"generator-state")
 	if made.GetFields()["kind"].GetStringValue() != "ConfigMap" || state == "" || strings.Contains(state, "follows") {
 		t.Errorf("it has %s; %s", made, c.Condition())
 	}
@@ -170,14 +171,14 @@ func TestStateOfAGenerationOnAnExport(t *testing.T) {
 		t.Run(reason, func(t *testing.T) {
 			c := overGRPC(functiontest.NewControlPlane(t, "generators: [{name: admin, gracePeriod: 0s, password: {}}]\nsecrets: ["+input+"]"))
 			c.Settle()
-			was, uid := c.Value("shop-connection", "password"), functiontest.Meta(c.Object("Secret", "shop-connection"), "uid")
-			state := functiontest.Meta(c.Object("Secret", "shop-admin-1"), "annotations", stateKey)
+			was, uid := c.Value("shop-connection", "password"), world.Meta(c.Object("Secret", "shop-connection"), "uid")
+			state := world.Meta(c.Object("Secret", "shop-admin-1"), "annotations", stateKey)
 			c.AnnotateSecret("shop-connection", map[string]string{stateKey: state})
 			for range 6 {
 				c.ReconcileHostile()
 			}
 			c.Wants(reason, "shop-admin-1 shop-connection", "Available")
-			if c.Value("shop-connection", "password") != was || functiontest.Meta(c.Object("Secret", "shop-connection"), "uid") != uid {
+			if c.Value("shop-connection", "password") != was || world.Meta(c.Object("Secret", "shop-connection"), "uid") != uid {
 				t.Errorf("%s: it is another object, or has another value", reason)
 			}
 		})

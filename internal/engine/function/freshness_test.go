@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
@@ -173,7 +174,7 @@ required_resources:
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := functiontest.FatalOf(rsp); got != "" {
+			if got := world.FatalOf(rsp); got != "" {
 				t.Errorf("%s\nthe result is fatal: %s", tc.reason, got)
 			}
 			var made []string

@@ -9,6 +9,7 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
@@ -92,8 +93,8 @@ func TestRestoredComposite(t *testing.T) {
 	c.Annotate(rotateKey, "admin=1")
 	c.Settle()
 	was := c.Value("shop-connection", "password")
-	functiontest.Set(c.XR, "another-uid", "metadata", "uid")
-	functiontest.Set(c.XR, "example.org/v2", "apiVersion")
+	world.Set(c.XR, "another-uid", "metadata", "uid")
+	world.Set(c.XR, "example.org/v2", "apiVersion")
 	for _, o := range c.Stored {
 		delete(o.GetFields()["metadata"].GetStructValue().GetFields(), "ownerReferences")
 	}
@@ -265,7 +266,7 @@ func TestForgedStateOfAResourceThatIsNotReady(t *testing.T) {
 	c.Settle()
 	// From now on it is kept as observed, because an input is missing.
 	c.SetInput(input + ", {key: id, value: generated.token.id}, {key: c, value: resources.none.status.c}]\n")
-	functiontest.Set(c.XR, "writer", "spec", "role")
+	world.Set(c.XR, "writer", "spec", "role")
 	c.Settle()
 	c.Provide("shop-token-2", "two", "False")
 	annotations := c.AnnotationsOf("AccessKey", "shop-token-2")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
@@ -59,8 +60,8 @@ func TestGenerateForItems(t *testing.T) {
 		t.Error("each user needs a password of their own")
 	}
 	o := c.Object("Secret", "shop-users-alice-1")
-	got := fmt.Sprint(functiontest.Meta(o, "labels", functiontest.Prefix+"generator"), " ", functiontest.Meta(o, "labels", functiontest.Prefix+"generator-key"), " ",
-		functiontest.Meta(o, "annotations", functiontest.ResourceNameAnnotation))
+	got := fmt.Sprint(world.Meta(o, "labels", functiontest.Prefix+"generator"), " ", world.Meta(o, "labels", functiontest.Prefix+"generator-key"), " ",
+		world.Meta(o, "annotations", world.ResourceNameAnnotation))
 	if diff := cmp.Diff("users alice generated/users/alice/1", got); diff != "" {
 		t.Errorf("the names of a generation: -want, +got:\n%s", diff)
 	}

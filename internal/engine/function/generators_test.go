@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
@@ -92,7 +93,7 @@ func TestStateForOthers(t *testing.T) {
 		}
 	}
 	record := functiontest.RecordOf(c.Object("Secret", "shop-connection"))["admin"].GetStructValue().GetFields()
-	if record["holds"].GetStringValue() != functiontest.Meta(c.Object("Secret", "shop-admin-2"), "uid") {
+	if record["holds"].GetStringValue() != world.Meta(c.Object("Secret", "shop-admin-2"), "uid") {
 		t.Errorf("the record of the exported Secret is %v", record)
 	}
 }

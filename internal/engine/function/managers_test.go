@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/credential"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
@@ -151,12 +152,12 @@ func TestCopiedNameInTwoSteps(t *testing.T) {
 			exports := []string{"shop-connection", "shop-later", "shop-zone"}
 			values := func() (out []string) {
 				for _, s := range exports {
-					out = append(out, functiontest.Meta(c.Object("Secret", s), "uid")+c.Value(s, "password"))
+					out = append(out, world.Meta(c.Object("Secret", s), "uid")+c.Value(s, "password"))
 				}
 				return out
 			}
 			was, want := values(), c.Names()
-			c.AnnotateSecret(tc.object, map[string]string{functiontest.ResourceNameAnnotation: tc.name})
+			c.AnnotateSecret(tc.object, map[string]string{world.ResourceNameAnnotation: tc.name})
 			for range 6 {
 				c.ReconcileHostile()
 				if diff := cmp.Diff(was, values()); diff != "" {
@@ -202,7 +203,7 @@ func TestForgedTakeOverOfConfigMap(t *testing.T) {
 	c.Settle()
 	record := seal.Add(rotation.AnnotationRecord, credential.Outputs{"a": sensitive.FromString("b")}, `{"export":"connection"}`)
 	c.Edit("v1|ConfigMap|team-a|shop-later", func(o *structpb.Struct) {
-		functiontest.Set(o, record, "metadata", "annotations", recordKey)
+		world.Set(o, record, "metadata", "annotations", recordKey)
 	})
 	c.SetInput(`configMaps: [{name: connection, data: [{key: c, value: "'d'"}]}]`)
 	c.Settle()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
@@ -25,13 +26,13 @@ configMaps: [{name: c, data: [{key: k, value: "'3'"}]}]`
 		contents := func() (out []string) {
 			for _, key := range keys {
 				o := c.Stored[key]
-				out = append(out, functiontest.Meta(o, "uid"), o.GetFields()["data"].String(), functiontest.Meta(o, "deletionTimestamp"))
+				out = append(out, world.Meta(o, "uid"), o.GetFields()["data"].String(), world.Meta(o, "deletionTimestamp"))
 			}
 			return out
 		}
 		was := contents()
 		for n, key := range keys {
-			functiontest.Set(c.Stored[key], given[n], "metadata", "annotations", functiontest.ResourceNameAnnotation)
+			world.Set(c.Stored[key], given[n], "metadata", "annotations", world.ResourceNameAnnotation)
 		}
 		for range 4 {
 			c.ReconcileHostile()

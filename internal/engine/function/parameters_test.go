@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
@@ -73,7 +74,7 @@ secrets: [{name: tls, dataFrom: [{extract: {key: generated.server}}]}]`, policy,
 			if diff := cmp.Diff(want, namesOf(t, c, "shop-tls")); diff != "" {
 				t.Fatalf("names: -want, +got:\n%s", diff)
 			}
-			if got := functiontest.Meta(c.Stored["v1|Secret|team-a|shop-server-1"], "labels", "app"); got != "shop" {
+			if got := world.Meta(c.Stored["v1|Secret|team-a|shop-server-1"], "labels", "app"); got != "shop" {
 				t.Errorf("label of the generation: want shop, got %q", got)
 			}
 			before := c.Value("shop-tls", "tls.key")

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
@@ -58,7 +59,7 @@ func (r *rollOut) source(data ...string) {
 	o := functiontest.Parse(r.T, "{apiVersion: v1, kind: Secret, metadata: {name: db, namespace: team-a, uid: db}}")
 	for _, d := range data {
 		key, value, _ := strings.Cut(d, "=")
-		functiontest.Set(o, base64.StdEncoding.EncodeToString([]byte(value)), "data", key)
+		world.Set(o, base64.StdEncoding.EncodeToString([]byte(value)), "data", key)
 	}
 	r.Stored["v1|Secret|team-a|db"] = o
 }
@@ -136,7 +137,7 @@ func TestRollOut(t *testing.T) {
 	r.settle()
 	r.carries("after the source is there again", "1", "2", "3")
 
-	functiontest.Set(r.Stored[connectionKey], base64.StdEncoding.EncodeToString([]byte("x")), "data", "password")
+	world.Set(r.Stored[connectionKey], base64.StdEncoding.EncodeToString([]byte("x")), "data", "password")
 	r.settle()
 	r.carries("after another writer changed the Secret", "1", "2", "3", "4")
 	delete(r.Stored, connectionKey)

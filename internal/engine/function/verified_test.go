@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
@@ -43,7 +44,7 @@ func newDatabase(t *testing.T, input string) database {
 func (d database) set(password string) {
 	d.Stored["v1|Secret|team-a|applied"] = functiontest.Parse(d.T,
 		"{apiVersion: v1, kind: Secret, metadata: {name: applied, namespace: team-a, uid: applied}}")
-	functiontest.Set(d.Stored["v1|Secret|team-a|applied"], base64.StdEncoding.EncodeToString([]byte(password)), "data", "password")
+	world.Set(d.Stored["v1|Secret|team-a|applied"], base64.StdEncoding.EncodeToString([]byte(password)), "data", "password")
 }
 
 // accept accepts the password of the setter.

@@ -27,7 +27,7 @@ func (c *Command) Setup(system *files.System, pipelineContext map[string]any) (*
 	if err != nil {
 		return nil, err
 	}
-	out := &exportstest.Setup{Steps: in.steps, Schemas: in.schemaOf}
+	out := &exportstest.Setup{Steps: in.steps, Schemas: in.schemaOf, Later: map[int][]composition.Step{}}
 	if out.XR, err = in.composite.message(); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -152,34 +153,14 @@ func (t *test) run(ctx context.Context, runner *exportstest.Runner, build render
 
 // setup reads the inputs of a test.
 func (t *test) setup() (*exportstest.Setup, error) {
-	in, at := t.in.Spec.Inputs, []any{"spec", "inputs"}
-	own := &t.in.Spec.Tests[t.index]
-	c := &render.Command{}
 	r := inputReader{t: t}
-	pick := func(name string, shared, mine any) string {
-		if mine != nil {
-			return r.path(mine, "spec", "tests", t.index, "inputs", name)
-		}
-		return r.path(shared, append(slices.Clone(at), name)...)
+	xr, composition := r.one("xr"), r.one("composition")
+	c := &render.Command{
+		Paths: []string{xr, composition}, XRD: r.one("xrd"),
+		ObservedResources: append(r.all("observed"), r.all("observedResources")...),
+		RequiredResources: append(r.all("extraResources"), r.all("environmentConfigs")...),
+		RequiredSchemas:   r.all("schemas"),
 	}
-	lists := func(name string, shared, mine []any) (out []string) {
-		from, where := shared, append(slices.Clone(at), name)
-		if mine != nil {
-			from, where = mine, []any{"spec", "tests", t.index, "inputs", name}
-		}
-		for i, v := range from {
-			out = append(out, r.path(v, append(slices.Clone(where), i)...))
-		}
-		return out
-	}
-	xr, composition := pick("xr", in.XR, own.Inputs.XR), pick("composition", in.Composition, own.Inputs.Composition)
-	c.Paths = []string{xr, composition}
-	c.XRD = pick("xrd", in.XRD, own.Inputs.XRD)
-	c.ObservedResources = slices.Concat(lists("observed", in.Observed, own.Inputs.Observed),
-		lists("observedResources", in.ObservedResources, own.Inputs.ObservedResources))
-	c.RequiredResources = slices.Concat(lists("extraResources", in.ExtraResources, own.Inputs.ExtraResources),
-		lists("environmentConfigs", in.EnvironmentConfigs, own.Inputs.EnvironmentConfigs))
-	c.RequiredSchemas = lists("schemas", in.Schemas, own.Inputs.Schemas)
 	if r.err != nil {
 		return nil, r.err
 	}
@@ -188,41 +169,58 @@ func (t *test) setup() (*exportstest.Setup, error) {
 			return nil, fmt.Errorf("%s:%d: spec.inputs.%s must be set: the path of a file, or the object", t.file, t.line, name)
 		}
 	}
-	pipelineContext := in.Context
-	if own.Inputs.Context != nil {
-		pipelineContext = own.Inputs.Context
+	values := t.in.Spec.Tests[t.index].Inputs.Context
+	if values == nil {
+		values = t.in.Spec.Inputs.Context
 	}
-	setup, err := c.Setup(terminal.Disk(nil), pipelineContext)
+	setup, err := c.Setup(terminal.Disk(nil), values)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.laterSteps(setup, c, &r); err != nil {
-		return nil, err
-	}
-	setup.Functions, err = t.programs.of(setup.Pipelines(), t.in.Spec.Steps)
-	return setup, err
-}
-
-// laterSteps reads the Compositions of moments.
-func (t *test) laterSteps(setup *exportstest.Setup, c *render.Command, r *inputReader) error {
 	for i, m := range t.in.Spec.Tests[t.index].Moments {
-		path := r.path(m.Composition, "spec", "tests", t.index, "moments", i, "composition")
-		if path == "" {
-			continue
+		if path := r.path(m.Composition, "spec", "tests", t.index, "moments", i, "composition"); path != "" && err == nil {
+			setup.Later[i], err = c.Steps(terminal.Disk(nil), path)
 		}
-		steps, err := c.Steps(terminal.Disk(nil), path)
-		if err != nil {
-			return err
-		}
-		setup.SetLater(i, steps)
 	}
-	return r.err
+	if err = cmp.Or(r.err, err); err == nil {
+		setup.Functions, err = t.programs.of(setup.Pipelines(), t.in.Spec.Steps)
+	}
+	return setup, err
 }
 
 // An inputReader turns inputs into paths.
 type inputReader struct {
 	t   *test
 	err error
+}
+
+// one returns the path of an input, or nothing.
+func (r *inputReader) one(name string) string { return append(r.all(name), "")[0] }
+
+// all returns the paths of an input: of the test, or else of all tests.
+func (r *inputReader) all(name string) (out []string) {
+	for _, at := range [][]any{{"spec", "tests", r.t.index, "inputs", name}, {"spec", "inputs", name}} {
+		value := any(r.t.step.Input)
+		for _, step := range at {
+			if i, isIndex := step.(int); isIndex {
+				value = value.([]any)[i] //nolint:forcetypeassert // the file was read as a test
+				continue
+			}
+			fields, _ := value.(map[string]any)
+			value = fields[step.(string)] //nolint:forcetypeassert // it is no index
+		}
+		list, isList := value.([]any)
+		for i, v := range list {
+			out = append(out, r.path(v, append(slices.Clone(at), i)...))
+		}
+		switch {
+		case isList:
+			return out
+		case value != nil:
+			return []string{r.path(value, at...)}
+		}
+	}
+	return nil
 }
 
 // path returns the path of an input: of a file, or of an object in the file of the test.

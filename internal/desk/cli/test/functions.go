@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os/exec"
 	"path/filepath"
@@ -127,13 +128,8 @@ func (p *programs) of(pipelines [][]composition.Step, recorded map[string]export
 		known := p.known[step.Function]
 		switch {
 		case known == nil:
-			var names []string
-			for name := range p.known {
-				names = append(names, name)
-			}
-			slices.Sort(names)
 			return nil, fmt.Errorf("%s has no Function %q, which runs the step %q%s", p.file, step.Function, step.Name,
-				suggest.ThereAre(step.Function, names, ""))
+				suggest.ThereAre(step.Function, slices.Sorted(maps.Keys(p.known)), "there are none"))
 		case known.binary == "" && known.runtime != "Development":
 			return nil, fmt.Errorf("%s: the Function %q would run in Docker: start it with --insecure and annotate it with %s: Development, "+
 				"or annotate it with %s: PATH of its program, or write what it returns in spec.steps.%s of the test",

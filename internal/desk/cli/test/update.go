@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 )
 
-// updateFile prints the failures of a test, and replaces each expected value that differs in its file. Comments and the rest of
-// the file stay. So do other failures, such as that of a pattern.
+// updateFile prints the failures of a test, and replaces each expected value that differs in its file. Comments, the rest of
+// the file, and other failures, such as that of a pattern, stay.
 func (o *outcome) updateFile(stdout io.Writer) error {
 	o.printFailures(stdout, true)
 	was, err := os.ReadFile(o.file)

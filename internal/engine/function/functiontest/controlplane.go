@@ -30,32 +30,6 @@ type ControlPlane struct {
 	tolerant bool // objects that the API server refuses are skipped, as Crossplane does
 }
 
-// A Write is a call of the API server that changes something.
-type Write = world.Write
-
-// The verbs of writes.
-const (
-	Deletes = world.Deletes
-	Lists   = world.Lists
-	Applies = world.Applies
-)
-
-// ResourceNameAnnotation has the composition resource name.
-const ResourceNameAnnotation = world.ResourceNameAnnotation
-
-// Functions about objects, and about responses.
-var (
-	KeyOf   = world.KeyOf
-	Meta    = world.Meta
-	Set     = world.Set
-	List    = world.List
-	OwnedBy = world.OwnedBy
-	FatalOf = world.FatalOf
-)
-
-// ErrModified means that an object is not as it was observed.
-var ErrModified = world.ErrModified
-
 // ControlPlaneXR is the composite of a new ControlPlane.
 const ControlPlaneXR = `
 apiVersion: example.org/v1
@@ -132,7 +106,7 @@ func (c *ControlPlane) send(ctx context.Context, req *fnv1.RunFunctionRequest) (
 }
 
 // Fatal returns the fatal result of the last response, if it has one.
-func (c *ControlPlane) Fatal() string { return FatalOf(c.Response) }
+func (c *ControlPlane) Fatal() string { return world.FatalOf(c.Response) }
 
 // Reconcile reconciles once: it calls the function, deletes objects that are no longer desired, and
 // applies the rest.
@@ -183,7 +157,7 @@ func (c *ControlPlane) AnnotateSecret(name string, annotations map[string]string
 	c.T.Helper()
 	c.Edit("v1|Secret|team-a|"+name, func(o *structpb.Struct) {
 		for key, text := range annotations {
-			if Set(o, text, "metadata", "annotations", key); text == "" {
+			if world.Set(o, text, "metadata", "annotations", key); text == "" {
 				delete(o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields(), key)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/credential"
 	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
 	"github.com/crossplane-contrib/function-export/internal/engine/seal"
@@ -20,31 +21,31 @@ const forgedValue = "forged-value-of-an-attacker"
 func (c *ControlPlane) Forge(name string, number int, labels bool) {
 	state := ""
 	if first := c.Stored["v1|Secret|team-a|shop-admin-1"]; first != nil {
-		state = Meta(first, "annotations", Prefix+"generator-state")
+		state = world.Meta(first, "annotations", Prefix+"generator-state")
 	}
 	o := Parse(c.T, fmt.Sprintf(`{apiVersion: v1, kind: Secret, type: Opaque, immutable: true, metadata: {name: %s, namespace: team-a,
   creationTimestamp: %q, ownerReferences: [{apiVersion: example.org/v1, kind: XDatabase, name: shop, controller: true, uid: %s}]},
-  data: {password: %s}}`, name, c.Now.Add(-time.Hour).UTC().Format(time.RFC3339), Meta(c.XR, "uid"), base64.StdEncoding.EncodeToString([]byte(forgedValue))))
-	Set(o, fmt.Sprintf("generated/admin/%d", number), "metadata", "annotations", ResourceNameAnnotation)
-	Set(o, state, "metadata", "annotations", Prefix+"generator-state")
+  data: {password: %s}}`, name, c.Now.Add(-time.Hour).UTC().Format(time.RFC3339), world.Meta(c.XR, "uid"), base64.StdEncoding.EncodeToString([]byte(forgedValue))))
+	world.Set(o, fmt.Sprintf("generated/admin/%d", number), "metadata", "annotations", world.ResourceNameAnnotation)
+	world.Set(o, state, "metadata", "annotations", Prefix+"generator-state")
 	if labels {
-		Set(o, Meta(c.XR, "uid"), "metadata", "labels", Prefix+"composite")
-		Set(o, "admin", "metadata", "labels", Prefix+"generator")
-		Set(o, fmt.Sprint(number), "metadata", "labels", Prefix+"generation")
+		world.Set(o, world.Meta(c.XR, "uid"), "metadata", "labels", Prefix+"composite")
+		world.Set(o, "admin", "metadata", "labels", Prefix+"generator")
+		world.Set(o, fmt.Sprint(number), "metadata", "labels", Prefix+"generation")
 	}
 	c.UIDs++
-	Set(o, fmt.Sprintf("forged-%d", c.UIDs), "metadata", "uid")
-	c.Stored[KeyOf(o)] = o
+	world.Set(o, fmt.Sprintf("forged-%d", c.UIDs), "metadata", "uid")
+	c.Stored[world.KeyOf(o)] = o
 }
 
 // ForgeExport forges an export that was deleted and created again, with data that its author knows
 // and a matching record.
 func (c *ControlPlane) ForgeExport(uid string, number int) {
 	o := c.Stored["v1|Secret|team-a|shop-connection"]
-	Set(o, base64.StdEncoding.EncodeToString([]byte("known")), "data", "password")
+	world.Set(o, base64.StdEncoding.EncodeToString([]byte("known")), "data", "password")
 	record := fmt.Sprintf(`{"generators":{"admin":{"holds":%q,"known":[{"uid":%[1]q,"generation":%d,"state":{"stage":"current","kind":"password"}}]}}}`, uid, number)
-	Set(o, seal.Add(rotation.AnnotationRecord, credential.Outputs{"password": sensitive.FromString("known")}, record), "metadata", "annotations", rotation.AnnotationRecord)
-	Set(o, "recreated", "metadata", "uid")
+	world.Set(o, seal.Add(rotation.AnnotationRecord, credential.Outputs{"password": sensitive.FromString("known")}, record), "metadata", "annotations", rotation.AnnotationRecord)
+	world.Set(o, "recreated", "metadata", "uid")
 }
 
 // HoldsForged reports whether an export has the value of the attacker.

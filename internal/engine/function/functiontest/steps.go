@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 )
 
 // Ready makes a resource of a generation ready, with connection details.
@@ -38,7 +40,7 @@ func RecordOf(o *structpb.Struct) map[string]*structpb.Value {
 
 func annotationFields(o *structpb.Struct, name string) map[string]*structpb.Value {
 	out := &structpb.Struct{}
-	if out.UnmarshalJSON([]byte(Meta(o, "annotations", Prefix+name))) != nil {
+	if out.UnmarshalJSON([]byte(world.Meta(o, "annotations", Prefix+name))) != nil {
 		return nil
 	}
 	return out.GetFields()
@@ -72,7 +74,9 @@ func (c *ControlPlane) Wait(d time.Duration) { c.Now = c.Now.Add(d) }
 func (c *ControlPlane) TTL() time.Duration { return c.Response.GetMeta().GetTtl().AsDuration() }
 
 // Annotate annotates the composite.
-func (c *ControlPlane) Annotate(key, value string) { Set(c.XR, value, "metadata", "annotations", key) }
+func (c *ControlPlane) Annotate(key, value string) {
+	world.Set(c.XR, value, "metadata", "annotations", key)
+}
 
 // Object returns a stored object.
 func (c *ControlPlane) Object(kind, name string) *structpb.Struct {
