@@ -1,6 +1,7 @@
 package exportstest
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,7 +58,8 @@ func (p *player) do(a *Action) error {
 	case a.Restart:
 		p.w.Restart()
 	case a.Provider != nil:
-		return p.addProvider(a.Provider)
+		provider := *a.Provider
+		return p.addProvider(&provider)
 	}
 	return nil
 }
@@ -193,6 +195,11 @@ type provider struct {
 
 // addProvider adds a provider, or changes what it does. Its resource may exist later.
 func (p *player) addProvider(a *Provider) error {
+	if others := p.others(); a.Resource == "" && len(others) == 1 {
+		a.Resource = others[0]
+	} else if a.Resource == "" {
+		return errors.New("provider.resource must be set" + suggest.ThereAre("", others, ""))
+	}
 	generator, output, _ := generatorOf(a.Accepts)
 	for _, known := range p.faults.providers {
 		if known.Resource == a.Resource && known.Accepts == a.Accepts {
@@ -202,6 +209,20 @@ func (p *player) addProvider(a *Provider) error {
 	}
 	p.faults.providers = append(p.faults.providers, &provider{Provider: *a, generator: generator, output: output})
 	return p.knowsGenerator(generator)
+}
+
+// others returns the names of what other steps compose.
+func (p *player) others() (out []string) {
+	for name := range p.w.Earlier.GetResources() {
+		out = append(out, name)
+	}
+	for name := range p.named() {
+		if isOurs := p.laws.exports[exportOf(name)] != nil || strings.HasPrefix(name, generationPrefix); !isOurs {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // generatorOf returns the generator and the output of candidate.<generator>.<output>.

@@ -190,7 +190,7 @@ func (p *player) play(ctx context.Context, i int) error {
 	}
 	p.faults.late = nil
 	for j := range m.Do {
-		if v := m.Do[j].Provider; v != nil && !slices.Contains(p.names(), exportOf(v.Resource)) {
+		if v := m.Do[j].Provider; v != nil && v.Resource != "" && !slices.Contains(p.names(), exportOf(v.Resource)) {
 			_, err := p.find(v.Resource)
 			p.fail(fmt.Sprintf("do[%d].provider.resource", j), "%s", err)
 		}

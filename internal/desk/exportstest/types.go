@@ -45,7 +45,7 @@ type Inputs struct {
 
 // Recorded is what a step of another function returns.
 type Recorded struct {
-	Resources map[string]any `doc:"The desired objects, by their composition resource names." json:"resources,omitempty"`
+	Resources map[string]any `doc:"The desired objects, by their composition resource names: paths, or the objects." json:"resources,omitempty"`
 }
 
 // A Test is one composite over time.
@@ -99,7 +99,7 @@ type Edit struct {
 
 // A Provider sets a credential that an export offers to it.
 type Provider struct {
-	Resource string   `doc:"The composition resource name of the resource whose connection details have the accepted value." json:"resource" required:"true"`
+	Resource string   `doc:"The composition resource name of the resource whose connection details have the accepted value. The default is the only one that other steps compose." json:"resource,omitempty"`
 	Accepts  string   `doc:"The value that it accepts, for example candidate.admin.password." json:"accepts" required:"true"`
 	Key      string   `doc:"The connection detail. The default is the name of the output, for example password." json:"key,omitempty"`
 	After    Duration `doc:"How long it takes to accept a value." json:"after,omitzero"`

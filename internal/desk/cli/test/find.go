@@ -113,6 +113,9 @@ func read(f files.File) (all []*test, unread []files.Diagnostic) {
 		}
 		step := files.StepAt(f, o)
 		in, wrong := exportstest.Read(fields)
+		if len(wrong) == 0 {
+			wrong = readRecorded(f.Name, in.Spec.Steps)
+		}
 		if len(wrong) > 0 {
 			unread = append(unread, step.AllInFile(wrong)...)
 			continue
@@ -123,6 +126,27 @@ func read(f files.File) (all []*test, unread []files.Diagnostic) {
 		}
 	}
 	return all, unread
+}
+
+// readRecorded replaces the paths of recorded resources with their objects.
+func readRecorded(file string, steps map[string]exportstest.Recorded) (wrong diagnostic.List) {
+	for step, recorded := range steps {
+		for name, v := range recorded.Resources {
+			at := fmt.Sprintf("spec.steps[%s].resources[%s]", step, name)
+			path, isPath := v.(string)
+			read := terminal.Disk(nil).Read(filepath.Join(filepath.Dir(file), path), files.AnyText)
+			switch _, isObject := v.(map[string]any); {
+			case isObject:
+			case isPath && read.First() != nil:
+				wrong = append(wrong, &diagnostic.Diagnostic{Path: at, Rule: diagnostic.Input, Message: read.First().Error()})
+			case isPath && len(read.Objects()) == 1:
+				recorded.Resources[name] = read.Objects()[0].Value
+			default:
+				wrong = append(wrong, &diagnostic.Diagnostic{Path: at, Rule: diagnostic.Input, Message: "must be an object, or the path of a file with one"})
+			}
+		}
+	}
+	return wrong
 }
 
 // run plays a test.

@@ -250,6 +250,8 @@ func TestUnreadable(t *testing.T) {
 		"Action":    {"[{expect: {absent", "[{do: [{rotate: a, restart: true}], expect: {absent", "spec.tests[0].moments[0].do[0]: must have one field, but has 2: write each action as an item of its own"},
 		"Assertion": {"size(conditions) == 1", "size(condition) == 1", "undeclared reference to 'condition'"},
 		"SameName":  {"name: passes", "name: cannot be right", "spec.tests[2].name: is also the name of spec.tests[0]: rename one of them"},
+		"Recorded":  {"  tests:\n", "  steps: {compose: {resources: {db: nope.yaml}}}\n  tests:\n", "spec.steps[compose].resources[db]: cannot read"},
+		"Exactly":   {"{url: {data: {url: 'db://not-real-canary:app@host'}}}", "{url: {exactly: true}}", "expect.objects.url: exactly must be an object, and the only field"},
 		"NotYAML":   {"kind: ExportsTest", "kind: {ExportsTest", "test.yaml:"},
 	} {
 		dir := folder(t, map[string]string{"composition.yaml": composition, "test.yaml": strings.Replace(swapped, tc.from, tc.to, 1)})
