@@ -1,5 +1,5 @@
-// Package crd is the root of the CustomResourceDefinition of the input. Only controller-gen reads it: it finds a kind by
-// its types of Kubernetes, which the program does not need.
+// Package crd is the root of the CustomResourceDefinition of the input. Only controller-gen reads it: it finds a kind
+// by its types of Kubernetes, which the program does not need.
 //
 // +groupName=export.fn.crossplane.io
 // +versionName=v1beta1

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// kubernetes is an OpenAPI document with the kinds of Kubernetes that are common in Compositions, and that no definition
-// declares: what Kubernetes publishes, with nothing but types. Secrets have no data, because no expression reads it from
-// an object. TestBuiltInSchemas of internal/e2e compares and writes it.
+// kubernetes is an OpenAPI document with the kinds of Kubernetes that are common in Compositions, and that no
+// definition declares: what Kubernetes publishes, with nothing but types. Secrets have no data, because no expression
+// reads it from an object. TestBuiltInSchemas of internal/e2e compares and writes it.
 //
 //go:embed kubernetes.json
 var kubernetes []byte

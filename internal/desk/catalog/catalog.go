@@ -1,5 +1,5 @@
-// Package catalog knows the schemas of kinds: those that definitions and OpenAPI documents in files declare, and those of
-// Kubernetes itself.
+// Package catalog knows the schemas of kinds: those that definitions and OpenAPI documents in files declare, and those
+// of Kubernetes itself.
 package catalog
 
 import (

@@ -117,7 +117,8 @@ func composites(object map[string]any, scope Scope) (map[Kind]declared, error) {
 		if s, err = generate(v, claimSchema); err != nil {
 			return nil, err
 		}
-		out[d.named(v, claim)] = declared{schema: s, connectionKeys: keys, plural: claims, composite: true, scope: LegacyCluster}
+		out[d.named(v, claim)] = declared{schema: s, connectionKeys: keys, plural: claims, composite: true,
+			scope: LegacyCluster}
 	}
 	return out, nil
 }

@@ -110,7 +110,8 @@ func (x *explainer) freshness(out *Explanation) {
 	declared := x.declaredObjects()
 	out.NextCall = nextCall(x.plan, len(declared) > 0)
 	ttl := out.NextCall.Within
-	older, earlierStep := within(x.plan.Freshness.After(plan.Watches{Environment: true})), cmp.Or(out.NextCall.Environment, ttl)
+	older, earlierStep := within(x.plan.Freshness.After(plan.Watches{Environment: true})),
+		cmp.Or(out.NextCall.Environment, ttl)
 	add := func(input string, how How, within, older Within) {
 		out.Freshness = append(out.Freshness, Noticed{input, how, within, older})
 	}

@@ -146,7 +146,8 @@ func (x *explainer) source(r expression.Read) (Input, bool) {
 		return in, true
 	case expression.Secrets, expression.Sources:
 		i := slices.IndexFunc(x.plan.Sources, func(s plan.Source) bool { return s.Name == name })
-		return in, i >= 0 && !x.plan.Sources[i].Optional && plan.IsSecret(x.plan.Sources[i].Source) == (r.Variable == expression.Secrets)
+		return in, i >= 0 && !x.plan.Sources[i].Optional &&
+			plan.IsSecret(x.plan.Sources[i].Source) == (r.Variable == expression.Secrets)
 	}
 	return Input{}, false
 }
@@ -157,7 +158,8 @@ func isSecretVariable(name string) bool {
 
 func addInput(list []Input, in Input) []Input {
 	i := slices.IndexFunc(list, func(o Input) bool {
-		return o.Name == in.Name && len(o.Through) == len(in.Through) && (len(in.Through) == 0 || o.Through[0] == in.Through[0])
+		return o.Name == in.Name && len(o.Through) == len(in.Through) &&
+			(len(in.Through) == 0 || o.Through[0] == in.Through[0])
 	})
 	if i < 0 {
 		return append(list, in)

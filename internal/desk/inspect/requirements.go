@@ -168,14 +168,16 @@ func (x *explainer) connectionAsks() []Ask {
 	add := func(at, of string) {
 		out = addAsks(out, []Ask{{
 			Path: at, Why: "the connection details of " + of, APIVersion: "v1", Kind: string(object.Secret), Optional: true,
-			Namespace: Spelling{Words: "namespace of " + of}, Name: Spelling{Words: "spec.writeConnectionSecretToRef.name of " + of},
+			Namespace: Spelling{Words: "namespace of " + of},
+			Name:      Spelling{Words: "spec.writeConnectionSecretToRef.name of " + of},
 		}})
 	}
 	inputs := x.plan.Details.Inputs
 	for _, name := range plan.SortedKeys(inputs) {
 		of := expression.PathText(expression.Resources, name)
 		switch {
-		case slices.ContainsFunc(x.plan.Input.Sources, func(s v1beta1.Source) bool { return s.Name == name && plan.IsSecret(s) }):
+		case slices.ContainsFunc(x.plan.Input.Sources,
+			func(s v1beta1.Source) bool { return s.Name == name && plan.IsSecret(s) }):
 			continue
 		case name == plan.Anything:
 			of = "each composed resource"
@@ -210,7 +212,9 @@ func generationAsks(m *plan.Generator) []Ask {
 	if m.ForEach != nil {
 		item = "key + '-' + "
 	}
-	name := Spelling{Expression: fmt.Sprintf("composite.metadata.name + '-%s-' + %sstring(generation.number)", m.Name, item)}
+	name := Spelling{
+		Expression: fmt.Sprintf("composite.metadata.name + '-%s-' + %sstring(generation.number)", m.Name, item),
+	}
 	if r, ok := m.Makes.(*plan.Manifest); ok {
 		for _, f := range r.Set {
 			if f.At.String() == "metadata.name" {

@@ -192,7 +192,8 @@ func (x *external) data(c decode.Value) *node {
 		value, kind = "base64.decode(dyn("+value+"))", gotemplate.Bytes // check warns about it without dyn
 	}
 	n := entry(key, value)
-	n.withoutForeign(ref, "key property conversionStrategy decodingStrategy=None decodingStrategy=Base64 metadataPolicy=None")
+	n.withoutForeign(ref,
+		"key property conversionStrategy decodingStrategy=None decodingStrategy=Base64 metadataPolicy=None")
 	if why != "" {
 		n.disable(why)
 	}

@@ -16,7 +16,8 @@ import (
 // onlyInput returns the CEL of the only entry of dataFrom, if all its keys keep their names.
 func (x *external) onlyInput(entries []decode.Value) string {
 	if len(entries) != 1 || len(items(entries[0].Get("rewrite"))) > 0 || entries[0].Get("find").Exists() ||
-		len(foreign(entries[0].Get("extract"), "key conversionStrategy=Default decodingStrategy=None metadataPolicy=None")) > 0 {
+		len(foreign(entries[0].Get("extract"),
+			"key conversionStrategy=Default decodingStrategy=None metadataPolicy=None")) > 0 {
 		return ""
 	}
 	return x.lastInput
@@ -106,7 +107,8 @@ func (x *external) templateData() gotemplate.Data {
 func (x *external) keysAndValues(from decode.Value) []*node {
 	text := from.Get("literal").Text()
 	m, err := gotemplate.Parse(text, "", "", x.templateData())
-	if err != nil || len(foreign(from, "literal target=Data")) > 0 || len(m.Documents) != 1 || m.Documents[0].Read() != nil {
+	if err != nil || len(foreign(from, "literal target=Data")) > 0 || len(m.Documents) != 1 ||
+		m.Documents[0].Read() != nil {
 		original, _ := json.Marshal(from.Raw) // it was JSON
 		return []*node{entry("templateFrom", string(original)).disable("it is not translated: write its keys in CEL")}
 	}

@@ -105,8 +105,8 @@ var (
 // explain describes all functions.
 var described = []string{"Encoding and hashing", "PEM", "Formats and connection strings", "Maps", "Local variables"}
 
-// named are the groups of functions that CEL and Kubernetes document, and that few exports need. The page has only their
-// names.
+// named are the groups of functions that CEL and Kubernetes document, and that few exports need. The page has only
+// their names.
 var named = []string{"Types and conversions", "URLs", "IP addresses and networks", "Quantities", "Versions",
 	"Formats of Kubernetes", "Lists", "Sets", "Math", "Time"}
 

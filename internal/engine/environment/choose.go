@@ -15,17 +15,20 @@ func (l *Lookup) choose(by chosen, asked *Selector, found []wire.Struct) ([]wire
 	const needs = "mode Single needs one EnvironmentConfig with the labels %s, and "
 	switch n := len(found); {
 	case by.name != "" && n == 0 && !l.optional:
-		return nil, wrong(by.at, "EnvironmentConfig %q of apiextensions.crossplane.io/v1beta1 does not exist: create it, or set %s to Optional",
+		return nil, wrong(by.at,
+			"EnvironmentConfig %q of apiextensions.crossplane.io/v1beta1 does not exist: create it, or set %s to Optional",
 			by.name, l.policy)
 	case by.name != "" && n > 1:
-		return nil, wrong(by.at, "Crossplane found %d EnvironmentConfigs with the name %q, but there can be only one", n, by.name)
+		return nil, wrong(by.at,
+			"Crossplane found %d EnvironmentConfigs with the name %q, but there can be only one", n, by.name)
 	case by.many:
 		return by.chooseMany(asked, found)
 	case by.name != "" || n == 1:
 		return found, nil
 	case n == 0:
-		return nil, wrong(by.at, needs+"none has them: add the labels to one, or correct matchLabels, or set mode to Multiple, "+
-			"which needs none", asked.labels())
+		return nil, wrong(by.at,
+			needs+"none has them: add the labels to one, or correct matchLabels, or set mode to Multiple, "+
+				"which needs none", asked.labels())
 	default:
 		return nil, wrong(by.at, needs+"%d have them (%s): match a label that only one of them has, or set mode to Multiple",
 			asked.labels(), n, several(namesOf(found)))

@@ -231,14 +231,16 @@ func (m matcher) value(composite, before wire.Struct) (text string, ok bool, d *
 	case kind == wire.Text && len(validation.IsValidLabelValue(v.Text())) == 0:
 		return v.Text(), true, nil
 	case kind == wire.Text:
-		return "", false, wrong(m.at, "the value at %[2]q in %[1]s is not a valid label value: %[3]s", name, m.path, labelText)
+		return "", false, wrong(m.at,
+			"the value at %[2]q in %[1]s is not a valid label value: %[3]s", name, m.path, labelText)
 	case m.optional:
 		return "", false, nil
 	case kind == wire.Absent || kind == wire.Null:
 		return "", false, wrong(m.at, "%s has no value at %q: set it, or set fromFieldPathPolicy to Optional", name, m.path)
 	}
 	return "", false, wrong(m.at,
-		"the value at %[2]q in %[1]s is not a string: use a string field, or set fromFieldPathPolicy to Optional", name, m.path)
+		"the value at %[2]q in %[1]s is not a string: use a string field, or set fromFieldPathPolicy to Optional",
+		name, m.path)
 }
 
 func wrong(at *field.Path, format string, args ...any) *diagnostic.Diagnostic {

@@ -68,7 +68,9 @@ func spent(at *field.Path, err error) *diagnostic.Diagnostic {
 }
 
 // data returns the data to merge for a source, at its path.
-func (l *Lookup) data(b *budget.Budget, s source, asked *Selector, found []wire.Struct) ([]*structpb.Struct, *diagnostic.Diagnostic) {
+func (l *Lookup) data(
+	b *budget.Budget, s source, asked *Selector, found []wire.Struct,
+) ([]*structpb.Struct, *diagnostic.Diagnostic) {
 	if err := b.Spend(budget.Counted(sortCost*len(found), 0)); err != nil {
 		return nil, spent(s.at, err)
 	}

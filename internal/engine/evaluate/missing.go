@@ -219,8 +219,8 @@ func (s *Session) lacks(text, rest string, in input, of observation.Resource) (m
 	return m, about.see
 }
 
-// suggests reports whether the message for a missing input may suggest another name. Suggestions take time, so a request
-// has as many as one message can show.
+// suggests reports whether the message for a missing input may suggest another name. Suggestions take time, so a
+// request has as many as one message can show.
 func (s *Session) suggests(text string) bool {
 	all := s.inputs
 	if !all.suggested[text] && len(all.suggested) == limits.MessageItems || s.Budget.Spend(suggest.Fuel) != nil {

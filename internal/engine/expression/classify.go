@@ -153,7 +153,8 @@ func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing b
 func (x *Expression) noObject(vars cel.Activation, r Reference, n int, id int64) *Failed {
 	_, v, _ := walk(vars, r.upTo(n))
 	_, isList := v.(traits.Lister)
-	return x.failedBy(Failure{Cause: NoObject, Node: x.node(id), Path: x.name(r.upTo(n + 1)), Above: x.name(r.upTo(n)), IsList: isList})
+	return x.failedBy(Failure{Cause: NoObject, Node: x.node(id), Path: x.name(r.upTo(n + 1)), Above: x.name(r.upTo(n)),
+		IsList: isList})
 }
 
 // nulls returns the paths that a node reads and that are null. They are missing inputs that may have

@@ -198,8 +198,8 @@ func (x *Expression) Reading(e ast.Expr) (r *Reference, optional bool) {
 	return r, x.mayLack[x.name(*r)]
 }
 
-// LacksOptional reports whether a node is a method of optionals or an optional entry whose operand is a part of the data
-// that is never an optional.
+// LacksOptional reports whether a node is a method of optionals or an optional entry whose operand is a part of the
+// data that is never an optional.
 func (x *Expression) LacksOptional(e ast.Expr) bool { return x.plain[e.ID()] }
 
 // checkSize refuses an expression that would take too long to check.

@@ -99,8 +99,8 @@ func HasOutputs(variable string) bool {
 	return variable == Generated || variable == Candidate || variable == Previous
 }
 
-// NewEnvironment makes the environment. Without an adviser, messages only say what is wrong. An error is a defect of the
-// program.
+// NewEnvironment makes the environment. Without an adviser, messages only say what is wrong. An error is a defect of
+// the program.
 func NewEnvironment(a Adviser) (*Environment, error) {
 	base, err := newEnvironment(a)
 	if err != nil {
@@ -176,8 +176,8 @@ func (e *Environment) with(variables ...cel.EnvOption) (*Environment, error) {
 	return &Environment{env: env, guards: e.guards, adviser: e.adviser}, nil
 }
 
-// Libraries returns what the language of expressions has besides CEL's own functions. The versions are fixed: a new version
-// of a library can change what an expression means.
+// Libraries returns what the language of expressions has besides CEL's own functions. The versions are fixed: a new
+// version of a library can change what an expression means.
 func Libraries() []cel.EnvOption {
 	return slices.Concat([]cel.EnvOption{
 		cel.OptionalTypes(cel.OptionalTypesVersion(4)), // from which on optMap does not copy its operand

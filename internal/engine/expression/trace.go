@@ -188,14 +188,15 @@ func (t *tracer) callPaths(e ast.Expr, s *scope) []path {
 	return nil
 }
 
-// optional returns the paths of an operand of e that must be an optional. A part of the data is one only if a step of its
-// path is optional. A variable of the input can have any value.
+// optional returns the paths of an operand of e that must be an optional. A part of the data is one only if a step of
+// its path is optional. A variable of the input can have any value.
 func (t *tracer) optional(e, operand ast.Expr, s *scope) []path {
 	ps := t.paths(operand, s)
 	data := func(p path) bool {
 		return p.variable != Variables && !slices.ContainsFunc(p.steps, func(s Step) bool { return s.optional })
 	}
-	if celast.IsKind(t.types[operand.ID()], types.DynKind) && len(ps) > 0 && !slices.ContainsFunc(ps, func(p path) bool { return !data(p) }) {
+	if celast.IsKind(t.types[operand.ID()], types.DynKind) && len(ps) > 0 &&
+		!slices.ContainsFunc(ps, func(p path) bool { return !data(p) }) {
 		t.plain[e.ID()] = true
 	}
 	return ps

@@ -78,8 +78,8 @@ type Typed struct {
 	env    *cel.Env
 }
 
-// CheckTree runs CEL's checker on the tree of a source. It returns the errors with their classes, and with the names and
-// types that belong to these, in the order of the source.
+// CheckTree runs CEL's checker on the tree of a source. It returns the errors with their classes, and with the names
+// and types that belong to these, in the order of the source.
 func (e *Environment) CheckTree(s Source, tree *ast.AST, t Typing) (*Typed, []*Error) {
 	c := &Typed{t, tree, s, e.env}
 	env, err := e.checker(t)

@@ -21,7 +21,8 @@ import (
 func Dotenv(m map[string]any) (string, error) {
 	return lines(m, func(key, value string) (string, error) {
 		if !isVariable(key) {
-			return "", errors.New("a key is not the name of a variable: use letters, digits and _, and no digit at the beginning")
+			return "", errors.New(
+				"a key is not the name of a variable: use letters, digits and _, and no digit at the beginning")
 		}
 		quoted, err := quoteDotenv(value)
 		return key + "=" + quoted, err

@@ -1,10 +1,10 @@
 // Package format writes texts in which quoting is the risk: files of settings, and strings and URLs with which
 // programs connect to databases. It knows nothing about CEL.
 //
-// A value is a string, bytes, a bool, a whole number or a float64. The law of each function is that real parsers of
-// the format read exactly the values that were written. The tests in readers hold it. If a format, or one of the
-// parsers that the function names, cannot represent a value, the function returns an error. An error never contains a
-// part of a value, because a value may be a secret. It names a key only if the key is one of the fields of the function.
+// A value is a string, bytes, a bool, a whole number or a float64. The law of each function is that real parsers of the
+// format read exactly the values that were written. The tests in readers hold it. If a format, or one of the parsers
+// that the function names, cannot represent a value, the function returns an error. An error never contains a part of a
+// value, because a value may be a secret. It names a key only if the key is one of the fields of the function.
 package format
 
 import (
@@ -204,9 +204,11 @@ func (f *fields) parameters(reserved ...string) []parameter {
 	return out
 }
 
-// isName reports whether a text consists of letters and digits of ASCII, _, - and ., and does not begin with - or a dot.
+// isName reports whether a text consists of letters and digits of ASCII, _, - and ., and does not begin with - or a
+// dot.
 func isName(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !isPlain(r) && !strings.ContainsRune("_-.", r) }) &&
+	return s != "" &&
+		!strings.ContainsFunc(s, func(r rune) bool { return !isPlain(r) && !strings.ContainsRune("_-.", r) }) &&
 		!strings.ContainsRune("-.", rune(s[0]))
 }
 

@@ -27,8 +27,8 @@ const (
 	environmentMade  = "made"
 )
 
-// ownKeys are the context keys of this function. A step does not see what it has saved itself: data with the revision of
-// its own export would be a new revision in each reconcile.
+// ownKeys are the context keys of this function. A step does not see what it has saved itself: data with the revision
+// of its own export would be a new revision in each reconcile.
 var ownKeys = []string{generatorsKey, exportsKey, environmentsKey, revisionsKey} //nolint:gochecknoglobals // a list
 
 // contextBefore returns the context of the first call of the step with a plan: with its environment, and without the

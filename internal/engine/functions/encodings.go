@@ -31,7 +31,8 @@ var encodings = map[string]encoding{ //nolint:gochecknoglobals // a table
 
 // hashes are the functions in the namespace hash. Like kro's functions of the same names, they return bytes.
 var hashes = map[string]func() hash.Hash{ //nolint:gochecknoglobals // a table
-	"fnv64a": func() hash.Hash { return fnv.New64a() }, "md5": md5.New, "sha1": sha1.New, "sha256": sha256.New, "sha512": sha512.New,
+	"fnv64a": func() hash.Hash { return fnv.New64a() }, "md5": md5.New, "sha1": sha1.New, "sha256": sha256.New,
+	"sha512": sha512.New,
 }
 
 // encodingFunctions declares the functions of encodings and hashes. All of them accept a string or bytes, and a

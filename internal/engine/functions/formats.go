@@ -52,8 +52,8 @@ func encodePgpass(v any) (string, error) {
 	return format.Pgpass(l)
 }
 
-// TryFormat returns the error of a function of a format for a map: the rule that was broken, but no data. It returns nil
-// for another function.
+// TryFormat returns the error of a function of a format for a map: the rule that was broken, but no data. It returns
+// nil for another function.
 func TryFormat(name string, m map[string]any) error {
 	f, ok := textFormats[name]
 	if !ok || f.argument.Kind() != types.MapKind {

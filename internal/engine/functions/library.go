@@ -2,8 +2,8 @@
 // call of any function.
 //
 // A table of checks says how many nodes and bytes a call will visit, or why it may not run, from its arguments alone:
-// CEL's costs are blind to values of unknown types, and its memory limit stops a call only after it ran. Errors say which
-// function failed and never contain an operand, because an operand may be a secret. The package has no state.
+// CEL's costs are blind to values of unknown types, and its memory limit stops a call only after it ran. Errors say
+// which function failed and never contain an operand, because an operand may be a secret. The package has no state.
 package functions
 
 import (

@@ -89,8 +89,8 @@ func prefix(validate func(string) []string) func(string) []string {
 	}
 }
 
-// openAPI validates a format of OpenAPI schemas. The rules are those of k8s.io/kube-openapi/pkg/validation/strfmt, which
-// compiles the patterns of 30 formats when a program starts.
+// openAPI validates a format of OpenAPI schemas. The rules are those of k8s.io/kube-openapi/pkg/validation/strfmt,
+// which compiles the patterns of 30 formats when a program starts.
 func openAPI(is func(string) bool, wrong string) func(string) []string {
 	return func(s string) []string {
 		if is(s) {

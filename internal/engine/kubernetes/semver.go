@@ -63,8 +63,8 @@ func parseVersion(s string) (*semver.Version, error) {
 
 var errShort = errors.New("a version without a patch number cannot have a suffix")
 
-// parseNormalized reads a version after it removes a "v" at the beginning and leading zeros, and adds a missing minor and
-// patch number.
+// parseNormalized reads a version after it removes a "v" at the beginning and leading zeros, and adds a missing minor
+// and patch number.
 func parseNormalized(s string) (*semver.Version, error) {
 	parts := strings.SplitN(strings.TrimPrefix(s, "v"), ".", 3)
 	for i, p := range parts {

@@ -47,8 +47,8 @@ type field struct {
 }
 
 // Check finds fields that can never exist: of those that expressions wait for, and of the status fields in lacking, by
-// their paths, which the observed composite does not have. The schemas are known at the first call, unless a source must
-// be read first: it is unread.
+// their paths, which the observed composite does not have. The schemas are known at the first call, unless a source
+// must be read first: it is unread.
 func (r Request) Check(lacking map[string]bool, unread bool) (out Result) {
 	something := r.Session.Budget.Waiting > 0 || unread || len(lacking) > 0
 	if !something || !r.Provided {

@@ -110,7 +110,8 @@ func ValidateLabels(labels map[string]string) []error {
 		errs = adding(errs, validateMetadataKey("label", key, key), refuseReserved("label", key, crossplaneLabels))
 		if len(content.IsLabelValue(value)) > 0 {
 			errs = append(errs, fmt.Errorf("cannot use the value of label %s: use at most %d letters, digits, '-', '_' "+
-				"and '.', and start and end with a letter or a digit, or write an annotation, which can have any text", quote(key), content.LabelValueMaxLength))
+				"and '.', and start and end with a letter or a digit, or write an annotation, which can have any text",
+				quote(key), content.LabelValueMaxLength))
 		}
 	}
 	return sorted(adding(errs, tooBig("labels", labels, nil)))

@@ -47,8 +47,8 @@ func Leaf(text string) (string, error) {
 	return encodeAll(chain[:min(1, len(chain))]), err
 }
 
-// CA returns the certificates of CAs in the order of the chain: all except the leaf. If the leaf is also the certificate
-// of a CA, such as a self-signed one, it is included.
+// CA returns the certificates of CAs in the order of the chain: all except the leaf. If the leaf is also the
+// certificate of a CA, such as a self-signed one, it is included.
 func CA(text string) (string, error) {
 	chain, err := chainOf(text)
 	if err != nil {
@@ -106,8 +106,8 @@ func distinct(text string) ([]*x509.Certificate, error) {
 // A pair of indexes: of a certificate, and of another one that may be its issuer.
 type pair struct{ cert, issuer int }
 
-// pairs returns the pairs whose signatures Chain checks. If the certificates have different subjects or key identifiers,
-// there is one pair for each issuer. Otherwise, their number is quadratic.
+// pairs returns the pairs whose signatures Chain checks. If the certificates have different subjects or key
+// identifiers, there is one pair for each issuer. Otherwise, their number is quadratic.
 func pairs(all []*x509.Certificate) (out []pair) {
 	for i, c := range all {
 		for j, issuer := range all {
@@ -167,8 +167,8 @@ func findIssuers(all []*x509.Certificate) ([]int, error) {
 	return issuers, nil
 }
 
-// NamesIssuer reports whether a certificate says that another one is its issuer: by its name and, where both have one, by
-// its key identifier. The signature is not checked.
+// NamesIssuer reports whether a certificate says that another one is its issuer: by its name and, where both have one,
+// by its key identifier. The signature is not checked.
 func NamesIssuer(c, issuer *x509.Certificate) bool {
 	return bytes.Equal(c.RawIssuer, issuer.RawSubject) && (len(c.AuthorityKeyId) == 0 ||
 		len(issuer.SubjectKeyId) == 0 || bytes.Equal(c.AuthorityKeyId, issuer.SubjectKeyId))

@@ -1,8 +1,8 @@
 // Package pem splits and joins PEM texts, and sorts the certificates of a bundle into a chain.
 //
-// PEM blocks are written again, so that the result does not depend on how the text was written: lines have 64 characters
-// and end with a newline, and text outside of the blocks is left out. Go's decoder skips a block that it cannot read.
-// Here, such a block is an error, because a bundle that silently loses a certificate is broken.
+// PEM blocks are written again, so that the result does not depend on how the text was written: lines have 64
+// characters and end with a newline, and text outside of the blocks is left out. Go's decoder skips a block that it
+// cannot read. Here, such a block is an error, because a bundle that silently loses a certificate is broken.
 //
 // The errors contain no part of a text.
 package pem

@@ -133,7 +133,8 @@ func notAllowed(variable, name string, allowed []string) string {
 	case name == Anything || slices.Contains(allowed, name):
 		return ""
 	}
-	return fmt.Sprintf("%s is not allowed here: the Composition allows only %s", expression.PathText(variable, name), listed(variable, allowed))
+	return fmt.Sprintf("%s is not allowed here: the Composition allows only %s", expression.PathText(variable, name),
+		listed(variable, allowed))
 }
 
 func listed(variable string, names []string) string {
@@ -182,7 +183,8 @@ func (l allowList) refuse(keys []string) string {
 
 // allowedKeys refuses invalid entries of an allow list.
 func (c *compiler) allowedKeys(list *field.Path, keys []string) {
-	const rule = "must be a key, such as team, or a prefix that ends with /, such as example.org/; wildcards are not supported"
+	const rule = "must be a key, such as team, or a prefix that ends with /, such as example.org/; wildcards are not " +
+		"supported"
 	for i, k := range keys {
 		at, whole := list.Index(i), k
 		if strings.HasSuffix(k, "/") {

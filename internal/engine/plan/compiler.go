@@ -247,7 +247,8 @@ func (c *compiler) checkVariables(x *expression.Expression) bool {
 		}
 		ok = false
 		if slices.Contains(c.declared, name) {
-			c.reportAt(x.Place(r), "variable %q is declared further down, but a variable may use only variables above it: move it up",
+			c.reportAt(x.Place(r),
+				"variable %q is declared further down, but a variable may use only variables above it: move it up",
 				name)
 			continue
 		}

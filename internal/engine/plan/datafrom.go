@@ -111,7 +111,8 @@ func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secre
 				s.Text = expression.PathText(variable, strings.Split(name, ".")...)
 			}
 			if c.isList(name) {
-				c.report(s.Path, "generator %q has outputs for each item: extract %s.<key>, or write valueMap: %[2]s[key]", name, e.Key)
+				c.report(s.Path, "generator %q has outputs for each item: extract %s.<key>, or write valueMap: %[2]s[key]", name,
+					e.Key)
 				return
 			}
 		} else if i < 0 {

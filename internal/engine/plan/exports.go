@@ -265,7 +265,8 @@ func (c *compiler) refuseMetadata(at *field.Path, export string, m *v1beta1.Meta
 		c.refuse(at.Child("name"), "must be set, because %q cannot be part of an object's name: set it, or rename the export in lower case without '_'", export)
 	}
 	if m.Namespace != "" {
-		c.refuseErr(at.Child("namespace"), notExpression(object.ValidateNamespace(m.Namespace), m.Namespace, "namespaceExpression"))
+		c.refuseErr(at.Child("namespace"),
+			notExpression(object.ValidateNamespace(m.Namespace), m.Namespace, "namespaceExpression"))
 	}
 	labels := maps.Clone(m.Labels)
 	for _, k := range SortedKeys(m.Labels) {

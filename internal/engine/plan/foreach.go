@@ -83,12 +83,14 @@ func (c *compiler) refuseOneItem(x *expression.Expression, message string) {
 func (c *compiler) refuseItemNames(x exportInput) {
 	reserved := ItemName(x.Name, "")
 	if x.ForEachExpression != "" && (reserved == GenerationPrefix || reserved == authorPrefix) {
-		c.refuse(x.at.Child("name"), "must not be %s with forEachExpression, because names that begin with %s are reserved: rename it",
+		c.refuse(x.at.Child("name"),
+			"must not be %s with forEachExpression, because names that begin with %s are reserved: rename it",
 			x.Name, reserved)
 	}
 	for _, list := range c.exports {
 		if prefix := ItemName(list.Name, ""); list.ForEachExpression != "" && strings.HasPrefix(x.Name, prefix) {
-			c.refuse(x.at.Child("name"), "begins with %s, as the composition resource names of the items of %s: rename one of them",
+			c.refuse(x.at.Child("name"),
+				"begins with %s, as the composition resource names of the items of %s: rename one of them",
 				prefix, list.at)
 		}
 	}

@@ -92,7 +92,8 @@ func (m *Generator) Spelled(variable string) string { return SpelledAs(variable,
 // lacks returns the message about an output that it does not have.
 func (m *Generator) lacks(key string) string {
 	hint := suggest.ThereAre(key, m.Keys, "it has no outputs")
-	if of := m.Spelled(expression.Generated); m.Kind == KindCertificate && slices.Contains([]string{"crt", "cert", "certificate"}, key) {
+	if of := m.Spelled(expression.Generated); m.Kind == KindCertificate &&
+		slices.Contains([]string{"crt", "cert", "certificate"}, key) {
 		hint = fmt.Sprintf(": write %[1]s['tls.crt'], or pem.leaf(%[1]s['tls.crt']) without the certificates of its CAs", of)
 	}
 	return fmt.Sprintf("%s has no output %q%s", m, key, hint)
@@ -263,9 +264,11 @@ func (c *compiler) authority(m *Generator) {
 		c.refuse(at.Child("ca"), "must not be the generator itself: leave ca out for a self-signed certificate")
 	case ca == nil:
 		c.refuse(at.Child("ca"), "there is no generator %q%s", name,
-			suggest.ThereAre(name, without(c.generatorNames(), m.Name), "the input has no other generators: add it to generators, with certificate: {isCA: true}"))
+			suggest.ThereAre(name, without(c.generatorNames(), m.Name),
+				"the input has no other generators: add it to generators, with certificate: {isCA: true}"))
 	case ca.ForEach != nil:
-		c.refuse(at.Child("ca"), "generator %q generates a certificate for each item of a list: use a generator without forEachExpression", ca.Name)
+		c.refuse(at.Child("ca"),
+			"generator %q generates a certificate for each item of a list: use a generator without forEachExpression", ca.Name)
 	case ca.Kind != KindCertificate:
 		c.refuse(at.Child("ca"), "generator %q does not generate a certificate", ca.Name)
 	case ca.Certificate() != nil:

@@ -66,7 +66,8 @@ func WithItems(exports []Export, generators Generators) []Export {
 			if item != Anything {
 				return nil
 			}
-			return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, ItemName(list, "")) })
+			return slices.DeleteFunc(slices.Clone(names),
+				func(n string) bool { return !strings.HasPrefix(n, ItemName(list, "")) })
 		}
 		e.Generators, e.Candidates = resolve(e.Generators, all), resolve(e.Candidates, all)
 	}
@@ -158,7 +159,8 @@ func (c *compiler) checkItem(at expression.Place, r expression.Reference, m *Gen
 	switch {
 	case item == Anything:
 	case len(r.Path) == 2 && slices.Contains(m.Keys, item):
-		c.reportAt(at, "generator %q has outputs for each item: write %s[key].%s for the item of this export, or %[2]s['<key>'].%[3]s",
+		c.reportAt(at,
+			"generator %q has outputs for each item: write %s[key].%s for the item of this export, or %[2]s['<key>'].%[3]s",
 			m.Name, expression.PathText(r.Variable, m.Name), item)
 		return false
 	case object.ValidateItemKey(item) != nil:
@@ -172,7 +174,8 @@ func (c *compiler) checkItem(at expression.Place, r expression.Reference, m *Gen
 func (c *compiler) refuseSameObjects(m *Generator) {
 	for _, list := range c.declaredGenerators {
 		if list.ForEach != nil && strings.HasPrefix(m.Name, list.Name+"-") {
-			c.refuse(m.Path.Child("name"), "begins with %s-, as the names of the objects for the items of %s: rename one of them",
+			c.refuse(m.Path.Child("name"),
+				"begins with %s-, as the names of the objects for the items of %s: rename one of them",
 				list.Name, list.Path)
 		}
 	}

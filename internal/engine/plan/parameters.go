@@ -77,8 +77,8 @@ func (c *compiler) parameters(m *Generator) {
 	}
 }
 
-// With returns the generator with the values of its parameters, in their order. They are valid as if they were literals,
-// or there are diagnostics.
+// With returns the generator with the values of its parameters, in their order. They are valid as if they were
+// literals, or there are diagnostics.
 func (m *Generator) With(values []*structpb.Value) (*Generator, diagnostic.List) {
 	in := proto.Clone(m.withoutManifest()).(*structpb.Struct) //nolint:forcetypeassert // a clone
 	for i, p := range m.Parameters {
@@ -94,8 +94,8 @@ func (m *Generator) With(values []*structpb.Value) (*Generator, diagnostic.List)
 	return out, nil
 }
 
-// withoutManifest returns the generator in the input with only the kind of its manifest, which has no parameters and can
-// be large.
+// withoutManifest returns the generator in the input with only the kind of its manifest, which has no parameters and
+// can be large.
 func (m *Generator) withoutManifest() *structpb.Struct {
 	section := m.input.GetFields()[KindResource].GetStructValue().GetFields()
 	if section == nil {

@@ -186,7 +186,8 @@ func (c *compiler) refuseUses(uses []use, nonSensitive []string) {
 			hint = fmt.Sprintf(": leave it out, or list %q under nonSensitive if it is not secret", name)
 		}
 		if u.variable == "" && u.input == expression.Composite {
-			hint += "; secret is the connection details of the composite here: " + InsteadOfComposite(u.place.Path, u.key, c.named)
+			hint += "; secret is the connection details of the composite here: " +
+				InsteadOfComposite(u.place.Path, u.key, c.named)
 		}
 		c.refuseUse(u, hint)
 	}
@@ -261,7 +262,8 @@ func (c *compiler) refuseUnknown(x *expression.Expression, what string) {
 		c.report(x.Source().Path, "may not use sources: %s must be known before any source is read", what)
 	}
 	if c.ownEnvironment && r.environment {
-		c.report(x.Source().Path, "may not use the environment, which this input looks up or sets: %s must be known before that; look up and set the environment in an earlier step of the pipeline", what)
+		c.report(x.Source().Path, "may not use the environment, which this input looks up or sets: %s must be known before "+
+			"that; look up and set the environment in an earlier step of the pipeline", what)
 	}
 	c.refuseGenerated(x, what+" must be known before a credential is generated")
 }

@@ -40,7 +40,8 @@ func (o *Object) bytes() int {
 	return n
 }
 
-// keep keeps objects as they were observed, until the response has so many bytes fewer. It reports whether there was one.
+// keep keeps objects as they were observed, until the response has so many bytes fewer. It reports whether there was
+// one.
 func (list objects) keep(excess int) (kept bool) {
 	for excess > 0 {
 		o := list.largest()

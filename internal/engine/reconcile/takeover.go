@@ -112,7 +112,8 @@ func withLeftover(
 		err = budgeted.Spend(budget.Copied(2*len(more), size))
 	}
 	if err != nil {
-		why.Failed = append(why.Failed, fmt.Sprintf("%s: cannot keep the keys of %s %s: %s", at.Path, at.Kind, at.Place, err.Error()))
+		why.Failed = append(why.Failed,
+			fmt.Sprintf("%s: cannot keep the keys of %s %s: %s", at.Path, at.Kind, at.Place, err.Error()))
 	}
 	if err != nil || len(more) == 0 {
 		return data, nil

@@ -85,8 +85,9 @@ func (m *Merge) order(path string, keys []Key) ([]Key, *Failed) {
 			out = append(out, k)
 		} else if m.PriorityPolicy != "IgnoreNotFound" {
 			return nil, &Failed{
-				Path:    fmt.Sprintf("%s.priority[%d]", path, i),
-				Reason:  fmt.Sprintf("the key %s of %s.priority: name a key that exists, or set priorityPolicy: IgnoreNotFound", quote(name), path),
+				Path: fmt.Sprintf("%s.priority[%d]", path, i),
+				Reason: fmt.Sprintf("the key %s of %s.priority: name a key that exists, or set priorityPolicy: IgnoreNotFound",
+					quote(name), path),
 				Missing: true,
 			}
 		}

@@ -183,8 +183,8 @@ func (r *Rewriter) Apply(b *budget.Budget, in []Key) ([]Key, error) {
 	return keys, nil
 }
 
-// check sorts the keys that a step returns. It refuses too many or too large keys, empty names, and names that several keys
-// have.
+// check sorts the keys that a step returns. It refuses too many or too large keys, empty names, and names that several
+// keys have.
 func (s step) check(b *budget.Budget, keys []Key) *Failed {
 	if len(keys) > maxKeys {
 		return failed(s.path, "produces %d keys, over the limit of %d: export fewer", len(keys), maxKeys)

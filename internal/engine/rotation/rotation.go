@@ -413,7 +413,8 @@ func (s *situation) create() (out *Generation, full bool) {
 		f != nil && s.now.Before(s.retryAt(f)) {
 		return nil, false
 	}
-	out = &Generation{Number: s.Taken + 1, State: State{Stage: Pending, Origin: s.Origin, Request: s.request, Grace: s.Grace}}
+	out = &Generation{Number: s.Taken + 1,
+		State: State{Stage: Pending, Origin: s.Origin, Request: s.request, Grace: s.Grace}}
 	if f != nil {
 		out.Failures = f.Failures
 	}

@@ -36,13 +36,13 @@ func cgroupLimit() int64 {
 }
 
 // gcPercent is Go's GOGC. Only compiled inputs stay in memory, which are small, and a request leaves only garbage. With
-// Go's default of 100, garbage collection adds a tenth to the CPU of a small request. With 200, the peak of memory is 1.3
-// times that of an empty function, instead of 1.2.
+// Go's default of 100, garbage collection adds a tenth to the CPU of a small request. With 200, the peak of memory is
+// 1.3 times that of an empty function, instead of 1.2.
 const gcPercent = 140
 
 // TuneMemory sets gcPercent, unless GOGC is set. It also turns off Go's memory profile, which takes 1.5 MiB, and which
-// nothing reads. Unless GOMEMLIMIT is set, it limits Go's memory to a fifth below the limit of the cgroup, because Go does
-// not count the pages of the program.
+// nothing reads. Unless GOMEMLIMIT is set, it limits Go's memory to a fifth below the limit of the cgroup, because Go
+// does not count the pages of the program.
 func TuneMemory() {
 	runtime.MemProfileRate = 0
 	if os.Getenv("GOGC") == "" {

@@ -79,8 +79,8 @@ func (d *decoder) literal(n Node) {
 	d.texts = append(d.texts, Placeholder{found, w})
 }
 
-// manifest warns about texts in a manifest that are probably expressions. They are no mistake: the manifest is of another
-// program.
+// manifest warns about texts in a manifest that are probably expressions. They are no mistake: the manifest is of
+// another program.
 func (d *decoder) manifest(root string, path *field.Path, v *structpb.Value) {
 	for i, item := range v.GetListValue().GetValues() {
 		d.manifest(root, path.Index(i), item)

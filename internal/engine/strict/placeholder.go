@@ -102,7 +102,8 @@ func insteadOf(name, key, text string) string {
 
 // pathForm is a path below a variable.
 var pathForm = lazy.MustCompile(`^(?:` + strings.Join([]string{
-	expression.Composite, expression.Resource, expression.Self, expression.Secret, expression.Resources, expression.Secrets,
+	expression.Composite, expression.Resource, expression.Self, expression.Secret, expression.Resources,
+	expression.Secrets,
 	expression.Sources, expression.Env, expression.Variables, expression.Generated, expression.Candidate,
 	expression.Previous,
 }, "|") + `)(?:\??\.\??[A-Za-z_]\w{0,62}|\['[-./\w]{1,63}'\]|\[\d{1,4}\]){1,12}$`)

@@ -21,8 +21,8 @@ const many = 99
 
 var argument = lazy.MustCompile(`[$#!@]\d`)
 
-// pattern returns a function that is one expression in CEL. In it, $1 is the first argument as text, #1 as it is, !1 as a
-// negated condition, and @1 as a list.
+// pattern returns a function that is one expression in CEL. In it, $1 is the first argument as text, #1 as it is, !1 as
+// a negated condition, and @1 as a list.
 func pattern(arguments int, cel string, kind Kind) entry {
 	return entry{arguments, arguments, func(t *translation, args []value) value {
 		filled := argument.ReplaceAllStringFunc(cel, func(found string) string {

@@ -15,9 +15,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 )
 
-// A ControlPlane is a simulated Crossplane with a function, for tests: what goes wrong in it ends the test. It is the only simulator of
-// Crossplane: tests of many reconciles use it, and the simulation adds lag, errors and users. The real Crossplane is in
-// internal/e2e.
+// A ControlPlane is a simulated Crossplane with a function, for tests: what goes wrong in it ends the test. It is the
+// only simulator of Crossplane: tests of many reconciles use it, and the simulation adds lag, errors and users. The
+// real Crossplane is in internal/e2e.
 type ControlPlane struct {
 	*world.World
 
@@ -65,8 +65,11 @@ func (c *ControlPlane) Request() *fnv1.RunFunctionRequest {
 	return req
 }
 
-// Observe observes the objects that a composite lists. It returns the key of an object without a composition resource name.
-func (c *ControlPlane) Observe(input, xr *structpb.Struct, listed []string) (req *fnv1.RunFunctionRequest, unnamed string) {
+// Observe observes the objects that a composite lists. It returns the key of an object without a composition resource
+// name.
+func (c *ControlPlane) Observe(
+	input, xr *structpb.Struct, listed []string,
+) (req *fnv1.RunFunctionRequest, unnamed string) {
 	if req, unnamed = c.World.Observe(xr, listed); req != nil {
 		req.Input = input
 	}
@@ -128,7 +131,8 @@ func (c *ControlPlane) ReconcileStale(listed ...string) {
 }
 
 // SettleRequirements calls the function until its requirements are stable.
-func SettleRequirements(t testing.TB, req *fnv1.RunFunctionRequest, call func(*fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse,
+func SettleRequirements(t testing.TB, req *fnv1.RunFunctionRequest,
+	call func(*fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse,
 	lookUp func(*fnv1.ResourceSelector) *fnv1.Resources,
 ) *fnv1.RunFunctionResponse {
 	t.Helper()

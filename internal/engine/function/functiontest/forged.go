@@ -44,7 +44,8 @@ func (c *ControlPlane) ForgeExport(uid string, number int) {
 	o := c.Stored["v1|Secret|team-a|shop-connection"]
 	world.Set(o, base64.StdEncoding.EncodeToString([]byte("known")), "data", "password")
 	record := fmt.Sprintf(`{"generators":{"admin":{"holds":%q,"known":[{"uid":%[1]q,"generation":%d,"state":{"stage":"current","kind":"password"}}]}}}`, uid, number)
-	world.Set(o, seal.Add(rotation.AnnotationRecord, credential.Outputs{"password": sensitive.FromString("known")}, record), "metadata", "annotations", rotation.AnnotationRecord)
+	world.Set(o, seal.Add(rotation.AnnotationRecord, credential.Outputs{"password": sensitive.FromString("known")}, record),
+		"metadata", "annotations", rotation.AnnotationRecord)
 	world.Set(o, "recreated", "metadata", "uid")
 }
 

@@ -78,7 +78,8 @@ func Spoil(b []byte) {
 }
 
 // Reconcile calls the function as Crossplane does. found answers requirements, by namespace/name.
-func Reconcile(t testing.TB, f fnv1.FunctionRunnerServiceServer, req *fnv1.RunFunctionRequest, found map[string]string) *fnv1.RunFunctionResponse {
+func Reconcile(t testing.TB, f fnv1.FunctionRunnerServiceServer, req *fnv1.RunFunctionRequest,
+	found map[string]string) *fnv1.RunFunctionResponse {
 	t.Helper()
 	return SettleRequirements(t, req, func(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
 		rsp, err := f.RunFunction(context.Background(), req)

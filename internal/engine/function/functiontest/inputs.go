@@ -220,5 +220,6 @@ func Asking(n int) string {
 	for i := range n {
 		entries = append(entries, fmt.Sprintf(`{name: wrong-%02d, key: k, value: nope}`, i))
 	}
-	return strings.Replace(ObservedDatabase, "spec: {size: 3}", "spec: {exports: {configMapExpressions: ["+strings.Join(entries, ", ")+"]}}", 1)
+	return strings.Replace(ObservedDatabase, "spec: {size: 3}",
+		"spec: {exports: {configMapExpressions: ["+strings.Join(entries, ", ")+"]}}", 1)
 }

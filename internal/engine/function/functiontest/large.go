@@ -114,7 +114,8 @@ func CodecRequest(t testing.TB, tag string, resources int) []byte {
 	req.Context = Parse(t, "{other: {a: [1, null, {b: c}]}}")
 	req.Desired = &fnv1.State{Resources: map[string]*fnv1.Resource{}}
 	for i := range resources {
-		req.Desired.Resources[fmt.Sprint("earlier-", i)] = &fnv1.Resource{Resource: Parse(t, "{apiVersion: v1, kind: ConfigMap, data: {tag: "+tag+"}}")}
+		req.Desired.Resources[fmt.Sprint("earlier-", i)] = &fnv1.Resource{Resource: Parse(t,
+			"{apiVersion: v1, kind: ConfigMap, data: {tag: "+tag+"}}")}
 	}
 	req.RequiredResources = map[string]*fnv1.Resources{"export.fn.crossplane.io/v1/Secret/team-a/name=orders-connection": {}}
 	sent, err := proto.Marshal(req)

@@ -25,7 +25,8 @@ func (c *ControlPlane) Ready(name string, details map[string]string) {
 
 // AnnotationsOf returns the annotations of a stored generation.
 func (c *ControlPlane) AnnotationsOf(kind, name string) map[string]*structpb.Value {
-	return c.Object(kind, name).GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields()
+	metadata := c.Object(kind, name).GetFields()["metadata"].GetStructValue()
+	return metadata.GetFields()["annotations"].GetStructValue().GetFields()
 }
 
 // StateOf returns what a generation's state says, by the names of the fields.
@@ -98,7 +99,8 @@ func (c *ControlPlane) State() map[string]any {
 // Provide does what the provider of a resource does.
 func (c *ControlPlane) Provide(name, id, ready string) {
 	key := "iam.example.org/v1|AccessKey|team-a|" + name
-	c.Stored[key].Fields["status"] = structpb.NewStructValue(Parse(c.T, fmt.Sprintf("{atProvider: {id: %s}, conditions: [{type: Ready, status: %q}]}", id, ready)))
+	c.Stored[key].Fields["status"] = structpb.NewStructValue(Parse(c.T,
+		fmt.Sprintf("{atProvider: {id: %s}, conditions: [{type: Ready, status: %q}]}", id, ready)))
 	c.Details[key] = map[string][]byte{"secret": []byte("secret-of-" + id)}
 }
 
