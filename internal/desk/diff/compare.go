@@ -82,7 +82,12 @@ func (d *comparison) run() []Effect {
 
 // objects compares the objects that are no generations.
 func (d *comparison) objects() {
-	created, deleted := d.replaced()
+	var created, deleted []*structpb.Struct
+	for _, key := range slices.Sorted(maps.Keys(d.before.own)) {
+		if o := d.before.own[key]; d.after.own[key] == nil && d.after.Stored[key] == nil && d.existed(key) && !isGeneration(o) {
+			deleted = append(deleted, o)
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(d.after.own)) {
 		o, was := d.after.own[key], d.before.own[key]
 		switch {
@@ -100,16 +105,6 @@ func (d *comparison) objects() {
 	}
 	d.renamed(created, deleted)
 	d.connectionDetails()
-}
-
-// replaced returns the objects that only the pipeline in use has.
-func (d *comparison) replaced() (created, deleted []*structpb.Struct) {
-	for _, key := range slices.Sorted(maps.Keys(d.before.own)) {
-		if o := d.before.own[key]; d.after.own[key] == nil && d.after.Stored[key] == nil && d.existed(key) && !isGeneration(o) {
-			deleted = append(deleted, o)
-		}
-	}
-	return nil, deleted
 }
 
 // existed reports whether an object of the pipeline in use exists before the change, even if it could not be read.

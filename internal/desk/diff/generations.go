@@ -161,11 +161,12 @@ func changedFields(name string, a, b any) []string {
 	x, isMap := a.(map[string]any)
 	y, areMaps := b.(map[string]any)
 	if isMap && areMaps {
-		var out []string
-		for _, field := range slices.Sorted(maps.Keys(maps.Collect(both(x, y)))) {
-			out = append(out, changedFields(field, x[field], y[field])...)
+		fields := slices.Sorted(maps.Keys(maps.Collect(both(x, y))))
+		out := make([][]string, 0, len(fields))
+		for _, field := range fields {
+			out = append(out, changedFields(field, x[field], y[field]))
 		}
-		return out
+		return slices.Concat(out...)
 	}
 	was, is := literal(a), literal(b)
 	if was == is {

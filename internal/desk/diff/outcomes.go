@@ -38,6 +38,14 @@ func (d *comparison) outcomes() {
 		d.add(Effect{Effect: Refused, Reason: "the API server refuses an object: " + strings.ReplaceAll(refused.Error(), "|", " ")})
 	}
 	d.calibrate()
+	d.states()
+	if d.before.pipeline != nil && d.before.isReady() && !d.after.isReady() {
+		d.add(Effect{Effect: ReadinessLost, Reason: "the composite is not ready until this is resolved"})
+	}
+}
+
+// states adds the exports, generators and fields whose state is worse than with the Composition in use.
+func (d *comparison) states() {
 	for name, o := range d.after.states() {
 		if kind := kinds[o.State]; kind != "" && d.before.stateOf(name, o) != o.State {
 			e := Effect{Effect: kind, Export: name, Reason: short(o.Message)}
@@ -52,9 +60,6 @@ func (d *comparison) outcomes() {
 		if _, again := said[message]; !again {
 			d.add(Effect{Effect: kinds[d.after.others()[message]], Reason: message, Generator: generatorIn(message)})
 		}
-	}
-	if d.before.pipeline != nil && d.before.isReady() && !d.after.isReady() {
-		d.add(Effect{Effect: ReadinessLost, Reason: "the composite is not ready until this is resolved"})
 	}
 }
 
@@ -167,11 +172,11 @@ func (d *comparison) reads() {
 	for _, name := range slices.Sorted(maps.Keys(d.after.Required)) {
 		s := d.after.Required[name]
 		r := state.Ref{APIVersion: s.GetApiVersion(), Kind: s.GetKind(), Namespace: s.GetNamespace(), Name: s.GetMatchName()}
-		if text := selected(s); known[text] || d.isOwn(r) {
+		text := selected(s)
+		if known[text] || d.isOwn(r) {
 			continue
-		} else {
-			known[text] = true
 		}
+		known[text] = true
 		rule := inspect.RuleOf(plan.Kind{APIVersion: r.APIVersion, Kind: r.Kind}, nil)
 		reason := "Crossplane's default role permits that"
 		if !rule.Installed {

@@ -28,6 +28,9 @@ const (
 	revisions    = "compositionrevisions." + group
 )
 
+// list is the verb that most reads need.
+const list = "list"
+
 // composedLabel is on each object that Crossplane composes.
 const composedLabel = "crossplane.io/composite"
 
@@ -42,11 +45,11 @@ func FromCluster(ctx context.Context, k Kubectl, changed []map[string]any) (*Sta
 		of := Ref{APIVersion: text(c, "spec", "compositeTypeRef", "apiVersion"), Kind: text(c, "spec", "compositeTypeRef", "kind")}
 		kinds[of.resource()] = true
 	}
-	rights := []right{{"list", definitions}, {"get", compositions}, {"list", revisions}}
+	rights := append(make([]right, 0, len(kinds)), right{list, definitions}, right{"get", compositions}, right{list, revisions})
 	for _, resource := range slices.Sorted(maps.Keys(kinds)) {
-		rights = append(rights, right{"list", resource})
+		rights = append(rights, right{list, resource})
 	}
-	secrets := []right{{"list", "secrets"}, {"get", "secrets"}}
+	secrets := []right{{list, "secrets"}, {"get", "secrets"}}
 	lacks, err := k.lacking(ctx, append(rights, secrets...)...)
 	if err != nil {
 		return nil, err
@@ -85,7 +88,7 @@ func (s *State) readComposed(ctx context.Context, k Kubectl, changed []map[strin
 	resources := slices.Sorted(maps.Keys(kinds))
 	rights := make([]right, 0, len(resources))
 	for _, resource := range resources {
-		rights = append(rights, right{"list", resource})
+		rights = append(rights, right{list, resource})
 	}
 	lacks, err := k.lacking(ctx, rights...)
 	switch {
@@ -151,11 +154,11 @@ func (s *State) Fetch(ctx context.Context) (bool, error) {
 	if len(named) == 0 {
 		return true, nil
 	}
-	list, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": named})
+	manifests, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": named})
 	if err != nil {
 		return false, err //nolint:wrapcheck // it has only texts
 	}
-	return true, s.cluster.kubectl.get(ctx, s, list, "-f", "-") // one call, whatever kinds and namespaces they have
+	return true, s.cluster.kubectl.get(ctx, s, manifests, "-f", "-") // one call, whatever kinds and namespaces they have
 }
 
 func (s *State) fetchLabeled(ctx context.Context, sel *fnv1.ResourceSelector) error {

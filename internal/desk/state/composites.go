@@ -32,9 +32,10 @@ func (s *State) Composites(changed map[string]any) []*Composite {
 	name, of := text(changed, "metadata", "name"), Ref{
 		APIVersion: text(changed, "spec", "compositeTypeRef", "apiVersion"), Kind: text(changed, "spec", "compositeTypeRef", "kind"),
 	}
-	var out []*Composite
+	all := s.OfKind(of.group(), of.Kind)
+	out := make([]*Composite, 0, len(all))
 	xrd, inUse := s.Definition(of), map[Ref]map[string]any{}
-	for _, o := range s.OfKind(of.group(), of.Kind) {
+	for _, o := range all {
 		c := &Composite{Object: o, fields: o.Map()}
 		if c.compositionOf(xrd) != name {
 			continue
@@ -53,11 +54,12 @@ func (s *State) Composites(changed map[string]any) []*Composite {
 
 // AllComposites returns the composites of all Compositions, with the one in use.
 func (s *State) AllComposites() []*Composite {
-	var out []*Composite
-	for _, o := range s.OfKind(group, composition.Kind) {
-		out = append(out, s.Composites(o.Map())...)
+	compositions := s.OfKind(group, composition.Kind)
+	out := make([][]*Composite, 0, len(compositions))
+	for _, o := range compositions {
+		out = append(out, s.Composites(o.Map()))
 	}
-	return out
+	return slices.Concat(out...)
 }
 
 // crossplane returns a field that Crossplane reads. Composites of the v1 style have it directly in their spec.

@@ -21,28 +21,35 @@ type effect struct {
 	text         string // in a line; the reason follows
 }
 
+// The levels of annotations.
+const (
+	grave   = "error"
+	notable = "warning"
+	minor   = "notice"
+)
+
 // effects has all kinds, the gravest first. A mark is a color: see paint.
 var effects = []effect{ //nolint:gochecknoglobals // a table
-	{rehearsal.Refused, "refuses", "x", "error", "is refused", "are refused", "is refused"},
-	{rehearsal.ObjectDeleted, "deletes", "-", "error", "deletes", "delete", "is deleted"},
-	{rehearsal.Conflict, "conflicts", "!", "error", "would be in conflict", "would be in conflict", "is in conflict"},
-	{rehearsal.Held, "holds", "!", "error", "would be held", "would be held", "is held"},
-	{rehearsal.Waiting, "waits", "!", "warning", "would wait", "would wait", "is not created"},
-	{rehearsal.ReadinessLost, "unready", "!", "warning", "loses readiness", "lose readiness", "loses its readiness"},
-	{rehearsal.Rotates, "rotates", "!", "warning", "rotates", "rotate", "rotates"},
-	{rehearsal.KeysRemoved, "removes", "~", "error", "removes keys", "remove keys", ""},
-	{rehearsal.KeysChanged, "changes", "~", "warning", "changes keys", "change keys", ""},
-	{rehearsal.KeysAdded, "adds", "~", "notice", "adds keys", "add keys", ""},
-	{rehearsal.ObjectRenamed, "renames", "+", "warning", "renames", "rename", "is created"},
-	{rehearsal.ObjectTakenOver, "takesOver", "=", "notice", "takes over", "take over", "is taken over"},
-	{rehearsal.ObjectCreated, "creates", "+", "notice", "creates", "create", "is created"},
-	{rehearsal.Retires, "retires", "!", "notice", "retires", "retire", "retires"},
-	{rehearsal.Abandons, "abandons", "!", "notice", "abandons", "abandon", "is abandoned"},
-	{rehearsal.StatusChanged, "status", "~", "notice", "changes status", "change status", ""},
-	{rehearsal.EnvironmentChanged, "environment", "~", "notice", "changes the environment", "change the environment", ""},
-	{rehearsal.Reads, "reads", ">", "notice", "reads more", "read more", "is read, and was not read before"},
-	{rehearsal.Unknown, "unknown", "?", "warning", "cannot be known", "cannot be known", ""},
-	{rehearsal.NotAffected, "notAffected", " ", "notice", "not affected", "not affected", "is not affected"},
+	{rehearsal.Refused, "refuses", "x", grave, "is refused", "are refused", "is refused"},
+	{rehearsal.ObjectDeleted, "deletes", "-", grave, "deletes", "delete", "is deleted"},
+	{rehearsal.Conflict, "conflicts", "!", grave, "would be in conflict", "would be in conflict", "is in conflict"},
+	{rehearsal.Held, "holds", "!", grave, "would be held", "would be held", "is held"},
+	{rehearsal.Waiting, "waits", "!", notable, "would wait", "would wait", "is not created"},
+	{rehearsal.ReadinessLost, "unready", "!", notable, "loses readiness", "lose readiness", "loses its readiness"},
+	{rehearsal.Rotates, "rotates", "!", notable, "rotates", "rotate", "rotates"},
+	{rehearsal.KeysRemoved, "removes", "~", grave, "removes keys", "remove keys", ""},
+	{rehearsal.KeysChanged, "changes", "~", notable, "changes keys", "change keys", ""},
+	{rehearsal.KeysAdded, "adds", "~", minor, "adds keys", "add keys", ""},
+	{rehearsal.ObjectRenamed, "renames", "+", notable, "renames", "rename", "is created"},
+	{rehearsal.ObjectTakenOver, "takesOver", "=", minor, "takes over", "take over", "is taken over"},
+	{rehearsal.ObjectCreated, "creates", "+", minor, "creates", "create", "is created"},
+	{rehearsal.Retires, "retires", "!", minor, "retires", "retire", "retires"},
+	{rehearsal.Abandons, "abandons", "!", minor, "abandons", "abandon", "is abandoned"},
+	{rehearsal.StatusChanged, "status", "~", minor, "changes status", "change status", ""},
+	{rehearsal.EnvironmentChanged, "environment", "~", minor, "changes the environment", "change the environment", ""},
+	{rehearsal.Reads, "reads", ">", minor, "reads more", "read more", "is read, and was not read before"},
+	{rehearsal.Unknown, "unknown", "?", notable, "cannot be known", "cannot be known", ""},
+	{rehearsal.NotAffected, "notAffected", " ", minor, "not affected", "not affected", "is not affected"},
 }
 
 // effectOf returns the effect that a word means: a word of --only, or a kind. It is empty for another word.
@@ -56,7 +63,7 @@ func effectOf(word string) effect {
 }
 
 func kindsOf(words []string) []rehearsal.Kind {
-	var out []rehearsal.Kind
+	out := make([]rehearsal.Kind, 0, len(words))
 	for _, word := range words {
 		out = append(out, effectOf(word).kind)
 	}
@@ -132,20 +139,14 @@ func subject(e rehearsal.Effect, composite state.Ref) string {
 
 // keys says how keys or fields change. Values are only described by their lengths, and if these are equal, by labels.
 func keys(e rehearsal.Effect) string {
-	var out []string
+	how := map[rehearsal.Kind]string{rehearsal.KeysAdded: "is added", rehearsal.KeysRemoved: "is removed"}
+	out := make([]string, 0, len(e.Keys))
 	for i, key := range e.Keys {
-		text := key + " changes"
-		switch e.Effect {
-		case rehearsal.KeysAdded:
-			text = key + " is added"
-		case rehearsal.KeysRemoved:
-			text = key + " is removed"
-		case rehearsal.KeysChanged:
-			if n := e.Bytes[i]; n[0] != n[1] {
-				text += fmt.Sprintf(" (%d → %d bytes)", n[0], n[1])
-			} else {
-				text += fmt.Sprintf(" (%d bytes, label %s → %s)", n[0], e.Labels[i][0], e.Labels[i][1])
-			}
+		text := key + " " + cmp.Or(how[e.Effect], "changes")
+		if n := e.Bytes; e.Effect == rehearsal.KeysChanged && n[i][0] != n[i][1] {
+			text += fmt.Sprintf(" (%d → %d bytes)", n[i][0], n[i][1])
+		} else if e.Effect == rehearsal.KeysChanged {
+			text += fmt.Sprintf(" (%d bytes, label %s → %s)", n[i][0], e.Labels[i][0], e.Labels[i][1])
 		}
 		out = append(out, text)
 	}

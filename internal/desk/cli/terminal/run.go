@@ -23,7 +23,7 @@ func Run(ctx context.Context, stdin []byte, program string, args ...string) ([]b
 	if err != nil {
 		return nil, &MissingError{program}
 	}
-	cmd := exec.CommandContext(ctx, path, args...)
+	cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // a program of the user
 	var out, wrong bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &out, &wrong
 	if err = cmd.Run(); err == nil {
