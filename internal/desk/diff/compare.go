@@ -133,7 +133,7 @@ func (d *comparison) renamed(created, deleted []*structpb.Struct) {
 	for _, gone := range deleted {
 		made := d.successor(gone, created)
 		if made == nil || from[made] != nil {
-			d.add(d.about(ObjectDeleted, gone, d.whyDeleted(gone)))
+			d.add(d.about(ObjectDeleted, gone, "no step composes it anymore"))
 			continue
 		}
 		from[made] = gone
@@ -170,33 +170,24 @@ func (d *comparison) successor(gone *structpb.Struct, created []*structpb.Struct
 	return out[0]
 }
 
-// whyDeleted returns why an object is not composed anymore.
-func (d *comparison) whyDeleted(o *structpb.Struct) string {
-	for name, x := range d.after.exports {
-		if x.Export == d.before.exports[nameOf(o)].Export && x.Export != "" && name == nameOf(o) {
-			return "it is composed in another place"
-		}
-	}
-	if strings.Contains(nameOf(o), "/") {
-		return "its item is not in the list anymore"
-	}
-	return "no step composes it anymore"
-}
-
-// takenOver adds that an export has the object of another step, or of an export with another name.
+// takenOver adds that an export has the object of another step, or of an export with another name, or the reverse.
 func (d *comparison) takenOver(was, is *structpb.Struct) {
-	_, had := d.before.exports[nameOf(was)]
-	x, has := d.after.exports[nameOf(is)]
+	from, had := d.before.exports[nameOf(was)]
+	to, has := d.after.exports[nameOf(is)]
+	why := ""
 	switch {
+	case had && has && from.Export != to.Export:
+		why = fmt.Sprintf("as the export %q in place of %q", to.Export, from.Export)
 	case nameOf(was) != nameOf(is):
-		d.add(d.about(ObjectTakenOver, is, fmt.Sprintf("the same object, with the composition resource name %q in place of %q", nameOf(is), nameOf(was))))
-	case has && had && x.Export != d.before.exports[nameOf(was)].Export:
-		d.add(d.about(ObjectTakenOver, is, fmt.Sprintf("the same object, as the export %q in place of %q", x.Export, d.before.exports[nameOf(was)].Export)))
+		why = fmt.Sprintf("with the composition resource name %q in place of %q", nameOf(is), nameOf(was))
 	case had && !has:
-		d.add(d.about(ObjectTakenOver, is, "the same object, which another step composes"))
+		why = "which another step composes"
 	case has && !had && d.before.pipeline != nil && !isOurs(nameOf(was), was):
-		d.add(d.about(ObjectTakenOver, is, "the same object, which another step composed"))
+		why = "which another step composed"
+	default:
+		return
 	}
+	d.add(d.about(ObjectTakenOver, is, "the same object, "+why))
 }
 
 // data adds how the keys of an object change, and its type, labels and annotations.

@@ -82,10 +82,11 @@ func (d *comparison) generations() {
 		switch {
 		case !stays && d.first.Stored[key] == nil:
 			d.created(g)
-		case stays && before.state.Stage != g.state.Stage && g.state.Stage == rotation.Retired:
-			d.add(d.ofGeneration(Retires, g, g.ends(), "the generator left the input"+atText(", and it is deleted", g.ends())))
-		case stays && before.state.Stage != g.state.Stage && g.state.Stage == rotation.Abandoned:
-			d.add(d.ofGeneration(Abandons, g, g.ends(), "it is not used anymore"+atText(", and it is deleted", g.ends())))
+		case !stays || before.state.Stage == g.state.Stage:
+		case g.state.Stage == rotation.Retired:
+			d.add(d.ofGeneration(Retires, g, g.ends(), "the generator left the input"+g.deletedAt()))
+		case g.state.Stage == rotation.Abandoned:
+			d.add(d.ofGeneration(Abandons, g, g.ends(), "it is not used anymore"+g.deletedAt()))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(was)) {
@@ -103,11 +104,12 @@ func (d *comparison) generations() {
 	}
 }
 
-func atText(text, at string) string {
-	if at == "" {
+// deletedAt says when the object is deleted, as the end of a sentence.
+func (g generation) deletedAt() string {
+	if g.ends() == "" {
 		return ""
 	}
-	return text + " at " + at
+	return ", and it is deleted at " + g.ends()
 }
 
 // declared returns a generator of the changed pipeline. An item has the generator of its list.
@@ -134,11 +136,11 @@ func (d *comparison) created(g generation) {
 	}
 	reason := d.why(g.generator)
 	for _, before := range d.after.generations() {
-		if before.generator == g.generator && before.state.Stage == rotation.Previous {
-			reason += fmt.Sprintf("; generation %d is kept", before.number) + atText(" until", strings.TrimPrefix(before.ends(), " "))
+		if before.generator == g.generator && before.state.Stage == rotation.Previous && before.ends() != "" {
+			reason += fmt.Sprintf("; generation %d is kept until %s", before.number, before.ends())
 		}
 	}
-	d.add(d.ofGeneration(Rotates, g, "", strings.ReplaceAll(reason, "until at ", "until ")))
+	d.add(d.ofGeneration(Rotates, g, "", reason))
 }
 
 // why returns which fields of a generator differ, with short literal values, and its policy.
