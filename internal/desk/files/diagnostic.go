@@ -25,18 +25,18 @@ type Diagnostic struct {
 	Source string `json:"-"` // the line in the file, if it can be shown
 }
 
-// Pages describe the rules with names, and the fields of the input.
-const (
-	pageOfRules = "https://github.com/crossplane-contrib/function-export/blob/main/fn/RULES.md#"
-	pageOfInput = "https://github.com/crossplane-contrib/function-export/blob/main/input/README.md"
-)
-
 // Page returns the address of the page about the rule.
 func (d Diagnostic) Page() string {
-	if rules.Named(string(d.Rule)) != nil {
-		return pageOfRules + string(d.Rule)
+	const pages = "https://github.com/crossplane-contrib/function-export/blob/main/"
+	switch d.Rule {
+	case diagnostic.Input, diagnostic.Expression:
+		return pages + "input/README.md"
+	case diagnostic.Type:
+		return pages + "fn/README.md#check-types"
+	case Unreadable:
+		return pages + "fn/README.md#check"
 	}
-	return pageOfInput
+	return pages + "fn/RULES.md#" + string(d.Rule)
 }
 
 // Level returns the severity as SARIF and GitHub Actions name it.

@@ -135,23 +135,31 @@ func meant(d *diagnostic.Diagnostic, text string) []diagnostic.Edit {
 	if !strings.Contains(m[2], ".") {
 		m[1] = m[1][strings.LastIndex(m[1], ".")+1:]
 	}
-	isName, wrong := !strings.ContainsAny(m[2], "./-"), regexp.QuoteMeta(m[1])
-	switch before, isLast := strings.CutSuffix(text, m[1]); {
+	before, isLast := strings.CutSuffix(text, m[1])
+	switch {
 	case d.Key && !strings.Contains(m[2], "."):
 		return []diagnostic.Edit{{Path: d.Path, Action: diagnostic.Rename, Text: m[2]}}
 	case text == "" || d.Key:
-	case d.Line > 0 && m[1] != "" && strings.ContainsAny(text, `'"`) && regexp.MustCompile(`['"]`+wrong+`['"]`).MatchString(text):
-		return replacedOnce(d.Path, text, `['"](`+wrong+`)['"]`, m[2])
-	case d.Line > 0 && m[1] != "" && isName:
-		return replacedOnce(d.Path, text, `[.?](`+wrong+`)(?:$|[^\w-])`, m[2])
 	case d.Line > 0 && m[1] != "":
-		return replacedOnce(d.Path, text, `(\.`+wrong+`)(?:$|[^\w-])`, "['"+m[2]+"']")
+		return renamedIn(d.Path, text, m[1], m[2])
 	case d.Line == 0 && isLast && m[1] != "" && (before == "" || strings.HasSuffix(before, ".")):
 		return []diagnostic.Edit{{Path: d.Path, Text: before + m[2]}}
 	case d.Line == 0 && suggest.Nearest(text, []string{m[2]}) != "":
 		return []diagnostic.Edit{{Path: d.Path, Text: m[2]}}
 	}
 	return nil
+}
+
+// renamedIn returns the edit of an expression that has another name in quotes or after a dot.
+func renamedIn(path, text, wrong, name string) []diagnostic.Edit {
+	wrong = regexp.QuoteMeta(wrong)
+	if edits := replacedOnce(path, text, `['"](`+wrong+`)['"]`, name); edits != nil {
+		return edits
+	}
+	if strings.ContainsAny(name, "./-") {
+		return replacedOnce(path, text, `(\.`+wrong+`)(?:$|[^\w-])`, "['"+name+"']")
+	}
+	return replacedOnce(path, text, `[.?](`+wrong+`)(?:$|[^\w-])`, name)
 }
 
 // replacedOnce returns the edit of a text in which a pattern matches once. It replaces the first group.

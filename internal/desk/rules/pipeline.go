@@ -69,7 +69,7 @@ func otherFunction(v *View, say Say) {
 	}
 	if isOther {
 		meant := strings.TrimSuffix(organization, name) + ours
-		say(field(FunctionRef), "is another function, but the input is for %s: write name: %s", ours, meant).Edits = setText(FunctionRef, meant)
+		*say(field(FunctionRef), "is another function, but the input is for %s: write name: %s", ours, meant) = setText(FunctionRef, meant)
 	}
 }
 
@@ -87,9 +87,9 @@ func unknownFunction(v *View, say Say) {
 	}
 	switch {
 	case len(names) > 0:
-		d := say(field(FunctionRef), "no Function in the files is named %s: write name: %s", name, suggest.List(names))
+		edits := say(field(FunctionRef), "no Function in the files is named %s: write name: %s", name, suggest.List(names))
 		if len(names) == 1 {
-			d.Edits = setText(FunctionRef, names[0])
+			*edits = setText(FunctionRef, names[0])
 		}
 	case suggest.Nearest(name, []string{ours}) != "":
 		say(field(FunctionRef), "did you mean %s?", ours)

@@ -90,8 +90,8 @@ func candidateForConsumers(v *View, say Say) {
 			workload := v.workloadOf(e)
 			for _, d := range e.Data {
 				if m.Ready != nil && d.Value != nil && (isConnectionString(d.Value) || workload != "") && v.readsCandidate(d.Value, m) {
-					say(field(d.Path), "is for "+cmp.Or(workload, "an application")+", and %s is not in use before it is verified: use %s",
-						m.Spelled(expression.Candidate), m.Spelled(expression.Generated)).Edits = respelled(d.Value, m, expression.Candidate, expression.Generated)
+					*say(field(d.Path), "is for "+cmp.Or(workload, "an application")+", and %s is not in use before it is verified: use %s",
+						m.Spelled(expression.Candidate), m.Spelled(expression.Generated)) = respelled(d.Value, m, expression.Candidate, expression.Generated)
 				}
 			}
 		}
@@ -135,10 +135,10 @@ func setterReadsGenerated(v *View, say Say) {
 			for _, s := range v.Composition.Steps {
 				for _, r := range s.Resources {
 					if by := passwordFrom(r.Base, objectOf(e)); by != "" {
-						found := say(field(e.Path.String()), "sets the credential through %s of %s, but has the generation that is already in use: use %s",
+						edits := say(field(e.Path.String()), "sets the credential through %s of %s, but has the generation that is already in use: use %s",
 							by, r.Name, m.Spelled(expression.Candidate))
 						for _, d := range e.Data {
-							found.Edits = append(found.Edits, respelled(d.Value, m, expression.Generated, expression.Candidate)...)
+							*edits = append(*edits, respelled(d.Value, m, expression.Generated, expression.Candidate)...)
 						}
 					}
 				}
@@ -228,9 +228,9 @@ func caWithoutFormer(v *View, say Say) {
 			for _, d := range e.Data {
 				if d.Value != nil && v.lacksFormer(d.Value, m.Name) {
 					both := fmt.Sprintf("generated.%[1]s['tls.crt'] + previous.?%[1]s[?'tls.crt'].orValue('')", m.Name)
-					found := say(field(d.Path), "has only the present CA, but while the CA is rotated, clients also need the former one: write %s", both)
+					edits := say(field(d.Path), "has only the present CA, but while the CA is rotated, clients also need the former one: write %s", both)
 					if present, _, _ := strings.Cut(both, " "); d.Value.Source().Text == present {
-						found.Edits = setText(d.Value.Source().Path, both)
+						*edits = setText(d.Value.Source().Path, both)
 					}
 				}
 			}
@@ -252,8 +252,8 @@ func (v *View) lacksFormer(x *expression.Expression, ca string) bool {
 func certificateExpires(v *View, say Say) {
 	for i, m := range v.Plan.Generators {
 		if k := m.Certificate(); k != nil && !k.IsCA() && v.input("generators", i, "refreshPolicy") == nil {
-			say(field(m.Path.Child(plan.KindCertificate).String()), "expires, and is not renewed by default: write refreshPolicy: OnChange "+
-				"beside it, which renews it in time, or refreshPolicy: CreatedOnce if it is renewed by hand").Edits = []diagnostic.Edit{
+			*say(field(m.Path.Child(plan.KindCertificate).String()), "expires, and is not renewed by default: write refreshPolicy: OnChange "+
+				"beside it, which renews it in time, or refreshPolicy: CreatedOnce if it is renewed by hand") = []diagnostic.Edit{
 				{Path: m.Path.Child("refreshPolicy").String(), Action: diagnostic.SetValue, Text: string(v1beta1.OnChange)},
 			}
 		}

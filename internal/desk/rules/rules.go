@@ -38,9 +38,9 @@ type Rule struct {
 	find  func(v *View, say Say)
 }
 
-// A Say reports a mistake at a place of the input. The message also says what to write. It returns the diagnostic, which
-// has no edits yet.
-type Say func(at expression.Place, format string, args ...any) *diagnostic.Diagnostic
+// A Say reports a mistake at a place of the input. The message also says what to write. It returns the edits of the
+// diagnostic, which are set if the correction is certain.
+type Say func(at expression.Place, format string, args ...any) *[]diagnostic.Edit
 
 // A View is one step of a pipeline, and what the files say about the other steps.
 type View struct {
@@ -92,13 +92,13 @@ func Check(v *View, level func(Rule) Level) diagnostic.List {
 		if l == Off {
 			continue
 		}
-		r.find(v, func(at expression.Place, format string, args ...any) *diagnostic.Diagnostic {
+		r.find(v, func(at expression.Place, format string, args ...any) *[]diagnostic.Edit {
 			d := at.Wrong(fmt.Sprintf(format, args...))
 			d.Rule, d.Warning = diagnostic.Rule(r.Name), l == Warning
 			if !slices.ContainsFunc(out, d.Same) {
 				out = append(out, d)
 			}
-			return d
+			return &d.Edits
 		})
 	}
 	return out

@@ -62,10 +62,10 @@ func sayChanging(say Say, x *expression.Expression, r read, then string) {
 	for _, fields := range changing {
 		at := slices.IndexFunc(r.Path, func(s expression.Step) bool { return s.Key == fields[0] })
 		if at >= 0 && plan.StepName(r.Reference, at+1) == fields[1] {
-			d := say(r.at, "reads %s.%s, which changes again and again, and each time %s: use something that stays, such as metadata.uid",
+			edits := say(r.at, "reads %s.%s, which changes again and again, and each time %s: use something that stays, such as metadata.uid",
 				fields[0], fields[1], then)
 			if text := x.Source().Text; version.MatchString(text) {
-				d.Edits = setText(x.Source().Path, version.ReplaceAllString(text, "${1}${2}.uid"))
+				*edits = setText(x.Source().Path, version.ReplaceAllString(text, "${1}${2}.uid"))
 			}
 		}
 	}
@@ -118,8 +118,8 @@ func encodedTwice(v *View, say Say) {
 					if celast.IsCall(plain, "bytes") {
 						plain = plain.AsCall().Args()[0]
 					}
-					say(place(d.Value, value), "is encoded twice, because the data of a Secret is encoded for you: leave base64.encode out, "+
-						"and write the text without bytes(...)").Edits = advice.Instead(d.Value, value, advice.TextOf(d.Value, plain))
+					*say(place(d.Value, value), "is encoded twice, because the data of a Secret is encoded for you: leave base64.encode out, "+
+						"and write the text without bytes(...)") = advice.Instead(d.Value, value, advice.TextOf(d.Value, plain))
 				}
 			}
 		}
@@ -216,9 +216,6 @@ func optionalField(v *View, say Say) {
 		return
 	}
 	s := v.Known.Schema(v.Known.Composite)
-	if s.GetFields()["x-kubernetes-preserve-unknown-fields"].GetBoolValue() {
-		return // it is what expressions show, and not an XRD
-	}
 	told := map[string]bool{}
 	for _, x := range v.Plan.Needed {
 		for _, r := range x.Reads() {
@@ -240,6 +237,9 @@ func optionalField(v *View, say Say) {
 // mayLack returns the path up to the first field that a schema neither requires nor sets, or nothing.
 func mayLack(s *structpb.Struct, path []expression.Step) string {
 	at := "composite"
+	if s.GetFields()["x-kubernetes-preserve-unknown-fields"].GetBoolValue() {
+		return "" // it is what expressions show, and not an XRD
+	}
 	for i, step := range path {
 		name, ok := step.Key.(string)
 		fields := s.GetFields()

@@ -34,17 +34,17 @@ type typeCheck struct {
 	diagnostics diagnostic.List
 }
 
-func (c *typeCheck) report(path, format string, args ...any) *diagnostic.Diagnostic {
+func (c *typeCheck) report(path, format string, args ...any) *[]diagnostic.Edit {
 	return c.reportAt(expression.Place{Path: path}, format, args...)
 }
 
-func (c *typeCheck) reportAt(at expression.Place, format string, args ...any) *diagnostic.Diagnostic {
+func (c *typeCheck) reportAt(at expression.Place, format string, args ...any) *[]diagnostic.Edit {
 	d := at.Wrong(fmt.Sprintf(format, args...))
 	d.Rule = diagnostic.Type
 	if !slices.ContainsFunc(c.diagnostics, d.Same) {
 		c.diagnostics = append(c.diagnostics, d)
 	}
-	return d
+	return &d.Edits
 }
 
 func (c *typeCheck) schema(k plan.Kind) *structpb.Struct {

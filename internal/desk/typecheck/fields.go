@@ -72,7 +72,7 @@ func (c *typeCheck) fits(x *expression.Expression, want *types.Type, name string
 	out := &expression.Errors{Source: x.Source(), Environment: x.Environment(), All: []*expression.Error{err},
 		Typing: expression.Typing{Objects: c.types, Number: Number}, Tree: x.Tree()}
 	d := out.Diagnostics()[0]
-	c.report(x.Source().Path, "%s", d.Message).Edits = d.Edits
+	*c.report(x.Source().Path, "%s", d.Message) = d.Edits
 }
 
 // isFit reports whether a value of one type may fit another type. Unknown types fit.

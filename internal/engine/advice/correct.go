@@ -31,10 +31,10 @@ func (c *script) replace(from, to int, text, hint string) string {
 	return hint
 }
 
-// corrected adds the edit that corrects the mistake to a diagnostic, if its message tells one.
-func (m *explainer) corrected(d *diagnostic.Diagnostic) *diagnostic.Diagnostic {
+// correct adds the edit that corrects the mistake to a diagnostic, if its message tells one.
+func (m *explainer) correct(d *diagnostic.Diagnostic) {
 	if m.text == nil {
-		return d
+		return
 	}
 	for _, c := range m.text.corrections {
 		if c.hint != "" && strings.Contains(d.Message, c.hint) {
@@ -42,7 +42,6 @@ func (m *explainer) corrected(d *diagnostic.Diagnostic) *diagnostic.Diagnostic {
 		}
 	}
 	m.text.corrections = nil
-	return d
 }
 
 // instead notes that a text is written in place of a node. It returns the hint.
@@ -111,32 +110,36 @@ var (
 
 // converted notes how the message of a call or a result corrects the only operand that does not fit.
 func (m *explainer) converted(message string, operands []ast.Expr, have []*types.Type) {
-	fits := func(i int, kind types.Kind) bool {
-		return i < len(have) && celast.IsKind(celast.WithoutOptional(have[i]), kind)
-	}
-	var wrong []ast.Expr
-	before, after := "", ""
-	wrap, quote, method := wrapHint.FindStringSubmatch(message), quoteHint.FindStringSubmatch(message), methodHint.FindStringSubmatch(message)
+	before, after, isWrong := conversionIn(message)
+	wrong := make([]ast.Expr, 0, len(operands))
 	for i, e := range operands {
-		switch {
-		case i == 0 && len(operands) == 3 && i < len(have) && celast.IsKind(have[i], types.BoolKind): // a condition
-			continue
-		case wrap != nil && wrap[1] == "hex.encode" && isHash(e),
-			wrap != nil && wrap[1] == "string" && !fits(i, types.StringKind),
-			wrap != nil && wrap[1] != "string" && wrap[1] != "hex.encode" && fits(i, types.StringKind):
-			before, after = wrap[1]+"(", ")"
-		case quote != nil && e.Kind() == ast.LiteralKind && !fits(i, types.StringKind):
-			before, after = "'", "'"
-		case method != nil && !fits(i, types.StringKind):
-			after = method[1]
-		default:
-			continue
+		isCondition := len(operands) == 3 && i == 0 && celast.IsKind(have[i], types.BoolKind)
+		isText := i < len(have) && celast.IsKind(celast.WithoutOptional(have[i]), types.StringKind)
+		if !isCondition && isWrong(e, isText) {
+			wrong = append(wrong, e)
 		}
-		wrong = append(wrong, e)
 	}
 	if len(wrong) == 1 && !isComputed(wrong[0]) {
 		m.instead(wrong[0], before+m.sourceOf(wrong[0])+after, message)
 	}
+}
+
+// conversionIn returns what a message tells to write before and after an operand, and which operand that is.
+func conversionIn(message string) (before, after string, isWrong func(e ast.Expr, isText bool) bool) {
+	noText := func(_ ast.Expr, isText bool) bool { return !isText }
+	switch wrap, method := wrapHint.FindStringSubmatch(message), methodHint.FindStringSubmatch(message); {
+	case wrap != nil && wrap[1] == "hex.encode":
+		return "hex.encode(", ")", func(e ast.Expr, _ bool) bool { return isHash(e) }
+	case wrap != nil && wrap[1] == "string":
+		return "string(", ")", noText
+	case wrap != nil:
+		return wrap[1] + "(", ")", func(_ ast.Expr, isText bool) bool { return isText }
+	case quoteHint.MatchString(message):
+		return "'", "'", func(e ast.Expr, isText bool) bool { return e.Kind() == ast.LiteralKind && !isText }
+	case method != nil:
+		return "", method[1], noText
+	}
+	return "", "", func(ast.Expr, bool) bool { return false }
 }
 
 // isComputed reports whether a value is the result of an operator on numbers. It may be meant as a text, as in 2026-01-31.

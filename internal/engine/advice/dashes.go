@@ -70,7 +70,9 @@ func (m *explainer) dashes() (out diagnostic.List) {
 		end = c.end
 		line, column := m.script().position(c.operator)
 		hint := m.script().replace(c.at, c.end, c.instead, suggest.DidYouMean(c.instead))
-		out = append(out, m.corrected(m.Source.At(line, column, operators[m.Source.Text[c.operator]]+hint)))
+		d := m.Source.At(line, column, operators[m.Source.Text[c.operator]]+hint)
+		m.correct(d)
+		out = append(out, d)
 	}
 	return out
 }

@@ -51,7 +51,8 @@ func (m *explainer) script() *script {
 // list returns the diagnostics in the order of the errors. Two errors can be about the same mistake.
 func (m *explainer) list() (out diagnostic.List) {
 	for _, err := range m.Told() {
-		d := m.corrected(m.diagnostic(err))
+		d := m.diagnostic(err)
+		m.correct(d)
 		if d.Message != "" && !slices.ContainsFunc(out, d.Same) {
 			out = append(out, d)
 		}
@@ -64,7 +65,7 @@ func (m *explainer) list() (out diagnostic.List) {
 	if m.Tree != nil && !m.typed && m.All[0].Class != expression.NoItem && m.All[0].Class != expression.Result {
 		out[0].Message += suggest.DidYouMean(m.meantName())
 		if len(out[0].Edits) == 0 {
-			m.corrected(out[0])
+			m.correct(out[0])
 		}
 	}
 	return out

@@ -32,7 +32,6 @@ func (m *explainer) noVariable(err *expression.Error) string {
 	if meant := m.Declared(err.Node.AsIdent()); meant != "" {
 		return text + m.script().replace(at, at+len(local), meant, ": write "+meant)
 	}
-	names := err.Names
 	if isInput(local) || slices.Contains([]string{expression.Generation, expression.Variables, expression.Item}, local) {
 		return fmt.Sprintf("%s here: %s", text, m.listed())
 	}
@@ -40,22 +39,29 @@ func (m *explainer) noVariable(err *expression.Error) string {
 	if !isText && constants[strings.ToLower(local)] != "" {
 		return m.constant(at, local, constants[strings.ToLower(local)])
 	}
-	meant, replaced := err.Nearest(), local
-	if foreign := translated(cmp.Or(m.script().pathAt(at), local)); meant == "" && slices.Contains(names, root(foreign)) {
-		meant, replaced = foreign, cmp.Or(m.script().pathAt(at), local)
-	}
-	if meant == "" && slices.Contains(names, expression.Resources) && isOfObject(parent) {
-		replaced = m.script().pathAt(at)
-		meant = expression.Resources + "." + replaced // a composed resource
-	}
-	if meant != "" {
-		return text + m.script().replace(at, at+len(replaced), meant, suggest.DidYouMean(meant))
+	if wrong, meant := m.meantVariable(err, parent); meant != "" {
+		return text + m.script().replace(at, at+len(wrong), meant, suggest.DidYouMean(meant))
 	}
 	hint := m.insteadOfVariable(local, parent, isText)
 	if strings.HasPrefix(hint, "write a key in quotes") {
 		m.script().replace(at, at+len(local), "'"+local+"'", hint)
 	}
 	return text + ": " + hint
+}
+
+// meantVariable returns the variable, or the path, that is probably meant, and the text that it replaces.
+func (m *explainer) meantVariable(err *expression.Error, parent ast.Expr) (wrong, meant string) {
+	path := m.script().pathAt(m.at(err))
+	foreign := translated(cmp.Or(path, err.Name))
+	switch {
+	case err.Nearest() != "":
+		return err.Name, err.Nearest()
+	case slices.Contains(err.Names, root(foreign)):
+		return cmp.Or(path, err.Name), foreign
+	case slices.Contains(err.Names, expression.Resources) && isOfObject(parent):
+		return path, expression.Resources + "." + path // a composed resource
+	}
+	return "", ""
 }
 
 // constant returns the message about a constant of another language.

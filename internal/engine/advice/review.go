@@ -48,7 +48,8 @@ func (adviser) Review(x *expression.Expression) diagnostic.List {
 
 // refuse adds a diagnostic of a node, unless it has already been added: a macro has the same node twice.
 func (r *reviewer) refuse(line, column int, message string) {
-	d := r.corrected(r.Source.At(line, column, message))
+	d := r.Source.At(line, column, message)
+	r.correct(d)
 	if len(r.out) < mostReviewed && !slices.ContainsFunc(r.out, d.Same) {
 		r.out = append(r.out, d)
 	}
@@ -94,7 +95,8 @@ func (r *reviewer) suspicions(nodes []ast.NavigableExpr) {
 	warn := func(n ast.Expr, message string) {
 		if message != "" {
 			line, column := r.start(n)
-			d := r.corrected(r.Source.At(line, column, message))
+			d := r.Source.At(line, column, message)
+			r.correct(d)
 			d.Warning = true
 			r.out = append(r.out, d)
 		}

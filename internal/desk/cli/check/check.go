@@ -56,8 +56,8 @@ connection details are already decoded.
 --fix corrects the mistakes whose correction is certain, keeps comments and formatting,
 and never writes a file in which more would be wrong than before.
 
-Exit codes: 0 if there are no errors, 1 if there are errors or if --dry-run would change
-a file, 2 if a file could not be read or if there was nothing to check.
+Exit codes: 0 if there are no errors, 1 if there are errors or changes of --dry-run,
+2 if a file could not be read or if there was nothing to check.
 
 Examples:
 

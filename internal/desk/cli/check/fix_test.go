@@ -270,7 +270,7 @@ func runIn(t *testing.T, c Command, stdin string, texts map[string]string) (stdo
 	t.Helper()
 	t.Chdir(t.TempDir())
 	for name, text := range texts {
-		if err := os.WriteFile(name, []byte(text), 0o640); err != nil { //nolint:gosec // the mode is tested
+		if err := os.WriteFile(name, []byte(text), 0o640); err != nil {
 			t.Fatal(err)
 		}
 	}

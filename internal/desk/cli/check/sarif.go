@@ -138,12 +138,12 @@ func (r *checked) printSARIF(w io.Writer) error {
 		if f.Field != "" {
 			at.LogicalLocations = []sarifLogical{{f.Field}}
 		}
-		print := fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", []string{f.File, f.Step, f.Field, string(f.Rule), f.Message})))[:32]
-		seen[print]++
+		hash := fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q", []string{f.File, f.Step, f.Field, string(f.Rule), f.Message})))[:32]
+		seen[hash]++
 		run.Results = append(run.Results, sarifResult{
 			RuleID: string(f.Rule), RuleIndex: slices.IndexFunc(all, func(r sarifRule) bool { return r.ID == string(f.Rule) }),
 			Level: f.Level(), Message: sarifText{f.Message}, Locations: []sarifLocation{at},
-			PartialFingerprints: map[string]string{fingerprint: fmt.Sprintf("%s:%d", print, seen[print])}, Fixes: sarifFixes(f, file),
+			PartialFingerprints: map[string]string{fingerprint: fmt.Sprintf("%s:%d", hash, seen[hash])}, Fixes: sarifFixes(f, file),
 		})
 	}
 	return terminal.WriteJSON(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})

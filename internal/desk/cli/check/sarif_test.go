@@ -116,11 +116,11 @@ func sarifError(text []byte, want []files.Diagnostic) string {
 		if at.Region.EndLine != want[i].End.Line || at.Region.EndColumn != want[i].End.Column {
 			return "a location has to have its end"
 		}
-		print := r.PartialFingerprints[fingerprint]
-		if print == "" || prints[print] {
+		hash := r.PartialFingerprints[fingerprint]
+		if hash == "" || prints[hash] {
 			return "a result has to have a fingerprint of its own"
 		}
-		prints[print] = true
+		prints[hash] = true
 		if len(r.Fixes) != min(1, len(want[i].Edits)) || len(r.Fixes) > 0 && len(r.Fixes[0].ArtifactChanges[0].Replacements) != len(want[i].Edits) {
 			return "a result has to have its fix"
 		}

@@ -28,7 +28,7 @@ func ReplaceFile(name, former, next string) (err error) {
 	if err != nil {
 		return err
 	}
-	if present, err := os.ReadFile(name); err != nil || string(present) != former { //nolint:gosec // the user names it
+	if present, err := os.ReadFile(name); err != nil || string(present) != former {
 		return cmp.Or(err, errors.New("it has changed meanwhile"))
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), ".function-export-*")
