@@ -149,7 +149,7 @@ func (x *explainer) grantAsks(source Ask) (out []Ask) {
 	if !x.plan.Input.RequireGrants || source.Namespace.Text == "" {
 		return nil
 	}
-	for _, r := range lookup.Grants(source.Namespace.Text) {
+	for _, r := range []lookup.Requirement{lookup.GrantsCRD(), lookup.GrantsIn(source.Namespace.Text)} {
 		name := Spelling{Text: r.Name}
 		if r.Name == "" {
 			name = Spelling{Words: "any name"}

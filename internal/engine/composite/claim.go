@@ -40,12 +40,10 @@ func (c Composite) CheckClaim(answers *lookup.Answers) (outcome.Reply, error) {
 	return out, nil
 }
 
-// Consent returns what decides which objects of other namespaces the composite reads. Their sources wait for the claim.
-func (c Composite) Consent(claim outcome.Reply) *lookup.Consent {
+// Consent returns what decides which objects of other namespaces the composite reads, once its claim was checked.
+func (c Composite) Consent() *lookup.Consent {
 	apiVersion, kind, _, _ := object.Identity(c.Object)
-	return &lookup.Consent{
-		Group: object.GroupOf(apiVersion), Kind: kind, Namespace: c.Namespace, Claim: claim.Requirements,
-	}
+	return &lookup.Consent{Group: object.GroupOf(apiVersion), Kind: kind, Namespace: c.Namespace}
 }
 
 // isClaimOf reports whether a claim names a composite. Composites of different kinds can have the same name.

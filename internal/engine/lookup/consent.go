@@ -22,48 +22,40 @@ const (
 // A Consent decides which objects of other namespaces are read: those that a ReferenceGrant of their namespace permits
 // the composite to reference. A nil Consent permits all.
 //
-// The order is that of its requirements, and of the claim before them. Crossplane waits for minutes if it must list a
-// kind that does not exist, so first the CRD is looked up, then the grants are, and then the object is.
+// Crossplane waits for minutes if it must list a kind that does not exist. So first the CRD is looked up, then the
+// grants are, and then the object is.
 type Consent struct {
-	Group, Kind, Namespace string        // of the composite; if it is bound to a claim, the namespace of the claim
-	Claim                  []Requirement // the namespace is not proven until it was read
+	Group, Kind, Namespace string // of the composite; if it is bound to a claim, the namespace of the claim
 }
 
-// Grants returns what is read before an object of another namespace: the CRD and then the grants of the namespace.
-func Grants(namespace string) []Requirement {
-	return []Requirement{
-		{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: "referencegrants." + grantGroup},
-		{APIVersion: grantGroup + "/v1", Kind: GrantKind, Namespace: namespace},
+// GrantsCRD returns the definition of grants.
+func GrantsCRD() Requirement {
+	return Requirement{
+		APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition", Name: "referencegrants." + grantGroup,
 	}
+}
+
+// GrantsIn returns all grants of a namespace.
+func GrantsIn(namespace string) Requirement {
+	return Requirement{APIVersion: grantGroup + "/v1", Kind: GrantKind, Namespace: namespace}
 }
 
 // missing returns why an object must not be read now, or nothing, and what must be read to decide that. The text does
 // not say whether the object exists.
 func (c *Consent) missing(all *Answers, to Requirement) (why string, required []Requirement) {
-	if c == nil || to.Namespace == "" {
+	if c == nil || to.Namespace == "" || to.Namespace == c.Namespace {
 		return "", nil
 	}
-	if to.Namespace != c.Namespace {
-		required = Grants(to.Namespace)
-	}
-	for _, claim := range c.Claim {
-		if !all.To(claim).Read {
-			return "the lookup of " + claim.String(), required[:min(len(required), 1)]
-		}
-	}
-	if to.Namespace == c.Namespace {
-		return "", nil
-	}
-	if !slices.ContainsFunc(all.To(required[0]).Objects, servesGrants) {
+	crd, grants := GrantsCRD(), GrantsIn(to.Namespace)
+	if !slices.ContainsFunc(all.To(crd).Objects, servesGrants) {
 		return fmt.Sprintf("%s, which needs a %s, but the cluster does not serve %s/v1: install the Gateway API v1.5 or later",
-			to, GrantKind, grantGroup), required[:1]
+			to, GrantKind, grantGroup), []Requirement{crd}
 	}
-	permits := func(grant wire.Struct) bool { return c.permits(grant, to) }
-	if slices.ContainsFunc(all.To(required[1]).Objects, permits) {
-		return "", required
+	if !slices.ContainsFunc(all.To(grants).Objects, func(grant wire.Struct) bool { return c.permits(grant, to) }) {
+		why = fmt.Sprintf("%s, which no %s in namespace %q permits: its owner can apply %s",
+			to, GrantKind, to.Namespace, c.grant(to))
 	}
-	return fmt.Sprintf("%s, which no %s in namespace %q permits: its owner can apply %s",
-		to, GrantKind, to.Namespace, c.grant(to)), required
+	return why, []Requirement{crd, grants}
 }
 
 // elsewhere is why objects of other namespaces are not used that the Composition itself requires.

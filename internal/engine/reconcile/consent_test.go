@@ -221,7 +221,7 @@ func TestConsentOfComposites(t *testing.T) {
 			[][]string{slices.Concat(readClaim, readCRD)}, "AppClaim team/app, which the composite's spec.claimRef names, is not its claim"},
 		"NoClaim": {"the claim does not exist", input, bound, []string{grant(fromApp, toCA)},
 			[][]string{slices.Concat(readClaim, readCRD)}, "AppClaim team/app, which the composite's spec.claimRef names, is not its claim"},
-		"ClaimsOwn":    {"not even its own namespace is read before", own, bound, []string{claim, `{apiVersion: v1, kind: ConfigMap, metadata: {name: m, namespace: team}, data: {x: own}}`}, [][]string{readClaim, {"v1/ConfigMap/team/name=m"}, nil}, "own"},
+		"ClaimsOwn":    {"not even its own namespace is read before", own, bound, []string{claim, `{apiVersion: v1, kind: ConfigMap, metadata: {name: m, namespace: team}, data: {x: own}}`}, [][]string{slices.Concat(readClaim, readCRD), {"v1/ConfigMap/team/name=m"}, nil}, "own"},
 		"ClaimForKind": {"a grant is for the composite", input, bound, []string{grant(strings.Replace(fromApp, "App", "AppClaim", 1), toCA), claim}, [][]string{slices.Concat(readClaim, readCRD), readGrants, nil}, "which no ReferenceGrant in namespace"},
 		"Homeless":     {"no grant can name it", input, cluster, []string{grant(fromApp, toCA)}, nil, homeless},
 		"ClaimRef":     {"a composite author wrote a claim into it", input, strings.Replace(cluster, "crossplane: {}", "crossplane: {}, claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: team, name: app}", 1), []string{grant(fromApp, toCA), claim}, nil, homeless},
@@ -232,6 +232,9 @@ func TestConsentOfComposites(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, plantest.Exports(c.input), c.composite, "cluster: ["+strings.Join(append(c.objects, grantsCRD, foreign), ", ")+"]")
+			if first, err := s.call(t); c.composite == bound && (err != nil || len(first.Requirements) != 2) {
+				t.Errorf("Run(...): %s: the first call requires not only the claim and the CRD: %v, %v", c.reason, first, err)
+			}
 			r, required, err := s.settle(t)
 			got := fmt.Sprint(err)
 			if err == nil {

@@ -120,7 +120,7 @@ func fuzzScene(t *testing.T, x string, n uint8) *scene {
 		return nil
 	}
 	out := newScene(t, input, laws)
-	for _, r := range lookup.Grants("shared") { // from the second reconcile on, Crossplane has read them before it calls
+	for _, r := range []lookup.Requirement{lookup.GrantsCRD(), lookup.GrantsIn("shared")} { // from the second reconcile on, Crossplane has read them before it calls
 		out.req.Found[r.Key()] = out.answer(r)
 	}
 	return out

@@ -34,8 +34,12 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	owner := generations.Owner{Composite: xr}
 	split := generations.Splitter{Owner: owner, Declared: p.Generators, Desired: desired}.Run(observed)
 	var consent *lookup.Consent
+	unread := func(required lookup.Requirement) bool { return !answers.To(required).Read }
 	if in.RequireGrants || p.Input.RequireGrants {
-		consent = xr.Consent(claim)
+		consent = xr.Consent()
+		if slices.ContainsFunc(claim.Requirements, unread) { // nothing is read in a namespace that is not proven
+			return &Result{Requirements: append(claim.Requirements, lookup.GrantsCRD()), Unread: true}, nil
+		}
 	}
 	refused := (&refusal{
 		composite: xr, resources: split.Resources, desired: desired, elsewhere: in.Elsewhere, grants: consent != nil,
@@ -104,7 +108,6 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	if answers.Changed() {
 		out.Due = in.Now
 	}
-	unread := func(required lookup.Requirement) bool { return !answers.To(required).Read }
 	out.Unread = out.Unread || slices.ContainsFunc(out.Requirements, unread)
 	misspelt := misspelt.Request{
 		Plan: p, Session: generated.Session, Schemas: in.Schemas, Provided: in.HasSchemas,
