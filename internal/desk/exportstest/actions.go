@@ -134,10 +134,7 @@ func (p *player) restore(moment string) error {
 		if p.w.Stored[world.KeyOf(o)] != nil || kind != "Secret" && kind != "ConfigMap" {
 			continue
 		}
-		metadata := o.GetFields()["metadata"].GetStructValue().GetFields()
-		for _, field := range serverFields {
-			delete(metadata, field)
-		}
+		maps.DeleteFunc(o.GetFields()["metadata"].GetStructValue().GetFields(), isServers)
 		p.w.Put(o)
 	}
 	return nil

@@ -91,12 +91,8 @@ func (p *player) reason(err error, text string) string {
 
 // variables returns what assertions see of a moment.
 func (s *snapshot) variables() map[string]any {
-	objects := map[string]any{}
-	for name, o := range s.objects {
-		objects[name] = o
-	}
 	return map[string]any{
-		"objects": objects, "composite": s.composite, "conditions": s.conditions, "results": s.results,
+		"objects": s.objects, "composite": s.composite, "conditions": s.conditions, "results": s.results,
 		"requirements": s.requirements, "now": s.at,
 	}
 }

@@ -35,7 +35,7 @@ func (r *Runner) Compare(want, got []map[string]any, observed map[string]bool) [
 		p.walk(name, a, b, comparison{isSecret(b), true})
 	}
 	for _, name := range slices.Sorted(maps.Keys(expected)) {
-		if rendered[name] == nil && isOwn(expected[name]) {
+		if rendered[name] == nil && isMarked(expected[name]) {
 			p.failures = append(p.failures, Failure{Field: name, Message: "is expected, but not rendered"})
 		}
 	}
@@ -65,8 +65,8 @@ func byName(objects []map[string]any) map[string]map[string]any {
 	return out
 }
 
-// isOwn reports whether an object is a generation, or has a mark of this function.
-func isOwn(o map[string]any) bool {
+// isMarked reports whether an object has an annotation of this function.
+func isMarked(o map[string]any) bool {
 	metadata, _ := o["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	for key := range annotations {

@@ -188,6 +188,11 @@ func (b *lawbook) learn(p *player, objects map[string]*structpb.Struct) map[stri
 		}
 		remember(name, values, true)
 	}
+	return b.leave(exist)
+}
+
+// leave marks the generations that no longer exist, and returns those that did.
+func (b *lawbook) leave(exist map[*generation]bool) map[string][]int {
 	deleted := map[string][]int{}
 	for generator, numbers := range b.generations {
 		for n, g := range numbers {

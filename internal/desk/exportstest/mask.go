@@ -110,7 +110,7 @@ func Inline(v any) string {
 	var out strings.Builder
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // it was JSON
+	_ = e.Encode(v) //nolint:errchkjson // it was JSON
 	return strings.TrimSpace(out.String())
 }
 

@@ -185,6 +185,15 @@ func (p *player) play(ctx context.Context, i int) error {
 	if err := p.reconcile(ctx, p.unsettled); err != nil {
 		return err
 	}
+	p.end(m)
+	if m.Expect != nil {
+		p.expect(ctx, m.Expect)
+	}
+	return nil
+}
+
+// end ends a moment: it keeps what exists, and fails if nothing has a name that the moment uses.
+func (p *player) end(m *Moment) {
 	for _, kind := range p.faults.late {
 		p.w.CatchUp(kind)
 	}
@@ -201,14 +210,10 @@ func (p *player) play(ctx context.Context, i int) error {
 		_, err := p.find(name)
 		reason := ": write it in inputs.observed or in steps, or run the other steps with --functions"
 		if world.FatalOf(p.w.Response) != "" {
-			reason = p.clean(why(p.moments[i]))
+			reason = p.clean(why(p.moments[p.moment]))
 		}
 		p.fail("observe."+name, "%s%s", err, reason)
 	}
-	if m.Expect != nil {
-		p.expect(ctx, m.Expect)
-	}
-	return nil
 }
 
 // mayGo returns what may go in a moment.

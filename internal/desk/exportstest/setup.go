@@ -156,25 +156,20 @@ func (s *Setup) baseOf(step composition.Step, name string) map[string]any {
 // serverFields are the fields of metadata that the API server and Crossplane set.
 var serverFields = []string{"uid", "creationTimestamp", "ownerReferences", "managedFields", "resourceVersion"}
 
+func isServers[V any](field string, _ V) bool { return slices.Contains(serverFields, field) }
+
 // desiredOf returns an observed object as a step desires it.
 func desiredOf(o *structpb.Struct) map[string]any {
 	out := o.AsMap()
 	delete(out, "status")
 	metadata, _ := out["metadata"].(map[string]any)
-	for _, field := range serverFields {
-		delete(metadata, field)
-	}
+	maps.DeleteFunc(metadata, isServers)
 	return out
 }
 
 // isOurs reports whether this function composes an observed object.
 func (s *Setup) isOurs(o Observed) bool {
-	for key := range o.Object.GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields() {
-		if strings.HasPrefix(key, "export.fn.crossplane.io/") {
-			return true
-		}
-	}
-	return newExports(s.Steps)[exportOf(o.Name)] != nil || strings.HasPrefix(o.Name, generationPrefix)
+	return isMarked(o.Object.AsMap()) || newExports(s.Steps)[exportOf(o.Name)] != nil || strings.HasPrefix(o.Name, generationPrefix)
 }
 
 // Required returns what the Composition requires for a step.
@@ -276,7 +271,7 @@ func (e exports) expression(resource, key string) string {
 
 // Pipelines returns the pipelines in the order of their moments.
 func (s *Setup) Pipelines() [][]composition.Step {
-	out := [][]composition.Step{s.Steps}
+	out := append(make([][]composition.Step, 0, 1+len(s.Later)), s.Steps)
 	for _, moment := range slices.Sorted(maps.Keys(s.Later)) {
 		out = append(out, s.Later[moment])
 	}

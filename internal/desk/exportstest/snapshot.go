@@ -16,7 +16,7 @@ import (
 type snapshot struct {
 	name         string
 	at           time.Time
-	objects      map[string]map[string]any // by composition resource name
+	objects      map[string]any // by composition resource name
 	stored       map[string]*structpb.Struct
 	composite    map[string]any
 	conditions   map[string]any
@@ -27,7 +27,7 @@ type snapshot struct {
 // newSnapshot returns a snapshot without anything.
 func newSnapshot(name string, at time.Time) *snapshot {
 	return &snapshot{
-		name: name, at: at, objects: map[string]map[string]any{}, stored: map[string]*structpb.Struct{},
+		name: name, at: at, objects: map[string]any{}, stored: map[string]*structpb.Struct{},
 		composite: map[string]any{}, conditions: map[string]any{}, results: []any{}, requirements: map[string]any{},
 	}
 }

@@ -155,7 +155,8 @@ func (p *program) start(ctx context.Context, running *sync.WaitGroup) (fnv1.Func
 		p.target = address
 		p.ended, end = context.WithCancelCause(ctx)
 		running.Go(func() {
-			end(fmt.Errorf("%s has ended (%v): run it with --insecure to see why", p.binary, cmd.Wait()))
+			_ = cmd.Wait() // its state is told
+			end(fmt.Errorf("%s has ended (%s): run it with --insecure to see why", p.binary, cmd.ProcessState))
 		})
 	}
 	conn, err := grpc.NewClient(p.target, grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -185,9 +186,9 @@ func (p *program) call(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	defer context.AfterFunc(p.ended, cancel)()
+	defer context.AfterFunc(p.ended, cancel)() //nolint:contextcheck // of the program, not of the call
 	rsp, err := client.RunFunction(ctx, req, grpc.WaitForReady(p.binary != ""))
-	switch why := context.Cause(p.ended); {
+	switch why := context.Cause(p.ended); { //nolint:contextcheck // see above
 	case err == nil:
 		if rsp.GetMeta() != nil {
 			rsp.Meta.Ttl = nil
