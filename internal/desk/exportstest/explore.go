@@ -211,11 +211,20 @@ func (r *Runner) Shrink(ctx context.Context, t *ExportsTest, history *Test, setu
 			if i < len(best.Moments) {
 				smaller = try(func(m []Moment) []Moment { return joined(m, i) }) || try(func(m []Moment) []Moment {
 					return slices.Delete(m, i, i+1)
-				}) || smaller
+				}) || try(func(m []Moment) []Moment { return idle(m, i) }) || smaller
 			}
 		}
 	}
 	return best, found
+}
+
+// idle leaves only the time of a moment.
+func idle(m []Moment, i int) []Moment {
+	if len(m[i].Do)+len(m[i].Observe) == 0 {
+		return nil
+	}
+	m[i].Do, m[i].Observe = nil, nil
+	return m
 }
 
 // joined joins a moment with the one before it, if the later one has only a time.

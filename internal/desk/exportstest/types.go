@@ -70,7 +70,7 @@ type Moment struct {
 
 // An Observation is what a provider reports about a composed resource.
 type Observation struct {
-	ConnectionDetails map[string]string `doc:"The connection details, as text: every key, because they replace the former ones." json:"connectionDetails,omitempty"`
+	ConnectionDetails map[string]string `doc:"The connection details, as text: every key, because they replace the former ones." json:"connectionDetails,omitzero"`
 	Ready             *bool             `doc:"Whether the resource is ready." json:"ready,omitempty"`
 	Status            map[string]any    `doc:"Fields that are merged into the status." json:"status,omitempty"`
 	Gone              bool              `doc:"The connection details and the status are no longer reported." json:"gone,omitempty"`
