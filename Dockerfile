@@ -18,7 +18,7 @@ ARG TARGETARCH
 RUN --mount=type=bind,target=/src \
     --mount=type=cache,target=/go/pkg/mod \
     --mount=type=cache,target=/root/.cache/go-build \
-    GOOS=${TARGETOS} GOARCH=${TARGETARCH} go build -trimpath -o /function ./fn
+    GOOS=${TARGETOS} GOARCH=${TARGETARCH} go build -tags grpcnotrace -trimpath -o /function ./fn
 
 FROM ${RUNTIME_IMAGE}
 COPY --from=build /function /function

@@ -16,8 +16,8 @@ const (
 	benchExport = "function-export" // this function
 )
 
-// released are the flags with which a release is built.
-var released = []string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w"}
+// released are the flags with which a release is built, without symbols.
+var released = []string{"build", "-tags=grpcnotrace", "-trimpath", "-buildvcs=false", "-ldflags=-s -w"}
 
 // A benchProgram is a function, built as a release.
 type benchProgram struct{ name, path string }
