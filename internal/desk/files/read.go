@@ -87,26 +87,24 @@ func (s *System) Read(name string, wanted func(text string) bool) File {
 		out.err = CannotRead(name, err)
 		return out
 	}
-	out.parse(document.Text(string(data)), wanted)
-	return out
+	return out.withText(document.Text(string(data)), wanted)
 }
 
 // Parse returns a file with a text, as if the file had it.
 func Parse(name, text string) File {
-	out := File{Name: name}
-	out.parse(document.Text(text), AnyText)
-	return out
+	return File{Name: name}.withText(document.Text(text), AnyText)
 }
 
-func (f *File) parse(text string, wanted func(text string) bool) {
+func (f File) withText(text string, wanted func(text string) bool) File {
 	if n := strings.Count(text, "\n---"); n > limits.FileDocuments {
 		f.err = CannotRead(f.Name, fmt.Errorf("it has %d documents, over the limit of %d", n, limits.FileDocuments))
-		return
+		return f
 	}
 	f.holdsSteps = mayHoldSteps(text)
 	if wanted(text) {
 		f.docs, f.diagnostics = document.Parse(text)
 	}
+	return f
 }
 
 // WhyNotYAML returns the reason why the parser refuses a text, after its line and column.

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -229,19 +230,16 @@ func (e *expr) known(path []string) (out []member) {
 		return add("string, secret", e.outputs(path[1])...)
 	case kind == ofExport && depth == 1:
 		return add("int", e.exports()...)
-	case depth > 2 && slices.Equal(path[depth-2:], []string{"metadata", "labels"}):
+	}
+	if depth > 2 && slices.Equal(path[depth-2:], []string{"metadata", "labels"}) {
 		return add("string", e.view.labels()...)
 	}
 	return nil
 }
 
 // resources returns the names of the composed resources of other steps.
-func (s *step) resources() (names []string) {
-	for name := range s.Known.Resources {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+func (s *step) resources() []string {
+	return slices.Sorted(maps.Keys(s.Known.Resources))
 }
 
 // namesIn returns the names in a list of the input, of objects of a kind if there is one.
@@ -283,9 +281,7 @@ func labelsIn(value any) (out []string) {
 	case map[string]any:
 		for name, below := range v {
 			if labels, ok := below.(map[string]any); ok && (name == "labels" || name == "matchLabels") {
-				for key := range labels {
-					out = append(out, key)
-				}
+				out = slices.AppendSeq(out, maps.Keys(labels))
 			}
 			out = append(out, labelsIn(below)...)
 		}

@@ -100,7 +100,7 @@ func (e *expr) madeUp(path []any) any {
 	return e.sample(last, of, schema.Node{}, 0)
 }
 
-// put writes a value to a path, into objects and lists that are made up as needed. What is already there stays.
+// put writes a value to a path, into objects and lists that are made up as needed. An existing value stays.
 func put(in any, path []any, value any) any {
 	if len(path) == 0 {
 		if in == nil {

@@ -94,7 +94,7 @@ func (s *step) below(f inputField, snippets, item bool) (out []CompletionItem) {
 			begin = "- "
 		}
 	}
-	if schema.Type != "object" {
+	if schema.Type != objectType {
 		return s.valuesOf(inputField{path: append(slices.Clip(f.path), 0), name: f.name, above: f.above, schema: schema})
 	}
 	if schema.AdditionalProperties != nil && f.name == "labels" {
@@ -124,11 +124,11 @@ func (s *step) below(f inputField, snippets, item bool) (out []CompletionItem) {
 // snippetOf returns the text after the name of a field.
 func snippetOf(s *definition.Schema) string {
 	switch {
-	case s.Type == "array" && s.Items.Type == "object" && len(s.Items.Names) > 0:
+	case s.Type == "array" && s.Items.Type == objectType && len(s.Items.Names) > 0:
 		return ":\n- " + s.Items.Names[0] + ": $0"
 	case s.Type == "array":
 		return ":\n- $0"
-	case s.Type == "object":
+	case s.Type == objectType:
 		return ":\n  $0"
 	}
 	return ": $0"

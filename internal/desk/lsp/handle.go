@@ -140,7 +140,7 @@ func (s *Server) ask(ctx context.Context, method string, p *params) (any, []Mess
 		return nil, nil, &InvalidError{fmt.Errorf("cannot find %s: it is not open", p.TextDocument.URI)}
 	}
 	q := &question{s.view(ctx, b, p.Position.Line), p, ctx, b.text.document(p.Position), method == "textDocument/formatting"}
-	if answer != nil {
+	if q.load(); answer != nil {
 		return answer(q), nil, nil
 	}
 	in, o, err := q.renameable(q.at)

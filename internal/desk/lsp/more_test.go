@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A diagnostic with a certain mend has a fix, which removes the diagnostic.
+// A diagnostic with edits has a fix, which removes it.
 func TestCodeActions(t *testing.T) {
 	c := newClient(t, "secrets:\n- name: x\n  form: db\n  data:\n  - key: a\n    value: secret.username\n")
 	list := c.server.diagnose(t.Context(), c.server.open[uriOfCase])
@@ -88,7 +88,7 @@ func TestOutline(t *testing.T) {
 	}
 }
 
-// What changes in another file, and what is saved, changes the diagnostics of an open one.
+// A change of another file, in the editor or outside of it, changes the diagnostics of an open one.
 func TestOtherFiles(t *testing.T) {
 	c := newClient(t, "status:\n- fieldPath: endpoint\n  value: composite.?spec.?nothing.orValue('a')\n")
 	messages := func() (out []string) {

@@ -16,7 +16,7 @@ var kindOfSymbols = map[string]int{ //nolint:gochecknoglobals // a table
 
 // outline returns the steps of the file, with what they declare.
 func (v *question) outline() any {
-	out := []Symbol{}
+	out := make([]Symbol, 0, len(v.steps))
 	for _, s := range v.steps {
 		top := Symbol{Name: cmp.Or(s.Name, "Exports"), Detail: s.Owner(), Kind: kindOfSymbols[""]}
 		entries := s.Document().Entries()

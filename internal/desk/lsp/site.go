@@ -9,7 +9,11 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
+
+// objectType is the type of objects in schemas, and for people.
+const objectType = schema.Object
 
 // mark is a name that no expression has. It is written where the type of the text before it is asked for.
 const mark = "zz_cursor"
@@ -109,7 +113,7 @@ func (s site) typeName(t *types.Type) string {
 		return "any value"
 	}
 	if t.Kind() == types.StructKind && s.Objects != nil && s.Objects.Has(t.TypeName()) {
-		return "object"
+		return objectType
 	}
 	return s.Text(t)
 }
@@ -121,7 +125,7 @@ func (s site) accepts(receiver string) bool {
 		name, _, _ := strings.Cut(text, "(")
 		return name
 	}
-	if have == "any value" || have == "object" && head(receiver) == "map" {
+	if have == "any value" || have == objectType && head(receiver) == "map" {
 		return true
 	}
 	return slices.ContainsFunc(strings.Split(strings.Trim(receiver, "()"), " | "), func(r string) bool {

@@ -100,21 +100,26 @@ func (v *view) step(ctx context.Context, i int, c *files.Checked) *step {
 		c.Known = v.workspace.Known().Of(ctx, v.env, c.Step, c.Plan)
 		c.Types, _ = typecheck.Inspect(c.Plan, c.Known)
 	}
-	s := &step{Checked: c, view: v}
-	s.walk(inputField{schema: definition.Exports(), value: any(c.Input)})
-	for _, f := range s.fields {
-		if text, ok := f.value.(string); f.schema.Expression && (ok || f.value == nil) {
-			e := &expr{step: s, path: f.path, at: f.at.String(), text: text, tokens: tokensOf(text)}
-			e.letters = c.Document().Letters(c.At(f.path...)...)
-			s.expressions = append(s.expressions, e)
-		}
-	}
-	return s
+	return &step{Checked: c, view: v}
 }
 
-// walk collects the values below a value.
+// load collects the values and the expressions of the steps, which diagnostics do not need.
+func (v *view) load() {
+	for _, s := range v.steps {
+		if s.fields == nil {
+			s.walk(inputField{schema: definition.Exports(), value: any(s.Input)})
+		}
+	}
+}
+
+// walk collects a value and the values in it.
 func (s *step) walk(f inputField) {
 	s.fields = append(s.fields, f)
+	if text, ok := f.value.(string); f.schema.Expression && (ok || f.value == nil) {
+		e := &expr{step: s, path: f.path, at: f.at.String(), text: text, tokens: tokensOf(text)}
+		e.letters = s.Document().Letters(s.At(f.path...)...)
+		s.expressions = append(s.expressions, e)
+	}
 	below := func(key any, at *field.Path, name string, schema *definition.Schema, v any) {
 		if schema != nil {
 			s.walk(inputField{append(slices.Clip(f.path), key), at, name, f.schema, schema, v})

@@ -141,7 +141,7 @@ func (s *session) work(ctx context.Context, conn *jsonrpc2.Conn) {
 		if !ok {
 			break
 		}
-		s.answer(conn, m)
+		s.answer(conn, m) //nolint:contextcheck // it has its own
 	}
 	if s.initialized && !s.shutdown {
 		s.send(ctx, conn, s.server.Publish(ctx))
