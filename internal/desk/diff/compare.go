@@ -193,7 +193,18 @@ func (d *comparison) takenOver(was, is *structpb.Struct) {
 // data adds how the keys of an object change, and its type, labels and annotations.
 func (d *comparison) data(was, is *structpb.Struct) {
 	if isOurs(nameOf(was), was) || isOurs(nameOf(is), is) {
-		d.keys(d.about("", is, ""), allOf(was), allOf(is))
+		had, has := allOf(was), allOf(is)
+		for key, v := range allOf(d.first.Stored[world.KeyOf(is)]) {
+			_, before := had[key]
+			_, after := has[key]
+			switch foreign := strings.HasPrefix(key, "metadata.") && d.before.pipeline == nil; {
+			case !before && has[key] == v: // of another client: the Composition in use does not desire it
+				delete(has, key)
+			case !after && foreign: // it may be of another client
+				delete(had, key)
+			}
+		}
+		d.keys(d.about("", is, ""), had, has)
 	}
 }
 

@@ -14,9 +14,11 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/lifecycle"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // kinds are the effects of states that are worse than before.
@@ -26,6 +28,7 @@ var kinds = map[reconcile.State]Kind{ //nolint:gochecknoglobals // a table
 
 // outcomes adds what is refused, held, in conflict, or waits, unless it is so now.
 func (d *comparison) outcomes() {
+	d.calibrate()
 	fatal, was := world.FatalOf(d.after.Response), world.FatalOf(d.before.Response)
 	switch {
 	case fatal != "" && fatal != was:
@@ -37,7 +40,6 @@ func (d *comparison) outcomes() {
 	if refused := d.after.Invalid; refused != nil && (d.before.Invalid == nil || d.before.Invalid.Error() != refused.Error()) {
 		d.add(Effect{Effect: Refused, Reason: "the API server refuses an object: " + strings.ReplaceAll(refused.Error(), "|", " ")})
 	}
-	d.calibrate()
 	d.states()
 	if d.before.pipeline != nil && d.before.isReady() && !d.after.isReady() {
 		d.add(Effect{Effect: ReadinessLost, Reason: "the composite is not ready until this is resolved"})
@@ -63,21 +65,19 @@ func (d *comparison) states() {
 	}
 }
 
-// calibrate adds that the rehearsal differs from the cluster: the composite is ready, but the Composition in use waits
-// for something in the rehearsal. Then another step passes something that is not known.
+// calibrate adds that the rehearsal differs from the cluster: the exports are ready, but rehearsed with the Composition in
+// use, they are not. Then something is not known, for example what another step passes.
 func (d *comparison) calibrate() {
-	for _, v := range d.first.XR.GetFields()["status"].GetStructValue().GetFields()["conditions"].GetListValue().GetValues() {
-		c := v.GetStructValue().GetFields()
-		if c["type"].GetStringValue() != outcome.ConditionType || c["status"].GetStringValue() != "True" {
-			continue
+	ready := object.Condition(wire.Of(d.first.XR), outcome.ConditionType).Get("status").Is("True")
+	why := world.FatalOf(d.before.Response)
+	for _, o := range d.before.states() {
+		if o.State >= reconcile.Waiting && !o.Ready {
+			why = max(why, fmt.Sprintf("%s %s: %s", o.Kind, o.Place, short(o.Message))) // one of them
 		}
-		before := d.before.states()
-		for _, name := range slices.Sorted(maps.Keys(before)) {
-			if o := before[name]; o.State >= reconcile.Waiting && !o.Ready {
-				d.add(Effect{Effect: Unknown, Export: name, Reason: "it is ready, but rehearsed with the Composition in use, it is not: " +
-					short(o.Message) + ": if another step of the pipeline decides this, pass --functions"})
-			}
-		}
+	}
+	if ready && why != "" {
+		d.add(Effect{Effect: Unknown, Reason: "the exports are ready, but rehearsed with the Composition in use, they are not: " + why +
+			": add what it names to the state, or pass --functions if another step decides it"})
 	}
 }
 

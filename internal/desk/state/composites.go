@@ -47,6 +47,9 @@ func (s *State) Composites(changed map[string]any) []*Composite {
 			c.InUse = inUse[used.Ref]
 		}
 		c.Pinned = c.pinned(changed)
+		if claim := c.claim(); claim != nil && !s.Complete && s.Find(refOf(claim)) == nil {
+			s.Add(claim) // files may have only composites
+		}
 		out = append(out, c)
 	}
 	return out
@@ -114,6 +117,19 @@ func (c *Composite) pinned(changed map[string]any) string {
 		return "its compositionRevisionSelector does not select the labels of the changed Composition"
 	}
 	return ""
+}
+
+// claim returns the claim of a composite, as far as its reference shows it, or nil.
+func (c *Composite) claim() map[string]any {
+	ref, _ := field(c.fields, "spec", "claimRef").(map[string]any)
+	if ref == nil || c.Namespace != "" {
+		return nil
+	}
+	return map[string]any{
+		"apiVersion": ref["apiVersion"], "kind": ref["kind"],
+		"metadata": map[string]any{"name": ref["name"], "namespace": ref["namespace"]},
+		"spec":     map[string]any{"resourceRef": map[string]any{"apiVersion": c.APIVersion, "kind": c.Kind, "name": c.Name}},
+	}
 }
 
 // Refs returns the objects that Crossplane composes for a composite, in their order, each once.

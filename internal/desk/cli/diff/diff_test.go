@@ -209,6 +209,9 @@ func TestPipelines(t *testing.T) {
 		"Legacy": {"connection details of a composite of the v1 style", composed(published), composed(strings.Replace(published, "{key: user,", "{key: login,", 1)), legacy(instance("team-a", "orders")), []string{
 			"~ Secret team-a/orders-conn user is removed, login is added", "~ Secret team-a/orders login is added",
 		}},
+		"Claim": {"its claim is not in the files", composed(published), composed(strings.Replace(published, "{key: user,", "{key: login,", 1)), strings.Replace(legacy(instance("team-a", "orders")), "spec:\n  composition", "spec:\n  claimRef: {apiVersion: example.org/v1, kind: Postgres, namespace: team-a, name: shop}\n  composition", 1), []string{
+			"~ Secret team-a/orders-conn user is removed, login is added", "~ Secret team-a/orders login is added",
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.was == "" {
@@ -219,6 +222,24 @@ func TestPipelines(t *testing.T) {
 				t.Errorf("%s\n-want, +got:\n%s\n%s", c.reason, diff, out)
 			}
 		})
+	}
+}
+
+// TestForeignKeys: what other clients add to an object is no effect of a change.
+func TestForeignKeys(t *testing.T) {
+	dump := strings.ReplaceAll(cluster(t, composed(input), instance("team-a", "orders")), "      export.fn.crossplane.io/revision:",
+		"      example.org/note: x\n      export.fn.crossplane.io/revision:")
+	dump = strings.ReplaceAll(dump, "\n    name: orders-conn\n", "\n    labels: {argocd.argoproj.io/instance: x}\n    name: orders-conn\n")
+	dump = strings.ReplaceAll(dump, "\n    user: ", "\n    other: eA==\n    user: ")
+	held := []string{`! Secret orders-conn is held: key "user" waits for secrets.db.user (Instance orders-db exists, and has the keys password, username)`, unready}
+	for name, c := range map[string]struct{ changes, want []string }{
+		"Nothing": {nil, nil}, "Held": {[]string{"secret.username}]", "secret.user}]"}, held},
+		"Key": {[]string{"{key: user,", "{key: login,"}, []string{"~ Secret orders-conn user is removed, login is added"}},
+	} {
+		out, _ := run(t, Command{Output: "text"}, composed(with(t, c.changes...)), dump)
+		if diff := cmp.Diff(c.want, linesAbout(out)); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s\n%s", name, diff, out)
+		}
 	}
 }
 
