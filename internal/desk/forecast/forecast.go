@@ -57,8 +57,9 @@ type Player interface {
 }
 
 // Of returns what happens to a composite that has settled until a time, in this order. It is complete up to the time
-// that it returns, which is earlier if very much happens. The simulation goes on.
-func Of(ctx context.Context, w *world.World, p Player, until time.Time) (out []Event, complete time.Time, err error) {
+// that it returns, which is earlier if very much happens, or if enough is true for an event; enough may be nil. The
+// simulation goes on.
+func Of(ctx context.Context, w *world.World, p Player, until time.Time, enough func(Event) bool) (out []Event, complete time.Time, err error) {
 	told := map[string]bool{} // certificates
 	for _, c := range certificates(w) {
 		told[c.id] = c.ends.Before(w.Now)
@@ -81,6 +82,9 @@ func Of(ctx context.Context, w *world.World, p Player, until time.Time) (out []E
 				told[c.id] = true
 				out = append(out, Event{At: c.ends.UTC(), Kind: Expires, Object: nameOf(c.object), Key: c.key})
 			}
+		}
+		if enough != nil && slices.ContainsFunc(out, enough) {
+			break
 		}
 	}
 	return out, w.Now, nil

@@ -94,7 +94,7 @@ secrets: [{name: tls, data: [{key: tls.crt, value: "generated.once['tls.crt']"},
 			w := newWorld(t, tc.input)
 			until := w.Now.Add(time.Duration(tc.hours) * time.Hour)
 
-			events, complete, err := forecast.Of(t.Context(), w, w, until)
+			events, complete, err := forecast.Of(t.Context(), w, w, until, nil)
 			if err != nil || !complete.Equal(until) {
 				t.Fatalf("complete until %s, %v", complete, err)
 			}

@@ -16,6 +16,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/diff"
 	"github.com/crossplane-contrib/function-export/internal/desk/forecast"
 	"github.com/crossplane-contrib/function-export/internal/desk/inspect"
@@ -91,6 +92,8 @@ type Credential struct {
 	Former    []Generation `json:"former,omitempty"`
 	Next      string       `json:"nextRotation,omitempty"` // empty if time alone causes none
 	Unknown   bool         `json:"unknown,omitempty"`      // a Secret of it is unknown, and with it the next rotation
+
+	rotates bool // its policy may let time rotate it
 }
 
 // A Generation is one of a generator.
@@ -118,8 +121,12 @@ func Of(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*Answer, er
 	xr := c.Map()
 	out := &Answer{Composite: c.Ref, Composition: p.Name, At: r.Now, Pinned: c.Pinned, Conditions: conditions(xr), Unknown: end.Unknown(), state: r.State}
 	if fatal := world.FatalOf(end.Response); fatal != "" {
-		refused := out.problem(outcome.Outcome{Message: fatal, Wrong: true}, nil)
-		refused.State = "InvalidInput"
+		refused := out.problem(outcome.Outcome{State: outcome.Held, Message: fatal, Wrong: true}, nil)
+		for _, c := range end.Response.GetConditions() {
+			if c.GetType() == outcome.ConditionType {
+				refused.State = c.GetReason()
+			}
+		}
 		out.Refused = &refused
 	}
 	env, err := advice.NewEnvironment()
@@ -137,12 +144,7 @@ func Of(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*Answer, er
 		}
 		out.Steps = append(out.Steps, out.step(p.Steps[i].Name, compiled, end.Results[i]))
 	}
-	events, _, err := forecast.Of(ctx, end.World, end, r.Now.Add(farthest))
-	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the composite
-	}
-	out.schedule(events)
-	return out, nil
+	return out, out.schedule(ctx, end)
 }
 
 // step explains a step, with its last result.
@@ -175,7 +177,11 @@ func (a *Answer) step(name string, p *plan.Plan, result *reconcile.Result) Step 
 		out.other(a, o, result)
 	}
 	for _, name := range plan.SortedKeys(result.GeneratorState) {
-		out.Credentials = append(out.Credentials, a.credential(name, result.GeneratorState[name]))
+		c := a.credential(name, result.GeneratorState[name])
+		c.rotates = !c.Unknown && slices.ContainsFunc(p.Generators, func(g plan.Generator) bool {
+			return (g.Name == name || strings.HasPrefix(name, g.Name+"/")) && g.Policy != v1beta1.CreatedOnce
+		})
+		out.Credentials = append(out.Credentials, c)
 	}
 	return out
 }
@@ -252,26 +258,38 @@ func (a *Answer) generation(v *structpb.Value, of *Credential) *Generation {
 }
 
 // schedule adds the next rotation of each credential, and when former generations are deleted.
-func (a *Answer) schedule(events []forecast.Event) {
-	for _, e := range slices.Backward(events) {
-		at := e.At.UTC().Format(time.RFC3339)
-		for i := range a.Steps {
-			for j := range a.Steps[i].Credentials {
-				c := &a.Steps[i].Credentials[j]
-				if c.Generator != e.Generator || c.Unknown {
-					continue
-				}
-				if e.Kind == forecast.Rotates {
-					c.Next = at
-				}
-				for k := range c.Former {
-					if e.Kind != forecast.Rotates && c.Former[k].Number == e.Generation {
-						c.Former[k].Ends = at
-					}
-				}
+func (a *Answer) schedule(ctx context.Context, end *diff.End) error {
+	times := map[string]*string{} // that are searched
+	key := func(kind forecast.Kind, generator string, number int) string {
+		return fmt.Sprint(kind, generator, "/", number)
+	}
+	for i := range a.Steps {
+		for j := range a.Steps[i].Credentials {
+			c := &a.Steps[i].Credentials[j]
+			if c.rotates {
+				times[key(forecast.Rotates, c.Generator, 0)] = &c.Next
+			}
+			for k := range c.Former {
+				times[key(forecast.Retires, c.Generator, c.Former[k].Number)] = &c.Former[k].Ends
 			}
 		}
 	}
+	found := func(e forecast.Event) bool {
+		k := key(forecast.Retires, e.Generator, e.Generation)
+		if e.Kind == forecast.Rotates {
+			k = key(e.Kind, e.Generator, 0)
+		}
+		if at := times[k]; at != nil {
+			*at = e.At.Format(time.RFC3339)
+			delete(times, k)
+		}
+		return len(times) == 0
+	}
+	if len(times) == 0 {
+		return nil
+	}
+	_, _, err := forecast.Of(ctx, end.World, end, a.At.Add(farthest), found)
+	return err //nolint:wrapcheck // it names the composite
 }
 
 // conditions returns those of a composite that tell whether Crossplane calls the function, and what it answered.

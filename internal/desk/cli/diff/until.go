@@ -59,7 +59,7 @@ func (t *task) later(ctx context.Context, run *rehearsal.Rehearsal, until time.T
 	if err != nil {
 		return nil, err.Error()
 	}
-	events, complete, err := forecast.Of(ctx, end.World, end, until)
+	events, complete, err := forecast.Of(ctx, end.World, end, until, nil)
 	for _, e := range events {
 		out = append(out, &event{e, t.of.name, t.composite.Ref})
 	}

@@ -227,6 +227,12 @@ func TestWhy(t *testing.T) {
 			"the composite author removed a field", func(s string) string { return strings.Replace(s, "    region: eu\n", "", 1) },
 			[]string{"\n  Held\n  ConfigMap \"settings\"", "who must act: the author of the composite\n"}, 1,
 		},
+		"Refused": {
+			"the input does not compile", func(s string) string {
+				return strings.Replace(s, "value: secret.password", "value: secret.pass word", 1)
+			},
+			[]string{"\n  InvalidInput\n  invalid input: ", "\n  who must act: the author of the Composition\n"}, 1,
+		},
 		"Owner": {
 			"a former composite controls what was exported", func(s string) string {
 				return strings.ReplaceAll(s, "      uid: xr\n", "      uid: other\n")
@@ -244,9 +250,11 @@ func TestWhy(t *testing.T) {
 			}, 1,
 		},
 	}
+	whole := dump(t)
+
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, code := run(t, tc.change(dump(t)), Command{})
+			got, code := run(t, tc.change(whole), Command{})
 			if code != tc.code {
 				t.Errorf("%s: exit code %d, want %d", tc.reason, code, tc.code)
 			}
