@@ -116,7 +116,7 @@ func (f *file) replace(from, to int, text string) Edit {
 func (d *Document) SetText(text string, path ...any) (e Edit, ok bool) {
 	old, isText := d.At(path...).(string)
 	_, n, flow, ok := d.own(path)
-	if !ok || !isText {
+	if !ok || !isText || old == "" && !isQuoted(n) { // a tag without a value is an empty text
 		return e, false
 	}
 	t := d.tree()

@@ -76,8 +76,10 @@ func (t *tree) end(n *yaml.Node) int {
 	switch {
 	case places == nil:
 		return start
+	case n.Value == "" && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
+		return start + len(restOfLine.FindString(t.file.text[start:t.part.end]))
 	case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
-		return min(places[len(n.Value)]+1, t.part.end)
+		return places[len(n.Value)] + len(untilQuote.FindString(t.file.text[places[len(n.Value)]:t.part.end]))
 	}
 	return places[len(n.Value)]
 }
@@ -96,6 +98,9 @@ func (t *tree) endOfAll(n *yaml.Node, start int) int {
 	}
 	return end
 }
+
+// untilQuote matches the blanks at the end of a quoted text, and its quote.
+var untilQuote = lazy.MustCompile(`^[^'"]*['"]`)
 
 // untilClosed matches what is between the last value in brackets and the end of the brackets.
 var untilClosed = lazy.MustCompile(`^(?:[\s,]|\s#.*)*[\]}]`)

@@ -20,55 +20,35 @@ type diffLine struct {
 	text string
 }
 
-// compare returns the lines of two texts. It compares what is between their first and their last difference.
-func compare(former, next []string) []diffLine {
-	var out []diffLine
-	start, end := 0, 0
-	for start < min(len(former), len(next)) && former[start] == next[start] {
-		out = append(out, diffLine{' ', former[start]})
-		start++
-	}
-	for end < min(len(former), len(next))-start && former[len(former)-1-end] == next[len(next)-1-end] {
-		end++
-	}
-	a, b := former[start:len(former)-end], next[start:len(next)-end]
-	out = append(out, aligned(a, b)...)
-	for _, line := range former[len(former)-end:] {
-		out = append(out, diffLine{' ', line})
+// compare returns the lines of two texts. Fixes change few lines, so the next line that both texts have is near.
+func compare(former, next []string) (out []diffLine) {
+	for len(former)+len(next) > 0 {
+		x, y := apart(former, next)
+		for _, line := range former[:x] {
+			out = append(out, diffLine{'-', line})
+		}
+		for _, line := range next[:y] {
+			out = append(out, diffLine{'+', line})
+		}
+		if x < len(former) {
+			out = append(out, diffLine{' ', former[x]})
+			x, y = x+1, y+1
+		}
+		former, next = former[x:], next[y:]
 	}
 	return out
 }
 
-// aligned returns the lines of two texts with the most lines in common, unless the texts are very long.
-func aligned(a, b []string) (out []diffLine) {
-	const mostCompared = 1 << 22
-	common := make([][]int, len(a)+1)
-	if len(a)*len(b) > mostCompared {
-		common = nil
-	}
-	for i := len(common) - 1; i >= 0; i-- {
-		common[i] = make([]int, len(b)+1)
-		for j := len(b) - 1; j >= 0 && i < len(a); j-- {
-			if common[i][j] = max(common[i+1][j], common[i][j+1]); a[i] == b[j] {
-				common[i][j] = common[i+1][j+1] + 1
+// apart returns how many lines of two texts are before the next line that both have.
+func apart(a, b []string) (x, y int) {
+	for sum := range len(a) + len(b) {
+		for x := max(0, sum-len(b)+1); x <= min(sum, len(a)-1); x++ {
+			if a[x] == b[sum-x] {
+				return x, sum - x
 			}
 		}
 	}
-	i, j := 0, 0
-	for i < len(a) || j < len(b) {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			out = append(out, diffLine{' ', a[i]})
-			i, j = i+1, j+1
-		case i < len(a) && (j == len(b) || common == nil || common[i+1][j] >= common[i][j+1]):
-			out = append(out, diffLine{'-', a[i]})
-			i++
-		default:
-			out = append(out, diffLine{'+', b[j]})
-			j++
-		}
-	}
-	return out
+	return len(a), len(b)
 }
 
 // unified returns the difference between two texts of a file. Only lines that are shown are in it, because others may
