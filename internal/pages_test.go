@@ -42,7 +42,7 @@ var pageLimits = map[string]int{
 	"fn/RULES.md":                                  1_100,
 	"fn/TEST.md":                                   1_100,
 	"input/README.md":                              7_650,
-	"internal/README.md":                           1_640,
+	"internal/README.md":                           1_800,
 	"internal/proof/README.md":                     1_340,
 	"package/README.md":                            2_150,
 }
