@@ -2,6 +2,8 @@ module github.com/crossplane-contrib/function-export
 
 go 1.26.0
 
+ignore ./internal/desk/editor/vscode/node_modules // has packages of Go
+
 require (
 	cel.dev/cel-go v0.33.2 // google/cel-go under its present module path
 	github.com/BurntSushi/toml v1.6.0

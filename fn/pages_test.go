@@ -50,6 +50,8 @@ var notRun = map[string]string{
 	"sudo":       "it installs a file of a release",
 	"git":        "it changes a repository",
 	".ci/run":    "it runs this test",
+	"npm":        "it builds the extension of VS Code: see .ci/run",
+	"code":       "it is VS Code, which is on no registry",
 }
 
 // TestPages runs the code blocks of each page of the documentation. With -update, it writes the output of
@@ -208,7 +210,7 @@ func (r runner) checkBlocks(t *testing.T, p pages.Page) {
 					t.Errorf("%s: %v", place, err)
 				}
 			}
-		case slices.Contains([]string{"text", "mermaid", "go", "json", "diff"}, b.Lang):
+		case slices.Contains([]string{"text", "mermaid", "go", "json", "diff", "lua", "toml"}, b.Lang):
 		default:
 			t.Errorf("%s: a code block of the language %q: use shell, yaml, text output, yaml output, cel or mermaid", place, b.Lang)
 		}

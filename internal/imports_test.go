@@ -148,7 +148,8 @@ func packages(t *testing.T) map[string][]string {
 			return err
 		}
 		if d.IsDir() && path != ".." {
-			if strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "testdata" {
+			if strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "testdata" ||
+				d.Name() == "node_modules" {
 				return filepath.SkipDir // no code
 			}
 			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil {

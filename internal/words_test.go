@@ -269,7 +269,7 @@ func passages(t *testing.T) (out []passage) {
 		}
 		file := strings.TrimPrefix(filepath.ToSlash(path), "../")
 		if d.IsDir() {
-			if path != ".." && strings.HasPrefix(d.Name(), ".") && d.Name() != ".github" {
+			if path != ".." && strings.HasPrefix(d.Name(), ".") && d.Name() != ".github" || d.Name() == "node_modules" {
 				return filepath.SkipDir
 			}
 			return nil

@@ -76,8 +76,8 @@ type Link struct {
 	Target string
 }
 
-// Read returns all pages below a folder, sorted by path. Folders named testdata, and folders
-// whose name begins with a dot other than .github, are left out.
+// Read returns all pages below a folder, sorted by path. Folders named testdata or node_modules, and
+// folders whose name begins with a dot other than .github, are left out.
 func Read(root string) ([]Page, error) {
 	var all []Page
 
@@ -87,7 +87,7 @@ func Read(root string) ([]Page, error) {
 		}
 
 		name := d.Name()
-		if d.IsDir() && path != root && (name == "testdata" || name[0] == '.' && name != ".github") {
+		if d.IsDir() && path != root && (name == "testdata" || name == "node_modules" || name[0] == '.' && name != ".github") {
 			return filepath.SkipDir
 		}
 

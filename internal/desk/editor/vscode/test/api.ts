@@ -1,0 +1,3 @@
+import names from "./vscode";
+
+export = names;
