@@ -1,9 +1,10 @@
-// Command wasm runs the commands on files where there is no disk, as a page in a browser does: it reads texts and
-// command lines from standard input, and writes what each command prints.
+// Command wasm runs the commands on files and the language server where there is no disk, as a page in a browser does:
+// it reads texts, command lines and messages of an editor from standard input, and writes what each of them answers.
 package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,38 +22,84 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/lsp"
 	"github.com/crossplane-contrib/function-export/internal/engine/credential"
 	"github.com/crossplane-contrib/function-export/internal/engine/function"
 )
 
-// A Request has the texts of files, and command lines.
+// A Request has the texts of files, command lines, and messages of an editor.
 type Request struct {
-	Files    map[string]string `json:"files"`
-	Commands [][]string        `json:"commands"`
+	Files    map[string]string
+	Commands [][]string
+	Messages []Message
+}
+
+// A Message is one of the Language Server Protocol.
+type Message struct {
+	Method string
+	Params json.RawMessage
+}
+
+// A Response has what the commands printed, and what the language server answered.
+type Response struct {
+	Results []Result
+	Answers []Answer
+}
+
+// An Answer is the result for a message, and the diagnostics after it.
+type Answer struct {
+	Result any
+	Sent   []lsp.Message
+	Failed string
 }
 
 // A Result is what a command printed.
 type Result struct {
-	Stdout string `json:"stdout"`
-	Stderr string `json:"stderr"`
-	Code   int    `json:"code"`
+	Stdout, Stderr string
+	Code           int
 }
 
 func main() {
 	var in Request
-	if err := json.NewDecoder(os.Stdin).Decode(&in); err != nil {
+	err := json.NewDecoder(os.Stdin).Decode(&in)
+	if err == nil {
+		var out *Response
+		if out, err = answer(in); err == nil {
+			err = json.NewEncoder(os.Stdout).Encode(out)
+		}
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// answer answers a request.
+func answer(in Request) (*Response, error) {
 	disk := fstest.MapFS{}
 	for name, text := range in.Files {
 		disk[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	out := make([]Result, 0, len(in.Commands))
+	system := &files.System{FS: disk}
+	out := &Response{}
 	for _, command := range in.Commands {
-		out = append(out, run(&files.System{FS: disk}, command))
+		out.Results = append(out.Results, run(system, command))
 	}
-	_ = json.NewEncoder(os.Stdout).Encode(out)
+	server, err := lsp.NewServer(system)
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	for _, m := range in.Messages {
+		a := Answer{}
+		result, sent, err := server.Handle(ctx, m.Method, m.Params)
+		if err != nil {
+			a.Failed = err.Error()
+		}
+		a.Result, a.Sent = result, append(sent, server.Publish(ctx)...)
+		out.Answers = append(out.Answers, a)
+	}
+	return out, nil
 }
 
 // run runs a command.

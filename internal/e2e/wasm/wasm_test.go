@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,8 +21,8 @@ import (
 // sizeLimit is how large the program may be when a browser loads it.
 const sizeLimit = 10 << 20
 
-// In Node, without a disk, the commands print what the program prints on one: about all examples and a corpus of
-// mistakes, to the byte.
+// In Node, without a disk, the commands print what the program prints on one, and the language server answers what it
+// answers here: about all examples and a corpus of mistakes, to the byte.
 func TestSameInABrowser(t *testing.T) {
 	dir := t.TempDir()
 	program, native := filepath.Join(dir, "desk.wasm"), filepath.Join(dir, "function-export")
@@ -30,7 +32,7 @@ func TestSameInABrowser(t *testing.T) {
 
 	in := Request{Files: map[string]string{}}
 	read(t, in.Files)
-	in.Commands = commands(in.Files)
+	in.Commands, in.Messages = commands(in.Files), messages(t, in.Files)
 	for name, text := range in.Files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
@@ -38,15 +40,60 @@ func TestSameInABrowser(t *testing.T) {
 		}
 	}
 	got := runInNode(t, program, in)
-	if len(got) != len(in.Commands) {
-		t.Fatalf("want %d results, got %d", len(in.Commands), len(got))
+	if len(got.Results) != len(in.Commands) {
+		t.Fatalf("want %d results, got %d", len(in.Commands), len(got.Results))
 	}
 	for i, args := range in.Commands {
-		if diff := cmp.Diff(runNative(t, native, dir, args), got[i]); diff != "" {
+		if diff := cmp.Diff(runNative(t, native, dir, args), got.Results[i]); diff != "" {
 			t.Errorf("%s: -native, +wasm:\n%s", strings.Join(args, " "), diff)
 		}
 	}
-	t.Logf("%d commands print the same in Node %s", len(in.Commands), strings.TrimSpace(output(t, "node", "--version")))
+	here, err := answer(Request{Files: in.Files, Messages: in.Messages})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(asJSON(t, here.Answers), asJSON(t, got.Answers)); diff != "" {
+		t.Errorf("language server: -native, +wasm:\n%s", diff)
+	}
+	t.Logf("%d commands print the same in Node %s, and %d messages have the same answers",
+		len(in.Commands), strings.TrimSpace(output(t, "node", "--version")), len(in.Messages))
+}
+
+// messages opens each mistake in an editor, and asks about a place in it.
+func messages(t *testing.T, files map[string]string) []Message {
+	t.Helper()
+	out := []Message{{"initialize", json.RawMessage(`{"capabilities": {}, "rootUri": "file:///"}`)}}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		text := files[name]
+		before, _, ok := strings.Cut(text, "value: ")
+		if !ok || !strings.HasPrefix(name, "broken/") {
+			continue
+		}
+		document := map[string]any{"uri": "file:///" + name, "version": 1, "text": text}
+		line := strings.Count(before, "\n")
+		at := map[string]any{"line": line, "character": len(before) - strings.LastIndex(before, "\n") + len("value: ")}
+		for _, method := range []string{"didOpen", "hover", "completion", "didClose"} {
+			params, err := json.Marshal(map[string]any{"textDocument": document, "position": at})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, Message{"textDocument/" + method, params})
+		}
+	}
+	return out
+}
+
+// asJSON returns JSON with sorted keys.
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	var sorted any
+	text, err := json.Marshal(v)
+	err = errors.Join(err, json.Unmarshal(text, &sorted))
+	out, errIndent := json.MarshalIndent(sorted, "", " ")
+	if err := errors.Join(err, errIndent); err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
 }
 
 // commands returns command lines about all files.
@@ -134,7 +181,7 @@ func output(t *testing.T, name string, args ...string) string {
 }
 
 // runInNode runs the commands with Go's own loader.
-func runInNode(t *testing.T, program string, in Request) (out []Result) {
+func runInNode(t *testing.T, program string, in Request) (out Response) {
 	t.Helper()
 	text, err := json.Marshal(in)
 	if err != nil {
