@@ -252,7 +252,7 @@ func (g *rotator) newResource(w *wantedGeneration, k *generation) (*generation, 
 // codes returns the codes that link a generation with those that it follows and that count.
 func (c *credentialState) codes(k *generation) (out []string) {
 	for _, former := range c.step.Keep {
-		if was := c.find(former.UID); k.Coded && former.Counts() && former.Number < k.Number && was != nil {
+		if was := c.find(former.UID); k.Coded && former.Counts && former.Number < k.Number && was != nil {
 			out = append(out, seal.NextCode(was.data(), k.Number, k.data()))
 		}
 	}

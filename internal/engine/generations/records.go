@@ -196,7 +196,7 @@ func (c *credentialState) lastInUse() (out seal.Reference) {
 		}
 	}
 	for _, k := range c.have {
-		if k.Number > out.Number && (k.Stage == rotation.Current || k.Stage == rotation.Retired || k.Lost()) {
+		if k.Number > out.Number && (k.Stage == rotation.Current || k.Stage == rotation.Retired || k.Lost) {
 			out = k.reference()
 		}
 	}

@@ -144,9 +144,9 @@ func lostState(k *generation, next rotation.Generation) outcome.Outcome {
 	ref := k.reference()
 	follows := "It is restored from what exports recorded"
 	switch {
-	case next.Lost() && next.Stage == rotation.Abandoned:
+	case next.Lost && next.Stage == rotation.Abandoned:
 		follows = "It is not used, because no export recorded it. It is kept for the grace period, and then deleted"
-	case next.Lost():
+	case next.Lost:
 		follows = "It is unknown what it was created for, so each request counts as a new one"
 	}
 	return outcome.Outcome{Warn: true, Message: fmt.Sprintf(

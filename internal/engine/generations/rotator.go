@@ -158,14 +158,14 @@ func (g *rotator) keep(c *credentialState) {
 			g.write(lifecycle.PlaceOf(object.Identity(was.object)), plan.GenerationName(c.name, was.Number))
 			g.out.Report(unlistedGeneration(was))
 			continue
-		case next.Foreign() || !was.Intact && !next.Counts():
+		case next.Foreign || !was.Intact && !next.Counts:
 			g.out.Report(foreignOutcome(was))
 		case !was.Intact:
 			g.out.Report(lostState(was, next))
 		}
 		k := *was
 		k.Generation = next
-		if !was.Intact && next.Counts() { // otherwise nothing proves it once no export does
+		if !was.Intact && next.Counts { // otherwise nothing proves it once no export does
 			k.codes = c.codes(&k)
 		}
 		was.Generation = next

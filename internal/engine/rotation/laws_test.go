@@ -143,7 +143,7 @@ func (w *world) checkDue(s Step, have []Generation, records []Record) {
 
 // same compares steps except for the time at which the next one is due.
 func same(a, b Step) bool {
-	equal := func(x, y Generation) bool { return x.UID == y.UID && x.State == y.State && x.counts == y.counts }
+	equal := func(x, y Generation) bool { return x.UID == y.UID && x.State == y.State && x.Counts == y.Counts }
 	return slices.EqualFunc(a.Keep, b.Keep, equal) && slices.EqualFunc(a.Drop, b.Drop, equal) && (a.Make == nil) == (b.Make == nil) &&
 		a.Current == b.Current && a.Previous == b.Previous && a.Candidate == b.Candidate && a.Pending == b.Pending && a.Full == b.Full
 }

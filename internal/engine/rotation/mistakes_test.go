@@ -93,7 +93,7 @@ var mistakes = map[string]machine{
 		return append([]row{{from: []Stage{Current, Previous, Abandoned}, fits: (*situation).removed, to: Retired}}, all...)
 	}),
 	"retired ones do not return": to(Current, "its generator is in", func(*situation, *Generation) bool { return false }),
-	"there is no grace period":   to(Gone, "grace", func(_ *situation, g *Generation) bool { return g.Listed && !g.held }),
+	"there is no grace period":   to(Gone, "grace", func(_ *situation, g *Generation) bool { return g.Listed && !g.Held }),
 	"exported ones are dropped": to(Gone, "grace", func(s *situation, g *Generation) bool {
 		return g.Listed && s.over(g.Since, g.Grace)
 	}),
@@ -130,7 +130,7 @@ var mistakes = map[string]machine{
 	"each listed object counts": before(func(g *Generation) { g.Coded = false }, nil),
 	"what does not count is recorded": after(func(s *Step, _ Wanted, _ []Generation) {
 		for i := range s.Keep {
-			s.Keep[i].counts = true
+			s.Keep[i].Counts = true
 		}
 	}),
 	"codes do not matter": before(func(g *Generation) { g.Follows = nil }, nil),
@@ -138,7 +138,7 @@ var mistakes = map[string]machine{
 	// Outputs.
 	"a value is read from the next state": after(func(s *Step, _ Wanted, _ []Generation) {
 		for _, g := range s.Keep {
-			if g.Stage == Current && g.Listed && g.counts {
+			if g.Stage == Current && g.Listed && g.Counts {
 				s.Current = g.UID
 			}
 		}
@@ -151,7 +151,7 @@ var mistakes = map[string]machine{
 	"an older value is better than none": func(w Wanted, have []Generation, records []Record, now time.Time) Step {
 		s := Next(w, have, records, now)
 		for _, g := range s.Keep {
-			if s.Current == "" && w.Input != Removed && g.counts && g.Listed && (g.Stage == Current || g.Stage == Previous) {
+			if s.Current == "" && w.Input != Removed && g.Counts && g.Listed && (g.Stage == Current || g.Stage == Previous) {
 				s.Current = g.UID
 			}
 		}

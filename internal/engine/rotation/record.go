@@ -53,7 +53,7 @@ func (r Record) Again(s Step, now time.Time) Record { return r.write(r, s, now) 
 func (r Record) write(out Record, s Step, now time.Time) Record {
 	out.Known = map[string]Copy{}
 	for _, g := range slices.Concat(s.Keep, s.Drop) {
-		if !g.counts {
+		if !g.Counts {
 			continue
 		}
 		k := Copy{State: g.State, Left: r.Known[g.UID].Left}

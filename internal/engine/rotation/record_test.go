@@ -9,7 +9,7 @@ import (
 func TestRecord(t *testing.T) {
 	one, two, three := gen(1, Current), gen(2, Current), gen(3, Pending)
 	for _, g := range []*Generation{&one, &two, &three} {
-		g.counts = true
+		g.Counts = true
 	}
 	foreign := gen(4, Abandoned)
 	step := Step{Keep: []Generation{two, three, foreign}, Drop: []Generation{one}, Current: uid(2), Candidate: uid(3)}

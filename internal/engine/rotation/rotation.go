@@ -69,7 +69,7 @@ type Generation struct {
 	Fit     Fit       // of its outputs and the present source
 	Valid   Validity
 
-	facts
+	Facts
 }
 
 // A Validity says until when outputs can be used. Zero is without an end.
@@ -78,26 +78,14 @@ type Validity struct {
 	Ends  time.Time
 }
 
-// facts are what the records of exports say about a generation.
-type facts struct {
-	recorded bool // an export has recorded it
-	held     bool // an export has its value, or may have it
-	counts   bool // it is trusted
-	lost     bool // neither it nor an export knows its state
-	foreign  bool // it is abandoned because it is not trusted
+// Facts are what a step finds out about a generation from the records of exports.
+type Facts struct {
+	Recorded bool // an export has recorded it
+	Held     bool // an export has its value, or may have it
+	Counts   bool // it is trusted
+	Lost     bool // neither it nor an export knows its state
+	Foreign  bool // it is abandoned in this step because another client made it
 }
-
-// Held reports whether an export has the value of a generation, or may have it.
-func (g Generation) Held() bool { return g.held }
-
-// Counts reports whether a generation is trusted.
-func (g Generation) Counts() bool { return g.counts }
-
-// Lost reports whether neither a generation nor an export knows its state.
-func (g Generation) Lost() bool { return g.lost }
-
-// Foreign reports whether a generation is abandoned in this step because another client made it.
-func (g Generation) Foreign() bool { return g.foreign }
 
 // An Input says whether a generator is in the input.
 type Input int
@@ -206,7 +194,7 @@ func next(rows []row, w Wanted, have []Generation, records []Record, now time.Ti
 	step.Make, step.Full = s.create()
 	for _, g := range s.all { // all rows see the same stages
 		next := *g
-		next.foreign = s.foreign(g) && g.Stage != Abandoned
+		next.Foreign = s.foreign(g) && g.Stage != Abandoned
 		if next.State = s.step(g); next.Stage == Gone {
 			step.Drop = append(step.Drop, *g)
 			continue
@@ -223,7 +211,7 @@ func byNumber(a, b Generation) int { return cmp.Or(a.Number-b.Number, cmp.Compar
 func (s *situation) findBase() {
 	for _, g := range s.all {
 		switch {
-		case !g.counts:
+		case !g.Counts:
 		case g.Stage == Current, g.Stage == Retired:
 			s.base, s.failed = g, nil
 		case g.Stage == Abandoned && g.Failures > 0:
@@ -255,7 +243,7 @@ func restore(g *Generation, records []Record) {
 	case used && (g.Stage == Lost || g.Stage == Pending || g.Stage == Abandoned):
 		g.Stage, g.Since = Current, time.Time{}
 	case g.Stage == Lost:
-		g.Stage, g.Grace, g.lost = Abandoned, limits.LostGracePeriod, true
+		g.Stage, g.Grace, g.Lost = Abandoned, limits.LostGracePeriod, true
 	case g.Stage.ends() && own.Stage == g.Stage && own.Since.IsZero():
 		g.Since = time.Time{} // its own state says that it was held until now: an export that is gone may have had it
 	case g.Stage.ends() && !g.Since.IsZero(): // letting go of it starts no grace period, because others may have it
@@ -267,10 +255,10 @@ func restore(g *Generation, records []Record) {
 // go of it.
 func readCopies(g *Generation, records []Record) (used bool, left time.Time) {
 	for _, r := range records {
-		g.held = g.held || r.has(g.UID)
+		g.Held = g.Held || r.has(g.UID)
 		used = used || !r.Lost && r.Uses && r.Holds == g.UID
 		if k, recorded := r.Known[g.UID]; recorded && !r.Lost {
-			g.recorded, g.State = true, later(g.State, k.State)
+			g.Recorded, g.State = true, later(g.State, k.State)
 			left = latest(left, k.Left)
 		}
 	}
@@ -303,7 +291,7 @@ func latest(a, b time.Time) time.Time {
 func (s *situation) outputs() (out Step) {
 	for _, g := range s.all {
 		switch {
-		case s.Input == Removed || !g.counts:
+		case s.Input == Removed || !g.Counts:
 		case g.Stage == Retired, g.Stage == Current && !g.Listed: // no value is better than an older one
 			out.Current, out.Candidate, out.Previous = "", "", ""
 		case g.Stage == Current:
@@ -341,7 +329,7 @@ func (s *situation) step(g *Generation) State {
 		}
 	}
 	switch { // stop the time, or start it
-	case next.Stage == Current, next.Stage.ends() && g.held, next.Stage == Pending && !s.offered(g):
+	case next.Stage == Current, next.Stage.ends() && g.Held, next.Stage == Pending && !s.offered(g):
 		next.Since = time.Time{}
 	case (next.Since.IsZero() || next.Since.After(s.now)) && (next.Stage.ends() || g.Listed): // a clock may have been ahead
 		next.Since = s.now
@@ -349,7 +337,7 @@ func (s *situation) step(g *Generation) State {
 	return next
 }
 
-func (s *situation) foreign(g *Generation) bool { return g.Listed && !g.counts }
+func (s *situation) foreign(g *Generation) bool { return g.Listed && !g.Counts }
 func (s *situation) removed(*Generation) bool   { return s.Input == Removed }
 func (s *situation) returned(*Generation) bool  { return s.Input != Removed }
 func (s *situation) passed(g *Generation) bool  { return s.higher(g, Pending, Current) }
@@ -376,16 +364,16 @@ func (s *situation) expired(g *Generation) bool {
 	return s.base != nil && s.Input == Present && s.AbandonAfter > 0 && s.offered(g) && s.over(g.Since, s.AbandonAfter)
 }
 
-func (s *situation) replaced(g *Generation) bool { return s.higher(g, Current) && !g.held }
+func (s *situation) replaced(g *Generation) bool { return s.higher(g, Current) && !g.Held }
 
 func (s *situation) ended(g *Generation) bool {
-	return g.Listed && !g.held && s.over(g.Since, g.Grace) && g != s.failed
+	return g.Listed && !g.Held && s.over(g.Since, g.Grace) && g != s.failed
 }
 
 // higher reports whether a higher generation that counts is in one of these stages.
 func (s *situation) higher(g *Generation, stages ...Stage) bool {
 	return slices.ContainsFunc(s.all, func(o *Generation) bool {
-		return o.Number > g.Number && o.Listed && o.counts && slices.Contains(stages, o.Stage)
+		return o.Number > g.Number && o.Listed && o.Counts && slices.Contains(stages, o.Stage)
 	})
 }
 
@@ -419,11 +407,11 @@ func (s *situation) create() (out *Generation, full bool) {
 		out.Failures = f.Failures
 	}
 	for _, g := range s.all {
-		if !g.Listed || g.Stage == Pending && g.counts {
+		if !g.Listed || g.Stage == Pending && g.Counts {
 			return nil, false
 		}
 		out.Number = max(out.Number, g.Number+1)
-		if g.counts {
+		if g.Counts {
 			out.Follows = append(out.Follows, g.UID)
 		}
 	}

@@ -232,7 +232,7 @@ func TestMake(t *testing.T) {
 		Stage: Pending, Origin: w.Origin, Grace: time.Hour,
 		Request: "r", // an interval forgets no request
 	}}
-	if diff := cmp.Diff(want, got.Make, cmp.AllowUnexported(Generation{}, facts{})); diff != "" {
+	if diff := cmp.Diff(want, got.Make); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

@@ -341,8 +341,8 @@ func TestCopies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := tc.own
 			restore(&g, tc.records)
-			if diff := cmp.Diff(tc.want, g.State); diff != "" || g.Held() != tc.held {
-				t.Errorf("%s: held is %t; -want, +got:\n%s", tc.reason, g.Held(), diff)
+			if diff := cmp.Diff(tc.want, g.State); diff != "" || g.Held != tc.held {
+				t.Errorf("%s: held is %t; -want, +got:\n%s", tc.reason, g.Held, diff)
 			}
 		})
 	}

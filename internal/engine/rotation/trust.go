@@ -14,12 +14,12 @@ const lostHash = "lost"
 // all states and the record of an export are lost, it is in use if it works, because the export may have its value.
 func (s *situation) trust(recordLost bool) {
 	for _, g := range s.all {
-		g.counts = g.recorded || !g.Coded
+		g.Counts = g.Recorded || !g.Coded
 	}
 	if oldest := s.oldest(); oldest != nil {
-		oldest.counts = oldest.counts || !s.hasListed(func(g *Generation) bool { return g.counts })
+		oldest.Counts = oldest.Counts || !s.hasListed(func(g *Generation) bool { return g.Counts })
 		isUsed := func(g *Generation) bool { return g.Stage != Abandoned }
-		if recordLost && oldest.lost && oldest.Ready && oldest.Fit == Fits && !s.hasListed(isUsed) {
+		if recordLost && oldest.Lost && oldest.Ready && oldest.Fit == Fits && !s.hasListed(isUsed) {
 			s.putInUse(oldest)
 		}
 	}
@@ -36,14 +36,14 @@ func (s *situation) followLinks() {
 		for _, uid := range g.Follows {
 			links[g.UID], links[uid] = append(links[g.UID], uid), append(links[uid], g.UID)
 		}
-		if g.counts {
+		if g.Counts {
 			counting = append(counting, g)
 		}
 	}
 	for i := 0; i < len(counting); i++ { // it grows
 		for _, uid := range links[counting[i].UID] {
-			if g := byUID[uid]; g != nil && !g.counts {
-				g.counts = true
+			if g := byUID[uid]; g != nil && !g.Counts {
+				g.Counts = true
 				counting = append(counting, g)
 			}
 		}
@@ -66,6 +66,6 @@ func (s *situation) hasListed(is func(*Generation) bool) bool {
 
 // putInUse makes a generation the one in use. It is unknown what it was made for.
 func (s *situation) putInUse(g *Generation) {
-	g.Stage, g.Since, g.counts = Current, time.Time{}, true
+	g.Stage, g.Since, g.Counts = Current, time.Time{}, true
 	g.Origin, g.Request = Origin{s.Origin.Kind, lostHash, lostHash, lostHash}, lostHash
 }
