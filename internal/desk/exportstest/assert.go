@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cel.dev/cel-go/cel"
+	celast "cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
@@ -47,12 +48,47 @@ func compile(text string) (cel.Program, *diagnostic.Diagnostic) {
 		wrong.Message = fmt.Sprintf("must be true or false, but is of type %s", t)
 		return nil, wrong
 	}
-	program, err := env.Program(ast, cel.CostLimit(assertCost), cel.InterruptCheckFrequency(100))
+	program, err := programOf(env, ast)
 	if err != nil {
 		wrong.Message = err.Error()
 		return nil, wrong
 	}
 	return program, nil
+}
+
+func programOf(env *cel.Env, ast *cel.Ast) (cel.Program, error) {
+	return env.Program(ast, cel.CostLimit(assertCost), cel.InterruptCheckFrequency(100))
+}
+
+// operands returns the values that an assertion compares, as the end of a message. Those from objects can be a part of a secret.
+func (p *player) operands(ctx context.Context, text string, variables map[string]any) (out string) {
+	env, err := environment()
+	if err != nil {
+		return ""
+	}
+	whole, _ := env.Compile(text)
+	expr := whole.NativeRep().Expr()
+	if expr.Kind() != celast.CallKind || !strings.HasPrefix(expr.AsCall().FunctionName(), "_") {
+		return ""
+	}
+	for _, arg := range expr.AsCall().Args() {
+		source, err := cel.ExprToString(arg, whole.NativeRep().SourceInfo())
+		part, issues := env.Compile(source)
+		if err != nil || issues.Err() != nil || arg.Kind() == celast.LiteralKind {
+			continue
+		}
+		program, err := programOf(env, part)
+		if err != nil {
+			continue
+		}
+		switch v, _, err := program.ContextEval(ctx, variables); v.(type) {
+		case types.String, types.Int, types.Double, types.Bool, types.Timestamp:
+			if err == nil {
+				out += fmt.Sprintf("\n+ %s is %s", p.clean(source), p.value(fmt.Sprint(v.Value()), strings.Contains(source, "objects")))
+			}
+		}
+	}
+	return out
 }
 
 // assert evaluates an assertion of the current moment.
@@ -73,7 +109,7 @@ func (p *player) assert(ctx context.Context, i int, text string) {
 	case err != nil:
 		p.fail(field, "cannot be evaluated: %s\n- %s", p.reason(err, text), p.clean(text))
 	case v != types.True:
-		p.fail(field, "is not true\n- %s", p.clean(text))
+		p.fail(field, "is not true\n- %s%s", p.clean(text), p.operands(ctx, text, variables))
 	}
 }
 
