@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
@@ -84,12 +85,11 @@ func (p *player) checkNames() {
 
 // A player plays one test.
 type player struct {
-	test  *Test
-	at    string // the field of the test
-	setup *Setup
-	steps map[string]Recorded
-	call  world.Function
-	w     *world.World
+	test    *Test
+	at      string // the field of the test
+	setup   *Setup
+	compose func(steps []composition.Step) error // sets the pipeline
+	w       *world.World
 
 	moment    int
 	moments   []*snapshot
@@ -122,14 +122,14 @@ func (r *Runner) start(t *ExportsTest, index int, setup *Setup) (*player, error)
 // startOf starts a test that may be no test of the file.
 func (r *Runner) startOf(t *ExportsTest, test *Test, setup *Setup) (*player, error) {
 	p := &player{
-		test: test, setup: setup, steps: t.Spec.Steps, mask: r.mask, secrets: map[string]bool{},
+		test: test, setup: setup, mask: r.mask, secrets: map[string]bool{},
 		faults: faults{lose: map[string]bool{}},
 	}
 	call, err := r.engine(func() time.Time { return p.w.Now }, r.seed)
 	if err != nil {
 		return nil, err
 	}
-	p.call = call
+	p.compose = func(steps []composition.Step) error { return setup.compose(p.w, steps, call, t.Spec.Steps) }
 	if p.w, err = setup.build(test.timeOf(0), call, t.Spec.Steps); err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (p *player) play(ctx context.Context, i int) error {
 	}
 	steps, recomposed := p.setup.Later[i]
 	if p.laws.mayGo = m.mayGo(recomposed); recomposed {
-		if err := p.setup.compose(p.w, steps, p.call, p.steps); err != nil {
+		if err := p.compose(steps); err != nil {
 			return err
 		}
 		p.laws.compose(steps)
