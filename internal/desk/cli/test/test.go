@@ -107,7 +107,7 @@ func (c *Command) run(ctx context.Context, stdout, stderr io.Writer, build rende
 
 // play plays the tests, and reports their outcomes.
 func (c *Command) play(
-	ctx context.Context, stdout, _ io.Writer, all []*test, runner *exportstest.Runner, build render.FunctionAt,
+	ctx context.Context, stdout, stderr io.Writer, all []*test, runner *exportstest.Runner, build render.FunctionAt,
 ) error {
 	began := time.Now()
 	var stopped atomic.Bool // tests that are running come to their end
@@ -122,7 +122,11 @@ func (c *Command) play(
 		return out
 	}, func(int) {})
 	if c.Update {
-		if err := update(outcomes, stdout); err != nil {
+		differences := stdout
+		if c.Output != "text" { // a program reads it
+			differences = stderr
+		}
+		if err := update(outcomes, differences); err != nil {
 			return err
 		}
 	}
