@@ -20,8 +20,6 @@ var foreignCommands = map[string]string{ //nolint:gochecknoglobals // a table
 
 // foreignFlags are flags of other tools that no command needs, with the reason.
 var foreignFlags = map[string]string{ //nolint:gochecknoglobals // a table
-	"--kubeconfig": "the commands read only files, for example those of --schema",
-	"--context":    "the commands read only files, for example those of --schema",
 	"--name":       "the name is metadata.name of the composite resource",
 	"--namespace":  "the namespace is metadata.namespace of the composite resource",
 }
