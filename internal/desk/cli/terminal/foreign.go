@@ -13,15 +13,15 @@ const check = "check"
 
 // foreignCommands are commands of other tools, and the commands here.
 var foreignCommands = map[string]string{ //nolint:gochecknoglobals // a table
-	"validate": check, "lint": check, "vet": check, "verify": check, "diff": "render",
-	"template": "render", "build": "render", "run": "render", "trace": "explain", "describe": "explain", "convert": "migrate",
+	"validate": check, "lint": check, "vet": check, "verify": check,
+	"template": "render", "build": "render", "run": "render", "trace": "why", "describe": "why", "convert": "migrate",
 	"completion": "completions", "start": "serve",
 }
 
 // foreignFlags are flags of other tools that no command needs, with the reason.
 var foreignFlags = map[string]string{ //nolint:gochecknoglobals // a table
-	"--name":       "the name is metadata.name of the composite resource",
-	"--namespace":  "the namespace is metadata.namespace of the composite resource",
+	"--name":      "the name is metadata.name of the composite resource",
+	"--namespace": "the namespace is metadata.namespace of the composite resource",
 }
 
 // foreignCommand returns what to write instead of a command of another tool, or instead of a word before a command, such as
