@@ -168,6 +168,16 @@ func TestEffects(t *testing.T) {
 func TestPipelines(t *testing.T) {
 	const secret = "      - {name: conn, base: {apiVersion: v1, kind: Secret, metadata: {name: orders-conn}, stringData: {user: x}}}\n"
 	withoutConn := with(t, "\n- name: conn\n  from: db\n  data: [{key: user, value: secret.username}]", "")
+	const configs = "apiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {name: one}\ndata: {region: eu}\n---\n" +
+		"apiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {name: two}\ndata: {region: u}\n---\n"
+	environment := strings.Replace(composed(with(t, "secret.username}]", "secret.username + environment.region}]")), "  - step: exports\n", `  - step: environment
+    functionRef: {name: function-environment-configs}
+    input:
+      apiVersion: environmentconfigs.fn.crossplane.io/v1beta1
+      kind: Input
+      spec: {environmentConfigs: [{type: Reference, ref: {name: NAME}}]}
+  - step: exports
+`, 1)
 	resources := "size: 1}}}\n"
 	plain := composed(input)
 	legacy := func(text string) string {
@@ -199,6 +209,14 @@ func TestPipelines(t *testing.T) {
 			unready,
 			`+ Instance orders-06c9bd9f6024 is created: composed resource "other" of another step`,
 		}},
+		"EnvironmentStep": {
+			"function-environment-configs looks another object up", strings.Replace(environment, "NAME", "one", 1), strings.Replace(environment, "NAME", "two", 1),
+			instance("team-a", "orders") + configs,
+			[]string{
+				"~ Secret orders-conn user changes (21 → 20 bytes)", "~ PostgreSQL environment.region changes",
+				"> EnvironmentConfig two is read, and was not read before: Crossplane's default role permits that",
+			},
+		},
 		"NoStep": {"this function is removed", plain, plain[:strings.Index(plain, "  - step: exports")], "", []string{
 			"- Secret orders-admin-1 is deleted: no step composes it anymore", "- Secret orders-conn is deleted: no step composes it anymore",
 			"- Secret orders-url is deleted: no step composes it anymore", "~ PostgreSQL status.endpoint changes",

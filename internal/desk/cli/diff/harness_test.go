@@ -160,8 +160,8 @@ func cluster(t testing.TB, composition string, objects ...string) string {
 		delete(o["metadata"].(map[string]any), "managedFields")
 		items = append(items, o)
 	}
-	for _, o := range all.OfKind("", "Secret") {
-		if key := strings.Join([]string{"v1", "Secret", o.Namespace, o.Name}, "|"); out[key] == nil {
+	for _, o := range append(all.OfKind("", "Secret"), all.OfKind("apiextensions.crossplane.io", "EnvironmentConfig")...) {
+		if key := strings.Join([]string{o.APIVersion, o.Kind, o.Namespace, o.Name}, "|"); out[key] == nil {
 			items = append(items, o.Map())
 		}
 	}
