@@ -314,14 +314,13 @@ func (d *comparison) connectionDetails() {
 // fields compares the status fields and the environment.
 func (d *comparison) fields() {
 	status := func(s *side) *structpb.Value {
+		if world.FatalOf(s.Response) != "" {
+			return s.pipeline.statusIn(s.XR) // it stays
+		}
 		return s.Response.GetDesired().GetComposite().GetResource().GetFields()["status"]
 	}
 	environment := func(s *side) *structpb.Value {
-		out := proto.CloneOf(s.Response.GetContext().GetFields()["apiextensions.crossplane.io/environment"])
-		for _, field := range []string{"apiVersion", "kind"} { // another step may add them, and no expression needs them
-			delete(out.GetStructValue().GetFields(), field)
-		}
-		return out
+		return s.Response.GetContext().GetFields()["apiextensions.crossplane.io/environment"]
 	}
 	if keys := changedPaths("status", status(d.before), status(d.after)); len(keys) > 0 {
 		d.add(Effect{Effect: StatusChanged, Keys: keys})

@@ -64,6 +64,24 @@ func isExports(s composition.Step) bool {
 	return s.Group() == group || s.Group() == "" && strings.HasSuffix(s.Function, "function-export")
 }
 
+// statusIn returns the status fields of the inputs that a composite has.
+func (p *Pipeline) statusIn(xr *structpb.Struct) *structpb.Value {
+	out := &structpb.Struct{}
+	for _, input := range p.Exports() {
+		for _, f := range input.GetFields()["status"].GetListValue().GetValues() {
+			path := append([]string{"status"}, strings.Split(f.GetStructValue().GetFields()["fieldPath"].GetStringValue(), ".")...)
+			v := structpb.NewStructValue(xr)
+			for _, name := range path {
+				v = v.GetStructValue().GetFields()[name]
+			}
+			if v != nil {
+				world.SetValue(out, v, path...)
+			}
+		}
+	}
+	return out.GetFields()["status"]
+}
+
 // Exports returns the inputs of this function.
 func (p *Pipeline) Exports() []*structpb.Struct {
 	var out []*structpb.Struct

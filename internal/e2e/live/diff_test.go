@@ -57,8 +57,8 @@ func TestDiff(t *testing.T) {
 		d.change(ctx, i+1)
 	}
 
-	why, err := d.run(ctx, state("function-export"), "why", "diff-b/orders-9", "--cluster")
-	if want := "who must act: the provider of Database orders-9-db\n"; err != nil || !strings.Contains(string(why), want) {
+	why, err := d.run(ctx, state("function-export"), "why", "diff-b/carts-9", "--cluster")
+	if want := "who must act: the provider of Database carts-9-db\n"; err != nil || !strings.Contains(string(why), want) {
 		t.Errorf("why has no %q: %v\n%s", want, err, why)
 	}
 }
@@ -548,7 +548,7 @@ func effectsOf(f fleet, before, after seen, events []event) (out []string) {
 	return slices.Sorted(slices.Values(out))
 }
 
-var unfinished = regexp.MustCompile(`(?:(Secret|ConfigMap) "[^"]+" \(([^)]+)\)|status\.\S+) (is kept unchanged|is not created|is not written)|` +
+var unfinished = regexp.MustCompile(`(?:(Secret|ConfigMap) "[^"]+" \(([^)]+)\)|status\.\S+|generator "[^"]+": generation \d+) (is kept unchanged|is not created|is not written|is not ready)|` +
 	`(Secret|ConfigMap) "[^"]+" keeps the name ([^,]+), because`)
 
 // compositeEffects adds what changed in the status of a composite.
@@ -557,7 +557,7 @@ func compositeEffects(was, is *unstructured.Unstructured, add func(effect string
 		out := map[string]string{}
 
 		for _, m := range unfinished.FindAllStringSubmatch(live.ConditionOf(o, "ExportsReady").Message, -1) {
-			state := map[string]string{"is not created": "waiting", "is not written": "waiting"}[m[3]]
+			state := map[string]string{"is not created": "waiting", "is not written": "waiting", "is not ready": "waiting"}[m[3]]
 			out[strings.TrimSpace(m[1]+m[4]+" "+m[2]+m[5])] = cmp.Or(state, "held")
 		}
 
