@@ -119,7 +119,7 @@ func Of(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*Answer, er
 		return nil, err //nolint:wrapcheck // it names the composite
 	}
 	xr := c.Map()
-	out := &Answer{Composite: c.Ref, Composition: p.Name, At: r.Now, Pinned: c.Pinned, Conditions: conditions(xr), Unknown: end.Unknown(), state: r.State}
+	out := &Answer{Composite: c.Ref, Composition: nameOf(c.InUse), At: r.Now, Pinned: c.Pinned, Conditions: conditions(xr), Unknown: end.Unknown(), state: r.State}
 	if fatal := world.FatalOf(end.Response); fatal != "" {
 		refused := out.problem(outcome.Outcome{State: outcome.Held, Message: fatal, Wrong: true}, nil)
 		for _, c := range end.Response.GetConditions() {
@@ -145,6 +145,15 @@ func Of(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*Answer, er
 		out.Steps = append(out.Steps, out.step(p.Steps[i].Name, compiled, end.Results[i]))
 	}
 	return out, out.schedule(ctx, end)
+}
+
+// nameOf returns the name of a Composition, or of the Composition of a revision.
+func nameOf(inUse map[string]any) string {
+	metadata, _ := inUse["metadata"].(map[string]any)
+	labels, _ := metadata["labels"].(map[string]any)
+	of, _ := labels["crossplane.io/composition-name"].(string)
+	name, _ := metadata["name"].(string)
+	return cmp.Or(of, name)
 }
 
 // step explains a step, with its last result.
