@@ -40,6 +40,8 @@ func FuzzDiagnosticsAreInsideTheFile(f *testing.F) {
 		"apiVersion: v1\nkind: List\nitems: [null, {apiVersion: export.fn.crossplane.io/v1, kind: 1}]", header + "---\n" + header + "{{ a }}\n---\n" + header + "<<: {a: 1}\n",
 		"apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nspec: {pipeline: [{input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, status: [{value: 1 +}]}}]}",
 		"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {group: a, names: {kind: A}, versions: [{name: v1}]}\n---\n" + header,
+		header + "secrets: [{nmae: a, data: [{key: 5, value: 'secrets.a-b.c', optional: 'true'}]}, {name: b, data: [{key: a, value: \"\\tsize(secret.a.length\"}]}]\n",
+		header + "configMaps:\n- name: a\n  nonSensitive: a\n  data:\n  - key: k\n    value: |\n      composite.a ?? 'b'\n\n  - {key: l, value: '“a” + 1'}\n",
 		header + "variables: [{name: a, value: \"'${host}'\"}]", inUTF16(header + "a: [\n"), inUTF16(header + "ä𝄞: 1\n"),
 	} {
 		f.Add([]byte(text))
@@ -61,6 +63,14 @@ func FuzzDiagnosticsAreInsideTheFile(f *testing.F) {
 			if why := outside(x, document.Text(text)); why != "" {
 				t.Errorf("%+v: %s", x, why)
 			}
+			end := x
+			end.Position, end.Source = x.End, ""
+			if why := outside(end, document.Text(text)); why != "" || x.End.Line < x.Line || x.End.Line == x.Line && x.End.Column < x.Column {
+				t.Errorf("the end of %+v: %s", x, why)
+			}
+			if fixed, n := document.Apply(text, [][]document.Edit{x.Edits}); n > 0 && broken(fixed) > broken(text) {
+				t.Errorf("%+v: its fix is not YAML:\n%s", x, fixed)
+			}
 		}
 		if strings.ContainsFunc(printed, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 }) {
 			t.Errorf("control characters are printed: %q", printed)
@@ -72,6 +82,12 @@ func FuzzDiagnosticsAreInsideTheFile(f *testing.F) {
 			t.Errorf("%d diagnostics, but in the format github:\n%s", len(result.Diagnostics), lines)
 		}
 	})
+}
+
+// broken returns the number of documents that cannot be read.
+func broken(text string) int {
+	_, wrong := document.Parse(text)
+	return len(wrong)
 }
 
 // github returns the number of workflow commands about standard input.
