@@ -194,13 +194,10 @@ func (e *expr) membersOf(before []token) []member {
 			return found
 		}
 	}
-	if s.of == nil || s.of.Kind() != types.StructKind || !s.Objects.Has(s.of.TypeName()) {
-		return nil
-	}
 	var out []member
-	for _, name := range e.Types.Names(s.of.TypeName()) {
-		t, _ := e.Types.Field(s.of.TypeName(), name)
-		out = append(out, member{name, s.typeName(t), e.Types.Schema(s.of.TypeName(), name).Get("description").Text()})
+	for _, name := range e.Types.Names(s.object()) {
+		t, _ := e.Types.Field(s.object(), name)
+		out = append(out, member{name, s.typeName(t), e.Types.Schema(s.object(), name).Get("description").Text()})
 	}
 	return out
 }

@@ -1,42 +1,36 @@
 package lsp
 
 import (
+	"slices"
 	"strings"
-
-	"cel.dev/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
 
-// definitionAt returns where the name at a position is declared: a variable, a generator, a source, an export, the step
+// definition returns where the name at the position is declared: a variable, a generator, a source, an export, the step
 // that composes a resource, or the field of a definition.
-func (v *question) definition() any { return v.definitionAt(v.at) }
-
-func (v *view) definitionAt(p document.Position) []Location {
-	if s, o := v.occurrenceAt(p); o != nil {
+func (v *question) definition() any {
+	if s, o := v.occurrenceAt(v.at); o != nil {
 		if in, ok := s.definition(o.symbol); ok {
 			return v.here(in)
 		}
 		return nil
 	}
-	e, offset := v.expr(p)
+	e, offset := v.expr(v.at)
 	if e == nil {
 		return nil
 	}
 	t, path, ok := e.pathAt(offset)
-	if !ok {
+	switch {
+	case !ok:
 		return nil
-	}
-	if len(path) == 1 {
+	case len(path) == 1:
 		return e.definitionOfRoot(path[0])
 	}
 	s := e.site(e.beforeName(t))
-	if s.of == nil || s.of.Kind() != types.StructKind || !s.Objects.Has(s.of.TypeName()) {
-		return nil
-	}
-	kind, steps := e.Types.Path(s.of.TypeName())
-	return v.fieldOfKind(kind, append(append([]string{}, steps...), path[len(path)-1]))
+	kind, steps := e.Types.Path(s.object())
+	return v.fieldOfKind(kind, append(slices.Clone(steps), path[len(path)-1]))
 }
 
 // pathAt returns the name at an offset with the path that leads to it.

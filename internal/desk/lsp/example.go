@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -87,17 +88,9 @@ func (e *expr) madeUp(path []any) any {
 		names = append(names, textOf(step)) // an item of a list has no name
 	}
 	last := names[len(names)-1]
-	above := e.siteOf(strings.Join(e.spelled(names[:len(names)-1]), "") + "." + mark).of
-	if len(names) > 1 && above != nil && above.Kind() == types.StructKind && e.Types.Has(above.TypeName()) {
-		if t, ok := e.Types.Field(above.TypeName(), last); ok {
-			return e.sample(last, celast.WithoutOptional(t), e.Types.Schema(above.TypeName(), last), 0)
-		}
-	}
+	above := e.siteOf(strings.Join(e.spelled(names[:len(names)-1]), "") + "." + mark).object()
 	of := e.siteOf(strings.Join(e.spelled(names), "") + "." + mark).of
-	if of == nil {
-		of = types.DynType
-	}
-	return e.sample(last, of, schema.Node{}, 0)
+	return e.sample(last, cmp.Or(of, types.DynType), e.Types.Schema(above, last), 0)
 }
 
 // put writes a value to a path, into objects and lists that are made up as needed. An existing value stays.

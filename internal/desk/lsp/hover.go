@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"cel.dev/cel-go/common/types"
-
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/desk/vocabulary"
@@ -187,12 +185,9 @@ func (e *expr) fieldDoc(path []string) string {
 		return ""
 	}
 	s := e.siteOf(strings.Join(e.spelled(path[:len(path)-1]), "") + "." + mark)
-	if s.of == nil || s.of.Kind() != types.StructKind || !s.Objects.Has(s.of.TypeName()) {
-		return ""
-	}
-	kind, _ := e.Types.Path(s.of.TypeName())
-	text := e.Types.Schema(s.of.TypeName(), path[len(path)-1]).Get("description").Text()
-	if _, isVariable := kindsOfVariables[kind]; isVariable {
+	kind, _ := e.Types.Path(s.object())
+	text := e.Types.Schema(s.object(), path[len(path)-1]).Get("description").Text()
+	if kind == "" || kindsOfVariables[kind] != "" {
 		return text
 	}
 	return strings.TrimSpace(text + "\n\nA field of " + kind + ".")

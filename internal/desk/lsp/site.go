@@ -107,6 +107,14 @@ func localsAt(tree *ast.AST, n ast.NavigableExpr) map[string]*types.Type {
 	return out
 }
 
+// object returns the name of the object type at the site, or nothing if its fields are not known.
+func (s site) object() string {
+	if s.of == nil || s.of.Kind() != types.StructKind || !s.Objects.Has(s.of.TypeName()) {
+		return ""
+	}
+	return s.of.TypeName()
+}
+
 // typeName returns the name of a type for people.
 func (s site) typeName(t *types.Type) string {
 	if t == nil || celast.IsKind(t, types.ErrorKind, types.DynKind, types.AnyKind, types.TypeParamKind) {

@@ -280,16 +280,6 @@ func (s *step) compiled(at string) *plan.Compiled {
 	return nil
 }
 
-// export returns the export that a field belongs to, or nil.
-func (s *step) export(path []any) *plan.Export {
-	for i, x := range s.Plan.Exports {
-		if len(path) > 1 && x.Path.String() == field.NewPath(textOf(path[0])).Index(intOf(path[1])).String() {
-			return &s.Plan.Exports[i]
-		}
-	}
-	return nil
-}
-
 // source returns what an expression stands for, and the environment that it is compiled in.
 func (e *expr) source() (expression.Source, *expression.Environment, *plan.ForEach) {
 	s, env := expression.Source{Path: e.at}, e.view.env
@@ -308,8 +298,10 @@ func (e *expr) source() (expression.Source, *expression.Environment, *plan.ForEa
 	if above["forEachExpression"] != nil {
 		s.Items = expression.AllItems
 	}
-	if x := e.export(e.path); x != nil {
-		return s, env, x.ForEach
+	for _, x := range e.Plan.Exports {
+		if strings.HasPrefix(e.at, x.Path.String()+".") {
+			return s, env, x.ForEach
+		}
 	}
 	return s, env, nil
 }
@@ -326,9 +318,4 @@ func (s *step) declaration(path []any) map[string]any {
 func textOf(v any) string {
 	text, _ := v.(string)
 	return text
-}
-
-func intOf(v any) int {
-	n, _ := v.(int)
-	return n
 }
