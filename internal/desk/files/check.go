@@ -52,7 +52,8 @@ func (k *Knowledge) CheckEach(ctx context.Context, env *expression.Environment, 
 			c.Types, found = typecheck.Inspect(p, c.Known)
 			all = slices.Concat(all, p.Warnings, found)
 			if len(wrong[i]) == 0 {
-				all = append(all, withoutPlacesOf(all, rules.Check(k.View(steps, plans, i, c.Known), k.Settings.Level(s.File)))...)
+				found = rules.Check(k.View(steps, plans, i, c.Known), k.Settings.Level(s.File))
+				all = append(all, withoutPlacesOf(all, found)...)
 			}
 		}
 		c.Diagnostics = s.AllInFile(all)

@@ -126,10 +126,10 @@ func (w *Workspace) load() {
 
 // teaches reports whether a file declares something about other files: a kind, an environment, or a function.
 func (f File) teaches() bool {
+	kinds := []any{"CompositeResourceDefinition", "CustomResourceDefinition", "EnvironmentConfig", "Function"}
 	return slices.ContainsFunc(f.Objects(), func(o Object) bool {
 		object, _ := o.Value.(map[string]any)
-		return slices.Contains([]any{"CompositeResourceDefinition", "CustomResourceDefinition", "EnvironmentConfig", "Function"},
-			object["kind"])
+		return slices.Contains(kinds, object["kind"])
 	})
 }
 

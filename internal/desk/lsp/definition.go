@@ -131,5 +131,5 @@ func isField(name string) bool {
 }
 
 // reserved are the words that CEL reserves. They cannot be selected without quotes.
-const reserved = " as break const continue else false for function if import in let loop namespace null package return " +
-	"true var void while "
+const reserved = " as break const continue else false for function if import in let loop namespace null package " +
+	"return true var void while "

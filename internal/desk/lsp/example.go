@@ -169,7 +169,8 @@ var samples = []struct{ part, text string }{ //nolint:gochecknoglobals // a tabl
 	{"port", "5432"}, {"endpoint", "db.example.org"}, {"host", "db.example.org"}, {"address", "db.example.org"},
 	{"fqdn", "db.example.org"}, {"url", "https://example.org"}, {"uri", "https://example.org"},
 	{"arn", "arn:aws:iam::123456789012:role/example"}, {"region", "eu-west-1"}, {"namespace", "team-a"},
-	{"date-time", "2026-01-02T03:04:05Z"}, {"uid", "0b0c5c3e-5c0a-4d59-9d7b-6f2f0c4c2a11"}, {"uuid", "0b0c5c3e-5c0a-4d59-9d7b-6f2f0c4c2a11"},
+	{"date-time", "2026-01-02T03:04:05Z"}, {"uid", "0b0c5c3e-5c0a-4d59-9d7b-6f2f0c4c2a11"},
+	{"uuid", "0b0c5c3e-5c0a-4d59-9d7b-6f2f0c4c2a11"},
 }
 
 func sampleText(name, format string) any {

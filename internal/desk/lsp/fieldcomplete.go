@@ -95,7 +95,8 @@ func (s *step) below(f inputField, snippets, item bool) (out []CompletionItem) {
 		}
 	}
 	if schema.Type != objectType {
-		return s.valuesOf(inputField{path: append(slices.Clip(f.path), 0), name: f.name, above: f.above, schema: schema})
+		f.path, f.schema = append(slices.Clip(f.path), 0), schema
+		return s.valuesOf(f)
 	}
 	if schema.AdditionalProperties != nil && f.name == "labels" {
 		for _, key := range s.view.labels() {
@@ -108,8 +109,11 @@ func (s *step) below(f inputField, snippets, item bool) (out []CompletionItem) {
 			continue
 		}
 		below := schema.Properties[name]
-		c := CompletionItem{Label: name, Kind: kindProperty, Detail: below.Type, SortText: fmt.Sprintf("%03d", i),
-			Documentation: markdown(vocabulary.Field(schema.GoType, name)), TextEdit: &TextEdit{NewText: begin + name + ": "}}
+		c := CompletionItem{
+			Label: name, Kind: kindProperty, Detail: below.Type, SortText: fmt.Sprintf("%03d", i),
+			Documentation: markdown(vocabulary.Field(schema.GoType, name)),
+			TextEdit:      &TextEdit{NewText: begin + name + ": "},
+		}
 		if below.Expression {
 			c.Detail = "expression"
 		}
@@ -138,7 +142,8 @@ func snippetOf(s *definition.Schema) string {
 func (s *step) valuesOf(f inputField) (out []CompletionItem) {
 	add := func(kind int, detail string, texts ...string) {
 		for _, text := range texts {
-			out = append(out, CompletionItem{Label: text, Kind: kind, Detail: detail, TextEdit: &TextEdit{NewText: text}})
+			edit := &TextEdit{NewText: text}
+			out = append(out, CompletionItem{Label: text, Kind: kind, Detail: detail, TextEdit: edit})
 		}
 	}
 	for _, value := range f.schema.Enum {
@@ -160,7 +165,8 @@ func (s *step) valuesOf(f inputField) (out []CompletionItem) {
 		add(kindValue, "generator", s.namesIn(string(ofGenerator), "")...)
 	}
 	if f.name == "key" && f.above != nil && f.above.GoType == "SecretData" {
-		add(kindValue, "connection key", s.Known.ConnectionKeys[cmp.Or(textOf(s.declaration(f.path)["from"]), expression.Composite)]...)
+		from := cmp.Or(textOf(s.declaration(f.path)["from"]), expression.Composite)
+		add(kindValue, "connection key", s.Known.ConnectionKeys[from]...)
 	}
 	if f.name == "type" && textOf(f.path0()) == exportLists[0] {
 		add(kindValue, "", secretTypes...)

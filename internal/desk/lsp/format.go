@@ -16,7 +16,8 @@ func (v *question) format() any {
 		return out
 	}
 	for _, e := range v.inOrder() {
-		if first := v.text.editor(e.letters[0]).Line; !v.whole && (first < v.Range.Start.Line || first > v.Range.End.Line) {
+		first := v.text.editor(e.letters[0]).Line
+		if !v.whole && (first < v.Range.Start.Line || first > v.Range.End.Line) {
 			continue
 		}
 		if edits := e.formatted(); len(edits) > 0 && e.staysSame(edits) {
@@ -38,10 +39,10 @@ func (e *expr) formatted() (out []document.Edit) {
 		if a.end == b.start {
 			in.End = in.Position
 		}
-		if in.Line != in.End.Line || e.letters[a.end-1].Line != in.Line || b.kind == tokenComment || want == e.text[a.end:b.start] {
-			continue
+		oneLine := in.Line == in.End.Line && e.letters[a.end-1].Line == in.Line
+		if oneLine && b.kind != tokenComment && want != e.text[a.end:b.start] {
+			out = append(out, document.Edit{Range: in, Text: want})
 		}
-		out = append(out, document.Edit{Range: in, Text: want})
 	}
 	return out
 }

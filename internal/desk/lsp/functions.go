@@ -70,8 +70,9 @@ func functionsNamed(name string, method bool) (out []function) {
 
 // help describes a function.
 func (f function) help() string {
-	forms := strings.Join(f.entry.Signatures, "\n")
-	return fmt.Sprintf("```cel\n%s\n```\n%s\n\n```cel\n%s\n// %s\n```", forms, f.entry.Does, f.entry.Example, f.entry.Result)
+	e := f.entry
+	forms := strings.Join(e.Signatures, "\n")
+	return fmt.Sprintf("```cel\n%s\n```\n%s\n\n```cel\n%s\n// %s\n```", forms, e.Does, e.Example, e.Result)
 }
 
 // snippet returns the call with places for its arguments.

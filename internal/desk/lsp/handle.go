@@ -80,7 +80,7 @@ type params struct {
 
 // Handle answers a request, or takes note of a notification. It also returns the notifications that the client gets
 // before the answer.
-func (s *Server) Handle(ctx context.Context, method string, raw json.RawMessage) (result any, out []Message, err error) {
+func (s *Server) Handle(ctx context.Context, method string, raw json.RawMessage) (any, []Message, error) {
 	var p params
 	if len(raw) > 0 && json.Unmarshal(raw, &p) != nil {
 		return nil, nil, &InvalidError{errors.New("the parameters are not those of the protocol")}
@@ -139,7 +139,8 @@ func (s *Server) ask(ctx context.Context, method string, p *params) (any, []Mess
 	case b == nil:
 		return nil, nil, &InvalidError{fmt.Errorf("cannot find %s: it is not open", p.TextDocument.URI)}
 	}
-	q := &question{s.view(ctx, b, p.Position.Line), p, ctx, b.text.document(p.Position), method == "textDocument/formatting"}
+	whole := method == "textDocument/formatting"
+	q := &question{s.view(ctx, b, p.Position.Line), p, ctx, b.text.document(p.Position), whole}
 	if q.load(); answer != nil {
 		return answer(q), nil, nil
 	}
@@ -162,10 +163,14 @@ func (s *Server) watch() []Message {
 	if !s.client.Workspace.DidChangeWatchedFiles.DynamicRegistration {
 		return nil
 	}
-	watchers := []any{map[string]any{"globPattern": "**/*.{yaml,yml}"}, map[string]any{"globPattern": "**/" + files.SettingsFile}}
+	var watchers []any
+	for _, pattern := range []string{"**/*.{yaml,yml}", "**/" + files.SettingsFile} {
+		watchers = append(watchers, map[string]any{"globPattern": pattern})
+	}
 	registration := map[string]any{"id": "files", "method": "workspace/didChangeWatchedFiles",
 		"registerOptions": map[string]any{"watchers": watchers}}
-	return []Message{{Method: "client/registerCapability", Params: map[string]any{"registrations": []any{registration}}, Request: true}}
+	all := map[string]any{"registrations": []any{registration}}
+	return []Message{{Method: "client/registerCapability", Params: all, Request: true}}
 }
 
 // show returns a message that the client shows to the person.

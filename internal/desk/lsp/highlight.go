@@ -14,7 +14,8 @@ import (
 // The names of the classes of semantic tokens, as clients know them, and of their modifiers.
 var (
 	tokenTypes = []string{ //nolint:gochecknoglobals // a table
-		"variable", "property", "function", "method", "string", "number", "operator", "keyword", "comment", "parameter", "namespace",
+		"variable", "property", "function", "method", "string", "number", "operator", "keyword", "comment",
+		"parameter", "namespace",
 	}
 	tokenModifiers = []string{"readonly", "secret"} //nolint:gochecknoglobals // a table
 )

@@ -201,7 +201,8 @@ func (e *expr) composer(name string) string {
 	steps, _ := e.Pipeline()
 	for _, other := range steps {
 		if slices.ContainsFunc(other.Resources, func(r composition.Resource) bool { return r.Name == name }) {
-			return fmt.Sprintf("The composed resource `%s`%s, which the step `%s` composes.", name, ofKind(e.Known.Resources[name]), other.Name)
+			kind := ofKind(e.Known.Resources[name])
+			return fmt.Sprintf("The composed resource `%s`%s, which the step `%s` composes.", name, kind, other.Name)
 		}
 	}
 	return fmt.Sprintf("The composed resource or source `%s`.", name)

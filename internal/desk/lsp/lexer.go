@@ -66,7 +66,8 @@ func tokensOf(text string) []token {
 	return out
 }
 
-// textEnd returns the length of a text that begins with its prefix and quotes. A text in single quotes ends with its line.
+// textEnd returns the length of a text that begins with its prefix and quotes. A text that has one quote at its start
+// ends with its line.
 func textEnd(rest, opening string) int {
 	quote := strings.TrimLeft(opening, "bBrR")
 	raw := strings.ContainsAny(opening[:len(opening)-len(quote)], "rR")
@@ -116,8 +117,9 @@ func closersOf(tokens []token) string {
 	return out
 }
 
-// operandBefore returns the index of the first token of the operand that ends before an index: names, calls, brackets and
-// texts that dots join. If it is a path, which is a variable and what literal names select from it, it returns the names.
+// operandBefore returns the index of the first token of the operand that ends before an index: names, calls, brackets
+// and texts that dots join. If it is a path, which is a variable and what literal names select from it, it returns the
+// names.
 func operandBefore(tokens []token, end int) (start int, path []string, isPath bool) {
 	isPath = true
 	for i := end - 1; i >= 0; i -= 2 {

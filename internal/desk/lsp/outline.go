@@ -37,8 +37,8 @@ func (v *question) outline() any {
 // symbol returns an item of a list, with the keys of an export.
 func (s *step) symbol(entries []document.Entry, list string, item any, path ...any) (Symbol, bool) {
 	m, _ := item.(map[string]any)
-	out := Symbol{Name: cmp.Or(textOf(m["name"]), textOf(m["key"]), textOf(m["fieldPath"])), Detail: list, Kind: kindOfSymbols[list]}
-	if out.Name == "" {
+	out := Symbol{Detail: list, Kind: kindOfSymbols[list]}
+	if out.Name = cmp.Or(textOf(m["name"]), textOf(m["key"]), textOf(m["fieldPath"])); out.Name == "" {
 		return out, false
 	}
 	data, _ := m["data"].([]any)

@@ -14,7 +14,7 @@ import (
 func (v *view) renameable(p document.Position) (*step, *occurrence, error) {
 	s, o := v.occurrenceAt(p)
 	if o == nil {
-		return nil, nil, errors.New("cannot rename this: put the cursor on the name of a variable, generator, source or export")
+		return nil, nil, errors.New("cannot rename this: select the name of a variable, generator, source or export")
 	}
 	if _, declared := s.definition(o.symbol); !declared || o.kind == ofResource {
 		return nil, nil, fmt.Errorf("cannot rename %s: the input does not declare it", o.name)
@@ -48,9 +48,11 @@ func (v *question) rename(s *step, o *occurrence) (*WorkspaceEdit, []Message, er
 	case !annotates:
 		return v.edit(edits), []Message{show(2, warning)}, nil
 	}
+	annotation := map[string]any{"label": "Rename " + o.name, "description": warning, "needsConfirmation": true}
+	document := map[string]any{"uri": v.uri, "version": v.version}
 	return &WorkspaceEdit{
-		DocumentChanges: []any{map[string]any{"textDocument": map[string]any{"uri": v.uri, "version": v.version}, "edits": edits}},
-		Annotations:     map[string]any{id: map[string]any{"label": "Rename " + o.name, "description": warning, "needsConfirmation": true}},
+		DocumentChanges: []any{map[string]any{"textDocument": document, "edits": edits}},
+		Annotations:     map[string]any{id: annotation},
 	}, nil, nil
 }
 
@@ -83,11 +85,11 @@ func (s *step) refuseName(sym symbol, name string) error {
 func warningOf(sym symbol, name string) string {
 	switch sym.kind { //nolint:exhaustive // the others are names in the file only
 	case ofExport:
-		return fmt.Sprintf("A renamed export composes a renamed object, unless its metadata names it: <composite>-%s becomes "+
-			"<composite>-%s, and what reads the former one must change.", sym.name, name)
+		return fmt.Sprintf("A renamed export composes a renamed object, unless its metadata names it: <composite>-%s "+
+			"becomes <composite>-%s, and what reads the former one must change.", sym.name, name)
 	case ofGenerator:
-		return fmt.Sprintf("The generator %s is another one than %s: it generates new credentials, and the former ones are deleted.",
-			name, sym.name)
+		return fmt.Sprintf("The generator %s is another one than %s: it generates new credentials, and the former ones "+
+			"are deleted.", name, sym.name)
 	}
 	return ""
 }

@@ -54,9 +54,10 @@ func NewServer(system *files.System) (*Server, error) {
 	if own.Texts == nil {
 		own.Texts = map[string]string{}
 	}
-	s := &Server{env: env, system: &own, open: map[string]*buffer{}, former: map[string][]*step{}, published: map[string]string{}}
-	s.workspace = files.NewWorkspace(&own, "")
-	return s, nil
+	return &Server{
+		env: env, system: &own, workspace: files.NewWorkspace(&own, ""),
+		open: map[string]*buffer{}, former: map[string][]*step{}, published: map[string]string{},
+	}, nil
 }
 
 // windowsPath matches the path of a file on a drive of Windows.

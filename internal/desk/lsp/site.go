@@ -77,7 +77,7 @@ func (e *expr) siteOf(texts ...string) site {
 func localsAt(tree *ast.AST, n ast.NavigableExpr) map[string]*types.Type {
 	out := map[string]*types.Type{}
 	add := func(name string, t *types.Type) {
-		if _, inner := out[name]; name != "" && !inner && !strings.HasPrefix(name, "@") && !strings.HasPrefix(name, "#") {
+		if _, inner := out[name]; !inner && isIdentifier.MatchString(name) { // and not one of the compiler
 			out[name] = t
 		}
 	}

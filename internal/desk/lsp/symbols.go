@@ -97,7 +97,8 @@ func kindOfField(f inputField) (kind symbolKind, declares bool) {
 	case f.name == "name" && depth == 3:
 		return symbolKind(list), true
 	case f.name == "from", f.name == "key" && f.above != nil && f.above.GoType == "Extract",
-		f.name == "nonSensitive" && depth > 1, list == "fromComposite" && (f.name == "secrets" || f.name == "resources"):
+		f.name == "nonSensitive" && depth > 1,
+		list == "fromComposite" && (f.name == "secrets" || f.name == "resources"):
 		return ofResource, false
 	case f.name == "ca" && list == "generators":
 		return ofGenerator, false
@@ -112,7 +113,8 @@ func (f inputField) path0() any {
 	return f.path[0]
 }
 
-// occurrences returns the names in an expression: those below variables, unless a macro declares a variable of the name.
+// occurrences returns the names in an expression: those below variables, unless a macro declares a variable of that
+// name.
 func (e *expr) occurrences() (out []occurrence) {
 	for i, t := range e.tokens {
 		kind := kindsOfVariables[t.text]
@@ -127,7 +129,8 @@ func (e *expr) occurrences() (out []occurrence) {
 		case sign.is("[", "[?") && name.kind == tokenText:
 			if text, closed := name.textValue(); closed {
 				start := name.start + len(textStart.FindString(name.text))
-				out = append(out, occurrence{symbol: e.resolve(symbol{kind, text}), in: e.rangeOf(start, start+len(text))})
+				in := e.rangeOf(start, start+len(text))
+				out = append(out, occurrence{symbol: e.resolve(symbol{kind, text}), in: in})
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -247,7 +248,8 @@ func (e *expr) typed() {
 	}
 	e.tokens, e.letters = tokensOf(e.text), nil
 	for i := range []byte(e.text + " ") {
-		e.letters = append(e.letters, document.Position{Line: e.view.broken, Column: e.view.value + len([]rune(e.text[:min(i, len(e.text))]))})
+		column := e.view.value + utf8.RuneCountInString(e.text[:min(i, len(e.text))])
+		e.letters = append(e.letters, document.Position{Line: e.view.broken, Column: column})
 	}
 }
 

@@ -78,7 +78,8 @@ func (i *Inspection) Tree(env *expression.Environment, s expression.Source, t ex
 		return nil
 	}
 	tree := parsed.NativeRep()
-	if size := celast.SizeOf(tree); size.CheckingCost > limits.ExpressionCheckingCost || size.Nodes > limits.ExpressionNodes {
+	size := celast.SizeOf(tree)
+	if size.CheckingCost > limits.ExpressionCheckingCost || size.Nodes > limits.ExpressionNodes {
 		return nil
 	}
 	selectKeys(tree)

@@ -1,6 +1,6 @@
-// Package vocabulary describes the variables, functions, operators and macros of expressions: what they are, how they are
-// written, and examples with their results. It also has the descriptions of the fields of the input. The reference of
-// the input, `function-export explain --functions` and editors show the same texts.
+// Package vocabulary describes the variables, functions, operators and macros of expressions: what they are, how they
+// are written, and examples with their results. It also has the descriptions of the fields of the input. The reference
+// of the input, `function-export explain --functions` and editors show the same texts.
 package vocabulary
 
 import (

@@ -2,13 +2,13 @@
 // desk/lsp by JSON-RPC messages on standard input and output.
 //
 // The messages are read by github.com/sourcegraph/jsonrpc2, which needs only the standard library. The other choice,
-// go.lsp.dev/protocol, links four modules, and a type for each of the protocol's 200 methods, of which the server has 19.
+// go.lsp.dev/protocol, links four modules, and a type for each of the protocol's 200 methods, of which the server has
+// 19.
 package lsp
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/alecthomas/kong"
@@ -59,7 +59,7 @@ func Serve(ctx context.Context, system *files.System, connection io.ReadWriter) 
 		return err
 	}
 	if err := s.serve(ctx, connection); err != nil {
-		return &terminal.ExitError{Code: terminal.ExitErrors, Why: fmt.Sprintf("the session has no regular end: %v", err)}
+		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "the session has no regular end: " + err.Error()}
 	}
 	return nil
 }

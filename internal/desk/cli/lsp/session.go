@@ -47,7 +47,10 @@ func newSession(system *files.System) (*session, error) {
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it says what failed
 	}
-	return &session{server: server, cancel: map[jsonrpc2.ID]context.CancelFunc{}, arrived: make(chan struct{}, 1), end: make(chan error, 1)}, nil
+	return &session{
+		server: server, cancel: map[jsonrpc2.ID]context.CancelFunc{},
+		arrived: make(chan struct{}, 1), end: make(chan error, 1),
+	}, nil
 }
 
 // serve answers messages until the client exits, or the connection ends.
@@ -55,7 +58,8 @@ func (s *session) serve(ctx context.Context, connection io.ReadWriter) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	in := &input{connection, make(chan struct{}), ctx}
-	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewBufferedStream(in, jsonrpc2.VSCodeObjectCodec{}), s, jsonrpc2.SetLogger(quiet{}))
+	stream := jsonrpc2.NewBufferedStream(in, jsonrpc2.VSCodeObjectCodec{})
+	conn := jsonrpc2.NewConn(ctx, stream, s, jsonrpc2.SetLogger(quiet{}))
 	for ended := false; ; {
 		select {
 		case <-s.arrived:
@@ -199,7 +203,7 @@ func (s *session) result(m message) (result any, out []lsp.Message, err error) {
 		s.end <- err
 		return nil, nil, nil
 	case s.shutdown, s.initialized && m.Method == "initialize":
-		return nil, nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidRequest, Message: "it is not expected now: " + m.Method}
+		return nil, nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidRequest, Message: "not expected now: " + m.Method}
 	case !s.initialized && m.Method != "initialize":
 		return nil, nil, &jsonrpc2.Error{Code: codeNotInitialized, Message: "the first request must be initialize"}
 	case m.Method == "shutdown":
