@@ -205,7 +205,6 @@ func (e *expr) membersOf(before []token) []member {
 // known returns the names below a path that are not in schemas: keys of connection details, outputs of generators, and
 // labels.
 func (e *expr) known(path []string) (out []member) {
-	source, _, _ := e.source()
 	add := func(detail string, names ...string) []member {
 		for _, name := range names {
 			out = append(out, member{name: name, detail: detail})
@@ -214,22 +213,29 @@ func (e *expr) known(path []string) (out []member) {
 	}
 	root, depth := path[0], len(path)
 	switch kind := kindsOfVariables[root]; {
-	case root == expression.Secret && depth == 1:
-		return add("string, secret", e.Known.ConnectionKeys[cmp.Or(source.From, expression.Composite)]...)
-	case root == expression.Secrets && depth == 2:
-		return add("string, secret", e.Known.ConnectionKeys[path[1]]...)
 	case root == expression.Secrets && depth == 1:
 		add("connection details, secret", e.resources()...)
 		return add("data of a Secret, secret", e.namesIn("sources", "Secret")...)
 	case kind == ofGenerator && depth == 1:
 		return add("outputs, secret", e.namesIn(string(ofGenerator), "")...)
-	case kind == ofGenerator && depth == 2:
-		return add("string, secret", e.outputs(path[1])...)
 	case kind == ofExport && depth == 1:
 		return add("int", e.exports()...)
-	}
-	if depth > 2 && slices.Equal(path[depth-2:], []string{"metadata", "labels"}) {
+	case depth > 2 && slices.Equal(path[depth-2:], []string{"metadata", "labels"}):
 		return add("string", e.view.labels()...)
+	}
+	return add("string, secret", e.secretKeys(path)...)
+}
+
+// secretKeys returns the keys of connection details, or the outputs of a generator, at a path.
+func (e *expr) secretKeys(path []string) []string {
+	source, _, _ := e.source()
+	switch root, depth := path[0], len(path); {
+	case root == expression.Secret && depth == 1:
+		return e.Known.ConnectionKeys[cmp.Or(source.From, expression.Composite)]
+	case root == expression.Secrets && depth == 2:
+		return e.Known.ConnectionKeys[path[1]]
+	case expression.HasOutputs(root) && depth == 2:
+		return e.outputs(path[1])
 	}
 	return nil
 }
@@ -266,25 +272,25 @@ func (v *view) labels() []string {
 	out := []string{"app.kubernetes.io/instance", "app.kubernetes.io/name", "app.kubernetes.io/part-of",
 		"crossplane.io/claim-name", "crossplane.io/claim-namespace", "crossplane.io/composite"}
 	for _, o := range v.file.Objects() {
-		out = append(out, labelsIn(o.Value)...)
+		out = addLabels(out, o.Value)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// labelsIn returns the keys of all labels in a value.
-func labelsIn(value any) (out []string) {
+// addLabels adds the keys of all labels in a value.
+func addLabels(out []string, value any) []string {
 	switch v := value.(type) {
 	case map[string]any:
 		for name, below := range v {
 			if labels, ok := below.(map[string]any); ok && (name == "labels" || name == "matchLabels") {
 				out = slices.AppendSeq(out, maps.Keys(labels))
 			}
-			out = append(out, labelsIn(below)...)
+			out = addLabels(out, below)
 		}
 	case []any:
 		for _, item := range v {
-			out = append(out, labelsIn(item)...)
+			out = addLabels(out, item)
 		}
 	}
 	return out
