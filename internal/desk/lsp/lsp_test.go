@@ -196,6 +196,7 @@ func TestCompletion(t *testing.T) {
 		"new line":    {"status:\n- fieldPath: endpoint\n  value: |-\n    'a' +\n    ¦\n", "composite", ""},
 		"after blank": {"status:\n- fieldPath: endpoint\n  value: composite.spec.stage + ¦\n", "composite", ""},
 		"double":      {"status:\n- fieldPath: endpoint\n  value: \"composite.spec.¦\n", "replicas", ""},
+		"double, key": {"status:\n- fieldPath: endpoint\n  value: \"resources['¦\n", "db", "'db' composite"},
 		"in flow":     {"status:\n- {fieldPath: endpoint, value: composite.spec.¦}\n", "replicas", ""},
 		"broken":      {"status:\n- fieldPath: endpoint\n  value: 'a: b\nvariables:\n- name: x\n  value: composite.spec.¦\n", "replicas", ""},
 		"in a text":   {"status:\n- fieldPath: endpoint\n  value: \"'composite.¦'\"\n", "", "spec composite"},

@@ -242,9 +242,9 @@ func (e *expr) onlyBlanks(place document.Place, p document.Position) bool {
 func (e *expr) typed() {
 	line := []rune(e.view.text.line(e.view.broken - 1))
 	rest := line[min(e.view.value-1, len(line)):]
-	e.text = strings.TrimRight(string(rest), `"' `)
-	if strings.Count(e.text, "'")%2 == 1 && strings.HasPrefix(string(rest)[len(e.text):], "'") {
-		e.text += "'"
+	e.text = strings.TrimRight(string(rest), " ")
+	if quote := string(line[e.view.value-2]); quote == `"` || quote == "'" { // which YAML has around the text
+		e.text = strings.TrimSuffix(e.text, quote)
 	}
 	e.tokens, e.letters = tokensOf(e.text), nil
 	for i := range []byte(e.text + " ") {
