@@ -128,7 +128,7 @@ func (g *rotator) occupied(w *wantedGeneration, o wire.Struct) evaluate.Reasons 
 // isGeneration reports whether an object is an existing generation.
 func (g *rotator) isGeneration(o wire.Struct) bool {
 	for _, c := range g.found {
-		if c.find(idOf(o)) != nil {
+		if c.byUID[idOf(o)] != nil {
 			return true
 		}
 	}
@@ -252,7 +252,7 @@ func (g *rotator) newResource(w *wantedGeneration, k *generation) (*generation, 
 // codes returns the codes that link a generation with those that it follows and that count.
 func (c *credentialState) codes(k *generation) (out []string) {
 	for _, former := range c.step.Keep {
-		if was := c.find(former.UID); k.Coded && former.Counts && former.Number < k.Number && was != nil {
+		if was := c.byUID[former.UID]; k.Coded && former.Counts && former.Number < k.Number && was != nil {
 			out = append(out, seal.NextCode(was.data(), k.Number, k.data()))
 		}
 	}

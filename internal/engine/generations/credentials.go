@@ -291,7 +291,7 @@ func (r *credentialReader) readRequests() map[string]string {
 	for pair := range strings.FieldsFuncSeq(text, isSeparator) {
 		name, token, _ := strings.Cut(pair, "=")
 		m := r.in.Generators.Named(name)
-		if m == nil && !isItem(name) {
+		if _, _, isItem := plan.SplitItem(name); m == nil && !isItem {
 			m = r.in.Declared.List(name)
 		}
 		switch c := r.found[name]; {
@@ -314,11 +314,6 @@ func (r *credentialReader) readRequests() map[string]string {
 	return out
 }
 
-func isItem(name string) bool {
-	_, _, ok := plan.SplitItem(name)
-	return ok
-}
-
 // generations returns the facts from which the rotation decides.
 func (c *credentialState) generations() []rotation.Generation {
 	out := make([]rotation.Generation, 0, len(c.have))
@@ -337,13 +332,10 @@ func (c *credentialState) records() []rotation.Record {
 	return out
 }
 
-// find returns the generation with a UID, or nil.
-func (c *credentialState) find(uid string) *generation { return c.byUID[uid] }
-
 // current returns the generation in use, or nil.
 func (c *credentialState) current() *generation {
 	if c == nil || c.step == nil {
 		return nil
 	}
-	return c.find(c.step.Current)
+	return c.byUID[c.step.Current]
 }

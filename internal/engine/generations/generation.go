@@ -152,8 +152,14 @@ func (k *generation) gcKey() string {
 	return seal.Hash(string(k.resource), k.State.Origin.Kind, strconv.Itoa(k.Number), rotation.FormatTime(k.Created))
 }
 
-func (k *generation) lacksKeys(keys []string) bool {
-	return slices.ContainsFunc(keys, func(key string) bool { return k.details[key] == nil })
+// lacks returns the outputs that a generation does not have, quoted.
+func (k *generation) lacks(keys []string) (out []string) {
+	for _, key := range keys {
+		if k.details[key] == nil {
+			out = append(out, strconv.Quote(key))
+		}
+	}
+	return out
 }
 
 // observation returns the variables of the expressions of a generation.

@@ -25,12 +25,12 @@ func (g *rotator) publish(c *credentialState, why evaluate.Reasons) {
 		g.in.Session.Shows(w.Name, see)
 	}
 	g.outputs.candidates[w.Name] = observation.Generated{Waits: g.waits(c, nil, why)}
-	if k := c.find(c.step.Candidate); k != nil {
+	if k := c.byUID[c.step.Candidate]; k != nil {
 		g.outputs.candidates[w.Name] = g.fitting(c, k)
 	}
 	g.outputs.missing[w.Spelled(expression.Previous)] =
 		"no generation is in its grace period: set optional: true, or read it with ? and orValue(...)"
-	if k := c.find(c.step.Previous); k != nil {
+	if k := c.byUID[c.step.Previous]; k != nil {
 		g.outputs.previous[w.Name] = g.generated(w.Generator, k)
 	}
 	g.reportStep(c, why)

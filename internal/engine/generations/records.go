@@ -163,7 +163,7 @@ func (g *rotator) saveState(c *credentialState, input string) {
 		step = &rotation.Step{}
 	}
 	for _, next := range step.Keep {
-		k := c.find(next.UID)
+		k := c.byUID[next.UID]
 		entry := stateReference(k.composed, k.reference(), map[string]string{
 			"generatedAt": timeText(k.Created), "specHash": k.State.Origin.Spec, "keepersHash": k.State.Origin.Keepers,
 			"flaggedForGCTime": flaggedText(next),

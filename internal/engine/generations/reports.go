@@ -16,7 +16,7 @@ import (
 
 // waits names the missing inputs of a generator without a generation in use.
 func (g *rotator) waits(c *credentialState, unready map[string]evaluate.Reasons, why evaluate.Reasons) string {
-	pending, not := c.find(c.step.Pending), unready[c.step.Pending]
+	pending, not := c.byUID[c.step.Pending], unready[c.step.Pending]
 	switch {
 	case !why.Empty():
 		return why.Text()
@@ -46,7 +46,7 @@ func (g *rotator) reportStep(c *credentialState, why evaluate.Reasons) {
 // outcome returns what a step does, and what it waits for.
 func (g *rotator) outcome(c *credentialState, why evaluate.Reasons) outcome.Outcome {
 	w, step, not := c.wanted, c.step, c.pendingReasons()
-	pending := c.find(step.Pending)
+	pending := c.byUID[step.Pending]
 	o := outcome.Outcome{State: outcome.Waiting, See: not.See}
 	switch {
 	case !why.Empty():
@@ -116,12 +116,7 @@ func (c *credentialState) failedBefore(now time.Time) outcome.Outcome {
 
 // checkCurrent warns about the generation in use if no other generation is pending.
 func (g *rotator) checkCurrent(w *wantedGeneration, k *generation) outcome.Outcome {
-	var missing []string
-	for _, key := range w.Keys {
-		if _, ok := k.details[key]; !ok {
-			missing = append(missing, fmt.Sprintf("%q", key))
-		}
-	}
+	missing := k.lacks(w.Keys)
 	rotate := fmt.Sprintf("create another generation with the composite's annotation %s: %s=<anything new>",
 		plan.RotateAnnotation, w.Name)
 	once := w.Policy == "" || w.Policy == v1beta1.CreatedOnce

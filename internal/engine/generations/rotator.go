@@ -152,7 +152,7 @@ func (g *rotator) hold(c *credentialState) {
 // recorded it, and once it is desired, the composite lists it.
 func (g *rotator) keep(c *credentialState) {
 	for _, next := range c.step.Keep {
-		was := c.find(next.UID)
+		was := c.byUID[next.UID]
 		switch {
 		case !was.Listed:
 			g.write(lifecycle.PlaceOf(object.Identity(was.object)), plan.GenerationName(c.name, was.Number))
@@ -172,7 +172,7 @@ func (g *rotator) keep(c *credentialState) {
 		g.compose(&k, g.desire(&k), k.Ready || c.step.Current != "")
 	}
 	for _, k := range c.step.Drop { // its number is not free before it is deleted
-		g.write(lifecycle.PlaceOf(object.Identity(c.find(k.UID).object)), c.find(k.UID).composed)
+		g.write(lifecycle.PlaceOf(object.Identity(c.byUID[k.UID].object)), c.byUID[k.UID].composed)
 	}
 }
 
@@ -204,7 +204,7 @@ func (g *rotator) compose(k *generation, desired *structpb.Struct, ready bool) {
 	}
 	g.write(lifecycle.PlaceOf(object.Identity(k.object)), name)
 	k.composed = name
-	if was := g.found[k.generator].find(k.UID); was != nil {
+	if was := g.found[k.generator].byUID[k.UID]; was != nil {
 		was.composed = name
 	}
 	g.out.Generations = append(g.out.Generations, Composed{Name: name, Desired: desired, Ready: ready})

@@ -166,7 +166,7 @@ func (w *wantedGeneration) readSource(s *evaluate.Session) {
 // fit compares the source of a generation with the present one. One of another kind never fits.
 func (w *wantedGeneration) fit(c *credentialState, k *generation) rotation.Fit {
 	switch {
-	case k.Coded && c.originOf(k).Kind == "" && k.lacksKeys(w.Keys): // it is not known what it was made from
+	case k.Coded && c.originOf(k).Kind == "" && len(k.lacks(w.Keys)) > 0: // it is not known what it was made from
 		return rotation.Other
 	case w.Generator.Source() == nil || k.withheld != nil || len(k.details) == 0:
 		return rotation.Fits
