@@ -255,6 +255,7 @@ func FuzzMigratedTemplateCompiles(f *testing.F) {
 		"}}\"}\n# {{ .a }}")
 	f.Add("{{ with $x := .observed.resources.db }}{{ $y := $x }}" + head + "data: {a: {{ $y.connectionDetails.a | " +
 		"default \"YQ==\" }}}{{ end }}")
+	f.Add("{{ if .observed.resources.db }}\n" + head + "{{ end }}\ndata: {a: YQ==}")
 	f.Fuzz(func(t *testing.T, text string) {
 		if !utf8.ValidString(text) {
 			t.Skip("a text in YAML is valid UTF-8")

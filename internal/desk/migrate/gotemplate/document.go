@@ -97,6 +97,12 @@ func (d *Document) at(n *yaml.Node) []*control {
 	return d.open[n.Line-1]
 }
 
+// inside returns the controls around a node that are not around the document.
+func (d *Document) inside(n *yaml.Node) []*control {
+	all := d.at(n)
+	return all[min(len(d.around), len(all)):]
+}
+
 // A field is a key of a mapping with its value.
 type field struct{ key, value *yaml.Node }
 
@@ -209,10 +215,10 @@ func (d *Document) Keys(path ...string) []Key {
 	found := map[string][]branch{}
 	for _, section := range d.fields(path...) {
 		for _, f := range fieldsOf(section.value) {
-			b := branch{key: d.textOf(f.key), text: d.textOf(f.value), conditions: d.at(f.key)[len(d.around):]}
+			b := branch{key: d.textOf(f.key), text: d.textOf(f.value), conditions: d.inside(f.key)}
 			b.inside = len(b.conditions)
 			if section.key != nil {
-				b.inside -= len(d.at(section.key)) - len(d.around)
+				b.inside -= len(d.inside(section.key))
 			}
 			if f.value.Kind != yaml.ScalarNode {
 				b.err = errors.New("is not a text")
