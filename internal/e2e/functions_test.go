@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 
-	listener, err := net.Listen("tcp", os.Args[i+1]) //nolint:noctx // It ends with the process.
+	listener, err := net.Listen("tcp", os.Args[i+1])
 	if err == nil {
 		server := grpc.NewServer()
 		fnv1.RegisterFunctionRunnerServiceServer(server, standin.PatchAndTransform{})
