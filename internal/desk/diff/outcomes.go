@@ -50,7 +50,7 @@ func (d *comparison) outcomes() {
 func (d *comparison) states() {
 	for name, o := range d.after.states() {
 		if kind := kinds[o.State]; kind != "" && d.before.stateOf(name, o) != o.State {
-			e := Effect{Effect: kind, Export: name, Reason: short(o.Message)}
+			e := Effect{Effect: kind, Export: o.Export, Reason: short(o.Message)}
 			if o.Place.Name != "" {
 				e.Object = &state.Ref{APIVersion: "v1", Kind: string(o.Kind), Namespace: o.Place.Namespace, Name: o.Place.Name}
 			}

@@ -107,9 +107,12 @@ func (s *secrets) decide(effects, other []Effect) []Effect {
 		return slices.IndexFunc(list, func(o Effect) bool { return o.same() == e.same() })
 	}
 	var out []Effect
+	if slices.ContainsFunc(effects, Effect.mayDepend) { // then the readiness also depends on it
+		effects = slices.DeleteFunc(effects, func(e Effect) bool { return e.Effect == ReadinessLost })
+	}
 	for _, e := range effects {
 		i := find(other, e)
-		if i < 0 {
+		if i < 0 || e.mayDepend() {
 			out = append(out, unknown(e))
 			continue
 		}
@@ -122,11 +125,24 @@ func (s *secrets) decide(effects, other []Effect) []Effect {
 		}
 	}
 	for _, e := range other {
-		if find(effects, e) < 0 {
+		if find(effects, e) < 0 && e.Effect != ReadinessLost {
 			out = append(out, unknown(e))
 		}
 	}
-	return out
+	seen := map[string]bool{}
+	return slices.DeleteFunc(out, func(e Effect) bool { // one about each object
+		again := e.Effect == Unknown && seen[e.same()]
+		seen[e.same()] = true
+		return again
+	})
+}
+
+// ofData matches a reason about a value of a Secret, or about an expression of data.
+var ofData = lazy.MustCompile(`\bsecrets\.|\.data(?:From)?\[`)
+
+// mayDepend reports whether an export may only be held because of a value that was invented.
+func (e Effect) mayDepend() bool {
+	return (e.Effect == Held || e.Effect == Waiting) && ofData.MatchString(e.Reason)
 }
 
 // split splits an effect into what does not depend on unknown values, and what does. Each may be nil. Whether a key is

@@ -58,6 +58,9 @@ func TestUnknown(t *testing.T) {
 				`- Secret orders-conn is deleted: its export was renamed to "connection": set metadata.name to orders-conn to keep the object`,
 				"+ Secret orders-connection is created: it replaces Secret team-a/orders-conn, which is deleted",
 			}},
+			"Fails": {[]string{"secret.username}]", "json.decode(secret.username).x}]"}, []string{
+				"? Secret orders-conn " + unknown,
+			}},
 			"New": {
 				[]string{"secrets:", "secrets:\n- name: new\n  from: db\n  data: [{key: k, value: secret.password}]"},
 				[]string{"+ Secret orders-new is created"},
