@@ -122,7 +122,7 @@ func Of(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*Answer, er
 	out := &Answer{Composite: c.Ref, Composition: nameOf(c.InUse), At: r.Now, Pinned: c.Pinned, Conditions: conditions(xr), Unknown: end.Unknown(), state: r.State}
 	if fatal := world.FatalOf(end.Response); fatal != "" {
 		refused := out.problem(outcome.Outcome{State: outcome.Held, Message: fatal, Wrong: true}, nil)
-		for _, c := range end.Response.GetConditions() {
+		for _, c := range slices.Backward(end.Response.GetConditions()) { // that of the last step comes first
 			if c.GetType() == outcome.ConditionType {
 				refused.State = c.GetReason()
 			}
@@ -134,6 +134,9 @@ func Of(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*Answer, er
 		return nil, err //nolint:wrapcheck // of this program
 	}
 	for _, i := range slices.Sorted(maps.Keys(end.Results)) {
+		if p.Steps[i].Environment != nil {
+			continue // another function has this step
+		}
 		input, err := structpb.NewStruct(p.Steps[i].Input)
 		if err != nil {
 			return nil, err //nolint:wrapcheck // it was read from YAML

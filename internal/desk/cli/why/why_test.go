@@ -38,6 +38,12 @@ spec:
   compositeTypeRef: {apiVersion: example.org/v1, kind: App}
   mode: Pipeline
   pipeline:
+  - step: environment
+    functionRef: {name: function-environment-configs}
+    input:
+      apiVersion: environmentconfigs.fn.crossplane.io/v1beta1
+      kind: Input
+      spec: {environmentConfigs: [{type: Reference, ref: {name: platform}}]}
   - step: resources
     functionRef: {name: function-patch-and-transform}
     input:
@@ -105,6 +111,8 @@ metadata:
   resourceVersion: "1"
   ownerReferences: [{apiVersion: db.example.org/v1, kind: Instance, name: orders-db, uid: db, controller: true}]
 stringData: {username: hunter2-user, password: hunter2-pass}
+---
+{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: platform, uid: platform, resourceVersion: "1"}, data: {stage: dev}}
 `
 
 // dump returns the state of a cluster in which the composite has settled, as kubectl get -o yaml prints it.
