@@ -59,7 +59,9 @@ type Player interface {
 // Of returns what happens to a composite that has settled until a time, in this order. It is complete up to the time
 // that it returns, which is earlier if very much happens, or if enough is true for an event; enough may be nil. The
 // simulation goes on.
-func Of(ctx context.Context, w *world.World, p Player, until time.Time, enough func(Event) bool) (out []Event, complete time.Time, err error) {
+func Of(
+	ctx context.Context, w *world.World, p Player, until time.Time, enough func(Event) bool,
+) (out []Event, complete time.Time, err error) {
 	told := map[string]bool{} // certificates
 	for _, c := range certificates(w) {
 		told[c.id] = c.ends.Before(w.Now)
@@ -141,7 +143,8 @@ func generationOf(o *structpb.Struct) (generation, bool) {
 }
 
 func nameOf(o *structpb.Struct) string {
-	return o.GetFields()["kind"].GetStringValue() + " " + strings.TrimPrefix(world.Meta(o, "namespace")+"/"+world.Meta(o, "name"), "/")
+	place := strings.TrimPrefix(world.Meta(o, "namespace")+"/"+world.Meta(o, "name"), "/")
+	return o.GetFields()["kind"].GetStringValue() + " " + place
 }
 
 // changes returns which generations were created or deleted, by generator.
@@ -180,11 +183,12 @@ type certificate struct {
 	ends   time.Time
 }
 
-// certificates returns those in the exported Secrets, in the order of their names and keys. Of a chain, it is the first.
+// certificates returns those in composed Secrets, in the order of names and keys. Of a chain, it is the first.
 func certificates(w *world.World) (out []certificate) {
 	for _, name := range slices.Sorted(maps.Keys(w.Stored)) {
 		o := w.Stored[name]
-		if _, isGeneration := generationOf(o); isGeneration || world.Meta(o, "annotations", world.ResourceNameAnnotation) == "" {
+		isComposed := world.Meta(o, "annotations", world.ResourceNameAnnotation) != ""
+		if _, isGeneration := generationOf(o); isGeneration || !isComposed {
 			continue
 		}
 		data := o.GetFields()["data"].GetStructValue().GetFields()

@@ -29,7 +29,8 @@ func OneFromCluster(ctx context.Context, k Kubectl, kind, namespace, name string
 		args = append(args, scope)
 	}
 	if args[0] == "" {
-		return nil, fmt.Errorf("no CompositeResourceDefinition defines such a composite: the kind is %q, and the namespace %q", kind, namespace)
+		return nil, fmt.Errorf("no CompositeResourceDefinition defines a composite of kind %q in namespace %q",
+			kind, namespace)
 	}
 	if err := k.get(ctx, s, nil, args...); err != nil {
 		return nil, err
@@ -40,8 +41,9 @@ func OneFromCluster(ctx context.Context, k Kubectl, kind, namespace, name string
 			continue
 		}
 		c := &Composite{Object: o, fields: o.Map()}
-		for _, r := range append(c.Refs(), Ref{group + "/v1", composition.Kind, "", c.crossplaneText("compositionRef", "name")},
-			Ref{group + "/v1", kindRevision, "", c.crossplaneText("compositionRevisionRef", "name")}) {
+		refs := append(c.Refs(), Ref{group + "/v1", composition.Kind, "", c.crossplaneText("compositionRef", "name")},
+			Ref{group + "/v1", kindRevision, "", c.crossplaneText("compositionRevisionRef", "name")})
+		for _, r := range refs {
 			if r.Name != "" {
 				s.want(r.selector())
 			}
@@ -66,6 +68,7 @@ func (s *State) compositeResources(kind string, namespaced bool) (out []string) 
 // selector selects one object.
 func (r Ref) selector() *fnv1.ResourceSelector {
 	return &fnv1.ResourceSelector{
-		ApiVersion: r.APIVersion, Kind: r.Kind, Namespace: &r.Namespace, Match: &fnv1.ResourceSelector_MatchName{MatchName: r.Name},
+		ApiVersion: r.APIVersion, Kind: r.Kind, Namespace: &r.Namespace,
+		Match: &fnv1.ResourceSelector_MatchName{MatchName: r.Name},
 	}
 }

@@ -118,8 +118,10 @@ func Of(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*Answer, er
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the composite
 	}
-	xr := c.Map()
-	out := &Answer{Composite: c.Ref, Composition: nameOf(c.InUse), At: r.Now, Pinned: c.Pinned, Conditions: conditions(xr), Unknown: end.Unknown(), state: r.State}
+	out := &Answer{
+		Composite: c.Ref, Composition: nameOf(c.InUse), At: r.Now, Pinned: c.Pinned, Conditions: conditions(c.Map()),
+		Unknown: end.Unknown(), state: r.State,
+	}
 	if fatal := world.FatalOf(end.Response); fatal != "" {
 		refused := out.problem(outcome.Outcome{State: outcome.Held, Message: fatal, Wrong: true}, nil)
 		for _, c := range slices.Backward(end.Response.GetConditions()) { // that of the last step comes first
@@ -174,7 +176,8 @@ func (a *Answer) step(name string, p *plan.Plan, result *reconcile.Result) Step 
 		}
 		one := Object{
 			Kind: string(o.Kind), Name: o.Export, Path: of.Path, Namespace: o.Place.Namespace, ObjectName: o.Place.Name,
-			Problem: a.problem(o.Outcome, result.Missing), Keys: missingFrom(slices.Concat(of.Metadata, of.Keys), o.Message, result.Missing),
+			Problem: a.problem(o.Outcome, result.Missing),
+			Keys:    missingFrom(slices.Concat(of.Metadata, of.Keys), o.Message, result.Missing),
 		}
 		if len(a.Unknown) > 0 && readsSecret(one.Keys) {
 			one.Problem = Problem{State: unknown} // the condition has what the function said
@@ -262,8 +265,8 @@ func (a *Answer) generation(v *structpb.Value, of *Credential) *Generation {
 		return nil
 	}
 	r := state.Ref{
-		APIVersion: f["apiVersion"].GetStringValue(), Kind: f["kind"].GetStringValue(), Namespace: f["namespace"].GetStringValue(),
-		Name: f["name"].GetStringValue(),
+		APIVersion: f["apiVersion"].GetStringValue(), Kind: f["kind"].GetStringValue(),
+		Namespace: f["namespace"].GetStringValue(), Name: f["name"].GetStringValue(),
 	}
 	of.Unknown = of.Unknown || a.state.IsUnknown(r)
 	return &Generation{Number: int(f["generation"].GetNumberValue()), Kind: r.Kind, Name: r.Name, Created: a.created(r)}
@@ -321,15 +324,15 @@ func conditions(xr map[string]any) (out []Condition) {
 	return out
 }
 
-// Find returns the composite with a name in a namespace, which is empty for a cluster-scoped one. The kind may be empty.
+// Find returns a composite by its name. The namespace of a cluster-scoped one is empty, and the kind may be empty.
 func Find(s *state.State, kind, namespace, name string) (*state.Composite, error) {
 	found := slices.DeleteFunc(s.AllComposites(), func(c *state.Composite) bool {
 		return c.Namespace != namespace || c.Name != name || kind != "" && !strings.EqualFold(kind, c.Kind)
 	})
 	switch {
 	case len(found) == 0:
-		return nil, fmt.Errorf("no composite with the name %q uses a Composition that was read: write NAMESPACE/NAME, or only "+
-			"the name of a cluster-scoped one", strings.TrimPrefix(namespace+"/"+name, "/"))
+		return nil, fmt.Errorf("no composite with the name %q uses a Composition that was read: "+
+			"write NAMESPACE/NAME, or only the name of a cluster-scoped one", strings.TrimPrefix(namespace+"/"+name, "/"))
 	case len(found) > 1:
 		return nil, fmt.Errorf("%s %s and %s %[2]s exist: pass --kind", found[0].Kind, name, found[1].Kind)
 	}
@@ -344,6 +347,7 @@ func (a *Answer) IsAvailable() bool {
 	}
 	bad := func(p Problem) bool { return p.State != outcome.Available.String() }
 	return a.Refused == nil && !slices.ContainsFunc(a.Steps, func(s Step) bool {
-		return slices.ContainsFunc(s.Others, bad) || slices.ContainsFunc(s.Objects, func(o Object) bool { return bad(o.Problem) })
+		badObject := func(o Object) bool { return bad(o.Problem) }
+		return slices.ContainsFunc(s.Others, bad) || slices.ContainsFunc(s.Objects, badObject)
 	})
 }

@@ -43,7 +43,8 @@ const (
 	manyAtOnce = 10
 
 	// spreading opens a window each day at an hour that depends on the UID of the composite, whose first digit is random.
-	spreading = `{scheduleExpression: "'0 %d * * *'.format(['0123456789abcdef'.indexOf(composite.metadata.uid.charAt(0))])", duration: 1h}`
+	spreading = `{scheduleExpression: "'0 %d * * *'.format(['0123456789abcdef'.indexOf(composite.metadata.uid.charAt(0))])", ` +
+		"duration: 1h}"
 )
 
 // later continues a composite with the pipeline that it will have, and notes where this ends early.
@@ -67,7 +68,8 @@ func (t *task) later(ctx context.Context, run *rehearsal.Rehearsal, until time.T
 	case err != nil:
 		return out, err.Error()
 	case complete.Before(until):
-		return out, fmt.Sprintf("%s is only continued until %s, because so much happens", t.composite.Ref, complete.Format(time.RFC3339))
+		at := complete.Format(time.RFC3339)
+		return out, fmt.Sprintf("%s is only continued until %s, because so much happens", t.composite.Ref, at)
 	}
 	return out, ""
 }
@@ -81,7 +83,10 @@ func newTimeline(until time.Time, events []*event) *timeline {
 		if e.Kind != forecast.Rotates {
 			continue
 		}
-		key := burst{At: e.At.Truncate(time.Minute).Format(time.RFC3339), Composition: e.Composition, Generator: e.Generator, RotationWindow: spreading}
+		key := burst{
+			At: e.At.Truncate(time.Minute).Format(time.RFC3339), Composition: e.Composition, Generator: e.Generator,
+			RotationWindow: spreading,
+		}
 		b := found[key]
 		if b == nil {
 			b = &key
@@ -117,7 +122,8 @@ func (l *timeline) lines() []string {
 		}
 	}
 	for _, b := range l.Bursts {
-		out = append(out, fmt.Sprintf("! %s: %d rotations of generator %s of %s in one minute: to spread them over 16 hours, set rotationWindow: %s",
+		out = append(out, fmt.Sprintf("! %s: %d rotations of generator %s of %s in one minute: "+
+			"to spread them over 16 hours, set rotationWindow: %s",
 			b.At, b.Rotations, b.Generator, b.Composition, b.RotationWindow))
 	}
 	return out
@@ -125,7 +131,8 @@ func (l *timeline) lines() []string {
 
 // text says what happens, without the composite.
 func (e *event) text() string {
-	return strings.NewReplacer("{generator}", e.Generator, "{key}", e.Key, "{composition}", e.Composition).Replace(map[forecast.Kind]string{
+	names := strings.NewReplacer("{generator}", e.Generator, "{key}", e.Key, "{composition}", e.Composition)
+	return names.Replace(map[forecast.Kind]string{
 		forecast.Rotates:  "generator {generator} of {composition} rotates",
 		forecast.Retires:  "a grace period of generator {generator} of {composition} ends",
 		forecast.Abandons: "an abandoned generation of generator {generator} of {composition} is deleted",
