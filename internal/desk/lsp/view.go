@@ -119,7 +119,9 @@ func (s *step) walk(f inputField) {
 	if text, ok := f.value.(string); f.schema.Expression && (ok || f.value == nil) {
 		e := &expr{step: s, path: f.path, at: f.at.String(), text: text, tokens: tokensOf(text)}
 		e.letters = s.Document().Letters(s.At(f.path...)...)
-		s.expressions = append(s.expressions, e)
+		if text == "" || len(e.letters) > 0 { // otherwise the file has the text in another form
+			s.expressions = append(s.expressions, e)
+		}
 	}
 	below := func(key any, at *field.Path, name string, schema *definition.Schema, v any) {
 		if schema != nil {
