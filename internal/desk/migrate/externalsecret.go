@@ -76,6 +76,14 @@ func (m *migration) externalSecretOf(c, spec, metadata decode.Value) *step {
 	}
 	e.with("data", list(data...)).with("dataFrom", list(dataFrom...))
 	x.conflicts(e)
+	x.describe(e, spec, lost)
+	s.secrets.items = append(s.secrets.items, e)
+	return s
+}
+
+// describe adds comments on what the export has not: keys of the template, and fields without an equivalent.
+func (x *external) describe(e *node, spec decode.Value, lost []string) {
+	target, template := spec.Get("target"), spec.Get("target", "template")
 	if spec.Get("secretStoreRef").Exists() || spec.Get("refreshInterval").Exists() {
 		e.note("There is no store and no refreshInterval here: Crossplane reconciles.")
 	}
@@ -90,11 +98,9 @@ func (m *migration) externalSecretOf(c, spec, metadata decode.Value) *step {
 		e.note(decide + "there is no equivalent of " + strings.Join(out, ", ") + ".")
 	}
 	if kind := target.Get("manifest", "kind").Text(); kind != "" && kind != "Secret" {
-		s.remove = nil
+		x.step.remove = nil
 		e.disable("target.manifest makes it an object of kind " + kind + ": write an export for it, or another step")
 	}
-	s.secrets.items = append(s.secrets.items, e)
-	return s
 }
 
 // foreign returns the fields of an object that are not known here. After an equals sign is the only value that a known

@@ -109,7 +109,7 @@ func (x *external) keysAndValues(from decode.Value) []*node {
 	m, err := gotemplate.Parse(text, "", "", x.templateData())
 	if err != nil || len(foreign(from, "literal target=Data")) > 0 || len(m.Documents) != 1 ||
 		m.Documents[0].Read() != nil {
-		original, _ := json.Marshal(from.Raw) // it was JSON
+		original, _ := json.Marshal(from.Raw) //nolint:errchkjson // it was JSON
 		return []*node{entry("templateFrom", string(original)).disable("it is not translated: write its keys in CEL")}
 	}
 	var out []*node

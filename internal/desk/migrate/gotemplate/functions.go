@@ -1,8 +1,8 @@
 package gotemplate
 
 import (
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
@@ -185,7 +185,7 @@ func printf(t *translation, args []value) value {
 		switch verb := format[at[0]:at[1]]; {
 		case verb == "%%":
 			out = append(out, Literal("%"))
-		case strings.Contains("%s %v %d", verb) && len(verb) > 1 && len(rest) > 0:
+		case slices.Contains([]string{"%s", "%v", "%d"}, verb) && len(rest) > 0:
 			out, rest = append(out, rest[0]), rest[1:]
 		default:
 			panic(failed("has a format other than %s, %v or %d"))

@@ -166,9 +166,9 @@ func (t *translation) inner(dot value) *translation {
 
 // list translates text with actions, conditions and loops.
 func (t *translation) list(list *parse.ListNode) Expr {
-	var out []Expr
-	for _, n := range nodes(list) {
-		out = append(out, t.node(n))
+	out := make([]Expr, len(nodes(list)))
+	for i, n := range nodes(list) {
+		out[i] = t.node(n)
 	}
 	return Join(out...)
 }
