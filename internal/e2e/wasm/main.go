@@ -10,6 +10,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing/fstest"
 	"time"
 
@@ -29,34 +30,35 @@ import (
 
 // A Request has the texts of files, command lines, and messages of an editor.
 type Request struct {
-	Files    map[string]string
-	Commands [][]string
-	Messages []Message
+	Files    map[string]string `json:"files"`
+	Commands [][]string        `json:"commands"`
+	Messages []Message         `json:"messages"`
 }
 
 // A Message is one of the Language Server Protocol.
 type Message struct {
-	Method string
-	Params json.RawMessage
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
 }
 
 // A Response has what the commands printed, and what the language server answered.
 type Response struct {
-	Results []Result
-	Answers []Answer
+	Results []Result `json:"results"`
+	Answers []Answer `json:"answers"`
 }
 
 // An Answer is the result for a message, and the diagnostics after it.
 type Answer struct {
-	Result any
-	Sent   []lsp.Message
-	Failed string
+	Result any    `json:"result"`
+	Sent   any    `json:"sent"`
+	Failed string `json:"failed"`
 }
 
 // A Result is what a command printed.
 type Result struct {
-	Stdout, Stderr string
-	Code           int
+	Stdout string `json:"stdout"`
+	Stderr string `json:"stderr"`
+	Code   int    `json:"code"`
 }
 
 func main() {
@@ -96,7 +98,7 @@ func answer(in Request) (*Response, error) {
 		if err != nil {
 			a.Failed = err.Error()
 		}
-		a.Result, a.Sent = result, append(sent, server.Publish(ctx)...)
+		a.Result, a.Sent = result, slices.Concat(sent, server.Publish(ctx))
 		out.Answers = append(out.Answers, a)
 	}
 	return out, nil
