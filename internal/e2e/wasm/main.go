@@ -112,7 +112,8 @@ func run(system *files.System, args []string) Result {
 		Explain explain.Command `cmd:""`
 	}
 	var stdout, stderr bytes.Buffer
-	k, err := kong.Must(&cli, kong.Writers(&stdout, &stderr), kong.Bind(system, render.FunctionAt(functionAt))).Parse(args)
+	k, err := kong.Must(&cli, kong.Writers(&stdout, &stderr), kong.Bind(system, render.FunctionAt(functionAt)),
+		kong.BindTo(context.Background(), (*context.Context)(nil))).Parse(args)
 	if err == nil {
 		err = k.Run()
 	}
