@@ -5,9 +5,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v4"
-
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
 )
 
 var seeds = []string{

@@ -135,17 +135,25 @@ func meant(d *diagnostic.Diagnostic, text string) []diagnostic.Edit {
 	if !strings.Contains(m[2], ".") {
 		m[1] = m[1][strings.LastIndex(m[1], ".")+1:]
 	}
-	before, isLast := strings.CutSuffix(text, m[1])
 	switch {
 	case d.Key && !strings.Contains(m[2], "."):
 		return []diagnostic.Edit{{Path: d.Path, Action: diagnostic.Rename, Text: m[2]}}
-	case text == "" || d.Key:
-	case d.Line > 0 && m[1] != "":
+	case text == "" || d.Key || d.Line > 0 && m[1] == "":
+		return nil
+	case d.Line > 0:
 		return renamedIn(d.Path, text, m[1], m[2])
-	case d.Line == 0 && isLast && m[1] != "" && (before == "" || strings.HasSuffix(before, ".")):
-		return []diagnostic.Edit{{Path: d.Path, Text: before + m[2]}}
-	case d.Line == 0 && suggest.Nearest(text, []string{m[2]}) != "":
-		return []diagnostic.Edit{{Path: d.Path, Text: m[2]}}
+	}
+	return respelled(d.Path, text, m[1], m[2])
+}
+
+// respelled returns the edit of a text whose last step, or which as a whole, is spelled wrong.
+func respelled(path, text, wrong, name string) []diagnostic.Edit {
+	before, isLast := strings.CutSuffix(text, wrong)
+	switch {
+	case isLast && wrong != "" && (before == "" || strings.HasSuffix(before, ".")):
+		return []diagnostic.Edit{{Path: path, Text: before + name}}
+	case suggest.Nearest(text, []string{name}) != "":
+		return []diagnostic.Edit{{Path: path, Text: name}}
 	}
 	return nil
 }
