@@ -237,6 +237,21 @@ func (h *History) asked(v Version, what ...string) int {
 	return n
 }
 
+// back counts the generations that users deleted before a version was seen. Until the next one is in use, an earlier one
+// can be, and what is derived from it is derived again.
+func (l lives) back(v Version, generator string) int {
+	n := 0
+
+	for uid, versions := range l.generations {
+		last := versions[len(versions)-1]
+		if l.removed[uid] && last.Composite == v.Composite && last.Generator == generator && last.seen < v.seen {
+			n++
+		}
+	}
+
+	return n
+}
+
 // lives returns the versions of each Secret of composites, by name, in the order in which the API server wrote
 // them.
 type lives struct {

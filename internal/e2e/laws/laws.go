@@ -105,7 +105,7 @@ func asked(l lives) (out []string) {
 
 		n := l.asked(v, g.Generator)
 		if r.With != "" {
-			n += l.asked(v, r.With)
+			n += l.asked(v, r.With) + l.back(v, r.With)
 		}
 
 		if r.Every > 0 {

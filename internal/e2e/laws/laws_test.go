@@ -1,6 +1,7 @@
 package laws
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -350,5 +351,33 @@ func TestLaws(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// If people delete the generation in use, an earlier one can be in use until the next one is: what is derived from it is
+// derived twice.
+func TestDerivedAgain(t *testing.T) {
+	for _, user := range []bool{true, false} {
+		s := newStory()
+		s.Generators["hash"] = Rotates{With: "admin"}
+		hash := func(n int) Version {
+			return Version{Name: fmt.Sprintf("xr-hash-%d", n), Generator: "hash", Number: n, immutable: true}
+		}
+		s.write(1, s.generation(1, true, 0))
+		s.write(2, hash(1))
+		s.Ask("xr", "admin") // a rotation
+		s.write(3, s.generation(2, true, 0))
+		s.write(4, hash(2))
+		s.Ask("xr", "admin") // the deletion
+		gone := s.generation(2, true, 0)
+		gone.event, gone.User = "DELETED", user
+		s.write(5, gone)
+		s.write(6, hash(3)) // of the first one
+		s.write(7, s.generation(3, true, 0))
+		s.write(8, hash(4))
+
+		if got := asked(s.lives()); (len(got) > 0) == user {
+			t.Errorf("deleted by a user: %t: %q", user, got)
+		}
 	}
 }
