@@ -28,7 +28,7 @@ func TestDiffRecomputes(t *testing.T) {
 			"render.crossplane.io/runtime: Development, render.crossplane.io/runtime-development-target: " + servePatchAndTransform(t) +
 			"}}, spec: {package: example.org/function-patch-and-transform:v1}}\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o700); err != nil { //nolint:gosec // One is a program.
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
