@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // A cluster is read with kubectl when functions require something.
@@ -19,6 +20,10 @@ type cluster struct {
 	mu     sync.Mutex
 	wanted map[string]*fnv1.ResourceSelector
 	read   map[string]bool
+}
+
+func newCluster(k Kubectl) *cluster {
+	return &cluster{kubectl: k, wanted: map[string]*fnv1.ResourceSelector{}, read: map[string]bool{}}
 }
 
 // The resources of Crossplane that are read first.
@@ -37,34 +42,27 @@ const composedLabel = "crossplane.io/composite"
 // FromCluster reads the composites that use Compositions, with what Crossplane composes for them. Rights are checked
 // before something is read. Without the right to read Secrets, their data is unknown.
 func FromCluster(ctx context.Context, k Kubectl, changed []map[string]any) (*State, error) {
-	s := New()
-	kinds := map[string]bool{}
-	names := make([]string, 0, len(changed))
+	s, kinds := New(), map[string]bool{}
+	reads := [][]string{{definitions}, {compositions}}
 	for _, c := range changed {
-		names = append(names, text(c, "metadata", "name"))
-		of := Ref{APIVersion: text(c, "spec", "compositeTypeRef", "apiVersion"), Kind: text(c, "spec", "compositeTypeRef", "kind")}
-		kinds[of.resource()] = true
+		name := RefIn(c).Name
+		kinds[compositeType(c).resource()] = true
+		reads[1] = append(reads[1], name)
+		reads = append(reads, []string{revisions, "-l", "crossplane.io/composition-name=" + name})
 	}
-	rights := append(make([]right, 0, len(kinds)), right{list, definitions}, right{"get", compositions}, right{list, revisions})
+	rights := []right{{list, definitions}, {"get", compositions}, {list, revisions}}
 	for _, resource := range slices.Sorted(maps.Keys(kinds)) {
 		rights = append(rights, right{list, resource})
+		reads = append(reads, []string{resource, allNamespaces})
 	}
-	secrets := []right{{list, "secrets"}, {"get", "secrets"}}
-	lacks, err := k.lacking(ctx, append(rights, secrets...)...)
+	if err := k.need(ctx, rights); err != nil {
+		return nil, err
+	}
+	lacks, err := k.lacking(ctx, []right{{list, "secrets"}, {"get", "secrets"}})
 	if err != nil {
 		return nil, err
 	}
-	s.Complete = !slices.ContainsFunc(lacks, func(r right) bool { return slices.Contains(secrets, r) })
-	if lacks = slices.DeleteFunc(lacks, func(r right) bool { return slices.Contains(secrets, r) }); len(lacks) > 0 {
-		return nil, &RightsError{lacks}
-	}
-	reads := [][]string{{definitions}, append([]string{compositions}, names...)}
-	for _, name := range names {
-		reads = append(reads, []string{revisions, "-l", "crossplane.io/composition-name=" + name})
-	}
-	for _, resource := range slices.Sorted(maps.Keys(kinds)) {
-		reads = append(reads, []string{resource, "--all-namespaces"})
-	}
+	s.Complete = len(lacks) == 0
 	for _, args := range reads {
 		if err := k.get(ctx, s, nil, args...); err != nil {
 			return nil, err
@@ -75,49 +73,41 @@ func FromCluster(ctx context.Context, k Kubectl, changed []map[string]any) (*Sta
 
 // readComposed reads the composed resources of all composites.
 func (s *State) readComposed(ctx context.Context, k Kubectl, changed []map[string]any) error {
-	kinds := map[string]bool{}
+	kinds := map[right]bool{}
 	for _, of := range changed {
 		for _, c := range s.Composites(of) {
 			for _, r := range c.Refs() {
 				if s.Complete || !r.isSecret() {
-					kinds[r.resource()] = true
+					kinds[right{list, r.resource()}] = true
 				}
 			}
 		}
 	}
-	resources := slices.Sorted(maps.Keys(kinds))
-	rights := make([]right, 0, len(resources))
-	for _, resource := range resources {
-		rights = append(rights, right{list, resource})
-	}
-	lacks, err := k.lacking(ctx, rights...)
-	switch {
-	case err != nil:
+	rights := slices.SortedFunc(maps.Keys(kinds), func(a, b right) int { return strings.Compare(a.resource, b.resource) })
+	if err := k.need(ctx, rights); err != nil {
 		return err
-	case len(lacks) > 0:
-		return &RightsError{lacks}
 	}
-	for _, resource := range resources {
-		if err := k.get(ctx, s, nil, resource, "--all-namespaces", "-l", composedLabel); err != nil {
+	for _, r := range rights {
+		if err := k.get(ctx, s, nil, r.resource, allNamespaces, "-l", composedLabel); err != nil {
 			return err
 		}
 	}
-	s.cluster = &cluster{kubectl: k, wanted: map[string]*fnv1.ResourceSelector{}, read: map[string]bool{}}
+	s.cluster = newCluster(k)
 	return nil
 }
 
 // resource returns a kind as kubectl names it.
 func (r Ref) resource() string {
-	group, version, ok := strings.Cut(r.APIVersion, "/")
-	if !ok {
-		return strings.ToLower(r.Kind)
+	kind := strings.ToLower(r.Kind)
+	if group, version, ok := strings.Cut(r.APIVersion, "/"); ok {
+		return kind + "." + version + "." + group
 	}
-	return strings.Join([]string{strings.ToLower(r.Kind), version, group}, ".")
+	return kind
 }
 
 // want notes what a function requires, if it was not read.
 func (s *State) want(sel *fnv1.ResourceSelector) {
-	of := Ref{sel.GetApiVersion(), sel.GetKind(), sel.GetNamespace(), sel.GetMatchName()}
+	of := Selected(sel)
 	if s.cluster == nil || of.isSecret() && !s.Complete || of.Name != "" && s.Find(of) != nil {
 		return
 	}
@@ -140,13 +130,8 @@ func (s *State) Fetch(ctx context.Context) (bool, error) {
 		sel := s.cluster.wanted[key]
 		s.cluster.read[key] = true
 		if sel.GetMatchLabels() == nil && sel.GetMatchName() != "" {
-			named = append(named, map[string]any{
-				"apiVersion": sel.GetApiVersion(), "kind": sel.GetKind(),
-				"metadata": map[string]any{"name": sel.GetMatchName(), "namespace": sel.GetNamespace()},
-			})
-			continue
-		}
-		if err := s.fetchLabeled(ctx, sel); err != nil {
+			named = append(named, Selected(sel).object())
+		} else if err := s.fetchLabeled(ctx, sel); err != nil {
 			return false, err
 		}
 	}
@@ -162,19 +147,9 @@ func (s *State) Fetch(ctx context.Context) (bool, error) {
 }
 
 func (s *State) fetchLabeled(ctx context.Context, sel *fnv1.ResourceSelector) error {
-	args := []string{Ref{APIVersion: sel.GetApiVersion(), Kind: sel.GetKind()}.resource()}
-	if ns := sel.GetNamespace(); ns != "" {
-		args = append(args, "--namespace="+ns)
-	} else {
-		args = append(args, "--all-namespaces")
-	}
-	labels := sel.GetMatchLabels().GetLabels()
-	pairs := make([]string, 0, len(labels))
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		pairs = append(pairs, key+"="+labels[key])
-	}
-	if len(pairs) > 0 {
-		args = append(args, "-l", strings.Join(pairs, ","))
+	args := []string{Selected(sel).resource(), scope(sel.GetNamespace())}
+	if match := sel.GetMatchLabels().GetLabels(); len(match) > 0 {
+		args = append(args, "-l", labels.Set(match).String())
 	}
 	return s.cluster.kubectl.get(ctx, s, nil, args...)
 }

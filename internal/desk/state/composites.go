@@ -21,22 +21,21 @@ const (
 type Composite struct {
 	*Object
 
-	InUse  map[string]any // the Composition or its revision that composes it now, or nil if it is not known
-	Pinned string         // why another revision of the Composition does not change it, or nothing
-	fields map[string]any
+	Composition string         // its name
+	InUse       map[string]any // the Composition or its revision that composes it now, or nil if it is not known
+	Pinned      string         // why another revision of the Composition does not change it, or nothing
+	fields      map[string]any
 }
 
 // Composites returns the composites that use a Composition, which may be changed. They are in the order of their
 // namespaces and names.
 func (s *State) Composites(changed map[string]any) []*Composite {
-	name, of := text(changed, "metadata", "name"), Ref{
-		APIVersion: text(changed, "spec", "compositeTypeRef", "apiVersion"), Kind: text(changed, "spec", "compositeTypeRef", "kind"),
-	}
+	name, of := RefIn(changed).Name, compositeType(changed)
 	all := s.OfKind(of.group(), of.Kind)
 	out := make([]*Composite, 0, len(all))
 	xrd, inUse := s.Definition(of), map[Ref]map[string]any{}
 	for _, o := range all {
-		c := &Composite{Object: o, fields: o.Map()}
+		c := &Composite{Object: o, Composition: name, fields: o.Map()}
 		if c.compositionOf(xrd) != name {
 			continue
 		}
@@ -47,12 +46,18 @@ func (s *State) Composites(changed map[string]any) []*Composite {
 			c.InUse = inUse[used.Ref]
 		}
 		c.Pinned = c.pinned(changed)
-		if claim := c.claim(); claim != nil && !s.Complete && s.Find(refOf(claim)) == nil {
+		if claim := c.claim(); claim != nil && !s.Complete && s.Find(RefIn(claim)) == nil {
 			s.Add(claim) // files may have only composites
 		}
 		out = append(out, c)
 	}
 	return out
+}
+
+// compositeType returns the kind of the composites of a Composition.
+func compositeType(c map[string]any) Ref {
+	of, _ := field(c, "spec", "compositeTypeRef").(map[string]any)
+	return RefIn(of)
 }
 
 // AllComposites returns the composites of all Compositions, with the one in use.
@@ -125,11 +130,9 @@ func (c *Composite) claim() map[string]any {
 	if ref == nil || c.Namespace != "" {
 		return nil
 	}
-	return map[string]any{
-		"apiVersion": ref["apiVersion"], "kind": ref["kind"],
-		"metadata": map[string]any{"name": ref["name"], "namespace": ref["namespace"]},
-		"spec":     map[string]any{"resourceRef": map[string]any{"apiVersion": c.APIVersion, "kind": c.Kind, "name": c.Name}},
-	}
+	out := Ref{text(ref, "apiVersion"), text(ref, "kind"), text(ref, "namespace"), text(ref, "name")}.object()
+	out["spec"] = map[string]any{"resourceRef": map[string]any{"apiVersion": c.APIVersion, "kind": c.Kind, "name": c.Name}}
+	return out
 }
 
 // Refs returns the objects that Crossplane composes for a composite, in their order, each once.

@@ -23,14 +23,22 @@ type right struct {
 	verb, resource string
 }
 
-// String is the right as kubectl auth can-i has it.
-func (r right) String() string { return r.verb + " " + r.resource + " --all-namespaces" }
+// allNamespaces is the flag of kubectl.
+const allNamespaces = "--all-namespaces"
+
+// scope returns the flag of kubectl for a namespace, or for all.
+func scope(namespace string) string {
+	if namespace == "" {
+		return allNamespaces
+	}
+	return "--namespace=" + namespace
+}
 
 // lacking returns the rights that the user does not have. kubectl says no, and ends with an error.
-func (k Kubectl) lacking(ctx context.Context, rights ...right) ([]right, error) {
+func (k Kubectl) lacking(ctx context.Context, rights []right) ([]right, error) {
 	var out []right
 	for _, r := range rights {
-		answer, err := k(ctx, nil, "auth", "can-i", r.verb, r.resource, "--all-namespaces")
+		answer, err := k(ctx, nil, "auth", "can-i", r.verb, r.resource, allNamespaces)
 		switch text := strings.TrimSpace(string(answer)); {
 		case strings.HasPrefix(text, "yes"):
 		case strings.HasPrefix(text, "no"):
@@ -42,16 +50,17 @@ func (k Kubectl) lacking(ctx context.Context, rights ...right) ([]right, error) 
 	return out, nil
 }
 
-// A RightsError lists the rights that are lacking.
-type RightsError struct{ lacks []right }
-
-// Error lists them, as kubectl auth can-i has them.
-func (e *RightsError) Error() string {
-	texts := make([]string, 0, len(e.lacks))
-	for _, r := range e.lacks {
-		texts = append(texts, r.String())
+// need returns an error with the rights that the user does not have, as kubectl auth can-i has them.
+func (k Kubectl) need(ctx context.Context, rights []right) error {
+	lacks, err := k.lacking(ctx, rights)
+	if err != nil || len(lacks) == 0 {
+		return err
 	}
-	return "kubectl lacks these rights: " + strings.Join(texts, "; ")
+	texts := make([]string, 0, len(lacks))
+	for _, r := range lacks {
+		texts = append(texts, r.verb+" "+r.resource+" "+allNamespaces)
+	}
+	return fmt.Errorf("kubectl lacks these rights: %s", strings.Join(texts, "; "))
 }
 
 // get adds the objects that kubectl gets.

@@ -18,15 +18,11 @@ func OneFromCluster(ctx context.Context, k Kubectl, kind, namespace, name string
 	if err := k.get(ctx, s, nil, definitions); err != nil {
 		return nil, err
 	}
-	scope := "--namespace=" + namespace
-	if namespace == "" {
-		scope = "--all-namespaces"
-	}
-	answer, _ := k(ctx, nil, "auth", "can-i", "get", "secrets", scope) // it says no with an error
+	answer, _ := k(ctx, nil, "auth", "can-i", "get", "secrets", scope(namespace)) // it says no with an error
 	s.Complete = strings.HasPrefix(strings.TrimSpace(string(answer)), "yes")
 	args := []string{strings.Join(s.compositeResources(kind, namespace != ""), ","), name}
 	if namespace != "" {
-		args = append(args, scope)
+		args = append(args, scope(namespace))
 	}
 	if args[0] == "" {
 		return nil, fmt.Errorf("no CompositeResourceDefinition defines a composite of kind %q in namespace %q",
@@ -35,7 +31,7 @@ func OneFromCluster(ctx context.Context, k Kubectl, kind, namespace, name string
 	if err := k.get(ctx, s, nil, args...); err != nil {
 		return nil, err
 	}
-	s.cluster = &cluster{kubectl: k, wanted: map[string]*fnv1.ResourceSelector{}, read: map[string]bool{}}
+	s.cluster = newCluster(k)
 	for _, o := range s.objects {
 		if o.group() == group || o.Name != name || o.Namespace != namespace {
 			continue

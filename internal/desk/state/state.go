@@ -8,7 +8,6 @@ package state
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,9 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // A Ref identifies an object.
@@ -32,11 +34,28 @@ func (r Ref) String() string {
 }
 
 // group returns the API group. Versions of a kind are the same objects.
-func (r Ref) group() string {
-	if group, _, ok := strings.Cut(r.APIVersion, "/"); ok {
-		return group
-	}
-	return ""
+func (r Ref) group() string { return object.GroupOf(r.APIVersion) }
+
+// object returns the object with nothing but its identity.
+func (r Ref) object() map[string]any {
+	metadata := map[string]any{"name": r.Name, "namespace": r.Namespace}
+	return map[string]any{"apiVersion": r.APIVersion, "kind": r.Kind, "metadata": metadata}
+}
+
+// RefIn identifies an object that was read from YAML or JSON.
+func RefIn(o map[string]any) Ref {
+	return Ref{text(o, "apiVersion"), text(o, "kind"), text(o, "metadata", "namespace"), text(o, "metadata", "name")}
+}
+
+// RefOf identifies an object of a simulation.
+func RefOf(o *structpb.Struct) Ref {
+	apiVersion, kind, namespace, name := object.Identity(wire.Of(o))
+	return Ref{apiVersion, kind, namespace, name}
+}
+
+// Selected is what a function requires, without labels.
+func Selected(s *fnv1.ResourceSelector) Ref {
+	return Ref{s.GetApiVersion(), s.GetKind(), s.GetNamespace(), s.GetMatchName()}
 }
 
 // A place is what identifies an object, whatever version it is read in.
@@ -86,7 +105,7 @@ func New() *State {
 
 // Add adds an object, in place of another one with the same identity.
 func (s *State) Add(o map[string]any) {
-	out := &Object{Ref: refOf(o), labels: textsOf(field(o, "metadata", "labels"))}
+	out := &Object{Ref: RefIn(o), labels: textsOf(field(o, "metadata", "labels"))}
 	if out.isSecret() && !s.Complete {
 		out.hidden = hide(o)
 	}
@@ -126,7 +145,7 @@ func (s *State) OfKind(group, kind string) []*Object {
 // namespace or in all.
 func (s *State) Select(sel *fnv1.ResourceSelector) []*Object {
 	s.want(sel)
-	of := Ref{sel.GetApiVersion(), sel.GetKind(), sel.GetNamespace(), sel.GetMatchName()}
+	of := Selected(sel)
 	if sel.GetMatchLabels() == nil && of.Name != "" {
 		if o := s.Find(of); o != nil {
 			return []*Object{o}
@@ -153,10 +172,6 @@ func (s *State) HiddenKeys(r Ref) []string {
 	return nil
 }
 
-func refOf(o map[string]any) Ref {
-	return Ref{text(o, "apiVersion"), text(o, "kind"), text(o, "metadata", "namespace"), text(o, "metadata", "name")}
-}
-
 // field returns the value at a path, or nil.
 func field(o map[string]any, path ...string) any {
 	var v any = o
@@ -176,8 +191,8 @@ func text(o map[string]any, path ...string) string {
 func textsOf(v any) map[string]string {
 	fields, _ := v.(map[string]any)
 	out := make(map[string]string, len(fields))
-	for _, key := range slices.Sorted(maps.Keys(fields)) {
-		if text, ok := fields[key].(string); ok {
+	for key, v := range fields {
+		if text, ok := v.(string); ok {
 			out[key] = text
 		}
 	}

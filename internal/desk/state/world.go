@@ -3,6 +3,7 @@ package state
 import (
 	"cmp"
 	"encoding/base64"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // Unknown invents the data of Secrets whose data is unknown. The keys are known if the Secret is masked. A result may be nil.
@@ -51,7 +53,7 @@ func (s *State) World(c *Composite, now time.Time, unknown Unknown) *world.World
 				out = append(out, o.Struct())
 			}
 		}
-		named := Ref{sel.GetApiVersion(), sel.GetKind(), sel.GetNamespace(), sel.GetMatchName()}
+		named := Selected(sel)
 		if named.Name != "" && !known[named] && s.IsUnknown(named) {
 			known[named] = true
 			if data := unknown.Source(c, named, s.HiddenKeys(named)); data != nil {
@@ -65,13 +67,9 @@ func (s *State) World(c *Composite, now time.Time, unknown Unknown) *world.World
 
 // capabilities are those of Crossplane without schemas: they only add warnings about misspelled fields.
 func capabilities() []fnv1.Capability {
-	var out []fnv1.Capability
-	for _, c := range world.Capabilities() {
-		if c != fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS {
-			out = append(out, c)
-		}
-	}
-	return out
+	return slices.DeleteFunc(world.Capabilities(), func(c fnv1.Capability) bool {
+		return c == fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS
+	})
 }
 
 // withoutRefs returns a composite without what it lists, because the simulation lists it.
@@ -84,8 +82,8 @@ func withoutRefs(xr *structpb.Struct) *structpb.Struct {
 
 // details returns the connection details of an object, or nil. A namespaced object has its Secret in its own namespace.
 func (s *State) details(o *structpb.Struct, unknown Unknown) map[string][]byte {
-	to := o.GetFields()["spec"].GetStructValue().GetFields()["writeConnectionSecretToRef"].GetStructValue().GetFields()
-	r := Ref{"v1", "Secret", cmp.Or(world.Meta(o, "namespace"), to["namespace"].GetStringValue()), to["name"].GetStringValue()}
+	to := wire.Of(o).At("spec", "writeConnectionSecretToRef").Struct()
+	r := Ref{"v1", "Secret", cmp.Or(world.Meta(o, "namespace"), to.Get("namespace").Text()), to.Get("name").Text()}
 	if r.Name == "" {
 		return nil
 	}
@@ -106,16 +104,13 @@ func (s *State) details(o *structpb.Struct, unknown Unknown) map[string][]byte {
 
 // secret returns a Secret.
 func secret(r Ref, data map[string][]byte) *structpb.Struct {
-	out := &structpb.Struct{}
-	world.Set(out, r.APIVersion, "apiVersion")
-	world.Set(out, r.Kind, "kind")
-	world.Set(out, r.Namespace, "metadata", "namespace")
-	world.Set(out, r.Name, "metadata", "name")
-	world.SetValue(out, structpb.NewStructValue(&structpb.Struct{}), "data")
+	out, encoded := r.object(), map[string]any{}
 	for key, v := range data {
-		world.Set(out, base64.StdEncoding.EncodeToString(v), "data", key)
+		encoded[key] = base64.StdEncoding.EncodeToString(v)
 	}
-	return out
+	out["data"] = encoded
+	s, _ := structpb.NewStruct(out) // it has only texts
+	return s
 }
 
 // composer begins the field managers of Crossplane, one for each kind and name of a composite.
