@@ -13,8 +13,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // A side is an end with its own objects.
@@ -24,10 +26,11 @@ type side struct {
 	pipeline *Pipeline // nil if it is not known
 	own      map[string]*structpb.Struct
 	exports  map[string]reconcile.Object // by composition resource name
+	states   map[string]reconcile.Object // the same ones by the name of the export
 }
 
 func newSide(e *End, p *Pipeline) *side {
-	out := &side{e, p, map[string]*structpb.Struct{}, map[string]reconcile.Object{}}
+	out := &side{e, p, map[string]*structpb.Struct{}, map[string]reconcile.Object{}, map[string]reconcile.Object{}}
 	for _, key := range e.Listed {
 		if o := e.Stored[key]; o != nil {
 			out.own[key] = o
@@ -36,7 +39,7 @@ func newSide(e *End, p *Pipeline) *side {
 	for _, result := range e.Results {
 		for _, o := range result.Objects {
 			if o.Export != "" {
-				out.exports[o.Name] = o
+				out.exports[o.Name], out.states[o.Export] = o, o
 			}
 		}
 	}
@@ -96,9 +99,9 @@ func (d *comparison) objects() {
 		case was != nil:
 			d.takenOver(was, o)
 			d.data(was, o)
-		case d.state.Find(refOf(o)) != nil:
+		case d.state.Find(state.RefOf(o)) != nil:
 			d.add(d.about(ObjectTakenOver, o, "it exists, and the composite does not list it yet"))
-			d.data(d.state.Find(refOf(o)).Struct(), o)
+			d.data(d.state.Find(state.RefOf(o)).Struct(), o)
 		default:
 			created = append(created, o)
 		}
@@ -109,12 +112,12 @@ func (d *comparison) objects() {
 
 // existed reports whether an object of the pipeline in use exists before the change, even if it could not be read.
 func (d *comparison) existed(key string) bool {
-	return d.first.Stored[key] != nil || d.before.unknown.own[refOf(d.before.own[key])]
+	return d.first.Stored[key] != nil || d.before.unknown.own[state.RefOf(d.before.own[key])]
 }
 
 // about returns an effect on an object.
 func (d *comparison) about(kind Kind, o *structpb.Struct, reason string) Effect {
-	r := refOf(o)
+	r := state.RefOf(o)
 	out := Effect{Effect: kind, Object: &r, Reason: reason}
 	for _, s := range []*side{d.after, d.before} {
 		if x, ok := s.exports[nameOf(o)]; ok && out.Export == "" {
@@ -142,7 +145,7 @@ func (d *comparison) renamed(created, deleted []*structpb.Struct) {
 	}
 	for _, o := range created {
 		if gone := from[o]; gone != nil {
-			d.add(d.about(ObjectRenamed, o, fmt.Sprintf("it replaces %s, which is deleted", refOf(gone))))
+			d.add(d.about(ObjectRenamed, o, fmt.Sprintf("it replaces %s, which is deleted", state.RefOf(gone))))
 			continue
 		}
 		e := d.about(ObjectCreated, o, "")
@@ -160,7 +163,7 @@ func (d *comparison) successor(gone *structpb.Struct, created []*structpb.Struct
 		_, stays := d.after.exports[nameOf(gone)]
 		_, existed := d.before.exports[nameOf(o)]
 		isExport := d.before.exports[nameOf(gone)].Export != "" && d.after.exports[nameOf(o)].Export != ""
-		if isExport && !stays && !existed && refOf(o).Kind == refOf(gone).Kind && slices.Equal(keys(o), keys(gone)) {
+		if isExport && !stays && !existed && state.RefOf(o).Kind == state.RefOf(gone).Kind && slices.Equal(keys(o), keys(gone)) {
 			out = append(out, o)
 		}
 	}
@@ -214,22 +217,28 @@ type Keys struct{ Unchanged, Changed, Added, Removed []string }
 // CompareKeys compares the data of an object before and after.
 func CompareKeys(had, has map[string]string) Keys {
 	var out Keys
-	for _, key := range slices.Sorted(maps.Keys(has)) {
-		switch was, existed := had[key]; {
+	for _, key := range names(had, has) {
+		was, existed := had[key]
+		is, stays := has[key]
+		list := &out.Changed
+		switch {
 		case !existed:
-			out.Added = append(out.Added, key)
-		case was == has[key]:
-			out.Unchanged = append(out.Unchanged, key)
-		default:
-			out.Changed = append(out.Changed, key)
+			list = &out.Added
+		case !stays:
+			list = &out.Removed
+		case was == is:
+			list = &out.Unchanged
 		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(had)) {
-		if _, stays := has[key]; !stays {
-			out.Removed = append(out.Removed, key)
-		}
+		*list = append(*list, key)
 	}
 	return out
+}
+
+// names returns the sorted keys of both maps.
+func names[V any](a, b map[string]V) []string {
+	all := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // keys adds how values change.
@@ -255,7 +264,7 @@ func (d *comparison) keys(about Effect, had, has map[string]string) {
 func allOf(o *structpb.Struct) map[string]string {
 	out := dataOf(o)
 	for _, field := range []string{"labels", "annotations"} {
-		for key, v := range o.GetFields()["metadata"].GetStructValue().GetFields()[field].GetStructValue().GetFields() {
+		for key, v := range object.Metadata(o)[field].GetStructValue().GetFields() {
 			domain, _, _ := strings.Cut(key, "/")
 			if !strings.HasSuffix(domain, "crossplane.io") && domain != "kubectl.kubernetes.io" {
 				out["metadata."+field+"."+key] = v.GetStringValue()
@@ -271,21 +280,13 @@ func dataOf(o *structpb.Struct) map[string]string {
 	for _, field := range []string{"stringData", "data", "binaryData"} {
 		for key, v := range o.GetFields()[field].GetStructValue().GetFields() {
 			text := v.GetStringValue()
-			if b, err := base64.StdEncoding.DecodeString(text); err == nil && (field == "binaryData" || field == "data" && refOf(o).Kind == "Secret") {
+			if b, err := base64.StdEncoding.DecodeString(text); err == nil && (field == "binaryData" || field == "data" && state.RefOf(o).Kind == "Secret") {
 				text = string(b)
 			}
 			out[key] = text
 		}
 	}
 	return out
-}
-
-func refOf(o *structpb.Struct) state.Ref {
-	f := o.GetFields()
-	return state.Ref{
-		APIVersion: f["apiVersion"].GetStringValue(), Kind: f["kind"].GetStringValue(),
-		Namespace: world.Meta(o, "namespace"), Name: world.Meta(o, "name"),
-	}
 }
 
 // connectionDetails compares those of a composite of the v1 style.
@@ -297,17 +298,14 @@ func (d *comparison) connectionDetails() {
 		}
 		return out
 	}
-	to := d.after.XR.GetFields()["spec"].GetStructValue().GetFields()["writeConnectionSecretToRef"].GetStructValue().GetFields()
-	if to == nil || d.before.pipeline == nil {
+	to := wire.Of(d.after.XR).At("spec", "writeConnectionSecretToRef").Struct()
+	if !to.Exists() || d.before.pipeline == nil {
 		return
 	}
-	r := state.Ref{APIVersion: "v1", Kind: "Secret", Namespace: to["namespace"].GetStringValue(), Name: to["name"].GetStringValue()}
-	had, has := of(d.before), of(d.after)
-	for key, v := range had { // Crossplane removes no key
-		if _, stays := has[key]; !stays {
-			has[key] = v
-		}
-	}
+	r := state.Ref{APIVersion: "v1", Kind: "Secret", Namespace: to.Get("namespace").Text(), Name: to.Get("name").Text()}
+	had := of(d.before)
+	has := maps.Clone(had) // Crossplane removes no key
+	maps.Copy(has, of(d.after))
 	d.keys(Effect{Object: &r, Reason: "connection details of the composite"}, had, has)
 }
 
@@ -341,21 +339,8 @@ func changedPaths(path string, a, b *structpb.Value) []string {
 		return []string{path}
 	}
 	var out []string
-	for _, name := range slices.Sorted(maps.Keys(maps.Collect(both(x.GetFields(), y.GetFields())))) {
+	for _, name := range names(x.GetFields(), y.GetFields()) {
 		out = append(out, changedPaths(path+"."+name, x.GetFields()[name], y.GetFields()[name])...)
 	}
 	return out
-}
-
-// both returns the entries of two maps.
-func both[V any](a, b map[string]V) func(func(string, V) bool) {
-	return func(yield func(string, V) bool) {
-		for _, m := range []map[string]V{a, b} {
-			for key, v := range m {
-				if !yield(key, v) {
-					return
-				}
-			}
-		}
-	}
 }

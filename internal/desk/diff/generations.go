@@ -3,7 +3,6 @@ package diff
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +12,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
+	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
 	"github.com/crossplane-contrib/function-export/internal/engine/seal"
@@ -32,6 +33,12 @@ func (p *Pipeline) generators() map[string]map[string]any {
 		}
 	}
 	return out
+}
+
+// generator returns the section of a generator, or nil. An item has the generator of its list.
+func (p *Pipeline) generator(name string) map[string]any {
+	list, _, _ := strings.Cut(name, "/")
+	return p.generators()[list]
 }
 
 // A generation is an observed or composed generation.
@@ -97,7 +104,7 @@ func (d *comparison) generations() {
 		reason := "its grace period is over"
 		if len(d.after.pipeline.Exports()) == 0 {
 			reason = "no step composes it anymore"
-		} else if _, declared := d.declared(g.generator); !declared {
+		} else if d.after.pipeline.generator(g.generator) == nil {
 			d.add(d.ofGeneration(Retires, g, "", "the generator left the input, and has no grace period"))
 		}
 		d.add(d.ofGeneration(ObjectDeleted, g, "", reason))
@@ -112,15 +119,8 @@ func (g generation) deletedAt() string {
 	return ", and it is deleted at " + g.ends()
 }
 
-// declared returns a generator of the changed pipeline. An item has the generator of its list.
-func (d *comparison) declared(name string) (map[string]any, bool) {
-	list, _, _ := strings.Cut(name, "/")
-	g, ok := d.after.pipeline.generators()[list]
-	return g, ok
-}
-
 func (d *comparison) ofGeneration(kind Kind, g generation, at, reason string) Effect {
-	r := refOf(g.object)
+	r := state.RefOf(g.object)
 	out := Effect{Effect: kind, Object: &r, Generator: g.generator, Generation: g.number, At: at, Reason: reason}
 	if d.before.unknown.isReplayed() { // the number is not known
 		out.Generation, out.Object = 0, nil
@@ -145,14 +145,13 @@ func (d *comparison) created(g generation) {
 
 // why returns which fields of a generator differ, with short literal values, and its policy.
 func (d *comparison) why(name string) string {
-	list, _, _ := strings.Cut(name, "/")
-	is := d.after.pipeline.generators()[list]
+	is := d.after.pipeline.generator(name)
 	policy, _ := is["refreshPolicy"].(string)
 	policy = fmt.Sprintf(" (refreshPolicy %s)", cmp.Or(policy, string(v1beta1.CreatedOnce)))
 	if d.before.pipeline == nil {
 		return "it was created with another input, or is due" + policy
 	}
-	if changes := changedFields("", d.before.pipeline.generators()[list], is); len(changes) > 0 {
+	if changes := changedFields("", d.before.pipeline.generator(name), is); len(changes) > 0 {
 		return strings.Join(changes, ", ") + policy
 	}
 	return "what its expressions return changes" + policy
@@ -163,12 +162,11 @@ func changedFields(name string, a, b any) []string {
 	x, isMap := a.(map[string]any)
 	y, areMaps := b.(map[string]any)
 	if isMap && areMaps {
-		fields := slices.Sorted(maps.Keys(maps.Collect(both(x, y))))
-		out := make([][]string, 0, len(fields))
-		for _, field := range fields {
-			out = append(out, changedFields(field, x[field], y[field]))
+		var out []string
+		for _, field := range names(x, y) {
+			out = append(out, changedFields(field, x[field], y[field])...)
 		}
-		return slices.Concat(out...)
+		return out
 	}
 	was, is := literal(a), literal(b)
 	if was == is {
@@ -186,11 +184,7 @@ func literal(v any) string {
 	if v == nil {
 		return "none"
 	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return "?"
-	}
-	return strings.Trim(string(b), `"`)
+	return strings.Trim(exportstest.Inline(v), `"`)
 }
 
 const (
@@ -237,7 +231,7 @@ func (d *comparison) laterRotations(ctx context.Context) ([]Effect, error) {
 // ageless returns a generation in use whose age is not known, or nothing.
 func (d *comparison) ageless(name string) string {
 	for _, g := range d.before.generations() {
-		if r := refOf(g.object); g.generator == name && d.before.unknown.own[r] && !d.before.unknown.aged[r] {
+		if r := state.RefOf(g.object); g.generator == name && d.before.unknown.own[r] && !d.before.unknown.aged[r] {
 			return r.String()
 		}
 	}

@@ -48,7 +48,7 @@ func (d *comparison) outcomes() {
 
 // states adds the exports, generators and fields whose state is worse than with the Composition in use.
 func (d *comparison) states() {
-	for name, o := range d.after.states() {
+	for name, o := range d.after.states {
 		if kind := kinds[o.State]; kind != "" && d.before.stateOf(name, o) != o.State {
 			e := Effect{Effect: kind, Export: o.Export, Reason: short(o.Message)}
 			if o.Place.Name != "" {
@@ -70,7 +70,7 @@ func (d *comparison) states() {
 func (d *comparison) calibrate() {
 	ready := object.Condition(wire.Of(d.first.XR), outcome.ConditionType).Get("status").Is("True")
 	why := world.FatalOf(d.before.Response)
-	for _, o := range d.before.states() {
+	for _, o := range d.before.states {
 		if o.State >= reconcile.Waiting && !o.Ready {
 			why = max(why, fmt.Sprintf("%s %s: %s", o.Kind, o.Place, short(o.Message))) // one of them
 		}
@@ -93,26 +93,12 @@ func fatalKind(rsp *fnv1.RunFunctionResponse) Kind {
 	return Refused
 }
 
-// states returns the outcomes of all exports by their names.
-func (s *side) states() map[string]reconcile.Object {
-	out := map[string]reconcile.Object{}
-	for _, result := range s.Results {
-		for _, o := range result.Objects {
-			if o.Export != "" {
-				out[o.Export] = o
-			}
-		}
-	}
-	return out
-}
-
 // stateOf returns the state of an object, whatever export has it. Without a place, it is the state of the export.
 func (s *side) stateOf(export string, o reconcile.Object) reconcile.State {
-	all := s.states()
 	if o.Place.Name == "" {
-		return all[export].State
+		return s.states[export].State
 	}
-	for _, other := range all {
+	for _, other := range s.states {
 		if other.Place == o.Place {
 			return other.State
 		}
@@ -124,12 +110,11 @@ func (s *side) stateOf(export string, o reconcile.Object) reconcile.State {
 func (s *side) others() map[string]reconcile.State {
 	out := map[string]reconcile.State{}
 	for _, result := range s.Results {
-		for _, o := range result.Others {
-			if kinds[o.State] != "" && o.Message != "" {
-				out[o.Message] = o.State
-			}
-		}
+		all := slices.Clone(result.Others)
 		for _, o := range result.Status {
+			all = append(all, o.Outcome)
+		}
+		for _, o := range all {
 			if kinds[o.State] != "" && o.Message != "" {
 				out[o.Message] = o.State
 			}
@@ -171,8 +156,7 @@ func (d *comparison) reads() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.after.Required)) {
 		s := d.after.Required[name]
-		r := state.Ref{APIVersion: s.GetApiVersion(), Kind: s.GetKind(), Namespace: s.GetNamespace(), Name: s.GetMatchName()}
-		text := selected(s)
+		r, text := state.Selected(s), selected(s)
 		if known[text] || d.isOwn(r) {
 			continue
 		}
@@ -200,7 +184,7 @@ func (d *comparison) isOwn(r state.Ref) bool {
 		if _, own := s.own[strings.Join([]string{r.APIVersion, r.Kind, r.Namespace, r.Name}, "|")]; own {
 			return true
 		}
-		for _, o := range s.states() {
+		for _, o := range s.states {
 			if o.Place.Kind == at.Kind && o.Place.Name == at.Name { // in whatever namespace it is wanted
 				return true
 			}

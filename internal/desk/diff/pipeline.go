@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // A Pipeline is the pipeline of a Composition, or of a revision of it. Several goroutines may use it.
@@ -70,11 +71,7 @@ func (p *Pipeline) statusIn(xr *structpb.Struct) *structpb.Value {
 	for _, input := range p.Exports() {
 		for _, f := range input.GetFields()["status"].GetListValue().GetValues() {
 			path := append([]string{"status"}, strings.Split(f.GetStructValue().GetFields()["fieldPath"].GetStringValue(), ".")...)
-			v := structpb.NewStructValue(xr)
-			for _, name := range path {
-				v = v.GetStructValue().GetFields()[name]
-			}
-			if v != nil {
+			if v := wire.Of(xr).At(path...).Proto(); v != nil {
 				world.SetValue(out, v, path...)
 			}
 		}
@@ -115,34 +112,17 @@ func (p *Pipeline) OthersOnly() map[string]any {
 
 // Others returns the names of the steps of other functions whose inputs differ in two pipelines.
 func (p *Pipeline) Others(before *Pipeline) []string {
-	inputs := func(p *Pipeline) map[string]any {
-		out := map[string]any{}
+	inputs := func(p *Pipeline) map[string]string {
+		out := map[string]string{}
 		for i, s := range p.Steps {
 			if p.inputs[i] == nil {
-				out[s.Name] = s.Input
+				out[s.Name] = exportstest.Inline(s.Input)
 			}
 		}
 		return out
 	}
-	is, was := inputs(p), inputs(before)
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(is)) {
-		if input, existed := was[name]; !existed || !equal(input, is[name]) {
-			out = append(out, name)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(was)) {
-		if _, stays := is[name]; !stays {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-func equal(a, b any) bool {
-	x, errX := structpb.NewValue(a)
-	y, errY := structpb.NewValue(b)
-	return errX == nil && errY == nil && proto.Equal(x, y)
+	by := CompareKeys(inputs(before), inputs(p))
+	return slices.Sorted(slices.Values(slices.Concat(by.Changed, by.Added, by.Removed)))
 }
 
 // play sets the pipeline of a simulation. The other steps desire what they compose now, as far as the pipeline still
@@ -195,7 +175,7 @@ func (p *Pipeline) asComposedNow(w *world.World, inUse *Pipeline) map[string]*st
 
 // isOurs reports whether this function composes an object.
 func isOurs(name string, o *structpb.Struct) bool {
-	for key := range o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields() {
+	for key := range object.Metadata(o)["annotations"].GetStructValue().GetFields() {
 		if strings.HasPrefix(key, object.StatePrefix) {
 			return true
 		}
@@ -207,7 +187,7 @@ func isOurs(name string, o *structpb.Struct) bool {
 func desired(o *structpb.Struct) *structpb.Struct {
 	out := proto.CloneOf(o)
 	delete(out.GetFields(), "status")
-	meta := out.GetFields()["metadata"].GetStructValue().GetFields()
+	meta := object.Metadata(out)
 	for _, field := range []string{"uid", "creationTimestamp", "ownerReferences", "managedFields", "resourceVersion"} {
 		delete(meta, field)
 	}

@@ -169,8 +169,8 @@ func (r *Rehearsal) Effects(ctx context.Context, c *state.Composite, changed, in
 
 // compare plays both pipelines, and returns the differences of their ends.
 func (r *Rehearsal) compare(ctx context.Context, c *state.Composite, changed, inUse *Pipeline, unknown *secrets) ([]Effect, error) {
-	before := &End{World: r.State.World(c, r.Now, unknown), composite: c, unknown: unknown}
-	first := r.State.World(c, r.Now, unknown)
+	first := &End{World: r.State.World(c, r.Now, unknown), composite: c, unknown: unknown}
+	before := first
 	if inUse != nil {
 		var err error
 		if before, err = r.play(ctx, c, inUse, inUse, unknown); err != nil {
@@ -181,7 +181,10 @@ func (r *Rehearsal) compare(ctx context.Context, c *state.Composite, changed, in
 	if err != nil {
 		return nil, err
 	}
-	d := &comparison{state: r.State, labels: &r.labels, first: first, before: newSide(before, inUse), after: newSide(after, changed), composite: c}
+	d := &comparison{
+		state: r.State, labels: &r.labels, first: first.World, before: newSide(before, inUse), after: newSide(after, changed),
+		composite: c,
+	}
 	out := d.run()
 	later, err := d.laterRotations(ctx)
 	if err != nil {

@@ -47,11 +47,11 @@ func newSecrets(all *state.State, c *state.Composite, variant int, pipelines ...
 // restoreAges gives objects that were composed again the time of creation of the masked ones.
 func (s *secrets) restoreAges(all *state.State, e *End) {
 	for key, o := range e.Stored {
-		if was := all.Find(refOf(o)); s.own[refOf(o)] && was != nil {
+		if was := all.Find(state.RefOf(o)); s.own[state.RefOf(o)] && was != nil {
 			o = proto.CloneOf(o)
 			world.Set(o, world.Meta(was.Struct(), "creationTimestamp"), "metadata", "creationTimestamp")
 			e.Stored[key] = o
-			s.aged[refOf(o)] = true
+			s.aged[state.RefOf(o)] = true
 		}
 	}
 }
@@ -117,11 +117,11 @@ func (s *secrets) decide(effects, other []Effect) []Effect {
 			continue
 		}
 		certain, depends := e.split(other[i])
-		if certain != nil {
-			out = append(out, *certain)
+		if len(e.values) == 0 || len(certain.Keys) > 0 {
+			out = append(out, certain)
 		}
-		if depends != nil {
-			out = append(out, unknown(*depends))
+		if e.Keys = depends; len(depends) > 0 {
+			out = append(out, unknown(e))
 		}
 	}
 	for _, e := range other {
@@ -145,27 +145,22 @@ func (e Effect) mayDepend() bool {
 	return (e.Effect == Held || e.Effect == Waiting) && ofData.MatchString(e.Reason)
 }
 
-// split splits an effect into what does not depend on unknown values, and what does. Each may be nil. Whether a key is
+// split returns an effect with the keys that do not depend on unknown values, and the keys that do. Whether a key is
 // added or removed does not depend on its value.
-func (e Effect) split(other Effect) (certain, depends *Effect) {
+func (e Effect) split(other Effect) (certain Effect, depends []string) {
 	if len(e.values) == 0 {
-		return &e, nil
+		return e, nil
 	}
-	sure, unsure := e, e
-	sure.Keys, sure.Bytes, sure.Labels, unsure.Keys = nil, nil, nil, nil
+	certain = e
+	certain.Keys, certain.Bytes, certain.Labels = nil, nil, nil
 	for i, key := range e.Keys {
 		j := slices.Index(other.Keys, key)
-		if j >= 0 && (e.Effect != KeysChanged || e.values[i] == other.values[j]) {
-			sure.Keys, sure.Bytes, sure.Labels = append(sure.Keys, key), append(sure.Bytes, e.Bytes[i]), append(sure.Labels, e.Labels[i])
+		if j < 0 || e.Effect == KeysChanged && e.values[i] != other.values[j] {
+			depends = append(depends, key)
 			continue
 		}
-		unsure.Keys = append(unsure.Keys, key)
-	}
-	if len(sure.Keys) > 0 {
-		certain = &sure
-	}
-	if len(unsure.Keys) > 0 {
-		depends = &unsure
+		certain.Keys, certain.Bytes = append(certain.Keys, key), append(certain.Bytes, e.Bytes[i])
+		certain.Labels = append(certain.Labels, e.Labels[i])
 	}
 	return certain, depends
 }
