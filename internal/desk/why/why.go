@@ -24,9 +24,11 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // An Answer is the state of a composite.
@@ -119,7 +121,7 @@ func Of(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*Answer, er
 		return nil, err //nolint:wrapcheck // it names the composite
 	}
 	out := &Answer{
-		Composite: c.Ref, Composition: nameOf(c.InUse), At: r.Now, Pinned: c.Pinned, Conditions: conditions(c.Map()),
+		Composite: c.Ref, Composition: c.Composition, At: r.Now, Pinned: c.Pinned, Conditions: conditions(wire.Of(c.Struct())),
 		Unknown: end.Unknown(), state: r.State,
 	}
 	if fatal := world.FatalOf(end.Response); fatal != "" {
@@ -152,15 +154,6 @@ func Of(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*Answer, er
 	return out, out.schedule(ctx, end)
 }
 
-// nameOf returns the name of a Composition, or of the Composition of a revision.
-func nameOf(inUse map[string]any) string {
-	metadata, _ := inUse["metadata"].(map[string]any)
-	labels, _ := metadata["labels"].(map[string]any)
-	of, _ := labels["crossplane.io/composition-name"].(string)
-	name, _ := metadata["name"].(string)
-	return cmp.Or(of, name)
-}
-
 // step explains a step, with its last result.
 func (a *Answer) step(name string, p *plan.Plan, result *reconcile.Result) Step {
 	out := Step{Step: name}
@@ -185,11 +178,14 @@ func (a *Answer) step(name string, p *plan.Plan, result *reconcile.Result) Step 
 		one.Created = a.created(state.Ref{APIVersion: "v1", Kind: one.Kind, Namespace: one.Namespace, Name: one.ObjectName})
 		out.Objects = append(out.Objects, one)
 	}
+	others := make([]outcome.Outcome, 0, len(result.Status)+len(result.Others))
 	for _, s := range result.Status {
-		out.other(a, s.Outcome, result)
+		others = append(others, s.Outcome)
 	}
-	for _, o := range result.Others {
-		out.other(a, o, result)
+	for _, o := range append(others, result.Others...) {
+		if o.Said() {
+			out.Others = append(out.Others, a.problem(o, result.Missing))
+		}
 	}
 	for _, name := range plan.SortedKeys(result.GeneratorState) {
 		c := a.credential(name, result.GeneratorState[name])
@@ -223,13 +219,6 @@ func (a *Answer) created(r state.Ref) string {
 	return world.Meta(o.Struct(), "creationTimestamp")
 }
 
-// other adds an outcome that says something.
-func (s *Step) other(a *Answer, o outcome.Outcome, result *reconcile.Result) {
-	if o.Said() {
-		s.Others = append(s.Others, a.problem(o, result.Missing))
-	}
-}
-
 // problem returns an outcome as it is shown.
 func (a *Answer) problem(o outcome.Outcome, missing []missing) Problem {
 	out := Problem{State: o.State.String(), Message: o.Message, See: o.See}
@@ -247,29 +236,26 @@ func (a *Answer) problem(o outcome.Outcome, missing []missing) Problem {
 
 // credential reads the state of a generator, which later steps of the pipeline also see.
 func (a *Answer) credential(name string, v *structpb.Value) Credential {
-	fields := v.GetStructValue().GetFields()
+	fields := wire.OfValue(v).Struct()
 	out := Credential{Generator: name}
-	out.InUse, out.Pending = a.generation(fields["latest"], &out), a.generation(fields["pending"], &out)
-	gc := fields["gc"].GetStructValue().GetFields()
-	for _, key := range plan.SortedKeys(gc) {
-		out.Former = append(out.Former, *a.generation(gc[key], &out))
+	out.InUse, out.Pending = a.generation(fields.Get("latest"), &out), a.generation(fields.Get("pending"), &out)
+	for _, former := range fields.Get("gc").Struct().All() {
+		out.Former = append(out.Former, *a.generation(former, &out))
 	}
 	slices.SortFunc(out.Former, func(a, b Generation) int { return a.Number - b.Number })
 	return out
 }
 
 // generation reads a generation. If its Secret is unknown, only its name is known.
-func (a *Answer) generation(v *structpb.Value, of *Credential) *Generation {
-	f := v.GetStructValue().GetFields()
-	if f == nil {
+func (a *Answer) generation(v wire.Value, of *Credential) *Generation {
+	f := v.Struct()
+	if !f.Exists() {
 		return nil
 	}
-	r := state.Ref{
-		APIVersion: f["apiVersion"].GetStringValue(), Kind: f["kind"].GetStringValue(),
-		Namespace: f["namespace"].GetStringValue(), Name: f["name"].GetStringValue(),
-	}
+	text := func(field string) string { return f.Get(field).Text() }
+	r := state.Ref{APIVersion: text("apiVersion"), Kind: text("kind"), Namespace: text("namespace"), Name: text("name")}
 	of.Unknown = of.Unknown || a.state.IsUnknown(r)
-	return &Generation{Number: int(f["generation"].GetNumberValue()), Kind: r.Kind, Name: r.Name, Created: a.created(r)}
+	return &Generation{Number: int(f.Get("generation").Number()), Kind: r.Kind, Name: r.Name, Created: a.created(r)}
 }
 
 // schedule adds the next rotation of each credential, and when former generations are deleted.
@@ -308,16 +294,10 @@ func (a *Answer) schedule(ctx context.Context, end *diff.End) error {
 }
 
 // conditions returns those of a composite that tell whether Crossplane calls the function, and what it answered.
-func conditions(xr map[string]any) (out []Condition) {
-	status, _ := xr["status"].(map[string]any)
-	list, _ := status["conditions"].([]any)
+func conditions(xr wire.Struct) (out []Condition) {
 	for _, name := range []string{"Synced", "Ready", outcome.ConditionType, "Responsive"} {
-		for _, v := range list {
-			c, _ := v.(map[string]any)
-			if c["type"] != name {
-				continue
-			}
-			text := func(field string) string { s, _ := c[field].(string); return s }
+		if c := object.Condition(xr, name); c.Exists() {
+			text := func(field string) string { return c.Get(field).Text() }
 			out = append(out, Condition{name, text("status"), text("reason"), text("lastTransitionTime"), text("message")})
 		}
 	}
@@ -346,8 +326,8 @@ func (a *Answer) IsAvailable() bool {
 		return slices.ContainsFunc(a.Conditions, said)
 	}
 	bad := func(p Problem) bool { return p.State != outcome.Available.String() }
+	badObject := func(o Object) bool { return bad(o.Problem) }
 	return a.Refused == nil && !slices.ContainsFunc(a.Steps, func(s Step) bool {
-		badObject := func(o Object) bool { return bad(o.Problem) }
 		return slices.ContainsFunc(s.Others, bad) || slices.ContainsFunc(s.Objects, badObject)
 	})
 }

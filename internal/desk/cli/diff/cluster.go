@@ -5,14 +5,41 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 )
 
+// A Place is where the state is: the flags of diff and of why.
+type Place struct {
+	Cluster             bool
+	Context, Kubeconfig string // of kubectl; both may be empty
+	From                []string
+}
+
+// Validate returns an error unless the flags select one place.
+func (p Place) Validate() error {
+	switch {
+	case p.Cluster == (len(p.From) > 0):
+		return &terminal.UsageError{Text: "write either --cluster or --from PATH: where the state is read"}
+	case !p.Cluster && p.Context+p.Kubeconfig != "":
+		return &terminal.UsageError{Text: "--context and --kubeconfig are for --cluster"}
+	}
+	return nil
+}
+
+// TimeOf returns the time of --at, which is now if it is not set.
+func TimeOf(at time.Time) time.Time {
+	if at.IsZero() {
+		return time.Now().UTC().Truncate(time.Second)
+	}
+	return at.UTC()
+}
+
 // readCluster reads the state of a cluster with kubectl.
 func (c *Command) readCluster(ctx context.Context, changed []*composition) (*state.State, source, error) {
-	k := Kubectl(c.Context, c.Kubeconfig)
+	k := c.place().Kubectl()
 	name := c.Context
 	if name == "" {
 		var err error
@@ -31,14 +58,14 @@ func (c *Command) readCluster(ctx context.Context, changed []*composition) (*sta
 	return all, source{Kind: "cluster", Context: name, Objects: all.Len(), OtherSteps: asComposedNow}, nil
 }
 
-// Kubectl returns the user's kubectl, with the flags that select the cluster. Both may be empty.
-func Kubectl(contextName, kubeconfig string) state.Kubectl {
+// Kubectl returns the user's kubectl, with the flags that select the cluster.
+func (p Place) Kubectl() state.Kubectl {
 	var flags []string
-	if kubeconfig != "" {
-		flags = append(flags, "--kubeconfig="+kubeconfig)
+	if p.Kubeconfig != "" {
+		flags = append(flags, "--kubeconfig="+p.Kubeconfig)
 	}
-	if contextName != "" {
-		flags = append(flags, "--context="+contextName)
+	if p.Context != "" {
+		flags = append(flags, "--context="+p.Context)
 	}
 	return func(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
 		out, err := terminal.Run(ctx, stdin, "kubectl", slices.Concat(args, flags)...)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,21 +79,13 @@ func wrapped() string {
 
 // Validate is called by kong when the arguments are parsed.
 func (c *Command) Validate() error {
-	switch {
-	case c.Cluster == (len(c.From) > 0):
-		return &terminal.UsageError{Text: "write either --cluster or --from PATH: where the state is read"}
-	case !c.Cluster && c.Context+c.Kubeconfig != "":
-		return &terminal.UsageError{Text: "--context and --kubeconfig are for --cluster"}
+	if slices.Contains(kindsOf(slices.Concat(c.Only, c.FailOn)), "") {
+		return &terminal.UsageError{Text: "--only, --fail-on: write some of " + strings.ReplaceAll(wrapped(), "\n", " ")}
 	}
-	for _, list := range [][]string{c.Only, c.FailOn} {
-		for _, name := range list {
-			if effectOf(name).kind == "" {
-				return &terminal.UsageError{Text: "--only, --fail-on: write some of " + strings.ReplaceAll(wrapped(), "\n", " ")}
-			}
-		}
-	}
-	return nil
+	return c.place().Validate()
 }
+
+func (c *Command) place() Place { return Place{c.Cluster, c.Context, c.Kubeconfig, c.From} }
 
 // Run is called by kong, with the values that main binds.
 func (c *Command) Run(ctx context.Context, k *kong.Kong, system *files.System) error {
@@ -145,7 +138,7 @@ func (c *Command) rehearse(ctx context.Context, r *report, all *state.State, cha
 	if err != nil {
 		return err
 	}
-	run := &rehearsal.Rehearsal{State: all, Engine: engine, Now: c.now()}
+	run := &rehearsal.Rehearsal{State: all, Engine: engine, Now: TimeOf(c.At)}
 	if c.Functions != "" {
 		run.Recompose = (&renderer{functions: c.Functions, state: all}).recompose
 		r.Source.OtherSteps = "recomputed"
@@ -187,18 +180,10 @@ func (c *Command) rehearse(ctx context.Context, r *report, all *state.State, cha
 	}
 }
 
-// now returns the time of the rehearsal.
-func (c *Command) now() time.Time {
-	if c.At.IsZero() {
-		return time.Now().UTC().Truncate(time.Second)
-	}
-	return c.At.UTC()
-}
-
 // tasksOf returns the composites of all Compositions. It adds notes about what is not known.
 func tasksOf(r *report, all *state.State, changed []*composition) ([]*task, error) {
 	var out []*task
-	pipelines := map[string]*rehearsal.Pipeline{} // in use
+	pipelines := map[state.Ref]*rehearsal.Pipeline{} // in use
 	for _, of := range changed {
 		composites := all.Composites(of.object)
 		if len(composites) == 0 {
@@ -207,17 +192,17 @@ func tasksOf(r *report, all *state.State, changed []*composition) ([]*task, erro
 		unknown := 0
 		for _, c := range composites {
 			t := &task{of: of, composite: c, changed: of.pipeline}
-			if c.InUse == nil {
+			if used := state.RefIn(c.InUse); c.InUse == nil {
 				unknown++
-			} else if t.inUse = pipelines[nameOf(c.InUse)]; t.inUse == nil {
+			} else if t.inUse = pipelines[used]; t.inUse == nil {
 				p, err := rehearsal.NewPipeline(c.InUse)
 				if err != nil {
-					return nil, fmt.Errorf("cannot read %s: %w", nameOf(c.InUse), err)
+					return nil, fmt.Errorf("cannot read %s: %w", used, err)
 				}
-				t.inUse, pipelines[nameOf(c.InUse)] = p, p
+				t.inUse, pipelines[used] = p, p
 				if steps := of.pipeline.Others(p); len(steps) > 0 && r.Source.OtherSteps == asComposedNow {
 					r.note("Composition %s: step %s differs from %s, and is taken as composed now: pass --functions to recompute it",
-						of.name, strings.Join(steps, ", "), nameOf(c.InUse))
+						of.name, strings.Join(steps, ", "), used)
 				}
 			}
 			out = append(out, t)
@@ -228,14 +213,6 @@ func tasksOf(r *report, all *state.State, changed []*composition) ([]*task, erro
 		}
 	}
 	return out, nil
-}
-
-// nameOf names a Composition, or a revision of one.
-func nameOf(o map[string]any) string {
-	kind, _ := o["kind"].(string)
-	metadata, _ := o["metadata"].(map[string]any)
-	name, _ := metadata["name"].(string)
-	return kind + " " + name
 }
 
 // progressOn prints a bar on a terminal.

@@ -65,13 +65,12 @@ func readCompositions(ctx context.Context, system *files.System, paths []string,
 // newComposition reads an object, or returns nil if it is no Composition.
 func newComposition(file string, o files.Object) (*composition, error) {
 	object, _ := o.Value.(map[string]any)
-	apiVersion, _ := object["apiVersion"].(string)
-	if object["kind"] != compositions.Kind || !strings.HasPrefix(apiVersion, compositions.Group+"/") {
+	r := state.RefIn(object)
+	if r.Kind != compositions.Kind || !strings.HasPrefix(r.APIVersion, compositions.Group+"/") {
 		return nil, nil //nolint:nilnil // another object
 	}
-	c := &composition{file: file, line: o.Line(), object: object}
-	metadata, _ := object["metadata"].(map[string]any)
-	if c.name, _ = metadata["name"].(string); c.name == "" {
+	c := &composition{name: r.Name, file: file, line: o.Line(), object: object}
+	if c.name == "" {
 		return nil, fmt.Errorf("%s:%d: a Composition without a name: set metadata.name", file, o.Line("metadata"))
 	}
 	var err error
@@ -114,17 +113,16 @@ func FromFiles(system *files.System, paths []string) (*state.State, error) {
 }
 
 func readInto(all *state.State, system *files.System, name string) error {
+	read := system.ReadFile
 	if name == files.Stdin {
-		data, err := io.ReadAll(system.Stdin)
-		if err != nil {
-			return files.CannotRead(name, err) //nolint:wrapcheck // it names the file
-		}
-		_, err = all.Read("<stdin>", string(data))
-		return err //nolint:wrapcheck // it names the file
+		read = func(string) ([]byte, error) { return io.ReadAll(system.Stdin) }
 	}
-	data, err := system.ReadFile(name)
+	data, err := read(name)
 	if err != nil {
 		return files.CannotRead(name, err) //nolint:wrapcheck // it names the file
+	}
+	if name == files.Stdin {
+		name = files.StdinName
 	}
 	_, err = all.Read(name, string(data))
 	return err //nolint:wrapcheck // it names the file

@@ -54,13 +54,11 @@ Examples:
 
 // Validate is called by kong when the arguments are parsed.
 func (c *Command) Validate() error {
-	switch {
-	case c.Cluster == (len(c.From) > 0):
-		return &terminal.UsageError{Text: "write either --cluster or --from PATH: where the state is read"}
-	case !c.Cluster && c.Context+c.Kubeconfig != "":
-		return &terminal.UsageError{Text: "--context and --kubeconfig are for --cluster"}
-	}
-	return nil
+	return c.place().Validate() //nolint:wrapcheck // about the flags
+}
+
+func (c *Command) place() cmddiff.Place {
+	return cmddiff.Place{Cluster: c.Cluster, Context: c.Context, Kubeconfig: c.Kubeconfig, From: c.From}
 }
 
 // Run is called by kong, with the values that main binds.
@@ -106,10 +104,7 @@ func (c *Command) answer(ctx context.Context, system *files.System) (*why.Answer
 	if err != nil {
 		return nil, err //nolint:wrapcheck // of this program
 	}
-	run := &diff.Rehearsal{State: all, Engine: engine, Now: c.At.UTC()}
-	if c.At.IsZero() {
-		run.Now = time.Now().UTC().Truncate(time.Second)
-	}
+	run := &diff.Rehearsal{State: all, Engine: engine, Now: cmddiff.TimeOf(c.At)}
 	for {
 		composite, err := why.Find(all, c.Kind, namespace, name)
 		if err != nil {
@@ -129,6 +124,5 @@ func (c *Command) read(ctx context.Context, system *files.System, namespace, nam
 	if !c.Cluster {
 		return cmddiff.FromFiles(system, c.From) //nolint:wrapcheck // it names the file
 	}
-	k := cmddiff.Kubectl(c.Context, c.Kubeconfig)
-	return state.OneFromCluster(ctx, k, c.Kind, namespace, name) //nolint:wrapcheck // of kubectl
+	return state.OneFromCluster(ctx, c.place().Kubectl(), c.Kind, namespace, name) //nolint:wrapcheck // of kubectl
 }
