@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"maps"
@@ -86,15 +87,13 @@ func (d *comparison) run() []Effect {
 // objects compares the objects that are no generations.
 func (d *comparison) objects() {
 	var created, deleted []*structpb.Struct
-	for _, key := range slices.Sorted(maps.Keys(d.before.own)) {
-		if o := d.before.own[key]; d.after.own[key] == nil && d.after.Stored[key] == nil && d.existed(key) && !isGeneration(o) {
-			deleted = append(deleted, o)
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(d.after.own)) {
+	for _, key := range names(d.before.own, d.after.own) {
 		o, was := d.after.own[key], d.before.own[key]
 		switch {
-		case isGeneration(o) || was != nil && isGeneration(was):
+		case isGeneration(o) || isGeneration(was):
+		case o == nil && d.after.Stored[key] == nil && d.existed(key):
+			deleted = append(deleted, was)
+		case o == nil: // it stays, or was only composed in the rehearsal
 		case was == nil && d.first.Stored[key] != nil: // the pipeline in use deletes it anyway
 		case was != nil:
 			d.takenOver(was, o)
@@ -119,11 +118,7 @@ func (d *comparison) existed(key string) bool {
 func (d *comparison) about(kind Kind, o *structpb.Struct, reason string) Effect {
 	r := state.RefOf(o)
 	out := Effect{Effect: kind, Object: &r, Reason: reason}
-	for _, s := range []*side{d.after, d.before} {
-		if x, ok := s.exports[nameOf(o)]; ok && out.Export == "" {
-			out.Export = x.Export
-		}
-	}
+	out.Export = cmp.Or(d.after.exports[nameOf(o)].Export, d.before.exports[nameOf(o)].Export)
 	if out.Export == "" && !isOurs(nameOf(o), o) {
 		out.Reason = strings.TrimPrefix(fmt.Sprintf("%s; composed resource %q of another step", reason, nameOf(o)), "; ")
 	}
@@ -149,7 +144,7 @@ func (d *comparison) renamed(created, deleted []*structpb.Struct) {
 			continue
 		}
 		e := d.about(ObjectCreated, o, "")
-		e.Keys = slices.Sorted(maps.Keys(dataOf(o)))
+		e.Keys = plan.SortedKeys(dataOf(o))
 		d.add(e)
 	}
 }
@@ -157,16 +152,14 @@ func (d *comparison) renamed(created, deleted []*structpb.Struct) {
 // successor returns the only object that has the kind and the keys of an object that is deleted, or nil. Their exports
 // are in one pipeline each.
 func (d *comparison) successor(gone *structpb.Struct, created []*structpb.Struct) *structpb.Struct {
-	keys := func(o *structpb.Struct) []string { return slices.Sorted(maps.Keys(dataOf(o))) }
-	var out []*structpb.Struct
-	for _, o := range created {
-		_, stays := d.after.exports[nameOf(gone)]
-		_, existed := d.before.exports[nameOf(o)]
-		isExport := d.before.exports[nameOf(gone)].Export != "" && d.after.exports[nameOf(o)].Export != ""
-		if isExport && !stays && !existed && state.RefOf(o).Kind == state.RefOf(gone).Kind && slices.Equal(keys(o), keys(gone)) {
-			out = append(out, o)
-		}
+	only := func(x, y *side, o *structpb.Struct) bool { // whether only one side has the export
+		return x.exports[nameOf(o)].Export != "" && y.exports[nameOf(o)].Export == ""
 	}
+	keys := plan.SortedKeys(dataOf(gone))
+	out := slices.DeleteFunc(slices.Clone(created), func(o *structpb.Struct) bool {
+		return !only(d.before, d.after, gone) || !only(d.after, d.before, o) ||
+			state.RefOf(o).Kind != state.RefOf(gone).Kind || !slices.Equal(plan.SortedKeys(dataOf(o)), keys)
+	})
 	if len(out) != 1 {
 		return nil
 	}

@@ -19,6 +19,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
@@ -82,7 +83,7 @@ func Of(
 		for _, c := range certificates(w) {
 			if !c.ends.After(at) && !told[c.id] {
 				told[c.id] = true
-				out = append(out, Event{At: c.ends.UTC(), Kind: Expires, Object: nameOf(c.object), Key: c.key})
+				out = append(out, Event{At: c.ends.UTC(), Kind: Expires, Object: state.RefOf(c.object).String(), Key: c.key})
 			}
 		}
 		if enough != nil && slices.ContainsFunc(out, enough) {
@@ -142,16 +143,13 @@ func generationOf(o *structpb.Struct) (generation, bool) {
 	return generation{name, number}, ok
 }
 
-func nameOf(o *structpb.Struct) string {
-	place := strings.TrimPrefix(world.Meta(o, "namespace")+"/"+world.Meta(o, "name"), "/")
-	return o.GetFields()["kind"].GetStringValue() + " " + place
-}
-
 // changes returns which generations were created or deleted, by generator.
 func changes(before, after map[string]*structpb.Struct, at time.Time) (out []Event) {
 	add := func(kind Kind, o *structpb.Struct) {
 		if of, ok := generationOf(o); ok {
-			out = append(out, Event{At: at.UTC(), Kind: kind, Object: nameOf(o), Generator: of.generator, Generation: of.number})
+			out = append(out, Event{
+				At: at.UTC(), Kind: kind, Object: state.RefOf(o).String(), Generator: of.generator, Generation: of.number,
+			})
 		}
 	}
 	for key, o := range after {
@@ -191,9 +189,8 @@ func certificates(w *world.World) (out []certificate) {
 		if _, isGeneration := generationOf(o); isGeneration || !isComposed {
 			continue
 		}
-		data := o.GetFields()["data"].GetStructValue().GetFields()
-		for _, key := range slices.Sorted(maps.Keys(data)) {
-			text := data[key].GetStringValue()
+		for key, v := range wire.Of(o).Get("data").Struct().All() {
+			text := v.Text()
 			b, _ := base64.StdEncoding.DecodeString(text)
 			block, _ := pem.Decode(b)
 			if block == nil || block.Type != "CERTIFICATE" {

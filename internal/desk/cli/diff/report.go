@@ -58,11 +58,6 @@ type result struct {
 	err   error
 }
 
-// title names a composite.
-func (r *result) title() string {
-	return r.Kind + " " + strings.TrimPrefix(r.Namespace+"/"+r.Name, "/")
-}
-
 // has returns the first effect of a kind, or nil.
 func (r *result) has(kind rehearsal.Kind) *rehearsal.Effect {
 	i := slices.IndexFunc(r.Effects, func(e rehearsal.Effect) bool { return e.Effect == kind })
@@ -164,16 +159,11 @@ func shorten(text string) string {
 // print prints the report in the selected format.
 func (c *Command) print(w io.Writer, r *report, changed []*composition) error {
 	if c.Summary {
-		for _, one := range r.Composites {
-			one.Effects = []rehearsal.Effect{}
-		}
+		r.Composites = []*result{}
 	}
 	var out strings.Builder
 	switch c.Output {
 	case "json":
-		if c.Summary {
-			r.Composites = []*result{}
-		}
 		return terminal.WriteJSON(w, r) //nolint:wrapcheck // by the caller
 	case "markdown":
 		r.markdown(&out)
@@ -195,7 +185,7 @@ func (r *report) text(w io.Writer, colors terminal.Colors) {
 	for _, one := range r.Composites {
 		lines := linesOf(one)
 		if len(lines) > 0 {
-			_, _ = fmt.Fprintln(w, colors.Place(terminal.OneLine(one.title())))
+			_, _ = fmt.Fprintln(w, colors.Place(terminal.OneLine(one.String())))
 		}
 		for _, l := range lines {
 			text := fmt.Sprintf("  %s %-26s %s", l.mark, terminal.OneLine(l.subject), terminal.OneLine(l.text))
@@ -229,7 +219,7 @@ func (r *report) markdown(w io.Writer) {
 	}
 	for _, one := range shown {
 		for _, l := range linesOf(one) {
-			_, _ = fmt.Fprintf(w, "| %s | %s | %s | %s |\n", code(l.mark), code(one.title()), code(l.subject), code(l.text))
+			_, _ = fmt.Fprintf(w, "| %s | %s | %s | %s |\n", code(l.mark), code(one.String()), code(l.subject), code(l.text))
 		}
 	}
 }
@@ -251,7 +241,7 @@ func (r *report) github(w io.Writer, changed []*composition) {
 			first := ""
 			for _, one := range r.Composites {
 				if e := one.has(of.kind); e != nil && one.Composition == c.name {
-					titles = append(titles, one.title())
+					titles = append(titles, one.String())
 					l := lineOf(*e, one.Ref)
 					first = cmp.Or(first, l.subject+" "+l.text)
 				}

@@ -55,7 +55,7 @@ func (p *printer) print() {
 // conditions prints those that are stored. The message about the exports follows with each of them.
 func (p *printer) conditions() {
 	for _, c := range p.Conditions {
-		text := fmt.Sprintf("%s is %s%s", c.Type, c.Status, p.since(c.Since))
+		text := fmt.Sprintf("%s is %s%s", c.Type, c.Status, p.at(" since ", c.Since))
 		switch {
 		case c.Type == outcome.ConditionType && len(p.Steps) > 0 && len(p.Unknown) == 0:
 			text += ": " + c.Reason
@@ -72,14 +72,14 @@ func (p *printer) conditions() {
 func (p *printer) object(o why.Object) {
 	p.line(0, "")
 	place := strings.Trim(o.Namespace+"/"+cmp.Or(o.ObjectName, "<unknown>"), "/")
-	p.line(0, "%s %q (%s), which is %s%s", o.Kind, o.Name, o.Path, place, p.created(o.Created))
+	p.line(0, "%s %q (%s), which is %s%s", o.Kind, o.Name, o.Path, place, p.at(", created at ", o.Created))
 	p.problem(1, o.Problem)
 	explain.PrintKeys(p.w, o.Keys)
 }
 
 // problem prints why something is not available, and what to do.
 func (p *printer) problem(depth int, o why.Problem) {
-	p.line(depth, "%s%s", o.State, p.since(o.Since))
+	p.line(depth, "%s%s", o.State, p.at(" since ", o.Since))
 	if o.Message == "" {
 		return
 	}
@@ -100,7 +100,7 @@ func (p *printer) credential(c why.Credential) {
 		is string
 	}{{c.InUse, "is in use"}, {c.Pending, "is pending"}} {
 		if g.Generation != nil {
-			p.line(1, "generation %d %s: %s %s%s", g.Number, g.is, g.Kind, g.Name, p.created(g.Created))
+			p.line(1, "generation %d %s: %s %s%s", g.Number, g.is, g.Kind, g.Name, p.at(", created at ", g.Created))
 		}
 	}
 	for _, g := range c.Former {
@@ -121,25 +121,14 @@ func (p *printer) credential(c why.Credential) {
 	}
 }
 
-func (p *printer) created(text string) string {
-	if text == "" {
-		return ""
-	}
-	return ", created at " + text + p.ago(text)
-}
-
-// since returns a time, and how long ago it is.
-func (p *printer) since(text string) string {
-	if text == "" {
-		return ""
-	}
-	return " since " + text + p.ago(text)
-}
-
-func (p *printer) ago(text string) string {
+// at returns a time, and how long ago it is, or nothing without a time.
+func (p *printer) at(lead, text string) string {
 	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
+	switch {
+	case text == "":
 		return ""
+	case err != nil:
+		return lead + text
 	}
-	return " (" + duration.HumanDuration(p.At.Sub(t)) + " ago)"
+	return lead + text + " (" + duration.HumanDuration(p.At.Sub(t)) + " ago)"
 }

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
@@ -148,7 +147,9 @@ func dump(t *testing.T) string {
 
 	items := []any{c.InUse}
 	for _, key := range slices.Sorted(maps.Keys(stored)) {
-		items = append(items, withoutManagers(stored[key]))
+		o := stored[key].AsMap()
+		delete(o["metadata"].(map[string]any), "managedFields")
+		items = append(items, o)
 	}
 
 	b, err := yaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
@@ -157,15 +158,6 @@ func dump(t *testing.T) string {
 	}
 
 	return string(b)
-}
-
-func withoutManagers(o *structpb.Struct) map[string]any {
-	out := o.AsMap()
-	if metadata, ok := out["metadata"].(map[string]any); ok {
-		delete(metadata, "managedFields")
-	}
-
-	return out
 }
 
 // run runs the command with a state, and returns its output and its exit code.
