@@ -33,15 +33,6 @@ const (
 	NotAffected        Kind = "notAffected"
 )
 
-// Kinds are all kinds of effects, the gravest first.
-func Kinds() []Kind {
-	return []Kind{
-		Refused, ObjectDeleted, Conflict, Held, Waiting, ReadinessLost, Rotates, KeysRemoved, KeysChanged, KeysAdded,
-		ObjectRenamed, ObjectTakenOver, ObjectCreated, Retires, Abandons, StatusChanged, EnvironmentChanged, Reads, Unknown,
-		NotAffected,
-	}
-}
-
 // An Effect is one difference that a changed Composition makes to a composite. It contains no value of a Secret.
 type Effect struct {
 	Effect     Kind       `json:"effect"`
@@ -59,7 +50,14 @@ type Effect struct {
 	values [][2]string
 }
 
-func (e Effect) order() int { return slices.Index(Kinds(), e.Effect) }
+// order is lower for a graver effect.
+func (e Effect) order() int {
+	return slices.Index([]Kind{
+		Refused, ObjectDeleted, Conflict, Held, Waiting, ReadinessLost, Rotates, KeysRemoved, KeysChanged, KeysAdded,
+		ObjectRenamed, ObjectTakenOver, ObjectCreated, Retires, Abandons, StatusChanged, EnvironmentChanged, Reads, Unknown,
+		NotAffected,
+	}, e.Effect)
+}
 
 // subject is what the effect is about.
 func (e Effect) subject() string {

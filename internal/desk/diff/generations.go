@@ -162,8 +162,9 @@ func changedFields(name string, a, b any) []string {
 	x, isMap := a.(map[string]any)
 	y, areMaps := b.(map[string]any)
 	if isMap && areMaps {
-		var out []string
-		for _, field := range names(x, y) {
+		fields := names(x, y)
+		out := make([]string, 0, len(fields))
+		for _, field := range fields {
 			out = append(out, changedFields(field, x[field], y[field])...)
 		}
 		return out

@@ -29,12 +29,10 @@ var kinds = map[reconcile.State]Kind{ //nolint:gochecknoglobals // a table
 // outcomes adds what is refused, held, in conflict, or waits, unless it is so now.
 func (d *comparison) outcomes() {
 	d.calibrate()
-	fatal, was := world.FatalOf(d.after.Response), world.FatalOf(d.before.Response)
-	switch {
-	case fatal != "" && fatal != was:
-		d.add(Effect{Effect: fatalKind(d.after.Response), Reason: fatal})
-		return
-	case fatal != "":
+	if fatal := world.FatalOf(d.after.Response); fatal != "" {
+		if fatal != world.FatalOf(d.before.Response) {
+			d.add(Effect{Effect: fatalKind(d.after.Response), Reason: fatal})
+		}
 		return
 	}
 	if refused := d.after.Invalid; refused != nil && (d.before.Invalid == nil || d.before.Invalid.Error() != refused.Error()) {

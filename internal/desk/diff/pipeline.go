@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
@@ -162,7 +161,7 @@ func (p *Pipeline) asComposedNow(w *world.World, inUse *Pipeline) map[string]*st
 		_, named := p.named[name]
 		observed[name] = !isOurs(name, o) || !named // an export may become a resource of another step
 		if !isOurs(name, o) && (named || p.opaque && !namedNow(name) || inUse == nil && !p.Closed()) {
-			out[name] = desired(o)
+			out[name] = exportstest.Desired(o)
 		}
 	}
 	for name, r := range p.named {
@@ -181,15 +180,4 @@ func isOurs(name string, o *structpb.Struct) bool {
 		}
 	}
 	return strings.HasPrefix(name, plan.GenerationPrefix)
-}
-
-// desired returns an observed object as a step desires it.
-func desired(o *structpb.Struct) *structpb.Struct {
-	out := proto.CloneOf(o)
-	delete(out.GetFields(), "status")
-	meta := object.Metadata(out)
-	for _, field := range []string{"uid", "creationTimestamp", "ownerReferences", "managedFields", "resourceVersion"} {
-		delete(meta, field)
-	}
-	return out
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
 )
 
 // A Setup is what a test begins with: the content of its inputs.
@@ -115,7 +116,7 @@ func (s *Setup) earlier(w *world.World, step composition.Step, recorded map[stri
 		}
 		for _, o := range s.Observed {
 			if known[o.Name] || step.Opaque && !s.isOurs(o) {
-				objects[o.Name] = desiredOf(o.Object)
+				objects[o.Name] = Desired(o.Object).AsMap()
 			}
 		}
 	}
@@ -158,12 +159,11 @@ var serverFields = []string{"uid", "creationTimestamp", "ownerReferences", "mana
 
 func isServers[V any](field string, _ V) bool { return slices.Contains(serverFields, field) }
 
-// desiredOf returns an observed object as a step desires it.
-func desiredOf(o *structpb.Struct) map[string]any {
-	out := o.AsMap()
-	delete(out, "status")
-	metadata, _ := out["metadata"].(map[string]any)
-	maps.DeleteFunc(metadata, isServers)
+// Desired returns an observed object as a step desires it.
+func Desired(o *structpb.Struct) *structpb.Struct {
+	out := proto.CloneOf(o)
+	delete(out.GetFields(), "status")
+	maps.DeleteFunc(object.Metadata(out), isServers)
 	return out
 }
 

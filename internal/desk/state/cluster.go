@@ -43,14 +43,15 @@ const composedLabel = "crossplane.io/composite"
 // before something is read. Without the right to read Secrets, their data is unknown.
 func FromCluster(ctx context.Context, k Kubectl, changed []map[string]any) (*State, error) {
 	s, kinds := New(), map[string]bool{}
-	reads := [][]string{{definitions}, {compositions}}
+	reads := append(make([][]string, 0, 2+2*len(changed)), []string{definitions}, []string{compositions})
 	for _, c := range changed {
 		name := RefIn(c).Name
 		kinds[compositeType(c).resource()] = true
 		reads[1] = append(reads[1], name)
 		reads = append(reads, []string{revisions, "-l", "crossplane.io/composition-name=" + name})
 	}
-	rights := []right{{list, definitions}, {"get", compositions}, {list, revisions}}
+	rights := append(make([]right, 0, 3+len(kinds)),
+		right{list, definitions}, right{"get", compositions}, right{list, revisions})
 	for _, resource := range slices.Sorted(maps.Keys(kinds)) {
 		rights = append(rights, right{list, resource})
 		reads = append(reads, []string{resource, allNamespaces})

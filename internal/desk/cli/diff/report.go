@@ -105,16 +105,16 @@ func newSummary(all []*result) summary {
 		if len(one.Effects) == 0 {
 			out.unchanged++
 		}
-		for _, kind := range rehearsal.Kinds() {
-			e := one.has(kind)
+		for _, of := range effects {
+			e := one.has(of.kind)
 			if e == nil {
 				continue
 			}
-			if why, again := out.why[kind]; again && why != e.Reason {
+			if why, again := out.why[of.kind]; again && why != e.Reason {
 				e = &rehearsal.Effect{}
 			}
-			out.why[kind] = e.Reason
-			out.by[kind]++
+			out.why[of.kind] = e.Reason
+			out.by[of.kind]++
 		}
 	}
 	return out

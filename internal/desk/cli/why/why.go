@@ -72,13 +72,11 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, stdout io.W
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
 	if c.Output == "json" {
-		err = terminal.WriteJSON(&b, answer)
+		err = terminal.WriteJSON(stdout, answer)
 	} else {
+		var b bytes.Buffer
 		(&printer{&b, answer}).print()
-	}
-	if err == nil {
 		_, err = stdout.Write(b.Bytes())
 	}
 	if err != nil {
