@@ -260,25 +260,27 @@ func (a *Answer) generation(v wire.Value, of *Credential) *Generation {
 
 // schedule adds the next rotation of each credential, and when former generations are deleted.
 func (a *Answer) schedule(ctx context.Context, end *diff.End) error {
-	times := map[string]*string{} // that are searched
-	key := func(kind forecast.Kind, generator string, number int) string {
-		return fmt.Sprint(kind, generator, "/", number)
+	type key struct {
+		kind      forecast.Kind
+		generator string
+		number    int // not of a rotation: the next one is searched
 	}
+	times := map[key]*string{} // that are searched
 	for i := range a.Steps {
 		for j := range a.Steps[i].Credentials {
 			c := &a.Steps[i].Credentials[j]
 			if c.rotates {
-				times[key(forecast.Rotates, c.Generator, 0)] = &c.Next
+				times[key{forecast.Rotates, c.Generator, 0}] = &c.Next
 			}
 			for k := range c.Former {
-				times[key(forecast.Retires, c.Generator, c.Former[k].Number)] = &c.Former[k].Ends
+				times[key{forecast.Retires, c.Generator, c.Former[k].Number}] = &c.Former[k].Ends
 			}
 		}
 	}
 	found := func(e forecast.Event) bool {
-		k := key(forecast.Retires, e.Generator, e.Generation)
+		k := key{e.Kind, e.Generator, e.Generation}
 		if e.Kind == forecast.Rotates {
-			k = key(e.Kind, e.Generator, 0)
+			k.number = 0
 		}
 		if at := times[k]; at != nil {
 			*at = e.At.Format(time.RFC3339)

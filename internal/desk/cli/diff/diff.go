@@ -152,7 +152,7 @@ func (c *Command) rehearse(ctx context.Context, r *report, all *state.State, cha
 		results := files.OnAllCores(tasks, func(t *task) *result {
 			out := &result{Composition: t.of.name, Ref: t.composite.Ref}
 			if out.Effects, out.err = run.Effects(ctx, t.composite, t.changed, t.inUse); out.err == nil && c.Until > 0 {
-				out.later, out.note = t.later(ctx, run, run.Now.Add(c.Until))
+				out.later, out.ends = t.later(ctx, run, run.Now.Add(c.Until))
 			}
 			return out
 		}, progress)
@@ -169,8 +169,8 @@ func (c *Command) rehearse(ctx context.Context, r *report, all *state.State, cha
 			if one.err != nil {
 				one.Effects = []rehearsal.Effect{{Effect: rehearsal.Unknown, Reason: "cannot be rehearsed: " + one.err.Error()}}
 			}
-			if events = append(events, one.later...); one.note != "" {
-				r.note("%s", one.note)
+			if events = append(events, one.later...); one.ends != nil {
+				r.note("%s", one.ends)
 			}
 		}
 		if r.Composites = results; c.Until > 0 {

@@ -54,7 +54,7 @@ type result struct {
 	Effects     []rehearsal.Effect `json:"effects"`
 
 	later []*event
-	note  string // where what is later ends early
+	ends  error // where what is later ends early
 	err   error
 }
 

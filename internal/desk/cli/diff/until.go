@@ -47,31 +47,28 @@ const (
 		"duration: 1h}"
 )
 
-// later continues a composite with the pipeline that it will have, and notes where this ends early.
-func (t *task) later(ctx context.Context, run *rehearsal.Rehearsal, until time.Time) (out []*event, note string) {
+// later continues a composite with the pipeline that it will have. An error says where this ends early.
+func (t *task) later(ctx context.Context, run *rehearsal.Rehearsal, until time.Time) (out []*event, err error) {
 	p := t.changed
 	if t.composite.Pinned != "" {
 		p = t.inUse
 	}
 	if p == nil {
-		return nil, ""
+		return nil, nil
 	}
 	end, err := run.Play(ctx, t.composite, p, t.inUse)
 	if err != nil {
-		return nil, err.Error()
+		return nil, err //nolint:wrapcheck // it names the composite
 	}
 	events, complete, err := forecast.Of(ctx, end.World, end, until, nil)
 	for _, e := range events {
 		out = append(out, &event{e, t.of.name, t.composite.Ref})
 	}
-	switch {
-	case err != nil:
-		return out, err.Error()
-	case complete.Before(until):
+	if err == nil && complete.Before(until) {
 		at := complete.Format(time.RFC3339)
-		return out, fmt.Sprintf("%s is only continued until %s, because so much happens", t.composite.Ref, at)
+		err = fmt.Errorf("%s is only continued until %s, because so much happens", t.composite.Ref, at)
 	}
-	return out, ""
+	return out, err //nolint:wrapcheck // it names the composite
 }
 
 // newTimeline orders events, and finds rotations in the same minute.
