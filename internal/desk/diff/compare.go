@@ -119,7 +119,7 @@ func (d *comparison) about(kind Kind, o *structpb.Struct, reason string) Effect 
 	r := state.RefOf(o)
 	out := Effect{Effect: kind, Object: &r, Reason: reason}
 	out.Export = cmp.Or(d.after.exports[nameOf(o)].Export, d.before.exports[nameOf(o)].Export)
-	if out.Export == "" && !isOurs(nameOf(o), o) {
+	if out.Export == "" && !isOurs(o) {
 		out.Reason = strings.TrimPrefix(fmt.Sprintf("%s; composed resource %q of another step", reason, nameOf(o)), "; ")
 	}
 	return out
@@ -178,7 +178,7 @@ func (d *comparison) takenOver(was, is *structpb.Struct) {
 		why = fmt.Sprintf("with the composition resource name %q in place of %q", nameOf(is), nameOf(was))
 	case had && !has:
 		why = "which another step composes"
-	case has && !had && d.before.pipeline != nil && !isOurs(nameOf(was), was):
+	case has && !had && d.before.pipeline != nil && !isOurs(was):
 		why = "which another step composed"
 	default:
 		return
@@ -188,7 +188,7 @@ func (d *comparison) takenOver(was, is *structpb.Struct) {
 
 // data adds how the keys of an object change, and its type, labels and annotations.
 func (d *comparison) data(was, is *structpb.Struct) {
-	if isOurs(nameOf(was), was) || isOurs(nameOf(is), is) {
+	if isOurs(was) || isOurs(is) {
 		had, has := allOf(was), allOf(is)
 		for key, v := range allOf(d.first.Stored[world.KeyOf(is)]) {
 			_, before := had[key]

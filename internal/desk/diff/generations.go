@@ -83,32 +83,33 @@ func (s *side) latest(generator string) int {
 // generations compares the generations of all generators.
 func (d *comparison) generations() {
 	was, is := d.before.generations(), d.after.generations()
-	for _, key := range slices.Sorted(maps.Keys(is)) {
-		g := is[key]
-		before, stays := was[key]
+	for _, key := range names(was, is) {
+		g, exists := is[key]
+		before, existed := was[key]
 		switch {
-		case !stays && d.first.Stored[key] == nil:
+		case !exists && d.existed(key):
+			d.deleted(before)
+		case !exists:
+		case !existed && d.first.Stored[key] == nil:
 			d.created(g)
-		case !stays || before.state.Stage == g.state.Stage:
+		case !existed || before.state.Stage == g.state.Stage:
 		case g.state.Stage == rotation.Retired:
 			d.add(d.ofGeneration(Retires, g, g.ends(), "the generator left the input"+g.deletedAt()))
 		case g.state.Stage == rotation.Abandoned:
 			d.add(d.ofGeneration(Abandons, g, g.ends(), "it is not used anymore"+g.deletedAt()))
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(was)) {
-		g := was[key]
-		if _, stays := is[key]; stays || !d.existed(key) {
-			continue
-		}
-		reason := "its grace period is over"
-		if len(d.after.pipeline.Exports()) == 0 {
-			reason = "no step composes it anymore"
-		} else if d.after.pipeline.generator(g.generator) == nil {
-			d.add(d.ofGeneration(Retires, g, "", "the generator left the input, and has no grace period"))
-		}
-		d.add(d.ofGeneration(ObjectDeleted, g, "", reason))
+}
+
+// deleted adds a generation that is deleted.
+func (d *comparison) deleted(g generation) {
+	reason := "its grace period is over"
+	if len(d.after.pipeline.Exports()) == 0 {
+		reason = "no step composes it anymore"
+	} else if d.after.pipeline.generator(g.generator) == nil {
+		d.add(d.ofGeneration(Retires, g, "", "the generator left the input, and has no grace period"))
 	}
+	d.add(d.ofGeneration(ObjectDeleted, g, "", reason))
 }
 
 // deletedAt says when the object is deleted, as the end of a sentence.

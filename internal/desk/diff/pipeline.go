@@ -14,7 +14,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
-	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
@@ -157,10 +156,10 @@ func (p *Pipeline) asComposedNow(w *world.World, inUse *Pipeline) map[string]*st
 	namedNow := func(name string) bool { return inUse != nil && inUse.named[name].Name != "" }
 	for _, key := range w.Listed {
 		o := w.Stored[key]
-		name := world.Meta(o, "annotations", world.ResourceNameAnnotation)
+		name := nameOf(o)
 		_, named := p.named[name]
-		observed[name] = !isOurs(name, o) || !named // an export may become a resource of another step
-		if !isOurs(name, o) && (named || p.opaque && !namedNow(name) || inUse == nil && !p.Closed()) {
+		observed[name] = !isOurs(o) || !named // an export may become a resource of another step
+		if !isOurs(o) && (named || p.opaque && !namedNow(name) || inUse == nil && !p.Closed()) {
 			out[name] = exportstest.Desired(o)
 		}
 	}
@@ -173,11 +172,11 @@ func (p *Pipeline) asComposedNow(w *world.World, inUse *Pipeline) map[string]*st
 }
 
 // isOurs reports whether this function composes an object.
-func isOurs(name string, o *structpb.Struct) bool {
+func isOurs(o *structpb.Struct) bool {
 	for key := range object.Metadata(o)["annotations"].GetStructValue().GetFields() {
 		if strings.HasPrefix(key, object.StatePrefix) {
 			return true
 		}
 	}
-	return strings.HasPrefix(name, plan.GenerationPrefix)
+	return isGeneration(o)
 }
