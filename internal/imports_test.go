@@ -46,8 +46,8 @@ const desk = `
 	document migrate/celtext pages catalog world
 	migrate/gotemplate
 	composition
-	inspect vocabulary typecheck exportstest state forecast
-	migrate reference rules diff
+	inspect vocabulary typecheck exportstest state
+	migrate reference rules diff forecast
 	why
 	files
 	lsp

@@ -114,12 +114,12 @@ func settle(ctx context.Context, w *world.World, p Player, before map[string]*st
 	}
 	worked := false
 	for key, o := range w.Stored {
-		of, isGeneration := generationOf(o)
+		generator, _, isGeneration := generationOf(o)
 		if before[key] != nil || !isGeneration || o.GetFields()["status"] != nil {
 			continue
 		}
 		for former, was := range before {
-			if f, ok := generationOf(was); ok && f.generator == of.generator && was.GetFields()["status"] != nil {
+			if name, _, ok := generationOf(was); ok && name == generator && was.GetFields()["status"] != nil {
 				w.Edit(key, func(o *structpb.Struct) { world.SetValue(o, was.GetFields()["status"], "status") })
 				w.Details[key], worked = w.Details[former], true
 			}
@@ -131,25 +131,17 @@ func settle(ctx context.Context, w *world.World, p Player, before map[string]*st
 	return p.Settle(ctx) //nolint:wrapcheck // about the composite
 }
 
-// A generation identifies one of a generator.
-type generation struct {
-	generator string
-	number    int
-}
-
 // generationOf returns which generation an object is, by its composition resource name.
-func generationOf(o *structpb.Struct) (generation, bool) {
-	name, number, ok := plan.ParseGeneration(world.Meta(o, "annotations", world.ResourceNameAnnotation))
-	return generation{name, number}, ok
+func generationOf(o *structpb.Struct) (generator string, number int, ok bool) {
+	return plan.ParseGeneration(world.Meta(o, "annotations", world.ResourceNameAnnotation))
 }
 
 // changes returns which generations were created or deleted, by generator.
 func changes(before, after map[string]*structpb.Struct, at time.Time) (out []Event) {
 	add := func(kind Kind, o *structpb.Struct) {
-		if of, ok := generationOf(o); ok {
-			out = append(out, Event{
-				At: at.UTC(), Kind: kind, Object: state.RefOf(o).String(), Generator: of.generator, Generation: of.number,
-			})
+		if generator, n, ok := generationOf(o); ok {
+			object := state.RefOf(o).String()
+			out = append(out, Event{At: at.UTC(), Kind: kind, Object: object, Generator: generator, Generation: n})
 		}
 	}
 	for key, o := range after {
@@ -186,7 +178,7 @@ func certificates(w *world.World) (out []certificate) {
 	for _, name := range slices.Sorted(maps.Keys(w.Stored)) {
 		o := w.Stored[name]
 		isComposed := world.Meta(o, "annotations", world.ResourceNameAnnotation) != ""
-		if _, isGeneration := generationOf(o); isGeneration || !isComposed {
+		if _, _, isGeneration := generationOf(o); isGeneration || !isComposed {
 			continue
 		}
 		for key, v := range wire.Of(o).Get("data").Struct().All() {
