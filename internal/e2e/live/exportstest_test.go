@@ -34,6 +34,8 @@ type played struct {
 // TestExportsTest plays a test of the command test in the simulation and in the control plane, with a real clock. Both pass. With a
 // grace period that is too short, both fail in the same moment, for the same expectation.
 func TestExportsTest(t *testing.T) {
+	t.Parallel()
+
 	text, err := os.ReadFile("testdata/rotation.yaml")
 	if err != nil {
 		t.Fatal(err)
