@@ -262,7 +262,8 @@ func (m realMistake) write(t *testing.T, got map[string]string) {
 	}
 }
 
-// compare compares the outputs with those of the archive. Read the difference that a changed message makes, and grade it.
+// compare compares the outputs with those of the archive. Read the difference that a changed message makes, and grade
+// it.
 func (m realMistake) compare(t *testing.T, got map[string]string) {
 	t.Helper()
 	for _, o := range m.outputs() {

@@ -11,7 +11,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
-// Only a rehearsal has a source that is derived from files: serve, and render without --at, have the system's randomness.
+// Only a rehearsal has a source that is derived from files: serve, and render without --at, have the system's
+// randomness.
 func TestOnlyRehearsalsAreSeeded(t *testing.T) {
 	server, err := served(logging.NewNopLogger(), nil, false)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 
 const module = "github.com/crossplane-contrib/function-export/"
 
-// The packages of the engine, in layers: a package imports only packages of lines above its own. So none of them imports
-// the desk.
+// The packages of the engine, in layers: a package imports only packages of lines above its own. So none of them
+// imports the desk.
 const engine = `
 	limits diagnostic suggest sensitive decode fieldpath lifecycle metrics lazy
 	budget pem format kubernetes wire celast

@@ -197,10 +197,12 @@ type Export struct {
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('generated/')",message="must not begin with generated/, which is reserved for generations"
 	Name string `json:"name"`
 
-	// Returns a list. One object is composed for each item. All other expressions see `item`, `index` and `key`. While the list is missing, nothing changes. For example, `composite.spec.users`.
+	// Returns a list. One object is composed for each item. All other expressions see `item`, `index` and `key`. While the
+	// list is missing, nothing changes. For example, `composite.spec.users`.
 	ForEachExpression Expression `json:"forEachExpression,omitempty"`
 
-	// Returns the key of an item: lower-case letters, digits and '-', at most 63. The composition resource name is `<name>/<key>`. For example, `item.name`.
+	// Returns the key of an item: lower-case letters, digits and '-', at most 63. The composition resource name is
+	// `<name>/<key>`. For example, `item.name`.
 	KeyExpression Expression `json:"keyExpression,omitempty"`
 
 	// The name, namespace, labels and annotations of the object.

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDiffRecomputes runs diff with the real crossplane composition render on the path: the name of a new resource, which
-// a patch sets, is known only if the other steps are recomputed.
+// TestDiffRecomputes runs diff with the real crossplane composition render on the path: the name of a new resource,
+// which a patch sets, is known only if the other steps are recomputed.
 func TestDiffRecomputes(t *testing.T) {
 	peers := PeersForTest(t)
 	program, dir := buildFunction(t), t.TempDir()

@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// TestFunctions runs the other steps of an example: as a program, and as a function that listens. The last step composes an
-// object with a name from the status that this function sets.
+// TestFunctions runs the other steps of an example: as a program, and as a function that listens. The last step
+// composes an object with a name from the status that this function sets.
 func TestFunctions(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -164,8 +164,8 @@ func (l *log) String() string {
 	return l.buf.String()
 }
 
-// serveFunction serves the built function until the test ends, with more in its environment. It returns its address and its log. The test fails if SIGTERM does not
-// end the server well.
+// serveFunction serves the built function until the test ends, with more in its environment. It returns its address and
+// its log. The test fails if SIGTERM does not end the server well.
 func serveFunction(t *testing.T, program string, env ...string) (string, *log) {
 	t.Helper()
 

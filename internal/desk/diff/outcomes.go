@@ -63,8 +63,8 @@ func (d *comparison) states() {
 	}
 }
 
-// calibrate adds that the rehearsal differs from the cluster: the exports are ready, but rehearsed with the Composition in
-// use, they are not. Then something is not known, for example what another step passes.
+// calibrate adds that the rehearsal differs from the cluster: the exports are ready, but rehearsed with the Composition
+// in use, they are not. Then something is not known, for example what another step passes.
 func (d *comparison) calibrate() {
 	ready := object.Condition(wire.Of(d.first.XR), outcome.ConditionType).Get("status").Is("True")
 	why := world.FatalOf(d.before.Response)

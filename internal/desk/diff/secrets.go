@@ -18,8 +18,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 )
 
-// secrets invent data for Secrets whose data is unknown. Two variants have other values: what differs between them depends
-// on a value that is unknown.
+// secrets invent data for Secrets whose data is unknown. Two variants have other values: what differs between them
+// depends on a value that is unknown.
 type secrets struct {
 	variant   int
 	pipelines []*Pipeline

@@ -33,8 +33,8 @@ func UTF16(line string, column int) int {
 	return len(utf16.Encode(before[:min(max(column-1, 0), len(before))]))
 }
 
-// Apply returns the text of a file with fixes, in the encoding of the file, and how many were applied. Each fix is applied
-// as a whole, unless it touches one before it.
+// Apply returns the text of a file with fixes, in the encoding of the file, and how many were applied. Each fix is
+// applied as a whole, unless it touches one before it.
 func Apply(text string, fixes [][]Edit) (out string, applied int) {
 	f := newFile(text)
 	var edits []Edit

@@ -60,7 +60,8 @@ func programOf(env *cel.Env, ast *cel.Ast) (cel.Program, error) {
 	return env.Program(ast, cel.CostLimit(assertCost), cel.InterruptCheckFrequency(100))
 }
 
-// operands returns the values that an assertion compares, as the end of a message. Those from objects can be a part of a secret.
+// operands returns the values that an assertion compares, as the end of a message. Those from objects can be a part of
+// a secret.
 func (p *player) operands(ctx context.Context, text string, variables map[string]any) (out string) {
 	env, err := environment()
 	if err != nil {
@@ -116,8 +117,8 @@ func (p *player) assert(ctx context.Context, i int, text string) {
 // withoutValue matches errors of CEL that quote nothing, or a key.
 var withoutValue = lazy.MustCompile(`^(?:no such key: (.+)|division by zero|no such overload.*|index out of bounds: \d+)$`)
 
-// reason returns why an assertion cannot be evaluated. CEL's messages can quote a value, so only those without one are told,
-// and keys that are in the assertion.
+// reason returns why an assertion cannot be evaluated. CEL's messages can quote a value, so only those without one are
+// told, and keys that are in the assertion.
 func (p *player) reason(err error, text string) string {
 	if m := withoutValue.FindStringSubmatch(err.Error()); p.mask.show || m != nil && strings.Contains(text, m[1]) {
 		return err.Error()

@@ -12,9 +12,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
-// Compare compares objects that were rendered with expected ones, as far as this function decides them: the objects that
-// it composes, the status of the composite, which comes first, and its conditions. A generation that is not observed yet
-// has random values, of which only the keys are compared.
+// Compare compares objects that were rendered with expected ones, as far as this function decides them: the objects
+// that it composes, the status of the composite, which comes first, and its conditions. A generation that is not
+// observed yet has random values, of which only the keys are compared.
 func (r *Runner) Compare(want, got []map[string]any, observed map[string]bool) []Failure {
 	p := &player{mask: r.mask, secrets: map[string]bool{}}
 	expected, rendered := byName(want), byName(got)
@@ -93,8 +93,8 @@ func projected(o map[string]any, random bool) map[string]any {
 	return out
 }
 
-// statusOf returns the status of a composite to compare, with the conditions of the given types by their types. Crossplane
-// writes the others.
+// statusOf returns the status of a composite to compare, with the conditions of the given types by their types.
+// Crossplane writes the others.
 func statusOf(composite map[string]any, types map[string]bool) (status map[string]any, of map[string]bool) {
 	status, _ = composite["status"].(map[string]any)
 	status, of = maps.Clone(status), map[string]bool{}

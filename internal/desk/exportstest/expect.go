@@ -57,8 +57,8 @@ func (p *player) expectObject(now *snapshot, name string, fields map[string]any)
 	}
 }
 
-// why returns the fatal result, or else the condition that is not true, as the end of a message about something that does not
-// exist.
+// why returns the fatal result, or else the condition that is not true, as the end of a message about something that
+// does not exist.
 func why(now *snapshot) string {
 	for _, r := range now.results {
 		if fields, _ := r.(map[string]any); fields["severity"] == "Fatal" {

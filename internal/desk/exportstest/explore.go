@@ -15,8 +15,8 @@ import (
 // A history of --explore has at most this many more moments than its test.
 const mostMoments = 8
 
-// Explored returns a copy of a test without expectations, to which failures are added. A test without laws gets those that need
-// no parameter.
+// Explored returns a copy of a test without expectations, to which failures are added. A test without laws gets those
+// that need no parameter.
 func (t *ExportsTest) Explored(index int) *Test {
 	test := t.Spec.Tests[index]
 	test.Moments = slices.Clone(test.Moments)

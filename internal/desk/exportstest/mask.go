@@ -74,8 +74,8 @@ func (p *player) value(v any, secret bool) string {
 	return fmt.Sprintf("%q", p.clean(text))
 }
 
-// clean returns a text without the secret values that the test has had, also in base64. In a longer text, a value of few
-// bytes is not recognized: it would be found in each number.
+// clean returns a text without the secret values that the test has had, also in base64. In a longer text, a value of
+// few bytes is not recognized: it would be found in each number.
 func (p *player) clean(text string) string {
 	if p.mask.show {
 		return text

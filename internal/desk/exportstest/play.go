@@ -18,8 +18,8 @@ import (
 // mostCalls is how often Crossplane may call the functions in one moment.
 const mostCalls = 20000
 
-// A Failure says what differs from what a moment expects, or which law was broken. It never quotes a secret value, unless
-// secrets are shown.
+// A Failure says what differs from what a moment expects, or which law was broken. It never quotes a secret value,
+// unless secrets are shown.
 type Failure struct {
 	Moment  int    `json:"moment"`  // its index, from 0
 	Field   string `json:"field"`   // of the test, for example spec.tests[0].moments[1].expect.gone[0]
@@ -293,8 +293,8 @@ func (p *player) reconcile(ctx context.Context, once bool) error {
 	return nil
 }
 
-// invalid makes an object that the API server refuses, or one that changes in each reconcile, a failure of the test. Another
-// error ends the test.
+// invalid makes an object that the API server refuses, or one that changes in each reconcile, a failure of the test.
+// Another error ends the test.
 func (p *player) invalid(err error) error {
 	refused, unsettled := (*world.InvalidError)(nil), (*world.UnsettledError)(nil)
 	switch {

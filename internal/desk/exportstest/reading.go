@@ -16,8 +16,8 @@ type Reading struct {
 	Objects   []*structpb.Struct // that Crossplane composes
 }
 
-// Check compares the last one of the readings of a cluster, one for each moment, with what that moment expects. It is the
-// comparison of a simulated run. Readings have no results and no requirements.
+// Check compares the last one of the readings of a cluster, one for each moment, with what that moment expects. It is
+// the comparison of a simulated run. Readings have no results and no requirements.
 func (r *Runner) Check(ctx context.Context, t *ExportsTest, index int, setup *Setup, readings []Reading) ([]Failure, error) {
 	p, err := r.start(t, index, setup)
 	if err != nil {

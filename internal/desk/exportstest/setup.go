@@ -131,8 +131,8 @@ func (s *Setup) earlier(w *world.World, step composition.Step, recorded map[stri
 	return nil
 }
 
-// baseOf returns the base of a resource of function-patch-and-transform, or nil. Patches do not run, but if one of them names
-// the connection Secret, the base gets a name for it.
+// baseOf returns the base of a resource of function-patch-and-transform, or nil. Patches do not run, but if one of them
+// names the connection Secret, the base gets a name for it.
 func (s *Setup) baseOf(step composition.Step, name string) map[string]any {
 	resources, _ := step.Input["resources"].([]any)
 	for _, r := range resources {
@@ -230,8 +230,8 @@ func newExports(steps []composition.Step) exports {
 	return out
 }
 
-// expressionsOf returns the expression of each key of an export, with the texts of the variables that it reads. The key of
-// a map is empty.
+// expressionsOf returns the expression of each key of an export, with the texts of the variables that it reads. The key
+// of a map is empty.
 func expressionsOf(export map[string]any, variables []any) map[string]string {
 	out := map[string]string{}
 	data, _ := export["data"].([]any)

@@ -1,6 +1,6 @@
-// Package exportstest tests the exports of a Composition over time. An ExportsTest says what happens to one composite, moment
-// by moment, and what is expected then. The package reads tests, plays them against package world with the real function,
-// and compares. It opens no file: a command reads the files that a test names.
+// Package exportstest tests the exports of a Composition over time. An ExportsTest says what happens to one composite,
+// moment by moment, and what is expected then. The package reads tests, plays them against package world with the real
+// function, and compares. It opens no file: a command reads the files that a test names.
 package exportstest
 
 // The API version and kind of a test.

@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
-// This file turns the edits of an input into edits of its file. The advice to expressions brings its edits. For a field, the
-// message tells the edit, and the file has what it needs besides.
+// This file turns the edits of an input into edits of its file. The advice to expressions brings its edits. For a
+// field, the message tells the edit, and the file has what it needs besides.
 
 // editsInFile returns the edits of the file that correct a mistake, or nothing if one of them is not possible.
 func (s Step) editsInFile(d *diagnostic.Diagnostic) []document.Edit {
@@ -125,8 +125,8 @@ func (s Step) told(d *diagnostic.Diagnostic) []diagnostic.Edit {
 	return meant(d, text)
 }
 
-// meant returns the edit that a suggestion of a name tells. A suggestion for a whole field has no name in it, and one for
-// the last step of a path is one name.
+// meant returns the edit that a suggestion of a name tells. A suggestion for a whole field has no name in it, and one
+// for the last step of a path is one name.
 func meant(d *diagnostic.Diagnostic, text string) []diagnostic.Edit {
 	m := suggested.FindStringSubmatch(d.Message)
 	if m == nil {

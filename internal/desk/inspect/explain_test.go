@@ -389,7 +389,8 @@ secrets: [{name: s, data: [{key: a, value: secrets.ca.a + generated.admin.passwo
 	}
 }
 
-// With requireGrants, Crossplane also reads the grants of the namespaces that sources name, and needs the right to do so.
+// With requireGrants, Crossplane also reads the grants of the namespaces that sources name, and needs the right to do
+// so.
 func TestExplainGrants(t *testing.T) {
 	const sources = "sources: [{name: a, apiVersion: v1, kind: Secret, namespace: x}, {name: b, apiVersion: v1, kind: Secret, namespace: x}, {name: c, apiVersion: v1, kind: Secret}]\n" +
 		"secrets: [{name: s, data: [{key: k, value: secrets.a.k + secrets.b.k + secrets.c.k}]}]"

@@ -73,7 +73,8 @@ func otherFunction(v *View, say Say) {
 	}
 }
 
-// unknownFunction finds a functionRef without a Function, if the files contain this function, or its name is misspelled.
+// unknownFunction finds a functionRef without a Function, if the files contain this function, or its name is
+// misspelled.
 func unknownFunction(v *View, say Say) {
 	name, _ := v.function()
 	if name == "" || v.installed(name) != nil || strings.HasSuffix(name, ours) {
@@ -102,8 +103,8 @@ type target struct{ kind, namespace, name string }
 // compositeName matches expressions that return the composite's name, with text around it.
 var compositeName = lazy.MustCompile(`^(?:'([^']*)'\+)?composite\.metadata\.name(?:\+'([^']*)')?$`)
 
-// objectOf returns the name of an object of an export, with the name of the composite as [composition.CompositeName], or
-// the expression that returns it. It is empty if it is different for each item.
+// objectOf returns the name of an object of an export, with the name of the composite as [composition.CompositeName],
+// or the expression that returns it. It is empty if it is different for each item.
 func objectOf(e plan.Export) string {
 	switch m := e.Metadata; {
 	case e.ForEach != nil || e.Author:

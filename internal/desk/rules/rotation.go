@@ -42,7 +42,8 @@ func noOverlap(v *View, say Say) {
 	}
 }
 
-// uses reports whether an export uses the outputs of a generator, from a list of Export.Generators or Export.Candidates.
+// uses reports whether an export uses the outputs of a generator, from a list of Export.Generators or
+// Export.Candidates.
 func uses(list []string, m plan.Generator) bool {
 	return slices.ContainsFunc(list, func(name string) bool {
 		name, _, _ = plan.SplitItem(name)
@@ -50,7 +51,8 @@ func uses(list []string, m plan.Generator) bool {
 	})
 }
 
-// setters returns the exports that use the candidate of a generator, and readers those that use its verified generation.
+// setters returns the exports that use the candidate of a generator, and readers those that use its verified
+// generation.
 func (v *View) setters(m plan.Generator) (setters, readers []plan.Export) {
 	for _, e := range v.Plan.Exports {
 		if uses(e.Candidates, m) {

@@ -1,5 +1,5 @@
-// Package rules finds inputs that compile and are wrong in production: they wait for ever, lose a credential, change all
-// the time, or show a secret.
+// Package rules finds inputs that compile and are wrong in production: they wait for ever, lose a credential, change
+// all the time, or show a secret.
 //
 // Each rule has a name, a level, and a function over one step of a pipeline. The functions use only what the files say:
 // the plans of the steps with this function's input, the resources of the other steps, and the schemas of kinds. They

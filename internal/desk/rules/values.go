@@ -96,8 +96,8 @@ func indexAsKey(v *View, say Say) {
 	}
 }
 
-// encodedTwice finds connection details and fields that are encoded in Base64, and become the data of a Secret, which is
-// encoded by Kubernetes. A program may expect a generated key in Base64.
+// encodedTwice finds connection details and fields that are encoded in Base64, and become the data of a Secret, which
+// is encoded by Kubernetes. A program may expect a generated key in Base64.
 func encodedTwice(v *View, say Say) {
 	for _, e := range v.Plan.Exports {
 		for _, d := range e.Data {
@@ -144,8 +144,8 @@ func place(x *expression.Expression, e ast.Expr) expression.Place {
 // structural are the beginnings and ends of what functions say about the keys of a map, and not about its values.
 var structural = lazy.MustCompile(`^(a key |two keys |the name of a |a parameter is written twice)| is missing$`)
 
-// functionKeys calls the functions that write a map as text with the literal keys of their maps. Only what they say about
-// a key is known before there are values.
+// functionKeys calls the functions that write a map as text with the literal keys of their maps. Only what they say
+// about a key is known before there are values.
 func functionKeys(v *View, say Say) {
 	for _, x := range v.Plan.Expressions {
 		ast.PreOrderVisit(x.Tree().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -182,8 +182,8 @@ func sayKeys(say Say, at expression.Place, fn string, m map[string]any, says str
 // unknown is the value of an expression in a sample.
 const unknown = "1"
 
-// sample returns a value like the one of an expression: maps with literal keys, and texts. It returns nil for a map with
-// another key.
+// sample returns a value like the one of an expression: maps with literal keys, and texts. It returns nil for a map
+// with another key.
 func sample(e ast.Expr) any {
 	if text, ok := celast.Text(e); ok {
 		return text

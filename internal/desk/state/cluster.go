@@ -120,8 +120,8 @@ func (s *State) want(sel *fnv1.ResourceSelector) {
 	}
 }
 
-// Fetch reads what functions required since the last call, and was not read. It reports whether there was anything: then
-// they must be called again.
+// Fetch reads what functions required since the last call, and was not read. It reports whether there was anything:
+// then they must be called again.
 func (s *State) Fetch(ctx context.Context) (bool, error) {
 	if s.cluster == nil || len(s.cluster.wanted) == 0 {
 		return false, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
-// Read adds the objects of a file of kubectl get -o yaml or -o json, and returns their number. A document that is not an
-// object of Kubernetes is left out. An error has the position, and quotes no value.
+// Read adds the objects of a file of kubectl get -o yaml or -o json, and returns their number. A document that is not
+// an object of Kubernetes is left out. An error has the position, and quotes no value.
 func (s *State) Read(name, content string) (int, error) {
 	content = document.Text(content)
 	n := 0
@@ -135,8 +135,8 @@ func (p part) readJSON() (out []any, ok bool) {
 // masked matches what tools write in place of the value of a Secret.
 var masked = lazy.MustCompile(`(?i)^\s*(\*+|x{3,}|\.{3}|[<\[(*{]*\s*(redacted|masked|hidden|omitted|removed|sensitive|\d+ bytes)\b.*)\s*$`)
 
-// hide removes the values of a masked Secret, and moves stringData into data. It returns the keys that have no value, or
-// nil if all have one. A Secret without data is masked as a whole.
+// hide removes the values of a masked Secret, and moves stringData into data. It returns the keys that have no value,
+// or nil if all have one. A Secret without data is masked as a whole.
 func hide(o map[string]any) []string {
 	data, _ := o["data"].(map[string]any)
 	plain, _ := o["stringData"].(map[string]any)

@@ -14,7 +14,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
-// Unknown invents the data of Secrets whose data is unknown. The keys are known if the Secret is masked. A result may be nil.
+// Unknown invents the data of Secrets whose data is unknown. The keys are known if the Secret is masked. A result may
+// be nil.
 type Unknown interface {
 	Connection(r Ref, keys []string) map[string][]byte           // of a composed resource
 	Source(c *Composite, r Ref, keys []string) map[string][]byte // that a function requires

@@ -41,8 +41,8 @@ var onNumbers = append([]string{ //nolint:gochecknoglobals // a table
 	operators.Add, operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo,
 }, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals)
 
-// wholeNumbers returns the operands of a call that must be whole numbers: the values for %d, the operand of + 1, and the
-// value with the default 5432.
+// wholeNumbers returns the operands of a call that must be whole numbers: the values for %d, the operand of + 1, and
+// the value with the default 5432.
 func wholeNumbers(e ast.Expr) (out []ast.Expr) {
 	if e.Kind() != ast.CallKind {
 		return nil

@@ -68,8 +68,8 @@ func selects(s *fnv1.ResourceSelector, o *structpb.Struct) bool {
 	return s.GetNamespace() == "" || Meta(o, "namespace") == s.GetNamespace()
 }
 
-// BeLate makes the informer of a kind late: until CatchUp, Crossplane reads its objects as they are now. The informer of
-// Secrets is never late, because Crossplane has none: it reads Secrets from the API server.
+// BeLate makes the informer of a kind late: until CatchUp, Crossplane reads its objects as they are now. The informer
+// of Secrets is never late, because Crossplane has none: it reads Secrets from the API server.
 func (c *Cluster) BeLate(kind string) {
 	if kind == "Secret" {
 		return

@@ -69,8 +69,8 @@ func (w *World) Due() time.Time {
 	return w.Now.Add(ttl)
 }
 
-// mergeStatus merges the status that the functions desire into the one of the composite. An unchanged composite stays the
-// same value.
+// mergeStatus merges the status that the functions desire into the one of the composite. An unchanged composite stays
+// the same value.
 func (w *World) mergeStatus() {
 	status := w.Response.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue()
 	if status == nil {

@@ -1,6 +1,6 @@
-// Package world is a small Crossplane with an API server, for one composite. It calls a pipeline of functions as Crossplane
-// v2.4 does, and applies the desired objects. Tests of the function and the command test use it: a test adds lag, errors,
-// providers and people.
+// Package world is a small Crossplane with an API server, for one composite. It calls a pipeline of functions as
+// Crossplane v2.4 does, and applies the desired objects. Tests of the function and the command test use it: a test adds
+// lag, errors, providers and people.
 //
 // A test compares it with Crossplane's own reconciler (internal/e2e/reconciler). It differs from the real one in this:
 //
@@ -81,8 +81,8 @@ func (w *World) Request(listed []string) (*fnv1.RunFunctionRequest, error) {
 	return proto.CloneOf(req), nil
 }
 
-// Observe observes the objects that a composite lists. An object without a composition resource name fails the reconcile
-// before the function is called. Then Observe returns its key.
+// Observe observes the objects that a composite lists. An object without a composition resource name fails the
+// reconcile before the function is called. Then Observe returns its key.
 func (w *World) Observe(xr *structpb.Struct, listed []string) (req *fnv1.RunFunctionRequest, unnamed string) {
 	req = &fnv1.RunFunctionRequest{
 		Meta: w.Meta, Context: w.Context, Desired: proto.CloneOf(w.Earlier),
@@ -107,8 +107,9 @@ func (w *World) Observe(xr *structpb.Struct, listed []string) (req *fnv1.RunFunc
 	return req, ""
 }
 
-// Reconcile reconciles once with a composite that lists these objects, and that may be old. If that changes nothing, the
-// next reconcile reads the current composite. A function or an API server that fails ends the reconcile, without an error.
+// Reconcile reconciles once with a composite that lists these objects, and that may be old. If that changes nothing,
+// the next reconcile reads the current composite. A function or an API server that fails ends the reconcile, without an
+// error.
 func (w *World) Reconcile(ctx context.Context, listed ...string) error {
 	req, err := w.Request(listed)
 	if err != nil {
@@ -124,7 +125,8 @@ func (w *World) Reconcile(ctx context.Context, listed ...string) error {
 	return invalidOnly(w.ended)
 }
 
-// invalidOnly returns an error that is about a desired object, and no other: a reconcile that ends early is tried again.
+// invalidOnly returns an error that is about a desired object, and no other: a reconcile that ends early is tried
+// again.
 func invalidOnly(err error) error {
 	if invalid := (*InvalidError)(nil); errors.As(err, &invalid) {
 		return err
@@ -181,8 +183,8 @@ func (w *World) before(call Write) error {
 	return w.Before(call)
 }
 
-// desired returns the desired objects by their composition resource names, and their keys in the order of references.
-// A namespaced composite composes in its own namespace, and an observed object keeps its name, whatever name is desired.
+// desired returns the desired objects by their composition resource names, and their keys in the order of references. A
+// namespaced composite composes in its own namespace, and an observed object keeps its name, whatever name is desired.
 func (w *World) desired(rsp *fnv1.RunFunctionResponse, observed map[string]*fnv1.Resource) (map[string]*structpb.Struct, []string) {
 	all := rsp.GetDesired().GetResources()
 	objects, listed := map[string]*structpb.Struct{}, make([]string, 0, len(all))

@@ -110,7 +110,8 @@ func TestNeovim(t *testing.T) {
 	}
 }
 
-// Debian has no package of Helix. So the test reads the configuration as Helix does, and starts the server that it names.
+// Debian has no package of Helix. So the test reads the configuration as Helix does, and starts the server that it
+// names.
 func TestHelix(t *testing.T) {
 	program(t)
 	var config struct {

@@ -237,8 +237,8 @@ func (h *History) asked(v Version, what ...string) int {
 	return n
 }
 
-// back counts the generations that users deleted before a version was seen. Until the next one is in use, an earlier one
-// can be, and what is derived from it is derived again.
+// back counts the generations that users deleted before a version was seen. Until the next one is in use, an earlier
+// one can be, and what is derived from it is derived again.
 func (l lives) back(v Version, generator string) int {
 	n := 0
 
@@ -334,8 +334,8 @@ func (l lives) has(g Version, revision int64) (Version, bool) {
 }
 
 // flagged returns when the grace period of a generation began, as it or an export stored it before a revision. The
-// later time counts. A time that is later than its arrival was stored by a clock that was ahead, and the function corrects
-// it: then the grace period began when the time arrived.
+// later time counts. A time that is later than its arrival was stored by a clock that was ahead, and the function
+// corrects it: then the grace period began when the time arrived.
 func (l lives) flagged(g Version, revision int64) time.Time {
 	var out time.Time
 	arrived := map[int64]time.Time{} // each stored time, when it arrived first

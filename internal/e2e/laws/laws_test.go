@@ -354,8 +354,8 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// If people delete the generation in use, an earlier one can be in use until the next one is: what is derived from it is
-// derived twice.
+// If people delete the generation in use, an earlier one can be in use until the next one is: what is derived from it
+// is derived twice.
 func TestDerivedAgain(t *testing.T) {
 	for _, user := range []bool{true, false} {
 		s := newStory()

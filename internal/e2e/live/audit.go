@@ -20,8 +20,8 @@ rules:
 - level: None
 `
 
-// Reads returns the requests of Crossplane that read Secrets of a namespace, as the API server has logged them: with the
-// names of single Secrets. Requests for all namespaces are not among them.
+// Reads returns the requests of Crossplane that read Secrets of a namespace, as the API server has logged them: with
+// the names of single Secrets. Requests for all namespaces are not among them.
 func (c *ControlPlane) Reads(namespace string) (out []string, err error) {
 	f, err := os.Open(c.path("audit.log"))
 	if err != nil {

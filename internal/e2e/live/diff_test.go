@@ -28,9 +28,9 @@ import (
 // diffFunction is the function of the fleets. A recorder is in front of it.
 const diffFunction = "function-export-diff"
 
-// TestDiff changes five Compositions of sixty composites, 25 changes in all. Before each change, the command diff predicts
-// its effects, from the cluster and from a dump of it. After it, the effects are those that etcd recorded: none is
-// missed, and none is invented.
+// TestDiff changes five Compositions of sixty composites, 25 changes in all. Before each change, the command diff
+// predicts its effects, from the cluster and from a dump of it. After it, the effects are those that etcd recorded:
+// none is missed, and none is invented.
 func TestDiff(t *testing.T) {
 	if err := stage(); err != nil {
 		t.Fatal(err)

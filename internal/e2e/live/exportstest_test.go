@@ -31,8 +31,8 @@ type played struct {
 	readings []exportstest.Reading
 }
 
-// TestExportsTest plays a test of the command test in the simulation and in the control plane, with a real clock. Both pass. With a
-// grace period that is too short, both fail in the same moment, for the same expectation.
+// TestExportsTest plays a test of the command test in the simulation and in the control plane, with a real clock. Both
+// pass. With a grace period that is too short, both fail in the same moment, for the same expectation.
 func TestExportsTest(t *testing.T) {
 	t.Parallel()
 

@@ -39,8 +39,8 @@ var hostileGrants = []string{
 	`from: [{group: live.example.org, kind: App, namespace: NS}], to: [{group: "", kind: Secrets}]`,
 }
 
-// TestReferenceGrants gives, takes and gives consent to read a Secret of another namespace. Without it, Crossplane never
-// reads the Secret: the audit log of the API server has each read.
+// TestReferenceGrants gives, takes and gives consent to read a Secret of another namespace. Without it, Crossplane
+// never reads the Secret: the audit log of the API server has each read.
 func TestReferenceGrants(t *testing.T) {
 	if err := stage(); err != nil {
 		t.Fatalf("%v\n%s", err, events(""))
@@ -151,7 +151,8 @@ func (g granted) applyCRD(ctx context.Context) error {
 	return g.Apply(ctx, string(crd))
 }
 
-// attack applies grants for others, one after another and all together. Other Secrets of the namespaces change meanwhile.
+// attack applies grants for others, one after another and all together. Other Secrets of the namespaces change
+// meanwhile.
 func (g granted) attack(ctx context.Context) error {
 	for i, spec := range hostileGrants {
 		text := fmt.Sprintf("{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: {name: hostile-%d, namespace: %s}, spec: {%s}}", i, g.owner, spec)

@@ -156,8 +156,8 @@ func histories(t *testing.T) map[string][]scene {
 }
 
 // TestSimulatorAgrees checks that the simulator of the function's tests behaves as Crossplane's own reconciler. In the
-// same histories, both send the same requests to the function and the same calls to the API server. Afterwards, the same
-// objects exist.
+// same histories, both send the same requests to the function and the same calls to the API server. Afterwards, the
+// same objects exist.
 func TestSimulatorAgrees(t *testing.T) {
 	c := start(t, programForTest(t))
 	planted := map[string]func(s *simulated){ // differences that a history must find

@@ -72,8 +72,8 @@ type found struct {
 	trace   *trace
 }
 
-// search plays histories until there were as many reconciles, until one broke a law, or until the time limit of the test
-// is too close for another one. The Crossplanes play at the same time.
+// search plays histories until there were as many reconciles, until one broke a law, or until the time limit of the
+// test is too close for another one. The Crossplanes play at the same time.
 func search(t *testing.T, seed uint64, reconciles int, calm bool, planes ...*crossplane) (tally, *found) {
 	t.Helper()
 	var (
@@ -114,9 +114,9 @@ func search(t *testing.T, seed uint64, reconciles int, calm bool, planes ...*cro
 	return y, bad
 }
 
-// TestReconciler plays histories with Crossplane's reconciler. LOOP_RECONCILES is the number of reconciles, and LOOP_SEED
-// selects what fails and what users do. Crossplane applies objects in random order, so a seed does not repeat a history:
-// a history that breaks a law is kept as a trace, in the folder LOOP_TRACES.
+// TestReconciler plays histories with Crossplane's reconciler. LOOP_RECONCILES is the number of reconciles, and
+// LOOP_SEED selects what fails and what users do. Crossplane applies objects in random order, so a seed does not repeat
+// a history: a history that breaks a law is kept as a trace, in the folder LOOP_TRACES.
 func TestReconciler(t *testing.T) {
 	seed := setting(t, "LOOP_SEED", uint64(time.Now().UnixNano()))
 	n := int(setting(t, "LOOP_RECONCILES", 300))
@@ -180,8 +180,8 @@ func listed(counts map[string]int) string {
 func remembers(f runner) runner { return &remembering{runner: f} }
 
 // TestFindsPlantedFault checks that a function that remembers what it sent is found, and only if something fails. The
-// model of rotations cannot find it, because the decisions are correct. On a real control plane, Crossplane must be killed
-// between two writes of one reconcile. The correct function answers the trace of the history differently.
+// model of rotations cannot find it, because the decisions are correct. On a real control plane, Crossplane must be
+// killed between two writes of one reconcile. The correct function answers the trace of the history differently.
 func TestFindsPlantedFault(t *testing.T) {
 	seed := setting(t, "LOOP_SEED", 1)
 	c := start(t, programForTest(t))

@@ -22,8 +22,8 @@ type correction struct {
 	text string
 }
 
-// replace notes how the mistake of a message that contains a hint is corrected: a text in place of a part of the source. It
-// returns the hint.
+// replace notes how the mistake of a message that contains a hint is corrected: a text in place of a part of the
+// source. It returns the hint.
 func (c *script) replace(from, to int, text, hint string) string {
 	if from >= 0 && from <= to && to <= len(c.text) && len(c.corrections) < mostReviewed {
 		c.corrections = append(c.corrections, correction{hint, c.text[:from] + text + c.text[to:]})
@@ -142,7 +142,8 @@ func conversionIn(message string) (before, after string, isWrong func(e ast.Expr
 	return "", "", func(ast.Expr, bool) bool { return false }
 }
 
-// isComputed reports whether a value is the result of an operator on numbers. It may be meant as a text, as in 2026-01-31.
+// isComputed reports whether a value is the result of an operator on numbers. It may be meant as a text, as in
+// 2026-01-31.
 func isComputed(e ast.Expr) bool {
 	return e.Kind() == ast.CallKind && slices.Contains([]string{operators.Add, operators.Subtract, operators.Multiply, operators.Divide,
 		operators.Modulo, operators.Negate}, e.AsCall().FunctionName())

@@ -41,8 +41,8 @@ var ofObjects = []string{ //nolint:gochecknoglobals // a table
 	expression.Resources, expression.Sources, expression.Secrets, expression.Generated, expression.Candidate, expression.Previous,
 }
 
-// hasKeys are the variables whose values have keys that people choose, by the number of the step that is a key. Keys have
-// dots and slashes, and the names of resources before them only slashes.
+// hasKeys are the variables whose values have keys that people choose, by the number of the step that is a key. Keys
+// have dots and slashes, and the names of resources before them only slashes.
 var hasKeys = map[string]int{ //nolint:gochecknoglobals // a table
 	expression.Env: 0, expression.Context: 0, expression.Secret: 0, expression.Resources: 1, expression.Sources: 1,
 	expression.Secrets: 1, expression.Generated: 1, expression.Candidate: 1, expression.Previous: 1,
@@ -110,8 +110,8 @@ func (c *script) chain(t token, variables []string) chain {
 	}
 }
 
-// divided returns the step with a slash, after n steps of a variable, at the beginning of a text. A slash before a variable
-// or a call is a division, except in the keys of the context.
+// divided returns the step with a slash, after n steps of a variable, at the beginning of a text. A slash before a
+// variable or a call is a division, except in the keys of the context.
 func (c *script) divided(rest, variable string, n int, variables []string) []string {
 	at, known := hasKeys[variable]
 	pattern := dividedKey

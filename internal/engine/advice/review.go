@@ -13,8 +13,8 @@ import (
 )
 
 // This file refuses what compiles and can never work, because the types of objects are not known: paths that no object
-// of Kubernetes ever has, methods of optionals whose target is never one, and names that are subtracted. Without it, the
-// expression waits forever, or fails in each request.
+// of Kubernetes ever has, methods of optionals whose target is never one, and names that are subtracted. Without it,
+// the expression waits forever, or fails in each request.
 
 // A reviewer reviews one expression.
 type reviewer struct {
@@ -24,7 +24,8 @@ type reviewer struct {
 	out diagnostic.List
 }
 
-// mostReviewed is how many mistakes of one expression are explained. The checker of CEL also stops after so many errors.
+// mostReviewed is how many mistakes of one expression are explained. The checker of CEL also stops after so many
+// errors.
 const mostReviewed = 100
 
 // Review returns the diagnostics of parts of an expression that can never work. If there are none, it returns warnings

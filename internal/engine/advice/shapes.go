@@ -16,8 +16,8 @@ import (
 // unescape replaces the escapes that the CEL of Kubernetes has for the characters of names.
 var unescape = strings.NewReplacer("__dot__", ".", "__slash__", "/", "__dash__", "-", "__underscores__", "__")
 
-// steps returns the names in a chain of selections that begins with a variable, as in resources['db'].status. It returns
-// nil for all other nodes.
+// steps returns the names in a chain of selections that begins with a variable, as in resources['db'].status. It
+// returns nil for all other nodes.
 func steps(e ast.Expr) []string {
 	if e.Kind() == ast.IdentKind {
 		return []string{e.AsIdent()}

@@ -86,8 +86,8 @@ func (t token) String() string {
 	return t.text
 }
 
-// lexer matches a token: a blank or comment, a text, a word, a number, or a symbol. A no-break space is a symbol, and also
-// the quote of a text that does not end.
+// lexer matches a token: a blank or comment, a text, a word, a number, or a symbol. A no-break space is a symbol, and
+// also the quote of a text that does not end.
 var lexer = func() *regexp.Regexp {
 	texts := `[rRbB]{0,2}"{3}.*?"{3}|[bB]?[rR][bB]?"[^\n"]*"|[bB]?"(?:\\.|[^\\\n"])*"`
 	texts += "|" + strings.ReplaceAll(texts, `"`, `'`)

@@ -242,8 +242,8 @@ func TestMessagesAreOneLine(t *testing.T) {
 	}
 }
 
-// A Secret with its record stays the author's when its data must change. Without the record it is the author's as long as
-// its data is that of the entry.
+// A Secret with its record stays the author's when its data must change. Without the record it is the author's as long
+// as its data is that of the entry.
 func TestAuthorsRecord(t *testing.T) {
 	const secret, record = "v1|Secret|team-a|team-creds", functiontest.Prefix + "export-state"
 	ask := func(c *functiontest.ControlPlane, value string) {

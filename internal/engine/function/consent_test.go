@@ -167,7 +167,8 @@ var hostileEdits = [][2]string{
 	{"from: [", "from: [], ignored: ["}, {"to: [", "to: [], ignored: ["},
 }
 
-// hostileInputs read the object loot of the namespace shared in many ways. A composite author can set all fields of spec.
+// hostileInputs read the object loot of the namespace shared in many ways. A composite author can set all fields of
+// spec.
 var hostileInputs = []string{
 	`sources: [SECRET] ; secrets: [{name: out, data: [{key: k, value: secrets.loot.k}]}]`,
 	`sources: [SECRET] ; secrets: [{name: out, data: [{valueMap: secrets.loot}]}]`,
@@ -198,7 +199,8 @@ var hostileSpecs = []string{
 	`{name: loot, exports: {configMapExpressions: [{name: a, key: k, value: sources.loot.data.k}, {name: b, key: k, value: "json.encode(resources)"}]}}`,
 }
 
-// A hostileCase is an input, what its composite's author wrote, and the grants at each moment. The second one is between two calls.
+// A hostileCase is an input, what its composite's author wrote, and the grants at each moment. The second one is
+// between two calls.
 type hostileCase struct {
 	input, spec string
 	grants      [3][]string
@@ -309,9 +311,9 @@ func TestHostileGrants(t *testing.T) {
 
 func inBase64(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
-// The model has three kinds of events, in all orders: the owner gives or takes consent, the source changes or is deleted,
-// and the password rotates. Without consent, the export keeps each value that it has, and the generation that it uses.
-// With consent, it has the values of the source and of the current generation.
+// The model has three kinds of events, in all orders: the owner gives or takes consent, the source changes or is
+// deleted, and the password rotates. Without consent, the export keeps each value that it has, and the generation that
+// it uses. With consent, it has the values of the source and of the current generation.
 func TestConsentModel(t *testing.T) {
 	const input = `
 requireGrants: true

@@ -17,8 +17,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
-// Other field managers add annotations to our objects, edit ours, remove them, and write earlier ones back. Server-side apply
-// never removes their keys. Their own annotations change nothing, and their changes of ours are put back, and said.
+// Other field managers add annotations to our objects, edit ours, remove them, and write earlier ones back. Server-side
+// apply never removes their keys. Their own annotations change nothing, and their changes of ours are put back, and
+// said.
 
 const (
 	stateKey  = functiontest.Prefix + "generator-state"

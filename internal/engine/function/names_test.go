@@ -9,8 +9,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
-// Any client that can update objects can edit the annotations by which Crossplane finds them. Whatever names it gives to
-// them, each export has its own object and its own values again. If objects have the same name, Crossplane shows one.
+// Any client that can update objects can edit the annotations by which Crossplane finds them. Whatever names it gives
+// to them, each export has its own object and its own values again. If objects have the same name, Crossplane shows
+// one.
 func TestEditedNames(t *testing.T) {
 	const input = `
 secrets:

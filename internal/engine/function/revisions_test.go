@@ -21,8 +21,8 @@ const (
 	connectionKey = "v1|Secret|team-a|shop-connection"
 )
 
-// rolledOut has an export whose revision is read in each way: by later steps, in the status, in metadata, and in data of
-// a later export.
+// rolledOut has an export whose revision is read in each way: by later steps, in the status, in metadata, and in data
+// of a later export.
 const rolledOut = `
 sources: [{name: db, apiVersion: v1, kind: Secret, nameExpression: "'db'"}]
 secrets:

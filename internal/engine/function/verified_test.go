@@ -10,8 +10,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
-// verifiedPassword is a password that a database must accept before consumers have it. The source applied has the password
-// that the database accepts.
+// verifiedPassword is a password that a database must accept before consumers have it. The source applied has the
+// password that the database accepts.
 const verifiedPassword = `
 sources: [{name: applied, apiVersion: v1, kind: Secret, nameExpression: "'applied'"}]
 generators:

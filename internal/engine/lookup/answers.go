@@ -1,6 +1,7 @@
 package lookup
 
 import (
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -40,6 +41,11 @@ func (all *Answers) To(req Requirement) *Answer {
 		all.read[key] = a
 	}
 	return a
+}
+
+// Lack reports whether Crossplane has not read one of some requirements.
+func (all *Answers) Lack(required []Requirement) bool {
+	return slices.ContainsFunc(required, func(req Requirement) bool { return !all.To(req).Read })
 }
 
 // Changed reports whether a Secret changed while Crossplane read it.

@@ -22,8 +22,8 @@ import (
 // Run runs the plan for one request. Its error is a *diagnostic.Diagnostic, joined with others by
 // errors.Join, a *Stale, or the context's error; then there is no result.
 //
-// Requirements must not depend on what was read, except on the consent of other namespaces. Therefore the names of sources and exports are
-// evaluated before anything that was read can use up the budget.
+// Requirements must not depend on what was read, except on the consent of other namespaces. Therefore the names of
+// sources and exports are evaluated before anything that was read can use up the budget.
 func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	observed, desired, answers := in.Observation.Resources, in.desired(), lookup.NewAnswers(in.Found)
 	xr := composite.Of(in.Observation.Composite.Object)
@@ -34,10 +34,9 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	owner := generations.Owner{Composite: xr}
 	split := generations.Splitter{Owner: owner, Declared: p.Generators, Desired: desired}.Run(observed)
 	var consent *lookup.Consent
-	unread := func(required lookup.Requirement) bool { return !answers.To(required).Read }
 	if in.RequireGrants || p.Input.RequireGrants {
 		consent = xr.Consent()
-		if slices.ContainsFunc(claim.Requirements, unread) { // nothing is read in a namespace that is not proven
+		if answers.Lack(claim.Requirements) { // nothing is read in a namespace that is not proven
 			return &Result{Requirements: append(claim.Requirements, lookup.GrantsCRD()), Unread: true}, nil
 		}
 	}
@@ -108,7 +107,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	if answers.Changed() {
 		out.Due = in.Now
 	}
-	out.Unread = out.Unread || slices.ContainsFunc(out.Requirements, unread)
+	out.Unread = out.Unread || answers.Lack(out.Requirements)
 	misspelt := misspelt.Request{
 		Plan: p, Session: generated.Session, Schemas: in.Schemas, Provided: in.HasSchemas,
 	}.Check(lacking, out.Unread)

@@ -114,8 +114,8 @@ func writeHunk(w *strings.Builder, lines []diffLine, old, added int) {
 	}
 }
 
-// shownLines returns whether a line of a file may be shown: it belongs to an input and to nothing else, and has no literal
-// credential.
+// shownLines returns whether a line of a file may be shown: it belongs to an input and to nothing else, and has no
+// literal credential.
 func shownLines(file string, steps []files.Step, diagnostics []files.Diagnostic) func(line int) bool {
 	shown := map[int]bool{}
 	for _, s := range steps {

@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
-// This file applies the edits of diagnostics. It changes texts in memory and checks them, until nothing changes. So a fix
-// that does not help is left out, and a file is written once, if all of it can be read and nothing in it is worse.
+// This file applies the edits of diagnostics. It changes texts in memory and checks them, until nothing changes. So a
+// fix that does not help is left out, and a file is written once, if all of it can be read and nothing in it is worse.
 
 // A fixer fixes files.
 type fixer struct {
@@ -92,8 +92,8 @@ func (f *fixer) fixes() (out []fix) {
 	return out
 }
 
-// apply applies fixes. If more is wrong after them, it tries each half of them. It reports whether a text has changed: the
-// edits of the other fixes are then for other texts.
+// apply applies fixes. If more is wrong after them, it tries each half of them. It reports whether a text has changed:
+// the edits of the other fixes are then for other texts.
 func (f *fixer) apply(fixes []fix) bool {
 	switch {
 	case len(fixes) == 0:

@@ -100,15 +100,15 @@ func (m mistaken) check(t *testing.T, texts map[string]string) *checked {
 	return r
 }
 
-// leastExact and leastFixed are how many corrections of people the fixes reproduce to the letter, and how many mistakes of
-// the corpus have a fix.
+// leastExact and leastFixed are how many corrections of people the fixes reproduce to the letter, and how many mistakes
+// of the corpus have a fix.
 const (
 	leastExact = 49
 	leastFixed = 165
 )
 
-// Each fix of the corpus, applied alone, leaves no mistake with that message at its field, no more mistakes than before, and
-// the values of all other fields. All fixes together leave nothing that a fix would change.
+// Each fix of the corpus, applied alone, leaves no mistake with that message at its field, no more mistakes than
+// before, and the values of all other fields. All fixes together leave nothing that a fix would change.
 func TestFixesOfCorpus(t *testing.T) {
 	exact, corrected, fixed, all := 0, 0, 0, 0
 	for _, m := range readMistaken(t) {
@@ -223,8 +223,8 @@ func leaves(t *testing.T, text string) map[string]string {
 
 const fixHead = "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\nsecrets:\n- name: a\n"
 
-// Fixes keep the style of each text, comments, blanks, line ends and encodings. The mistake is a dash, a misspelled field,
-// or a value of another type.
+// Fixes keep the style of each text, comments, blanks, line ends and encodings. The mistake is a dash, a misspelled
+// field, or a value of another type.
 func TestFixKeepsStyle(t *testing.T) {
 	inUTF16 := func(text string) string {
 		var b bytes.Buffer
@@ -312,8 +312,8 @@ func TestFixWrites(t *testing.T) {
 	}
 }
 
-// The diff has the changed lines and those around them, but no line of another object. The corrected text of stdin goes to
-// stdout.
+// The diff has the changed lines and those around them, but no line of another object. The corrected text of stdin goes
+// to stdout.
 func TestFixPrints(t *testing.T) {
 	const secret = "apiVersion: v1\nkind: Secret\nstringData: {a: " + checkCanary + "}\n---\n"
 	text := secret + strings.Replace(fixWrong, "kind: Exports\n", "kind: Exports\nvariables: [{name: v, value: compositee.spec}]\n", 1)
@@ -338,8 +338,8 @@ func TestFixPrints(t *testing.T) {
 	}
 }
 
-// A fix that brings more mistakes to light than it corrects is taken back, and a file with an unreadable document is left
-// alone.
+// A fix that brings more mistakes to light than it corrects is taken back, and a file with an unreadable document is
+// left alone.
 func TestFixIsRefused(t *testing.T) {
 	for name, text := range map[string]string{
 		"Worse":      "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\nsecrets:\n- name: a\n  datta: [{key: a, value: 1 +}, {key: a b, value: c +}]\n",

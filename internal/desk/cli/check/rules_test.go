@@ -201,8 +201,8 @@ pipeline is the input of a step after one that composes ` + "`db`, an Instance o
 // leastWild is the least number of mistakes from the wild.
 const leastWild = 100
 
-// Each mistake that people made in public has messages that say what is wrong, where, and what to write instead. Without
-// the mistake nothing is found. With -update, the messages are written: read them.
+// Each mistake that people made in public has messages that say what is wrong, where, and what to write instead.
+// Without the mistake nothing is found. With -update, the messages are written: read them.
 func TestWild(t *testing.T) {
 	archive, all := readExamples(t, "wild.txtar")
 	sources := map[string]bool{}

@@ -149,6 +149,6 @@ func (r *checked) printSARIF(w io.Writer) error {
 	return terminal.WriteJSON(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
-// fingerprint is the name of the fingerprint by which GitHub knows a result again. It is the same if the lines before the
-// result change.
+// fingerprint is the name of the fingerprint by which GitHub knows a result again. It is the same if the lines before
+// the result change.
 const fingerprint = "primaryLocationLineHash"

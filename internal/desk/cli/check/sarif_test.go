@@ -100,10 +100,10 @@ func sarifError(text []byte, want []files.Diagnostic) string {
 	for i, r := range run.Results {
 		rules := run.Tool.Driver.Rules
 		if r.RuleIndex >= len(rules) || rules[r.RuleIndex].ID != r.RuleID || r.RuleID != string(want[i].Rule) || rules[r.RuleIndex].ShortDescription.Text == "" {
-			return "a result has to have its rule"
+			return "a result must have its rule"
 		}
 		if r.Level == "warning" != want[i].Warning || r.Level != "warning" && r.Level != "error" || r.Message.Text != want[i].Message || len(r.Locations) != 1 {
-			return "a result has to have its level, message and location"
+			return "a result must have its level, message and location"
 		}
 		at := r.Locations[0].PhysicalLocation
 		u, err := url.Parse(at.ArtifactLocation.URI)
@@ -111,18 +111,18 @@ func sarifError(text []byte, want []files.Diagnostic) string {
 			return "a location must be the file, relative to where it was checked"
 		}
 		if at.Region.StartLine != want[i].Line || at.Region.StartColumn != want[i].Column {
-			return "a location has to have its line and its column"
+			return "a location must have its line and its column"
 		}
 		if at.Region.EndLine != want[i].End.Line || at.Region.EndColumn != want[i].End.Column {
-			return "a location has to have its end"
+			return "a location must have its end"
 		}
 		hash := r.PartialFingerprints[fingerprint]
 		if hash == "" || prints[hash] {
-			return "a result has to have a fingerprint of its own"
+			return "a result must have a fingerprint of its own"
 		}
 		prints[hash] = true
 		if len(r.Fixes) != min(1, len(want[i].Edits)) || len(r.Fixes) > 0 && len(r.Fixes[0].ArtifactChanges[0].Replacements) != len(want[i].Edits) {
-			return "a result has to have its fix"
+			return "a result must have its fix"
 		}
 	}
 	return ""

@@ -98,8 +98,8 @@ type pipe struct {
 
 func (pipe) Close() error { return nil }
 
-// BenchmarkKeystroke measures how long the diagnostics after a keystroke take, and a completion after one, from the message
-// of the client to that of the server.
+// BenchmarkKeystroke measures how long the diagnostics after a keystroke take, and a completion after one, from the
+// message of the client to that of the server.
 func BenchmarkKeystroke(b *testing.B) {
 	text := benchComposition()
 	system := &files.System{FS: fstest.MapFS{"composition.yaml": {Data: []byte(text)}, "crd.yaml": {Data: []byte(benchCRD())}}}

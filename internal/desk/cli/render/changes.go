@@ -124,7 +124,8 @@ func (in *inputs) composedBy(resource string) string {
 	return in.steps[i].Name
 }
 
-// composesDetails reports whether a step of function-patch-and-transform composes the connection Secret of the composite.
+// composesDetails reports whether a step of function-patch-and-transform composes the connection Secret of the
+// composite.
 func composesDetails(s composition.Step) bool {
 	if s.Group() != "pt.fn.crossplane.io" {
 		return false

@@ -26,8 +26,8 @@ import (
 // Command is the command `function-export render`: it runs only this function, on local files, and prints the
 // composed objects.
 //
-// Flags have the names, types and meaning of `crossplane composition render`, with these differences: -o is the format of
-// the output, as in the other commands, --observed-resources and -s may be repeated, -s accepts definitions, and
+// Flags have the names, types and meaning of `crossplane composition render`, with these differences: -o is the format
+// of the output, as in the other commands, --observed-resources and -s may be repeated, -s accepts definitions, and
 // --allow-waiting, --at, --changes and --show-secrets are added.
 type Command struct {
 	Paths []string `arg:"" help:"A folder (see above), or the files xr.yaml composition.yaml [functions.yaml], in this order." name:"dir|files" predictor:"path"`
@@ -321,8 +321,8 @@ func (r *run) take(step string, rsp *fnv1.RunFunctionResponse, diagnostics []fil
 	return nil
 }
 
-// ready reports whether all exports are ready, or will be in the next reconcile, because only their objects do not exist
-// yet. The states of all steps of the function are in the context.
+// ready reports whether all exports are ready, or will be in the next reconcile, because only their objects do not
+// exist yet. The states of all steps of the function are in the context.
 func (r *run) ready(allowWaiting bool) bool {
 	allowed := reconcile.Created
 	if allowWaiting {

@@ -24,8 +24,8 @@ var foreignFlags = map[string]string{ //nolint:gochecknoglobals // a table
 	"--namespace": "the namespace is metadata.namespace of the composite resource",
 }
 
-// foreignCommand returns what to write instead of a command of another tool, or instead of a word before a command, such as
-// beta. It is empty if the word is unknown.
+// foreignCommand returns what to write instead of a command of another tool, or instead of a word before a command,
+// such as beta. It is empty if the word is unknown.
 func foreignCommand(typed string, c *kong.Context) string {
 	if meant := foreignCommands[typed]; meant != "" {
 		return suggest.DidYouMean(meant)

@@ -16,8 +16,8 @@ type MissingError struct{ program string }
 // Error names the program.
 func (e *MissingError) Error() string { return "cannot find " + e.program + " on the path: install it" }
 
-// Run runs a program on the path, such as the user's kubectl, and returns its output. The error is the last line of what
-// the program says about it. The output is also returned with an error.
+// Run runs a program on the path, such as the user's kubectl, and returns its output. The error is the last line of
+// what the program says about it. The output is also returned with an error.
 func Run(ctx context.Context, stdin []byte, program string, args ...string) ([]byte, error) {
 	path, err := exec.LookPath(program)
 	if err != nil {

@@ -60,8 +60,8 @@ type program struct {
 	ended context.Context // with the cause, if the program has ended
 }
 
-// readPrograms reads the Functions of a file, or of the files in a folder. Without a path, there are none. Their programs run
-// until the context ends.
+// readPrograms reads the Functions of a file, or of the files in a folder. Without a path, there are none. Their
+// programs run until the context ends.
 func readPrograms(ctx context.Context, path string) (*programs, error) {
 	out := &programs{file: path, known: map[string]*program{}}
 	if path == "" {
@@ -114,8 +114,8 @@ func (p *programs) add(ctx context.Context, f files.File, o files.Object) error 
 	return nil
 }
 
-// of returns the Functions that run the steps of pipelines, by their names. Recorded steps, and those of this function, need
-// none.
+// of returns the Functions that run the steps of pipelines, by their names. Recorded steps, and those of this function,
+// need none.
 func (p *programs) of(pipelines [][]composition.Step, recorded map[string]exportstest.Recorded) (map[string]world.Function, error) {
 	out := map[string]world.Function{}
 	if p.file == "" {

@@ -1,4 +1,5 @@
-// Package test implements the command function-export test: it plays the tests in files, in parallel, and reports what differs.
+// Package test implements the command function-export test: it plays the tests in files, in parallel, and reports what
+// differs.
 package test
 
 import (

@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 )
 
-// updateFile prints the failures of a test, and replaces each expected value that differs in its file. Comments, the rest of
-// the file, and other failures, such as that of a pattern, stay.
+// updateFile prints the failures of a test, and replaces each expected value that differs in its file. Comments, the
+// rest of the file, and other failures, such as that of a pattern, stay.
 func (o *outcome) updateFile(stdout io.Writer) error {
 	o.printFailures(stdout, true)
 	was, err := os.ReadFile(o.file)
@@ -65,8 +65,8 @@ func (o *outcome) mend(text string, e *diagnostic.Edit) (string, bool) {
 	return text, false
 }
 
-// asBlock returns the new value of an edit, which is JSON, in several lines, if the former value is a block in YAML: a list, or
-// a text with line breaks.
+// asBlock returns the new value of an edit, which is JSON, in several lines, if the former value is a block in YAML: a
+// list, or a text with line breaks.
 func asBlock(file string, e document.Edit) string {
 	line := strings.SplitAfter(file, "\n")[e.Line-1]
 	runes := []rune(line)
