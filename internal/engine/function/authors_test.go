@@ -118,13 +118,6 @@ func TestAuthorsTakeNoNamesInUse(t *testing.T) {
 			}
 		})
 	}
-	t.Run("Status", func(t *testing.T) {
-		state := strings.Replace(authorAsks("team-creds"), "  resources:\n", "  resources:\n"+strings.Replace(observedOther, "SPEC", "status: {binding: {secretRef: {name: team-creds}}}", 1), 1)
-		got := functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, state+authorsInput), nil)
-		if r := got.GetDesired().GetResources(); r["fromComposite/Secret/team-creds"] != nil || r["fromComposite/ConfigMap/team-creds"] == nil {
-			t.Errorf("want the ConfigMap only, got %v", r)
-		}
-	})
 	t.Run("ThisInput", func(t *testing.T) {
 		refusesName(t, functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, authorAsks("export-creds")+authorsInput), nil), "export-creds", "exported", `the composed resource "values" refers to that name in data[values.yaml]`)
 		refusesName(t, functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, authorAsks("generator-creds")+authorsInput), nil), "generator-creds", "generated", `the composed resource "generated/login/1" refers to that name in spec.writeConnectionSecretToRef.name`)

@@ -41,8 +41,8 @@ type authorPhase struct {
 	sources     []lookup.Requirement
 	writers     lifecycle.Writers
 
-	mentions map[lifecycle.Place]mention.Mention // where the Composition refers to the author's objects
-	created  int                                 // objects so far
+	mentions map[string]mention.Mention // where the Composition refers to the author's objects
+	created  int                        // objects so far
 }
 
 // run adds the author's objects to those of the input.
@@ -75,12 +75,12 @@ func (x *authorPhase) run(before objects, composed []generations.Composed) autho
 }
 
 // findMentions returns where the Composition refers to the names of exports.
-func (x *authorPhase) findMentions(composes mention.Resources) map[lifecycle.Place]mention.Mention {
-	names := mention.Names{Namespace: x.placer.composite.Namespace, Names: map[string]bool{}}
+func (x *authorPhase) findMentions(composes mention.Resources) map[string]mention.Mention {
+	names := map[string]bool{}
 	for _, e := range x.authored.Exports {
-		names.Names[e.Metadata.Name] = true
+		names[e.Metadata.Name] = true
 	}
-	if len(names.Names) == 0 {
+	if len(names) == 0 {
 		return nil
 	}
 	observed := mention.Resources{}
@@ -90,11 +90,10 @@ func (x *authorPhase) findMentions(composes mention.Resources) map[lifecycle.Pla
 	for name, id := range x.generations {
 		observed[name] = id.Object
 	}
-	out := names.In(observed, x.exporter.reader.Desired, composes)
+	out := mention.Of(x.placer.composite.Namespace, names, observed, x.exporter.reader.Desired, composes)
 	for _, src := range x.sources {
-		at := lifecycle.PlaceOf(src.APIVersion, src.Kind, src.Namespace, src.Name)
-		if !out[at].Sure {
-			out[at] = mention.Mention{Where: "a source of the Composition refers to it"}
+		if src.Namespace == x.placer.composite.Namespace && names[src.Name] && out[src.Name].Reads == "" {
+			out[src.Name] = mention.Mention{Where: "a source of the Composition refers to it"}
 		}
 	}
 	return out
@@ -185,7 +184,7 @@ func (x *authorPhase) export(at *placement) Object {
 }
 
 // claim returns which part of the Composition uses the name of an author's object. The object yields if the Composition
-// composes it itself, or certainly refers to it, so that the Composition can have it.
+// composes it itself, or reads it, so that the Composition can have it.
 func (x *authorPhase) claim(at *placement) (why string, yields bool) {
 	if at.slot.Want == lifecycle.Unsure {
 		return "", false
@@ -196,8 +195,8 @@ func (x *authorPhase) claim(at *placement) (why string, yields bool) {
 	if len(x.writers[at.Place]) > 0 {
 		return fmt.Sprintf("the Composition itself composes %s %s", at.Kind, at.Place), true
 	}
-	m := x.mentions[at.Place]
-	return m.Where, m.Sure && m.Desired
+	m := x.mentions[at.Place.Name]
+	return m.Where, m.Reads == at.Kind
 }
 
 // ofAnother returns why the object of an author's entry may be that of a later step, or nothing. Any client can change

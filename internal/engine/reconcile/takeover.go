@@ -12,7 +12,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
 	"github.com/crossplane-contrib/function-export/internal/engine/lifecycle"
-	"github.com/crossplane-contrib/function-export/internal/engine/mention"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
@@ -178,7 +177,7 @@ func (b *placer) keepPossible(out *placements, exports concreteExports, shown []
 	taken, kept := out.names(), map[object.Kind][]string{}
 	for i := range shown {
 		o := &shown[i]
-		slot, kind := lifecycle.Slot{Name: o.Name, Place: o.Place, Shown: o}, mention.KindOf(o.Kind)
+		slot, kind := lifecycle.Slot{Name: o.Name, Place: o.Place, Shown: o}, object.Kind(o.Kind)
 		if !taken[o.Name] && (wanted[o.Place] || len(unknown[kind]) > 0) {
 			slot.Want = lifecycle.Unsure
 		}
