@@ -289,13 +289,13 @@ func (e *expr) source() (expression.Source, *expression.Environment, *plan.ForEa
 	s, env := expression.Source{Path: e.at}, e.view.env
 	if x := e.compiled(e.at); x != nil {
 		s = x.Source()
-		return s, x.Env, x.ForEach
+		return s, x.Environment(), x.ForEach
 	}
 	switch {
 	case strings.Contains(e.at, ".rewrite["):
-		env = env.Keys()
+		s.Scope = expression.KeyScope
 	case len(e.path) > 0 && e.path[0] == "generators":
-		env = env.Generations()
+		s.Scope = expression.GenerationScope
 	}
 	above := e.declaration(e.path)
 	s.From = textOf(above["from"])

@@ -212,7 +212,7 @@ func (c *typeCheck) itemOf(f *plan.ForEach) *types.Type {
 }
 
 func (c *typeCheck) expression(x plan.Compiled) {
-	result, diagnostics := CheckExpression(x.Env, x.Expression, c.typingOf(x))
+	result, diagnostics := CheckExpression(x.Environment(), x.Expression, c.typingOf(x))
 	c.results[x.Expression] = result
 	for _, v := range c.plan.Variables {
 		if v.Value == x.Expression {

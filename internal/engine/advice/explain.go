@@ -94,7 +94,7 @@ func (m *explainer) message(err *expression.Error) string {
 	case expression.NoVariable:
 		return m.noVariable(err)
 	case expression.NoItem:
-		return m.noItem(err.Node, err.Name)
+		return m.noItem(err.Name)
 	case expression.NoFunction:
 		return m.noFunction(err.Node, m.at(err))
 	case expression.NoField:

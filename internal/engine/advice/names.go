@@ -105,7 +105,7 @@ func (m *explainer) listed() string {
 }
 
 // noItem returns the message for a variable of an item that a source does not see.
-func (m *explainer) noItem(whole ast.Expr, variable string) string {
+func (m *explainer) noItem(variable string) string {
 	text := fmt.Sprintf("there is no variable %s here: ", variable)
 	if m.script().isMapOfTwo(variable) {
 		return mapOfTwo
@@ -115,7 +115,7 @@ func (m *explainer) noItem(whole ast.Expr, variable string) string {
 		return text + "this expression returns the key: use item or index"
 	case m.Source.Items == expression.ItemList:
 		return text + "this expression returns the list of items"
-	case whole.Kind() == ast.IdentKind:
+	case m.Tree.Expr().Kind() == ast.IdentKind:
 		text += fmt.Sprintf("write %s\"'%s'\"; ", textInQuotes, variable)
 	}
 	return text + "only an export or a generator with forEachExpression and keyExpression has one"

@@ -30,7 +30,8 @@ type Source struct {
 	// Own is set if they stand for the generation that the expression belongs to.
 	Own bool
 
-	// Items says which of the variables of an item the expression sees.
+	// Scope and Items say which variables the expression sees.
+	Scope Scope
 	Items Items
 
 	// Want is the purpose of the result.
@@ -58,6 +59,7 @@ type Expression struct {
 	checked    *cel.Ast
 	ast        *ast.AST // of checked
 	references []Reference
+	idents     []ast.Expr      // of variables
 	byNode     map[int64][]int // node id -> indices of the references that its value may be
 	mayLack    map[string]bool // the paths that some part of the expression reads as optional
 	plain      map[int64]bool  // the nodes that need an optional, and have a part of the data instead
@@ -108,11 +110,11 @@ func (e *Environment) compile(s Source) (*Expression, *Errors) {
 	orderRanges(parsed.NativeRep())
 	checked, iss := e.env.Check(parsed)
 	if len(iss.Errors()) > 0 {
-		return nil, e.refused(s, iss.Errors())
+		return nil, e.refused(s, s.errorsOf(Checked, iss.Errors()))
 	}
 	x := e.expression(s, checked)
-	if wrong := x.checkItems(); len(wrong) > 0 {
-		return nil, &Errors{Source: s, Environment: e, Tree: x.ast, All: wrong}
+	if wrong := x.unseen(); len(wrong) > 0 {
+		return nil, e.refused(s, wrong)
 	}
 	untyped := &Typed{Typing: Typing{Objects: noObjects{}}, Tree: x.ast, source: s}
 	if wrong := untyped.declared(); len(wrong) > 0 {
@@ -123,21 +125,24 @@ func (e *Environment) compile(s Source) (*Expression, *Errors) {
 
 // refused returns the errors of a source that CEL's checker refuses. It checks the source again, because the checker
 // does not keep the types of a tree that it refuses. Literals that a validator refuses have valid types.
-func (e *Environment) refused(s Source, errs []*cel.Error) *Errors {
+func (e *Environment) refused(s Source, errs []*Error) *Errors {
 	out := &Errors{Source: s, Environment: e, Typing: Typing{Objects: noObjects{}}}
 	if len(s.Text) <= limits.ExplainedCharacters {
 		if parsed, iss := e.env.ParseSource(common.NewStringSource(s.Text, s.Path)); iss.Err() == nil {
 			c, again := e.CheckTree(s, parsed.NativeRep(), out.Typing)
 			out.Tree, out.All = c.Tree, again
 			for _, err := range again {
-				if err.Class == NoVariable {
+				switch {
+				case err.Class == NoVariable && s.lacksItem(err.Name):
+					err.Class = NoItem
+				case err.Class == NoVariable:
 					err.Names = e.Names(s)
 				}
 			}
 		}
 	}
 	if len(out.All) == 0 {
-		out.All = s.errorsOf(Checked, errs)
+		out.All = errs
 	}
 	return out
 }

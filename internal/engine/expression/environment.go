@@ -40,7 +40,7 @@ const (
 	Previous   = "previous"
 	Candidate  = "candidate"
 	Revisions  = "revisions"
-	Generation = "generation" // only in the manifest of a generator
+	Generation = "generation"
 )
 
 // The variables of an item of a list, in an export or a generator with forEachExpression.
@@ -53,14 +53,11 @@ const (
 )
 
 // An Environment compiles expressions. It is safe for concurrent use. Creating one is slow, so a
-// process creates only one.
+// process creates only one. It has the variables of all expressions: [Source.Scope] says which of them one sees.
 type Environment struct {
 	env     *cel.Env
 	guards  guards
 	adviser Adviser // may be nil
-	items   bool    // it has the variables of an item, which only some sources see
-
-	keys, authors, generations *Environment
 
 	lists func() *Environment // may be nil
 
@@ -71,16 +68,6 @@ type Environment struct {
 
 // Adviser returns the writer of messages, which may be nil.
 func (e *Environment) Adviser() Adviser { return e.adviser }
-
-// Keys returns the environment of key expressions. Key is their only variable.
-func (e *Environment) Keys() *Environment { return e.keys }
-
-// Authors returns the environment of expressions that a composite author writes: without sources,
-// context and variables.
-func (e *Environment) Authors() *Environment { return e.authors }
-
-// Generations returns the environment of expressions that create a generation: with Generation.
-func (e *Environment) Generations() *Environment { return e.generations }
 
 // Lists returns the environment of an input in which a generator creates one credential for each item of a list. Its
 // outputs are one level deeper than those of other generators, so that their type is not known.
@@ -102,73 +89,42 @@ func HasOutputs(variable string) bool {
 // NewEnvironment makes the environment. Without an adviser, messages only say what is wrong. An error is a defect of
 // the program.
 func NewEnvironment(a Adviser) (*Environment, error) {
-	base, err := newEnvironment(a)
+	env, err := cel.NewEnv(Libraries()...)
+	if err != nil {
+		return nil, fmt.Errorf("cannot create CEL environment: %w", err)
+	}
+	g, err := newGuards(env)
 	if err != nil {
 		return nil, err
 	}
-	stringMap := cel.MapType(cel.StringType, cel.StringType)
-	secretMaps := cel.MapType(cel.StringType, stringMap)
-	dynMap := cel.MapType(cel.StringType, cel.DynType)
-
-	authors := []cel.EnvOption{
-		cel.Variable(Composite, cel.DynType),
-		cel.Variable(Resource, cel.DynType),
-		cel.Variable(Self, cel.DynType),
-		cel.Variable(Secret, stringMap),
-		cel.Variable(Resources, dynMap),
-		cel.Variable(Secrets, secretMaps),
-		cel.Variable(Env, dynMap),
-	}
-	e, err := base.withGenerators(secretMaps, dynMap, authors)
+	base := &Environment{env: env, guards: g, adviser: a}
+	e, err := base.with(cel.MapType(cel.StringType, cel.MapType(cel.StringType, cel.StringType)))
 	if err != nil {
-		return nil, err
-	}
-	if e.authors, err = base.with(authors...); err != nil {
-		return nil, err
-	}
-	if e.keys, err = base.with(cel.Variable(Key, cel.StringType)); err != nil {
 		return nil, err
 	}
 	e.lists = sync.OnceValue(func() *Environment { // few inputs need it
-		out, err := base.withGenerators(dynMap, dynMap, authors)
-		if err != nil { // it differs only in a type
-			return e
+		if out, err := base.with(cel.MapType(cel.StringType, cel.DynType)); err == nil {
+			return out
 		}
-		out.authors, out.keys = e.authors, e.keys
-		return out
+		return e // it differs only in a type
 	})
 	return e, nil
 }
 
-// withGenerators returns an environment with all variables. The outputs of generators have the type outputs.
-func (e *Environment) withGenerators(outputs, dynMap *cel.Type, authors []cel.EnvOption) (*Environment, error) {
-	all := append(slices.Clip(authors),
-		cel.Variable(Sources, dynMap),
-		cel.Variable(Context, dynMap),
-		cel.Variable(Variables, dynMap),
-		cel.Variable(Generated, outputs),
-		cel.Variable(Previous, outputs),
-		cel.Variable(Candidate, outputs),
-		cel.Variable(Revisions, dynMap),
-		cel.Variable(Item, cel.DynType),
-		cel.Variable(Index, cel.IntType),
-		cel.Variable(Key, cel.StringType),
-	)
-	out, err := e.with(all...)
-	if err != nil {
-		return nil, err
+// with returns the environment with all variables. The outputs of generators have the type outputs. Both environments
+// share all functions, which take most of the memory and of the time in which an environment is made.
+func (e *Environment) with(outputs *cel.Type) (*Environment, error) {
+	stringMap, dynMap := cel.MapType(cel.StringType, cel.StringType), cel.MapType(cel.StringType, cel.DynType)
+	var variables []cel.EnvOption
+	for name, t := range map[string]*cel.Type{
+		Composite: cel.DynType, Resource: cel.DynType, Self: cel.DynType, Resources: dynMap,
+		Secret: stringMap, Secrets: cel.MapType(cel.StringType, stringMap),
+		Sources: dynMap, Env: dynMap, Context: dynMap, Variables: dynMap,
+		Generated: outputs, Previous: outputs, Candidate: outputs, Revisions: dynMap, Generation: dynMap,
+		Item: cel.DynType, Index: cel.IntType, Key: cel.StringType,
+	} {
+		variables = append(variables, cel.Variable(name, t))
 	}
-	all = append(slices.Clip(all), cel.Variable(Generation, dynMap))
-	if out.generations, err = e.with(all...); err != nil {
-		return nil, err
-	}
-	out.generations.items, out.items = true, true
-	return out, nil
-}
-
-// with returns the environment with variables. Both share all functions, which take most of the memory and of the time
-// in which an environment is made.
-func (e *Environment) with(variables ...cel.EnvOption) (*Environment, error) {
 	env, err := e.env.Extend(variables...)
 	if err != nil {
 		return nil, fmt.Errorf("cannot extend CEL environment: %w", err)
@@ -196,17 +152,4 @@ func Libraries() []cel.EnvOption {
 		ext.TwoVarComprehensions(ext.TwoVarComprehensionsVersion(0)),
 		ext.Regex(ext.RegexVersion(0)),
 	}, functions.Library(), kubernetes.Library())
-}
-
-// newEnvironment returns an environment without variables.
-func newEnvironment(a Adviser) (*Environment, error) {
-	env, err := cel.NewEnv(Libraries()...)
-	if err != nil {
-		return nil, fmt.Errorf("cannot create CEL environment: %w", err)
-	}
-	g, err := newGuards(env)
-	if err != nil {
-		return nil, err
-	}
-	return &Environment{env: env, guards: g, adviser: a}, nil
 }

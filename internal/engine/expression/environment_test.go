@@ -46,35 +46,6 @@ func TestEnvironmentIsFrozen(t *testing.T) {
 	}
 }
 
-// The environment of a composite author lacks some variables. Everything else is the same.
-func TestTenantsEnvironmentIsFrozen(t *testing.T) {
-	lacks := []string{
-		"variable context: map(string, dyn)", "variable sources: map(string, dyn)", "variable variables: map(string, dyn)",
-		"variable generated: map(string, map(string, string))", "variable previous: map(string, map(string, string))",
-		"variable candidate: map(string, map(string, string))", "variable revisions: map(string, dyn)",
-		"variable item: dyn", "variable index: int", "variable key: string",
-	}
-	differ(t, env.CEL(), env.Authors().CEL(), lacks)
-}
-
-// The environment of what makes a generation has a variable more, and nothing else.
-func TestMakingEnvironmentIsFrozen(t *testing.T) {
-	differ(t, env.Generations().CEL(), env.CEL(), []string{"variable generation: map(string, dyn)"})
-}
-
-// differ reports if some is not all without what it lacks.
-func differ(t *testing.T, all, some *cel.Env, lacks []string) {
-	t.Helper()
-	lines := strings.Split(describe(t, all), "\n")
-	want := slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(lacks, line) })
-	if diff := cmp.Diff(want, strings.Split(describe(t, some), "\n")); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
-	}
-	if n := len(lines) - len(want); n != len(lacks) {
-		t.Errorf("want %d variables fewer, got %d", len(lacks), n)
-	}
-}
-
 // Each scope has its own variables of generators. If a scope does not have a variable, its use is
 // a diagnostic at its position when the input is compiled.
 func TestVariablesOfGenerators(t *testing.T) {
@@ -87,18 +58,19 @@ func TestVariablesOfGenerators(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason string
-		env    *expression.Environment
+		scope  expression.Scope
 		text   string
 		want   diagnostic.List
 	}{
-		"Generated":            {"an export reads outputs", env, "generated.db.password", nil},
-		"Generation":           {"which one it is, only the manifest of a generator knows", env, "generation.number", undeclared("generation", all)},
-		"GenerationsGenerated": {"with all else: a generator may read another one", env.Generations(), "generated.db.password + variables.x + sources.y.z + context.w", nil},
-		"AuthorsGenerated":     {"the composite's author has no generators", env.Authors(), "generated.db.password", undeclared("generated", tenants)},
-		"AuthorsAbsolute":      {"a dot in front is no way around", env.Authors(), ".generated.db.password", diagnostic.List{{Path: "here", Line: 1, Column: 2, Rule: diagnostic.Expression, Message: "there is no variable generated here: " + tenants}}},
-		"KeysGenerated":        {"a key is made of a key alone", env.Keys(), "generated.db.password", undeclared("generated", "the only variable is key")},
+		"Generated":            {"an export reads outputs", expression.InputScope, "generated.db.password", nil},
+		"Generation":           {"which one it is, only the manifest of a generator knows", expression.InputScope, "generation.number", undeclared("generation", all)},
+		"GenerationsGenerated": {"with all else: a generator may read another one", expression.GenerationScope, "generated.db.password + variables.x + sources.y.z + context.w", nil},
+		"AuthorsGenerated":     {"the composite's author has no generators", expression.AuthorScope, "generated.db.password", undeclared("generated", tenants)},
+		"AuthorsAbsolute":      {"a dot in front is no way around", expression.AuthorScope, ".generated.db.password", diagnostic.List{{Path: "here", Line: 1, Column: 2, Rule: diagnostic.Expression, Message: "there is no variable generated here: " + tenants}}},
+		"AuthorsUnused":        {"also if its value is not used", expression.AuthorScope, "cel.bind(x, generated, 1)", diagnostic.List{{Path: "here", Line: 1, Column: 13, Rule: diagnostic.Expression, Message: "there is no variable generated here: " + tenants}}},
+		"KeysGenerated":        {"a key is made of a key alone", expression.KeyScope, "generated.db.password", undeclared("generated", "the only variable is key")},
 		"GeneratedIsText": {
-			"its outputs are strings, as those of a Secret are", env, "generated.db.password + 1",
+			"its outputs are strings, as those of a Secret are", expression.InputScope, "generated.db.password + 1",
 			diagnostic.List{{Path: "here", Line: 1, Column: 23, Rule: diagnostic.Expression,
 				Message: "+ does not accept string and int: wrap the operand that is not a string in string(...)",
 				Edits:   []diagnostic.Edit{{Path: "here", Text: "generated.db.password + string(1)"}}}},
@@ -106,7 +78,7 @@ func TestVariablesOfGenerators(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, faults := tc.env.Compile(expression.Source{Text: tc.text, Path: "here"})
+			_, faults := env.Compile(expression.Source{Text: tc.text, Path: "here", Scope: tc.scope})
 			if diff := cmp.Diff(tc.want, faults); diff != "" {
 				t.Errorf("%s\n%s: -want, +got:\n%s", tc.reason, tc.text, diff)
 			}

@@ -57,7 +57,8 @@ func (s *scope) find(name string) ([]path, bool) {
 type tracer struct {
 	types  map[int64]*types.Type // of the tree's nodes
 	out    []Reference
-	branch int // how many conditions are above the node
+	idents []ast.Expr // of variables that the expression does not declare itself
+	branch int        // how many conditions are above the node
 
 	plain map[int64]bool // the nodes that need an optional, and have a part of the data instead
 }
@@ -65,7 +66,7 @@ type tracer struct {
 func (x *Expression) findReferences() {
 	t := &tracer{types: x.ast.TypeMap(), plain: map[int64]bool{}}
 	t.use(x.ast.Expr(), nil)
-	x.references, x.plain = t.out, t.plain
+	x.references, x.idents, x.plain = t.out, t.idents, t.plain
 }
 
 func (t *tracer) add(p path, node int64, tested bool) {
@@ -131,6 +132,7 @@ func (t *tracer) identPaths(e ast.Expr, s *scope) []path {
 	if t.types[e.ID()].Kind() == types.TypeKind {
 		return nil // int, string and so on: no variable is a type
 	}
+	t.idents = append(t.idents, e)
 	return []path{{variable: name}}
 }
 

@@ -82,7 +82,7 @@ type Typed struct {
 // and types that belong to these, in the order of the source.
 func (e *Environment) CheckTree(s Source, tree *ast.AST, t Typing) (*Typed, []*Error) {
 	c := &Typed{t, tree, s, e.env}
-	env, err := e.checker(t)
+	env, err := e.checker(s, t)
 	if err != nil { // a defect of the program
 		return c, nil
 	}
@@ -165,8 +165,8 @@ func (c *Typed) isPlaceError(e ast.Expr) bool {
 	return false
 }
 
-// checker returns CEL's checker with the known types.
-func (e *Environment) checker(t Typing) (*checker.Env, error) {
+// checker returns CEL's checker with the variables that a source sees, and their known types.
+func (e *Environment) checker(s Source, t Typing) (*checker.Env, error) {
 	e.functions.Do(func() {
 		e.functionsEnv, e.functionsErr = checker.NewEnv(containers.DefaultContainer, e.env.CELTypeProvider(),
 			checker.CrossTypeNumericComparisons(true))
@@ -185,6 +185,9 @@ func (e *Environment) checker(t Typing) (*checker.Env, error) {
 		return nil, err
 	}
 	for _, v := range e.env.Variables() {
+		if !s.sees(v.Name()) && v.Type().Kind() != types.TypeKind {
+			continue
+		}
 		if known, ok := t.Variables[v.Name()]; ok {
 			v = decls.NewVariable(v.Name(), known)
 		}

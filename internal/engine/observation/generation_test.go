@@ -48,7 +48,7 @@ func generators(t testing.TB, read wiretest.Reading) *observation.Observation {
 // made is what text gives to the expressions of a generation.
 func made(t testing.TB, o *observation.Observation, m *observation.Generation, text string) string {
 	t.Helper()
-	x, faults := env.Generations().Compile(expression.Source{Text: text, Path: "here"})
+	x, faults := env.Compile(expression.Source{Text: text, Path: "here", Scope: expression.GenerationScope})
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
@@ -125,7 +125,7 @@ func (one) Names() []string                  { return []string{"a"} }
 
 func TestGenerationScopeHasVariables(t *testing.T) {
 	variables := observation.Map(one{})
-	x, faults := env.Generations().Compile(expression.Source{Text: "variables.a", Path: "here"})
+	x, faults := env.Compile(expression.Source{Text: "variables.a", Path: "here", Scope: expression.GenerationScope})
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}

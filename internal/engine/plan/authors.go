@@ -59,7 +59,7 @@ func (c *compiler) fromComposite(in *v1beta1.FromComposite) *Authors {
 		return nil
 	}
 	path := field.NewPath("fromComposite")
-	t := &Authors{env: c.env.Authors(), Sees: &observation.Author{
+	t := &Authors{env: c.env, Sees: &observation.Author{
 		Secret: c.literalName(path.Child("from"), in.From), Secrets: in.Allow.Secrets, Resources: in.Allow.Resources,
 		Environment: in.Allow.Environment,
 	}}

@@ -289,6 +289,7 @@ func (t *Authors) addData(
 
 // expression compiles an expression, and refuses uses that are not allowed.
 func (t *Authors) expression(s expression.Source, kind object.Kind) (*expression.Expression, []string) {
+	s.Scope = expression.AuthorScope
 	compile := func() compiledExpression {
 		x, wrong := t.env.Compile(s)
 		var texts []string

@@ -192,7 +192,7 @@ func (c *compiler) compile(s expression.Source) *expression.Expression {
 	if !declared || !placed || !generated || !counted {
 		return nil
 	}
-	c.compiled = append(c.compiled, Compiled{Expression: x, Env: c.env, Own: c.own, ForEach: c.each})
+	c.compiled = append(c.compiled, Compiled{Expression: x, Own: c.own, ForEach: c.each})
 	c.notePlaceholders(x)
 	if len(c.suspicions) < strict.MostPlaceholders {
 		c.suspicions = append(c.suspicions, x.Suspicions()...)

@@ -231,7 +231,9 @@ func (c *compiler) rule(at *field.Path, r v1beta1.Rewrite) rewrite.Rule {
 // keyExpression is the function of an expression over a key. It never runs if the
 // expression has a diagnostic.
 func (c *compiler) keyExpression(at *field.Path, text string) func(string, *budget.Budget) (string, error) {
-	x, wrong := c.env.Keys().Compile(source(at, text, expression.WantString))
+	s := source(at, text, expression.WantString)
+	s.Scope = expression.KeyScope
+	x, wrong := c.env.Compile(s)
 	c.diagnostics = append(c.diagnostics, wrong...)
 	return func(key string, b *budget.Budget) (string, error) { return x.Rename(key, b) }
 }

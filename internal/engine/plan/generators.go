@@ -331,14 +331,6 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 	}
 }
 
-// outputIn compiles an expression of a generator in another environment.
-func (c *compiler) outputIn(env *expression.Environment, s expression.Source) *expression.Expression {
-	was := c.env
-	c.env = env
-	defer func() { c.env = was }()
-	return c.output(s)
-}
-
 // readsLater reports whether an expression reads objects that must first be requested from Crossplane.
 func (c *compiler) readsLater(x *expression.Expression) bool {
 	if x == nil {

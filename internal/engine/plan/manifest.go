@@ -53,7 +53,9 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 		f := manifestField{Path: at.String(), At: c.settable(list, before, s.FieldPath)}
 		before = append(before, f.At)
 		c.refuseSetting(at.Child("fieldPath"), f.At, HasData(r.APIVersion, r.Kind))
-		f.Value = c.outputIn(c.env.Generations(), source(at.Child("value"), s.Value, expression.WantJSON))
+		x := source(at.Child("value"), s.Value, expression.WantJSON)
+		x.Scope = expression.GenerationScope
+		f.Value = c.output(x)
 		m.LooksAhead = m.LooksAhead || c.readsLater(f.Value)
 		c.refuseUnknownGeneration(f.Value)
 		uses := c.usesOf(f.Value)

@@ -12,7 +12,6 @@ import (
 type Compiled struct {
 	*expression.Expression
 
-	Env *expression.Environment
 	Own Kind // of the generation that resource and secret stand for, or zero
 
 	ForEach *ForEach // whose item it sees, or nil

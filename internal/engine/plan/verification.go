@@ -25,7 +25,8 @@ func (c *compiler) readyExpression(m *Generator, s expression.Source) *expressio
 		s.Own, c.own = true, r.Object()
 		defer func() { c.own = Kind{} }()
 	}
-	x := c.outputIn(c.env.Generations(), s)
+	s.Scope = expression.GenerationScope
+	x := c.output(s)
 	if x == nil {
 		return nil
 	}
