@@ -24,8 +24,6 @@ const passwordLength = 32
 var (
 	errNotItsKey = errors.New(tlsKey + " is not the key of the certificate in " + tlsCert + ", or is encrypted with " +
 		"a password: use the key and the certificate of the same generation")
-	errWork = errors.New(tlsCert + " has several certificates of one name, or very large keys: leave out what does not " +
-		"belong to the chain")
 )
 
 // A keystoreContent is the content of a keystore and of its truststore.
@@ -47,7 +45,7 @@ func keystoreSource(truststore bool) []string {
 // newKeystore reads a source, and generates a password. It refuses a key that does not belong to the certificate.
 func newKeystore(from From, truststore bool) (*keystoreContent, error) {
 	source := from.Source.Map
-	chain, err := readPEM(source, tlsCert, limits.SourceBytes, sortedChain)
+	chain, err := readPEM(source, tlsCert, limits.SourceBytes, pem.Chain)
 	if err != nil {
 		return nil, err
 	}
@@ -75,14 +73,6 @@ func newKeystore(from From, truststore bool) (*keystoreContent, error) {
 	d := &dice{random: from.Random}
 	out.password = sensitive.FromString(string(d.draw(newClass(lowerCase+upperCase+allDigits, passwordLength, true))))
 	return out, d.err
-}
-
-// sortedChain returns the certificates as a chain, unless sorting them would take long.
-func sortedChain(text string) (string, error) {
-	if pem.Work(text) > limits.KeystoreWork {
-		return "", errWork
-	}
-	return pem.Chain(text)
 }
 
 // readPEM reads a key of the source.

@@ -160,19 +160,6 @@ func TestKeystoreSources(t *testing.T) {
 	}
 }
 
-// ofOneName returns certificates of one name, each of which may have signed each other one.
-func ofOneName(t *testing.T, n int) string {
-	t.Helper()
-	var out strings.Builder
-	for range n {
-		key := newKey(t, ecdsaKey(elliptic.P256()))
-		template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "same"}}
-		der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-		out.WriteString(keyText(t, "CERTIFICATE", der, err))
-	}
-	return out.String()
-}
-
 func TestKeystoreSourceErrors(t *testing.T) {
 	const canary = "aHVudGVyMmNhbmFyeQ=="
 	f, other := newFamily(t, ecdsaKey(elliptic.P256())), newFamily(t, ecdsaKey(elliptic.P256()))
@@ -207,7 +194,6 @@ func TestKeystoreSourceErrors(t *testing.T) {
 		"OtherCert": {"two generations are never mixed", with(in, "tls.crt", text(other.leaf, f.sub, f.mid)), noChain},
 		"Gap":       {"no reader would find the way", with(in, "tls.crt", text(f.leaf, f.mid)), noChain},
 		"Child":     {"the key belongs to the CA, and not to what it signed", with(in, "tls.key", pkcs8Text(t, f.sub.key)), otherKey},
-		"Work":      {"each may have signed each", with(in, "tls.crt", in["tls.crt"]+ofOneName(t, 12)), "cannot read tls.crt: tls.crt has several certificates of one name, or very large keys: leave out what does not belong to the chain"},
 		"Large":     {"more than any bundle", with(in, "ca.crt", strings.Repeat("x", 256<<10)+text(f.root)), "ca.crt has more than 262144 bytes"},
 		"LargeKey":  {"more than any key", with(in, "tls.key", strings.Repeat("x", 16<<10)+in["tls.key"]), "tls.key has more than 16384 bytes"},
 	}

@@ -1,6 +1,8 @@
 package functions
 
 import (
+	"strings"
+
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -16,8 +18,7 @@ var pemTexts = map[string]func(string) (string, error){ //nolint:gochecknoglobal
 	"pem.privateKey": pem.PrivateKey,
 }
 
-// pemChecks are the Checks of the functions in the namespace pem. A signature takes longer than all other work, so a
-// check finds out which ones the call will verify.
+// pemChecks are the Checks of the functions in the namespace pem. A signature takes longer than all other work.
 var pemChecks = map[string]Check{ //nolint:gochecknoglobals // a table
 	"pem.split":                       produces(func(a []ref.Val) int64 { return 2 * TextLen(a[0]) }),
 	"pem.join":                        produces(func(a []ref.Val) int64 { return 2 * weigh(a[0], limits.CallBytes) }),
@@ -77,11 +78,13 @@ func joinPEM(v ref.Val) ref.Val {
 	return types.String(text)
 }
 
-// checkChain counts four visits for each byte, because the certificates are parsed twice: by the check and by the call.
+// signatureVisits is the work of checking a signature with the largest elliptic curve, which takes milliseconds.
+const signatureVisits = 16_000
+
+// checkChain counts a signature for each certificate.
 func checkChain(a []ref.Val) (int64, string) {
-	n, refused := linear(4)(a)
-	if refused != "" {
-		return n, refused
-	}
-	return visits(func(a []ref.Val) int64 { return n + 8*pem.Work(TextOf(a[0])) })(a)
+	return visits(func(a []ref.Val) int64 {
+		certificates := min(strings.Count(TextOf(a[0]), "BEGIN CERTIFICATE"), limits.ChainCertificates)
+		return 4*TextLen(a[0]) + signatureVisits*int64(certificates)
+	})(a)
 }

@@ -116,10 +116,6 @@ const (
 	// together have 220 KB.
 	SourceBytes = 256 << 10
 
-	// KeystoreWork is the work of sorting the certificates of tls.crt, in microseconds of a slow machine. A chain of four
-	// certificates with the largest elliptic curve takes 15,000.
-	KeystoreWork = 50_000
-
 	// KeyBytes is the size of a private key in PEM. The largest RSA key that TLS accepts has 6 KiB.
 	KeyBytes = 16 << 10
 

@@ -2,14 +2,11 @@ package pem
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/ed25519"
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
@@ -21,7 +18,7 @@ var (
 	errCertificates  = fmt.Errorf("the text has more than %d different certificates", limits.ChainCertificates)
 	errNoCA          = errors.New("the text has no certificate of a CA")
 
-	errIssuers = notOneChain("one is signed by several others")
+	errIssuers = notOneChain("the issuer of one may be any of several others")
 	errLeaves  = notOneChain("several sign no other one")
 	errLoop    = notOneChain("some sign each other")
 )
@@ -35,7 +32,8 @@ func notOneChain(reason string) error {
 // so that the chains of two generations are never mixed.
 //
 // A certificate is the issuer of another one if the names match, the key identifiers match where both have one, and its
-// key verifies the signature. The validity of the certificates is not checked, nor the signature of the root.
+// key verifies the signature. The validity of the certificates is not checked, nor the signature of a root. At most one
+// signature of each certificate is checked.
 func Chain(text string) (string, error) {
 	chain, err := chainOf(text)
 	return encodeAll(chain), err
@@ -76,9 +74,11 @@ func chainOf(text string) ([]*x509.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	issuers, err := findIssuers(all)
-	if err != nil {
-		return nil, err
+	issuers := make([]int, len(all))
+	for i := range all {
+		if issuers[i], err = issuerOf(all, i); err != nil {
+			return nil, err
+		}
 	}
 	return walk(all, issuers)
 }
@@ -103,73 +103,27 @@ func distinct(text string) ([]*x509.Certificate, error) {
 	return out, nil
 }
 
-// A pair of indexes: of a certificate, and of another one that may be its issuer.
-type pair struct{ cert, issuer int }
-
-// pairs returns the pairs whose signatures Chain checks. If the certificates have different subjects or key
-// identifiers, there is one pair for each issuer. Otherwise, their number is quadratic.
-func pairs(all []*x509.Certificate) (out []pair) {
-	for i, c := range all {
-		for j, issuer := range all {
-			if i != j && NamesIssuer(c, issuer) {
-				out = append(out, pair{i, j})
-			}
+// issuerOf returns the index of the issuer of a certificate, or -1 if it is not among them. A root has none.
+func issuerOf(all []*x509.Certificate, i int) (int, error) {
+	issuer := -1
+	for j, other := range all {
+		switch {
+		case i == j || bytes.Equal(all[i].RawIssuer, all[i].RawSubject) || !namesIssuer(all[i], other):
+		case issuer >= 0:
+			return 0, errIssuers
+		default:
+			issuer = j
 		}
 	}
-	return out
+	if issuer >= 0 && !signs(all[issuer], all[i]) {
+		return -1, nil
+	}
+	return issuer, nil
 }
 
-// Work returns the cost of the signatures that Chain, Leaf and CA check, in microseconds of a slow machine. It depends
-// only on the text, and checks no signature.
-func Work(text string) (n int64) {
-	all, err := distinct(text)
-	if err != nil {
-		return 0
-	}
-	for _, p := range pairs(all) {
-		n += work(all[p.issuer].PublicKey) + int64(len(all[p.cert].Raw))/64 // hashing
-	}
-	return n
-}
-
-// work returns the cost of a check of a signature. The benchmark of Chain measures it.
-func work(key any) int64 {
-	switch k := key.(type) {
-	case ed25519.PublicKey:
-		return 200
-	case *ecdsa.PublicKey:
-		switch size := k.Params().BitSize; {
-		case size <= 256:
-			return 500
-		case size <= 384:
-			return 1500
-		}
-		return 5000
-	case *rsa.PublicKey:
-		size := int64(min(k.N.BitLen(), limits.RSABits))
-		return size * size * int64(bits.Len(uint(k.E))) >> 19 // as many squares as the exponent has bits
-	}
-	return 1
-}
-
-// findIssuers returns the index of the issuer of each certificate, or -1 if it is not among them.
-func findIssuers(all []*x509.Certificate) ([]int, error) {
-	issuers := slices.Repeat([]int{-1}, len(all))
-	for _, p := range pairs(all) {
-		if !signs(all[p.issuer], all[p.cert]) {
-			continue
-		}
-		if issuers[p.cert] >= 0 {
-			return nil, errIssuers
-		}
-		issuers[p.cert] = p.issuer
-	}
-	return issuers, nil
-}
-
-// NamesIssuer reports whether a certificate says that another one is its issuer: by its name and, where both have one,
-// by its key identifier. The signature is not checked.
-func NamesIssuer(c, issuer *x509.Certificate) bool {
+// namesIssuer reports whether a certificate says that another one is its issuer: by its name and, where both have one,
+// by its key identifier.
+func namesIssuer(c, issuer *x509.Certificate) bool {
 	return bytes.Equal(c.RawIssuer, issuer.RawSubject) && (len(c.AuthorityKeyId) == 0 ||
 		len(issuer.SubjectKeyId) == 0 || bytes.Equal(c.AuthorityKeyId, issuer.SubjectKeyId))
 }

@@ -63,8 +63,7 @@ func TestChainRefuses(t *testing.T) {
 	renewed := issueWith(t, root.key, "root", nil)
 	const (
 		leaves  = "the certificates are not one chain: several sign no other one: remove what does not belong to it"
-		issuers = "the certificates are not one chain: one is signed by several others: remove what does not belong to it"
-		loop    = "the certificates are not one chain: some sign each other: remove what does not belong to it"
+		issuers = "the certificates are not one chain: the issuer of one may be any of several others: remove what does not belong to it"
 	)
 	many := strings.Builder{}
 	for i := range limits.ChainCertificates + 1 {
@@ -76,10 +75,10 @@ func TestChainRefuses(t *testing.T) {
 		"OtherRoot":      {"the root of another generation", leaf.text + middle.text + other.text, leaves},
 		"Generations":    {"the root of another generation beside the right one", leaf.text + middle.text + root.text + other.text, leaves},
 		"SameName":       {"without key identifiers, only the signature tells generations apart", plainLeaf.text + other.text, leaves},
-		"SameNames":      {"", plainLeaf.text + root.text + other.text, leaves},
+		"SameNames":      {"", plainLeaf.text + root.text + other.text, issuers},
 		"CrossSigned":    {"two chains are possible", leaf.text + middle.text + crossed.text + root.text + other.text, issuers},
 		"RenewedRoot":    {"two roots with the same key", middle.text + root.text + renewed.text, issuers},
-		"RenewedRoots":   {"they sign each other", root.text + renewed.text, loop},
+		"RenewedRoots":   {"roots have no issuer", root.text + renewed.text, leaves},
 		"NotCA":          {"a server certificate signs nothing", below.text + notCA.text, leaves},
 		"NoCertificates": {"a key has no chain", encrypted, "the text has no certificate"},
 		"NotDER":         {"", strings.ReplaceAll(blockA, " A-", " CERTIFICATE-"), "a certificate cannot be parsed"},
@@ -109,7 +108,7 @@ func TestChainOfAnyOrder(t *testing.T) {
 		last := issue(t, "ca", nil, plain)
 		texts := []string{last.text}
 		for range r.IntN(5) {
-			last = issue(t, []string{"ca", "cb", "cc"}[r.IntN(3)], last, plain)
+			last = issue(t, fmt.Sprint(len(texts)), last, plain)
 			texts = append([]string{last.text}, texts...)
 		}
 		want := strings.Join(texts, "")
@@ -122,33 +121,6 @@ func TestChainOfAnyOrder(t *testing.T) {
 		got, err := pem.Chain(strings.Join(shuffled, ""))
 		if got != want || message(err) != message(wantErr) || (err == nil) == (want == "") {
 			t.Fatalf("seed %d: want %q, %v, got %q, %v", seed, want, wantErr, got, err)
-		}
-	}
-}
-
-// The cost is known before the call, and grows with the number of signatures that are checked.
-func TestWork(t *testing.T) {
-	root := issue(t, "root", nil)
-	leaf, unknown := issue(t, "leaf", root, server), issue(t, "leaf", root, server, withoutKeyID)
-	var same strings.Builder
-	for range limits.ChainCertificates {
-		same.WriteString(issue(t, "same", nil, withoutKeyID).text)
-	}
-	cases := map[string]struct {
-		reason, text string
-		least, most  int64
-	}{
-		"Chain":    {"one signature", leaf.text + root.text, 200, 220},
-		"Others":   {"the key identifier of the other root differs, but one root may have signed the other", leaf.text + root.text + issue(t, "root", nil).text, 600, 660},
-		"Unknown":  {"any of the roots may have signed it", unknown.text + root.text + issue(t, "root", nil).text, 800, 880},
-		"Repeated": {"one signature", strings.Repeat(leaf.text+root.text, 50), 200, 220},
-		"Same":     {"each pair", same.String(), 200 * 32 * 31, 220 * 32 * 31},
-		"One":      {"none", leaf.text, 0, 0},
-		"NotPEM":   {"none", "canary", 0, 0},
-	}
-	for name, tc := range cases {
-		if got := pem.Work(tc.text); got < tc.least || got > tc.most {
-			t.Errorf("%s: %s: want %d to %d, got %d", name, tc.reason, tc.least, tc.most, got)
 		}
 	}
 }
