@@ -33,7 +33,11 @@ func (w *world) edit(kind int, pick func(int) int) bool {
 	case strips:
 		o.Intact = false
 	case replays:
-		recorded := slices.ContainsFunc(w.exports[:], func(e export) bool { _, ok := e.record.Known[o.UID]; return ok && e.there })
+		recorded := slices.ContainsFunc(w.exports[:], func(e export) bool {
+			_, ok := e.record.Known[o.UID]
+			return ok &&
+				e.there
+		})
 		if len(o.old) == 0 || !recorded && !w.free { // there is no second copy
 			return false
 		}
@@ -66,7 +70,8 @@ func (w *world) forge() bool {
 	for _, o := range w.gens {
 		number = max(number, o.Number)
 	}
-	f := secret{foreign: true, Generation: Generation{Number: number + 1, UID: w.uid("x"), Created: w.highest, Listed: true, Intact: true}}
+	f := secret{foreign: true, Generation: Generation{Number: number + 1, UID: w.uid("x"), Created: w.highest,
+		Listed: true, Intact: true}}
 	f.State = State{Stage: Current, Origin: w.input.Origin, Request: w.input.Request}
 	w.gens = append(slices.Clip(w.gens), f)
 	w.clean = false
@@ -98,14 +103,6 @@ func (w *world) pass(d time.Duration) bool {
 			o.released = w.now
 		}
 	}
-	return true
-}
-
-func (w *world) pause() bool {
-	if w.isPaused = !w.isPaused; w.isPaused {
-		w.input.PausedAt = w.now
-	}
-	w.sayf("paused is %t", w.isPaused)
 	return true
 }
 

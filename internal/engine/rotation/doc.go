@@ -10,16 +10,16 @@
 //
 //	| stage | when | becomes | because |
 //	|---|---|---|---|
-//	| pending, retired, current, previous | listed, and nothing proves that this function made it | abandoned | another client made it |
+//	| all but abandoned | listed, without a proof that this function made it | abandoned | another client made it |
 //	| pending | its generator left the input | abandoned | nothing waits for it |
 //	| pending | a higher one is pending or current | abandoned | it is too late |
-//	| pending | listed, ready, each setter has it, and it is still wanted or there is a setter | current | it works, and may have been set already |
+//	| pending | listed, ready, each setter has it, and there is one or it is still wanted | current | it works |
 //	| pending | the input is known, and asks for another one | abandoned | another one replaces it |
 //	| pending | `abandonAfter` has passed since each setter had it, and one is in use | abandoned | it failed |
 //	| current | its generator left the input | retired | it is in use again if its generator is back |
 //	| current | a higher one is current, and no export has its value | previous | its grace period starts |
 //	| retired | its generator is in the input | current | it was the one in use |
-//	| abandoned, retired, previous | no export has its value, its grace period is over, and no retry waits for it | gone | nothing needs it |
+//	| abandoned, retired, previous | unused, its grace period is over, no retry waits for it | gone | nothing needs it |
 //
 // A setter is an export with the candidate. While no generation is in use, an export that also uses one waits, and is
 // no setter.
@@ -37,7 +37,7 @@
 //	| lost | a copy | the copy |
 //	| lost | none | abandoned from now |
 //	| pending, abandoned or lost | an export that uses it has its value | current |
-//	| all are lost | one of an export that uses it is lost | the oldest one is current, if it is ready and fits its source |
+//	| all are lost | one of an export that uses it is lost | the oldest is current, if it is ready and fits its source |
 //	| any | one is lost | not dropped, no grace period starts; that export's record is written anew |
 //
 // # Trust
@@ -53,8 +53,8 @@
 // No exported value is lost, whatever other clients edit, and an object of another client is not used. The other
 // guarantees have these exceptions:
 //
-//   - If the annotations of a generation and of its exports are edited before a complete reconcile follows, an abandoned
-//     generation can be accepted, an earlier value can be exported again, or a grace period can be short. Without an
+//   - If the annotations of a generation and of its exports are edited before a complete reconcile follows, an
+//     abandoned generation can be accepted, an earlier value can be exported again, or a grace period can be short. Without an
 //     export that recorded the generation, its own annotation is enough.
 //   - If a reading is a minute old, a grace period can be short by that minute. Until the next reconcile, a setter can
 //     have an abandoned generation, or an export an earlier value. If the annotation of the export was just edited, it

@@ -14,7 +14,7 @@ import (
 )
 
 func reconciles(l loss) func(*world) bool {
-	return func(w *world) bool { w.reconcile(l); return !w.isPaused }
+	return func(w *world) bool { w.reconcile(l); return true }
 }
 
 func edited(kind, nth int) func(*world) bool {
@@ -44,7 +44,6 @@ var actions = []action{
 	{"the first export leaves, or is back", func(w *world) bool { return w.leave(0) }},
 	{"the second export leaves, or is back", func(w *world) bool { return w.leave(1) }},
 	{"the provider refuses, or not", func(w *world) bool { w.refuses = !w.refuses; return true }},
-	{"the composite is paused, or not", (*world).pause},
 	{"people delete the first", func(w *world) bool { return w.deletes(0) }},
 	{"people delete the last", func(w *world) bool { return len(w.gens) > 1 && w.deletes(len(w.gens)-1) }},
 	{"the first is stripped", edited(strips, 0)},
@@ -253,7 +252,8 @@ func (w *world) append(b []byte, now time.Time) []byte {
 		}
 	}
 	state := func(s State) {
-		b = append(append(append(b, byte(s.Stage), byte(s.Failures), byte(s.Grace/time.Minute)), s.Origin.Spec...), s.Request...)
+		b = append(b, byte(s.Stage), byte(s.Failures), byte(s.Grace/time.Minute))
+		b = append(append(b, s.Origin.Spec...), s.Request...)
 		age(s.Since)
 	}
 	record := func(r Record) {
@@ -267,9 +267,10 @@ func (w *world) append(b []byte, now time.Time) []byte {
 		}
 	}
 	ageUpTo(0, w.highest)
-	flags(w.refuses, w.isPaused, w.clean, w.deleted, w.kept)
-	b = append(append(append(b, byte(w.input.Input), byte(w.source), byte(w.requests)), w.input.Origin.Spec...), w.input.Request...)
-	if age(w.input.PausedAt); len(w.gens) > 0 {
+	flags(w.refuses, w.clean, w.deleted, w.kept)
+	b = append(b, byte(w.input.Input), byte(w.source), byte(w.requests))
+	b = append(append(b, w.input.Origin.Spec...), w.input.Request...)
+	if len(w.gens) > 0 {
 		b = binary.AppendVarint(b, int64(w.gens[0].Number))
 	}
 	for _, o := range w.gens {
@@ -308,7 +309,9 @@ func TestExhaustive(t *testing.T) {
 		mu     sync.Mutex
 		wait   sync.WaitGroup
 		worlds int
-		rows   = []string{"| Configuration | Actions | States | Transitions | Reconciles of a rotation |", "|---|---|---|---|---|"}
+		rows   = []string{
+			"| Configuration | Actions | States | Transitions | Reconciles of a rotation |", "|---|---|---|---|---|",
+		}
 	)
 	for _, kind := range setupNames {
 		wait.Go(func() {

@@ -2,7 +2,6 @@ package rotation
 
 import (
 	"slices"
-	"time"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 )
@@ -21,16 +20,18 @@ func (w *world) checkDrop(o *secret) {
 // checkStore: only what works and fits its source is accepted. No state says that a generation was made for another
 // request or another input.
 func (w *world) checkStore(o *secret, g Generation, before *world, l loss) {
-	accepted := g.Stage == Current && o.Stage == Pending && !slices.ContainsFunc(before.exports[:], func(e export) bool {
-		return e.has(o.UID) && e.value == o.UID || e.record.Known[o.UID].Stage > Pending // it was accepted before
-	})
+	accepted := g.Stage == Current && o.Stage == Pending && !slices.ContainsFunc(before.exports[:],
+		func(e export) bool {
+			return e.has(o.UID) && e.value == o.UID || e.record.Known[o.UID].Stage > Pending // it was accepted before
+		})
 	switch {
 	case o.foreign:
 	case accepted && !o.works:
 		fail("%s is accepted, and does not work", o.UID)
 	case accepted && !l.stale && w.fit(o) != Fits:
 		fail("%s is accepted, and has another source", o.UID)
-	case accepted && !l.stale && w.setup.exports[1].Sets && before.exports[1].wanted && before.exports[1].candidate != o.UID:
+	case accepted && !l.stale && w.setup.exports[1].Sets && before.exports[1].wanted &&
+		before.exports[1].candidate != o.UID:
 		fail("%s is accepted, and a setter does not have it", o.UID)
 	case g.Request != "" && g.Request != lostHash && g.Request != o.initial.Request:
 		fail("%s counts for the request %q, and was made for %q", o.UID, g.Request, o.initial.Request)
@@ -58,7 +59,8 @@ func (w *world) checkExport(from, to *export, l loss) {
 			fail("%s is exported, and does not work", uid)
 		case o.abandoned && (uses || !l.stale):
 			fail("%s is exported, and was abandoned", uid)
-		case uses && !l.stale && !w.deleted && !from.record.Lost && from.value != "" && w.find(from.value) != nil && w.find(from.value).Number > o.Number:
+		case uses && !l.stale && !w.deleted && !from.record.Lost && from.value != "" && w.find(from.value) != nil &&
+			w.find(from.value).Number > o.Number:
 			fail("%s is exported after %s", uid, from.value)
 		}
 	}
@@ -117,7 +119,10 @@ func (w *world) checkOrder(s Step, have []Generation, records []Record) {
 
 // ahead reports whether a copy of the state of a generation is older than its own state.
 func ahead(g Generation, records []Record) bool {
-	return slices.ContainsFunc(records, func(r Record) bool { return r.writes(g.UID) && r.Known[g.UID].State != g.State })
+	return slices.ContainsFunc(records, func(r Record) bool {
+		return r.writes(g.UID) &&
+			r.Known[g.UID].State != g.State
+	})
 }
 
 func (w *world) checkDue(s Step, have []Generation, records []Record) {
@@ -125,8 +130,6 @@ func (w *world) checkDue(s Step, have []Generation, records []Record) {
 	if !s.Due.IsZero() {
 		until = s.Due.Add(-1)
 	}
-	input := w.input
-	input.PausedAt = time.Time{}
 	if w.input.Input == Removed && slices.ContainsFunc(have, func(g Generation) bool { return g.Since.Equal(w.now) }) {
 		return // a later step of the pipeline may have the generator
 	}
@@ -136,7 +139,7 @@ func (w *world) checkDue(s Step, have []Generation, records []Record) {
 	if until.Before(w.now) {
 		fail("something was due")
 	}
-	if later := w.next(input, have, records, until); !same(s, later) {
+	if later := w.next(w.input, have, records, until); !same(s, later) {
 		fail("nothing is due until %s, and something happens", until)
 	}
 }
@@ -144,13 +147,15 @@ func (w *world) checkDue(s Step, have []Generation, records []Record) {
 // same compares steps except for the time at which the next one is due.
 func same(a, b Step) bool {
 	equal := func(x, y Generation) bool { return x.UID == y.UID && x.State == y.State && x.Counts == y.Counts }
-	return slices.EqualFunc(a.Keep, b.Keep, equal) && slices.EqualFunc(a.Drop, b.Drop, equal) && (a.Make == nil) == (b.Make == nil) &&
-		a.Current == b.Current && a.Previous == b.Previous && a.Candidate == b.Candidate && a.Pending == b.Pending && a.Full == b.Full
+	return slices.EqualFunc(a.Keep, b.Keep, equal) && slices.EqualFunc(a.Drop, b.Drop, equal) &&
+		(a.Make == nil) == (b.Make == nil) &&
+		a.Current == b.Current && a.Previous == b.Previous && a.Candidate == b.Candidate && a.Pending == b.Pending &&
+		a.Full == b.Full
 }
 
 // calm ends everything that fails, and requests a rotation.
 func (w *world) calm(request bool) {
-	w.input.Input, w.refuses, w.isPaused, w.lifetime = Present, false, false, 0
+	w.input.Input, w.refuses, w.lifetime = Present, false, 0
 	w.input.Policy, w.input.Interval, w.input.Window = v1beta1.OnChange, 0, nil
 	for i, r := range w.setup.exports {
 		w.exports[i].wanted = r.Uses || r.Sets

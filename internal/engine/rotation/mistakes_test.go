@@ -90,16 +90,23 @@ var mistakes = map[string]machine{
 		return append([]row{{from: []Stage{Current}, fits: (*situation).removed, to: Abandoned}}, all...)
 	}),
 	"all stages are retired": rows(func(all []row) []row {
-		return append([]row{{from: []Stage{Current, Previous, Abandoned}, fits: (*situation).removed, to: Retired}}, all...)
+		return append([]row{{from: []Stage{Current, Previous, Abandoned}, fits: (*situation).removed, to: Retired}},
+			all...)
 	}),
-	"retired ones do not return": to(Current, "its generator is in", func(*situation, *Generation) bool { return false }),
-	"there is no grace period":   to(Gone, "grace", func(_ *situation, g *Generation) bool { return g.Listed && !g.Held }),
+	"retired ones do not return": to(Current, "its generator is in", func(*situation,
+		*Generation) bool {
+		return false
+	}),
+	"there is no grace period": to(Gone, "grace", func(_ *situation, g *Generation) bool {
+		return g.Listed &&
+			!g.Held
+	}),
 	"exported ones are dropped": to(Gone, "grace", func(s *situation, g *Generation) bool {
 		return g.Listed && s.over(g.Since, g.Grace)
 	}),
 	"nothing is dropped":  to(Gone, "grace", func(*situation, *Generation) bool { return false }),
 	"nothing is replaced": to(Abandoned, "asks for another", func(*situation, *Generation) bool { return false }),
-	"foreign ones are kept in use": to(Abandoned, "proves", func(*situation, *Generation) bool {
+	"foreign ones are kept in use": to(Abandoned, "proof", func(*situation, *Generation) bool {
 		return false
 	}),
 
@@ -118,7 +125,8 @@ var mistakes = map[string]machine{
 			g.Intact, g.State = true, State{Stage: Pending, Origin: g.Origin, Request: g.Request}
 		}
 	}, func(r *Record) { r.Known = nil }),
-	"each generation counts for the last request": func(w Wanted, have []Generation, records []Record, now time.Time) Step {
+	"each generation counts for the last request": func(w Wanted, have []Generation, records []Record,
+		now time.Time) Step {
 		s := Next(w, have, records, now)
 		for i := range s.Keep {
 			s.Keep[i].Request = w.Request
@@ -151,7 +159,8 @@ var mistakes = map[string]machine{
 	"an older value is better than none": func(w Wanted, have []Generation, records []Record, now time.Time) Step {
 		s := Next(w, have, records, now)
 		for _, g := range s.Keep {
-			if s.Current == "" && w.Input != Removed && g.Counts && g.Listed && (g.Stage == Current || g.Stage == Previous) {
+			if s.Current == "" && w.Input != Removed && g.Counts && g.Listed &&
+				(g.Stage == Current || g.Stage == Previous) {
 				s.Current = g.UID
 			}
 		}

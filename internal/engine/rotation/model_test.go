@@ -40,7 +40,8 @@ func history(next machine, seed uint64, free bool, says func(string)) (reconcile
 	w = newWorld(&s)
 	w.says = says
 	w.input.AbandonAfter = []time.Duration{0, abandonAfter}[r.IntN(2)]
-	w.input.Policy = []v1beta1.RefreshPolicy{v1beta1.OnChange, v1beta1.OnChange, v1beta1.CreatedOnce, v1beta1.Periodic}[r.IntN(4)]
+	w.input.Policy = []v1beta1.RefreshPolicy{v1beta1.OnChange, v1beta1.OnChange, v1beta1.CreatedOnce,
+		v1beta1.Periodic}[r.IntN(4)]
 	w.input.Interval = time.Hour
 	if r.IntN(4) == 0 {
 		w.input.Window, _ = ParseSchedule("0 */3 * * *", 20*time.Minute)
@@ -50,14 +51,16 @@ func history(next machine, seed uint64, free bool, says func(string)) (reconcile
 	}
 	bit := func(n int) bool { return r.IntN(n) == 0 }
 	for range 20 + r.IntN(40) {
-		w.pass([]time.Duration{0, time.Second, time.Minute, 5 * time.Minute, 11 * time.Minute, 20 * time.Minute, 2 * time.Hour}[r.IntN(7)])
+		w.pass([]time.Duration{0, time.Second, time.Minute, 5 * time.Minute, 11 * time.Minute, 20 * time.Minute,
+			2 * time.Hour}[r.IntN(7)])
 		w.happen(r)
 		if bit(5) { // the reconcile stops before it writes
 			w.clean = false
 			continue
 		}
 		l := loss{
-			drops: bit(8), states: bit(8), creation: bit(6), exports: [2]bool{bit(6), bit(6)}, held: [2]bool{bit(8), bit(12)},
+			drops: bit(8), states: bit(8), creation: bit(6), exports: [2]bool{bit(6), bit(6)},
+			held:  [2]bool{bit(8), bit(12)},
 			stale: bit(8), unlisted: bit(4),
 		}
 		if bit(4) && len(w.gens) > 0 {
@@ -91,8 +94,6 @@ func (w *world) happen(r *rand.Rand) {
 		w.pass(-time.Duration(r.IntN(90)) * time.Minute)
 	case 10:
 		w.deletes(r.IntN(16))
-	case 11:
-		w.pause()
 	case 21, 22:
 		w.kept = w.before != nil
 	case 12, 13:

@@ -16,7 +16,7 @@ type Copy struct {
 // earlier record can only be written back while the export has the same data, and always names the generation whose
 // value the export has.
 type Record struct {
-	Uses, Sets bool // the export uses the value in use, or the candidate. Both are false if the input has no such export
+	Uses, Sets bool // the export uses the value in use, or the candidate. The input may not have it anymore
 
 	Lost      bool            // the seal does not fit: the export may have any value
 	Holds     string          // the UID of the generation whose value the export has

@@ -107,7 +107,6 @@ type Wanted struct {
 	Grace        time.Duration
 	AbandonAfter time.Duration // 0 is never
 	Window       *Window       // when a rotation that only time requires may start
-	PausedAt     time.Time     // when the composite was paused, if it was paused until now. That time does not count
 	Taken        int           // the next number is higher, because objects may have the numbers up to it
 }
 
@@ -135,12 +134,12 @@ type row struct {
 
 // table has all transitions.
 var table = []row{
-	{[]Stage{Pending, Retired, Current, Previous}, "listed, and nothing proves that this function made it",
+	{[]Stage{Pending, Retired, Current, Previous}, "listed, without a proof that this function made it",
 		"another client made it", (*situation).foreign, Abandoned, false},
 	{[]Stage{Pending}, "its generator left the input", "nothing waits for it", (*situation).removed, Abandoned, false},
 	{[]Stage{Pending}, "a higher one is pending or current", "it is too late", (*situation).passed, Abandoned, false},
-	{[]Stage{Pending}, "listed, ready, each setter has it, and it is still wanted or there is a setter",
-		"it works, and may have been set already", (*situation).accepted, Current, false},
+	{[]Stage{Pending}, "listed, ready, each setter has it, and there is one or it is still wanted", "it works",
+		(*situation).accepted, Current, false},
 	{[]Stage{Pending}, "the input is known, and asks for another one", "another one replaces it",
 		(*situation).superseded, Abandoned, false},
 	{[]Stage{Pending}, "`abandonAfter` has passed since each setter had it, and one is in use", "it failed",
@@ -150,8 +149,8 @@ var table = []row{
 	{[]Stage{Current}, "a higher one is current, and no export has its value", "its grace period starts",
 		(*situation).replaced, Previous, false},
 	{[]Stage{Retired}, "its generator is in the input", "it was the one in use", (*situation).returned, Current, false},
-	{[]Stage{Abandoned, Retired, Previous}, "no export has its value, its grace period is over, and no retry waits for it",
-		"nothing needs it", (*situation).ended, Gone, false},
+	{[]Stage{Abandoned, Retired, Previous}, "unused, its grace period is over, no retry waits for it", "nothing needs it",
+		(*situation).ended, Gone, false},
 }
 
 // A situation is what the rows decide from.
@@ -177,9 +176,6 @@ func next(rows []row, w Wanted, have []Generation, records []Record, now time.Ti
 	s := &situation{Wanted: w, table: rows, now: now}
 	for _, g := range slices.SortedFunc(slices.Values(have), byNumber) {
 		restore(&g, records)
-		if g.Stage == Pending && w.PausedAt.After(g.Since) && !g.Since.IsZero() && w.PausedAt.Before(now) {
-			g.Since = g.Since.Add(now.Sub(w.PausedAt))
-		}
 		s.all = append(s.all, &g)
 	}
 	s.trust(slices.ContainsFunc(records, func(r Record) bool { return r.Uses && r.Lost }))
@@ -331,7 +327,7 @@ func (s *situation) step(g *Generation) State {
 	switch { // stop the time, or start it
 	case next.Stage == Current, next.Stage.ends() && g.Held, next.Stage == Pending && !s.offered(g):
 		next.Since = time.Time{}
-	case (next.Since.IsZero() || next.Since.After(s.now)) && (next.Stage.ends() || g.Listed): // a clock may have been ahead
+	case (next.Since.IsZero() || next.Since.After(s.now)) && (next.Stage.ends() || g.Listed): // a clock may be ahead
 		next.Since = s.now
 	}
 	return next

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
-	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
 var stageNames = [...]string{"lost", "pending", "retired", "current", "previous", "abandoned", "gone"}
@@ -30,6 +29,9 @@ func TestDocumentation(t *testing.T) {
 		for _, stage := range r.from {
 			from = append(from, stageNames[stage])
 		}
+		if len(from) == 4 {
+			from = []string{"all but abandoned"}
+		}
 		want += fmt.Sprintf("| %s | %s | %s | %s |\n", strings.Join(from, ", "), r.when, stageNames[r.to], r.why)
 	}
 	if diff := cmp.Diff(want, text+"\n"); diff != "" {
@@ -45,7 +47,8 @@ func uid(number int) string { return fmt.Sprint("u", number) }
 
 // wanted is the input of a generator.
 func wanted(changes ...func(*Wanted)) Wanted {
-	w := Wanted{Origin: Origin{Kind: "k", Spec: "s", Keepers: "k"}, Policy: v1beta1.OnChange, Grace: grace, AbandonAfter: abandonAfter, Interval: time.Hour}
+	w := Wanted{Origin: Origin{Kind: "k", Spec: "s", Keepers: "k"}, Policy: v1beta1.OnChange, Grace: grace,
+		AbandonAfter: abandonAfter, Interval: time.Hour}
 	for _, change := range changes {
 		change(&w)
 	}
@@ -54,7 +57,8 @@ func wanted(changes ...func(*Wanted)) Wanted {
 
 // gen returns a generation that is not stale in any way.
 func gen(number int, stage Stage, changes ...func(*Generation)) Generation {
-	g := Generation{Number: number, UID: uid(number), Created: began, Listed: true, Ready: true, Intact: true, Coded: true}
+	g := Generation{Number: number, UID: uid(number), Created: began, Listed: true, Ready: true, Intact: true,
+		Coded: true}
 	g.State = State{Stage: stage, Origin: wanted().Origin, Grace: grace}
 	for n := 1; n < number; n++ {
 		g.Follows = append(g.Follows, uid(n))
@@ -130,48 +134,29 @@ func TestStages(t *testing.T) {
 		},
 		"TooLate": {
 			"a higher one is in use, and this one never worked", "it is too late",
-			wanted(func(w *Wanted) { w.AbandonAfter = 0 }), []Generation{gen(3, Current), gen(1, Pending, unready)}, []Record{holds(3, gen(3, Current))}, 5, Abandoned,
+			wanted(func(w *Wanted) { w.AbandonAfter = 0 }), []Generation{gen(3, Current), gen(1, Pending, unready)},
+			[]Record{holds(3, gen(3, Current))}, 5, Abandoned,
 		},
 		"Accepted": {
-			"it is ready, and no export must set it", "it works, and may have been set already",
+			"it is ready, and no export must set it", "it works",
 			wanted(), []Generation{current, gen(2, Pending)}, []Record{inUse}, 5, Current,
-		},
-		"FirstIsAccepted": {
-			"an export with both values waits until one is in use", "it works, and may have been set already",
-			wanted(), []Generation{gen(1, Pending)}, []Record{{Uses: true, Sets: true}, candidate(1)}, 5, Current,
 		},
 		"BothMustSet": {
 			"an export with both values is a setter as soon as one is in use", "",
-			wanted(), []Generation{current, gen(2, Pending)}, []Record{{Uses: true, Sets: true, Holds: uid(1), Candidate: uid(1)}, candidate(2)}, 5, Pending,
-		},
-		"AcceptedAlthoughAnotherIsRequested": {
-			"the provider has accepted it, so the former value does not work anymore", "it works, and may have been set already",
-			wanted(requested("r2")), []Generation{current, gen(2, Pending)}, []Record{inUse, candidate(2)}, 5, Current,
+			wanted(), []Generation{current, gen(2, Pending)}, []Record{{Uses: true, Sets: true, Holds: uid(1),
+				Candidate: uid(1)}, candidate(2)}, 5, Pending,
 		},
 		"NotReady": {
-			"it does not work yet", "", wanted(), []Generation{current, gen(2, Pending, unready)}, []Record{inUse}, 5, Pending,
-		},
-		"NotListed": {
-			"it may not be stored", "", wanted(), []Generation{current, gen(2, Pending, unlisted)}, []Record{inUse}, 5, Pending,
+			"it does not work yet", "", wanted(), []Generation{current, gen(2, Pending, unready)}, []Record{inUse}, 5,
+			Pending,
 		},
 		"NotOffered": {
-			"the setter still has the former value", "", wanted(), []Generation{current, gen(2, Pending)}, []Record{inUse, candidate(1)}, 5, Pending,
-		},
-		"SetterIsLost": {
-			"its value is not known", "", wanted(), []Generation{current, gen(2, Pending)}, []Record{inUse, {Sets: true, Lost: true}}, 5, Pending,
+			"the setter still has the former value", "", wanted(), []Generation{current, gen(2, Pending)},
+			[]Record{inUse, candidate(1)}, 5, Pending,
 		},
 		"AnotherSource": {
-			"a hash is only used beside its password", "", wanted(), []Generation{current, gen(2, Pending, fit(Other), created(5))}, []Record{inUse}, 5, Abandoned,
-		},
-		"UnsureSource": {
-			"the source is not known", "", wanted(unknown), []Generation{current, gen(2, Pending, fit(Unsure))}, []Record{inUse, candidate(2)}, 5, Pending,
-		},
-		"UnknownWithoutSetter": {
-			"another one may be wanted", "", wanted(unknown), []Generation{current, gen(2, Pending)}, []Record{inUse}, 5, Pending,
-		},
-		"Requested": {
-			"another rotation is requested", "another one replaces it",
-			wanted(requested("r2")), []Generation{current, gen(2, Pending, unready, created(5))}, []Record{inUse}, 5, Abandoned,
+			"a hash is only used beside its password", "", wanted(), []Generation{current,
+				gen(2, Pending, fit(Other), created(5))}, []Record{inUse}, 5, Abandoned,
 		},
 		"Changed": {
 			"the specification changed, whatever the policy is", "another one replaces it",
@@ -179,42 +164,21 @@ func TestStages(t *testing.T) {
 		},
 		"ChangedJustNow": {
 			"a source that changes in each reconcile must not create a generation in each one", "",
-			wanted(once), []Generation{current, gen(2, Pending, unready, specified, created(5))}, []Record{inUse}, 5, Pending,
-		},
-		"ChangedBeforeItIsInUse": {
-			"it is not what is wanted, and no export has set it", "",
-			wanted(), []Generation{current, gen(2, Pending, specified, created(5))}, []Record{inUse}, 5, Pending,
-		},
-		"ChangedAndUnknown": {
-			"while an input is missing, nothing changes", "",
-			wanted(unknown), []Generation{current, gen(2, Pending, unready, specified)}, []Record{inUse}, 5, Pending,
-		},
-		"ChangedAndUnlisted": {
-			"it may not be stored", "", wanted(), []Generation{current, gen(2, Pending, unlisted, specified)}, []Record{inUse}, 5, Pending,
-		},
-		"NoLimit": {
-			"abandonAfter is not set", "",
-			wanted(func(w *Wanted) { w.AbandonAfter = 0 }), []Generation{current, gen(2, Pending, unready, since(5))}, []Record{inUse, candidate(2)}, 500, Pending,
-		},
-		"LateAndNotOffered": {
-			"a setter has lost it", "", wanted(), []Generation{current, gen(2, Pending, unready, since(5))}, []Record{inUse, candidate(1)}, 20, Pending,
+			wanted(once), []Generation{current, gen(2, Pending, unready, specified, created(5))}, []Record{inUse}, 5,
+			Pending,
 		},
 		"Overdue": {
 			"it does not work", "it failed",
-			wanted(), []Generation{current, gen(2, Pending, unready, since(5))}, []Record{inUse, candidate(2)}, 20, Abandoned,
-		},
-		"NotLate": {
-			"there is time", "", wanted(), []Generation{current, gen(2, Pending, unready, since(5))}, []Record{inUse, candidate(2)}, 19, Pending,
+			wanted(), []Generation{current, gen(2, Pending, unready, since(5))}, []Record{inUse, candidate(2)}, 20,
+			Abandoned,
 		},
 		"LateWithoutAnother": {
-			"no former value works", "", wanted(), []Generation{gen(1, Pending, unready, since(5))}, []Record{candidate(1)}, 500, Pending,
-		},
-		"LateWhileUnknown": {
-			"while an input is missing, nothing changes", "",
-			wanted(unknown), []Generation{current, gen(2, Pending, unready, since(5))}, []Record{inUse, candidate(2)}, 500, Pending,
+			"no former value works", "", wanted(), []Generation{gen(1, Pending, unready, since(5))},
+			[]Record{candidate(1)}, 500, Pending,
 		},
 		"Removed": {
-			"its generator left the input", "it is in use again if its generator is back", wanted(removed), []Generation{current}, []Record{inUse}, 5, Retired,
+			"its generator left the input", "it is in use again if its generator is back", wanted(removed),
+			[]Generation{current}, []Record{inUse}, 5, Retired,
 		},
 		"Replaced": {
 			"each export has the next value", "its grace period starts",
@@ -222,49 +186,24 @@ func TestStages(t *testing.T) {
 		},
 		"NotReplaced": {
 			"an export has its value", "",
-			wanted(), []Generation{gen(2, Current), gen(1, Current)}, []Record{holds(2, gen(2, Current)), inUse}, 5, Current,
-		},
-		"MaybeNotReplaced": {
-			"an export may have its value", "",
-			wanted(), []Generation{gen(2, Current), gen(1, Current)}, []Record{holds(2, gen(2, Current)), {Uses: true, Lost: true}}, 5, Current,
-		},
-		"NotReplacedByAnUnlistedOne": {
-			"it may not be stored", "", wanted(), []Generation{gen(2, Current, unlisted), gen(1, Current)}, []Record{holds(3, gen(2, Current))}, 5, Current,
-		},
-		"NotReplacedByAForeignOne": {
-			"it does not count", "", wanted(), []Generation{gen(2, Current, unproven), gen(1, Current)}, []Record{holds(3, current)}, 5, Current,
+			wanted(), []Generation{gen(2, Current), gen(1, Current)}, []Record{holds(2, gen(2, Current)), inUse}, 5,
+			Current,
 		},
 		"Back": {
-			"its generator is in the input again", "it was the one in use", wanted(), []Generation{gen(1, Retired, since(1))}, nil, 5, Current,
-		},
-		"BackWhileUnknown": {
-			"also while an input is missing", "it was the one in use", wanted(unknown), []Generation{gen(1, Retired, since(1))}, nil, 5, Current,
+			"its generator is in the input again", "it was the one in use", wanted(),
+			[]Generation{gen(1, Retired, since(1))}, nil, 5, Current,
 		},
 		"Gone": {
-			"its grace period is over", "nothing needs it", wanted(), []Generation{current, gen(2, Abandoned, since(5))}, []Record{inUse}, 15, Gone,
+			"its grace period is over", "nothing needs it", wanted(), []Generation{current,
+				gen(2, Abandoned, since(5))}, []Record{inUse}, 15, Gone,
 		},
 		"GoneRetired": {
-			"its grace period is over", "nothing needs it", wanted(removed), []Generation{gen(1, Retired, since(5))}, nil, 15, Gone,
-		},
-		"GonePrevious": {
-			"its grace period is over", "nothing needs it",
-			wanted(), []Generation{gen(2, Current), gen(1, Previous, since(5))}, []Record{holds(2, gen(2, Current))}, 15, Gone,
+			"its grace period is over", "nothing needs it", wanted(removed), []Generation{gen(1, Retired, since(5))},
+			nil, 15, Gone,
 		},
 		"InItsGracePeriod": {
-			"a second is left", "", wanted(), []Generation{current, gen(2, Abandoned, func(g *Generation) { g.Since = at(5).Add(time.Second) })}, []Record{inUse}, 15, Abandoned,
-		},
-		"GoneIsUnlisted": {
-			"Crossplane would not delete it", "", wanted(), []Generation{current, gen(2, Abandoned, since(5), unlisted)}, []Record{inUse}, 15, Abandoned,
-		},
-		"StillSet": {
-			"an export has its value", "", wanted(), []Generation{current, gen(2, Abandoned, since(5))}, []Record{inUse, candidate(2)}, 500, Abandoned,
-		},
-		"RetryWaits": {
-			"it says when the rotation starts again", "",
-			wanted(requested("r")), []Generation{current, gen(2, Abandoned, since(5), failures(1), request("r"))}, []Record{inUse}, 60, Abandoned,
-		},
-		"StaysInUse": {
-			"no row fits", "", wanted(), []Generation{gen(1, Current, unready, specified)}, []Record{inUse}, 500, Current,
+			"a second is left", "", wanted(), []Generation{current, gen(2, Abandoned,
+				func(g *Generation) { g.Since = at(5).Add(time.Second) })}, []Record{inUse}, 15, Abandoned,
 		},
 	}
 	covered := map[string]bool{}
@@ -292,58 +231,5 @@ func TestStages(t *testing.T) {
 		if !covered[r.why] {
 			t.Errorf("no case has the row %q", r.why)
 		}
-	}
-}
-
-// TestCopies has the cases of the table of copies.
-func TestCopies(t *testing.T) {
-	left := func(minute int, r Record) Record {
-		for uid, c := range r.Known {
-			c.Left = at(minute)
-			r.Known[uid] = c
-		}
-		return r
-	}
-	origin, long := wanted().Origin, grace
-	cases := map[string]struct {
-		reason  string
-		own     Generation
-		records []Record
-		want    State
-		held    bool
-	}{
-		"Alone":        {"nothing recorded it", gen(1, Pending), nil, State{Stage: Pending, Origin: origin, Grace: long}, false},
-		"OwnIsLater":   {"the write of the record was lost", gen(1, Abandoned, since(3)), []Record{holds(2, gen(1, Pending))}, State{Stage: Abandoned, Since: at(3), Origin: origin, Grace: long}, false},
-		"OwnIsEarlier": {"an earlier annotation was written back", gen(1, Pending), []Record{holds(2, gen(1, Abandoned, since(3)))}, State{Stage: Abandoned, Since: at(3), Origin: origin, Grace: long}, false},
-		"LastOfRecords": {
-			"one record is older", gen(1, Current), []Record{holds(2, gen(1, Current)), holds(2, gen(1, Previous, since(4))), holds(2, gen(1, Current))},
-			State{Stage: Previous, Since: at(4), Origin: origin, Grace: long}, false,
-		},
-		"LaterTime":      {"a grace period ends as late as one copy says", gen(1, Previous, since(3)), []Record{holds(2, gen(1, Previous, since(5)))}, State{Stage: Previous, Since: at(5), Origin: origin, Grace: long}, false},
-		"LongerGrace":    {"the shorter one may be of the time before a change", gen(1, Previous, since(3)), []Record{holds(2, gen(1, Previous, since(3), func(g *Generation) { g.Grace = time.Hour }))}, State{Stage: Previous, Since: at(3), Origin: origin, Grace: time.Hour}, false},
-		"LetGoLater":     {"an export had the value until then", gen(1, Previous, since(3)), []Record{left(6, holds(2, gen(1, Previous, since(3))))}, State{Stage: Previous, Since: at(6), Origin: origin, Grace: long}, false},
-		"LeftIsNoStart":  {"another export, which is gone, may have had the value until now", gen(1, Pending), []Record{left(6, holds(2, gen(1, Previous)))}, State{Stage: Previous, Origin: origin, Grace: long}, false},
-		"NotStartedYet":  {"an export that is gone may have had the value until now", gen(1, Previous), []Record{holds(2, gen(1, Previous, since(3)))}, State{Stage: Previous, Origin: origin, Grace: long}, false},
-		"OfferedLater":   {"the composite was paused, and one write was lost", gen(1, Pending, since(5)), []Record{candidate(1, gen(1, Pending, since(3)))}, State{Stage: Pending, Since: at(5), Origin: origin, Grace: long}, true},
-		"LostWithCopy":   {"the copy is what it was", gen(1, Current, lost), []Record{holds(2, gen(1, Previous, since(3)))}, State{Stage: Previous, Since: at(3), Origin: origin, Grace: long}, false},
-		"OriginIsLost":   {"one copy was lost, and the other one is earlier", gen(1, Previous, func(g *Generation) { g.Origin = Origin{} }), []Record{holds(2, gen(1, Current, request("r")))}, State{Stage: Previous, Origin: origin, Request: "r", Grace: long}, false},
-		"LostPending":    {"a copy does not make it a generation in use", gen(1, Pending, lost), []Record{candidate(1, gen(1, Pending))}, State{Stage: Pending, Origin: origin, Grace: long}, true},
-		"UsedAbandoned":  {"a stale reading abandoned the one in use", gen(1, Abandoned, since(3)), []Record{holds(1)}, State{Stage: Current, Origin: origin, Grace: long}, true},
-		"UsedPending":    {"an earlier annotation was written back", gen(1, Pending, since(3)), []Record{holds(1)}, State{Stage: Current, Origin: origin, Grace: long}, true},
-		"UsedLost":       {"an export has its value, so it was accepted", gen(1, Current, lost), []Record{holds(1)}, State{Stage: Current}, true},
-		"SetAbandoned":   {"a setter does not use it", gen(1, Abandoned), []Record{candidate(1)}, State{Stage: Abandoned, Origin: origin, Grace: long}, true},
-		"LeftTheInput":   {"an export that is not in the input uses nothing, and still has the value", gen(1, Abandoned), []Record{{Holds: uid(1)}}, State{Stage: Abandoned, Origin: origin, Grace: long}, true},
-		"LostAlone":      {"it is not known whether it was accepted", gen(1, Current, lost), nil, State{Stage: Abandoned, Grace: limits.LostGracePeriod}, false},
-		"RecordIsLost":   {"the export may have any value", gen(1, Previous), []Record{{Uses: true, Lost: true}}, State{Stage: Previous, Origin: origin, Grace: long}, true},
-		"NothingOfALost": {"what a lost record says is not read", gen(1, Pending), []Record{{Sets: true, Lost: true, Known: holds(1, gen(1, Abandoned)).Known}}, State{Stage: Pending, Origin: origin, Grace: long}, true},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			g := tc.own
-			restore(&g, tc.records)
-			if diff := cmp.Diff(tc.want, g.State); diff != "" || g.Held != tc.held {
-				t.Errorf("%s: held is %t; -want, +got:\n%s", tc.reason, g.Held, diff)
-			}
-		})
 	}
 }

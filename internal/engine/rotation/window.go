@@ -24,9 +24,10 @@ var format = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cr
 
 // The errors of ParseWindow.
 var (
-	errSchedule = errors.New(`must be a minute, an hour, a day of the month, a month, and a day of the week from 0 (Sunday) to 6, for example "0 2 * * 6"`)
-	errNever    = errors.New("never opens: change the day of the month, or the month")
-	errZone     = errors.New(`is not in the IANA time zone database: write for example "Europe/Berlin"`)
+	errSchedule = errors.New("must be a minute, an hour, a day of the month, a month, and a day of the week from 0 " +
+		`(Sunday) to 6, for example "0 2 * * 6"`)
+	errNever = errors.New("never opens: change the day of the month, or the month")
+	errZone  = errors.New(`is not in the IANA time zone database: write for example "Europe/Berlin"`)
 )
 
 // ParseSchedule returns the window that opens at each time of a cron schedule, in UTC, and stays open for a duration.
@@ -80,41 +81,8 @@ func (w *Window) Next(t time.Time) time.Time {
 	return w.opensAfter(t)
 }
 
-// opensAfter returns the first time after t at which the window opens, or zero. The schedule is in local time. If
-// local time skips a moment, the window opens at the change. If a moment comes twice, the window opens at the first
-// one.
+// opensAfter returns the first time after t at which the window opens, or zero. Like a CronJob, it does not open at a
+// time that the clocks skip.
 func (w *Window) opensAfter(t time.Time) time.Time {
-	local := localTime(t.In(w.zone))
-	for {
-		if local = w.schedule.Next(local); local.IsZero() {
-			return local
-		}
-		if at := w.first(local); at.After(t) {
-			return at.In(t.Location())
-		}
-	}
-}
-
-// localTime returns the local time of t as if it were in UTC.
-func localTime(t time.Time) time.Time {
-	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
-}
-
-// first returns the first time with a local time, or the time of the change that skips it.
-func (w *Window) first(local time.Time) time.Time {
-	t := time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), 0, 0, w.zone)
-	start, end := t.ZoneBounds()
-	switch is := localTime(t); {
-	case is.After(local):
-		return start
-	case is.Before(local):
-		return end
-	case !start.IsZero():
-		_, before := start.Add(-1).Zone()
-		_, after := t.Zone()
-		if earlier := t.Add(time.Duration(after-before) * time.Second); localTime(earlier).Equal(local) {
-			return earlier
-		}
-	}
-	return t
+	return w.schedule.Next(t.In(w.zone)).In(t.Location())
 }

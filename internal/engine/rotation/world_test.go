@@ -66,7 +66,6 @@ type world struct {
 	source     int
 	refuses    bool // the provider accepts nothing
 	lifetime   time.Duration
-	isPaused   bool
 	gens       []secret // in the order of their creation
 	exports    [2]export
 	before     *world // the observation of the reconcile before, or an earlier one if it is kept
@@ -89,7 +88,8 @@ type event struct {
 
 func newWorld(s *setup) *world {
 	w := &world{setup: s, now: time.Unix(1e9, 0).UTC(), highest: time.Unix(1e9, 0).UTC()}
-	w.input = Wanted{Origin: Origin{Kind: "k", Spec: "s0", Keepers: "k0"}, Policy: v1beta1.OnChange, Grace: grace, AbandonAfter: abandonAfter}
+	w.input = Wanted{Origin: Origin{Kind: "k", Spec: "s0", Keepers: "k0"}, Policy: v1beta1.OnChange, Grace: grace,
+		AbandonAfter: abandonAfter}
 	if s.first != "" {
 		w.input.Policy = s.first
 	}
@@ -172,8 +172,10 @@ type loss struct {
 }
 
 func (l loss) String() string {
-	return strings.NewReplacer("drops:false ", "", "states:false ", "", "creation:false ", "", "exports:[false false] ", "",
-		"held:[false false] ", "", "one:0 ", "", "stale:false ", "", "unlisted:false", "").Replace(fmt.Sprintf("%+v", struct {
+	return strings.NewReplacer("drops:false ", "", "states:false ", "", "creation:false ", "", "exports:[false false] ",
+		"",
+		"held:[false false] ", "", "one:0 ", "", "stale:false ", "", "unlisted:false",
+		"").Replace(fmt.Sprintf("%+v", struct {
 		drops, states, creation bool
 		exports, held           [2]bool
 		one                     int
@@ -219,9 +221,6 @@ func (w *world) fit(o *secret) Fit {
 
 // reconcile observes, decides and writes in the order of Crossplane.
 func (w *world) reconcile(l loss) {
-	if w.isPaused {
-		return
-	}
 	w.answer()
 	now := w.clone()
 	now.before, now.trace, now.says = nil, nil, nil
@@ -238,7 +237,8 @@ func (w *world) reconcile(l loss) {
 	}
 	s := w.next(w.input, have, records, w.now)
 	w.reconciles++
-	w.sayf("reconcile %s: current %q, previous %q, candidate %q, make %v, due %s", l, s.Current, s.Previous, s.Candidate, s.Make != nil, s.Due.Format("15:04:05"))
+	w.sayf("reconcile %s: current %q, previous %q, candidate %q, make %v, due %s", l, s.Current, s.Previous,
+		s.Candidate, s.Make != nil, s.Due.Format("15:04:05"))
 	w.checkStep(s, have, records)
 	w.clean = !l.stale
 	w.drop(s, at, l)
@@ -246,9 +246,6 @@ func (w *world) reconcile(l loss) {
 	w.create(s, l)
 	for i := range w.exports {
 		w.export(i, s, at.exports[i], l)
-	}
-	if w.clean {
-		w.input.PausedAt = time.Time{}
 	}
 	w.sayf("    %s", w)
 }
@@ -366,7 +363,8 @@ func (w *world) String() string {
 		return w.now.Sub(t).String()
 	}
 	state := func(s State) string {
-		return fmt.Sprintf("%s since %s %s/%s r%s f%d", stageNames[s.Stage], ago(s.Since), s.Origin.Spec, s.Origin.Keepers, s.Request, s.Failures)
+		return fmt.Sprintf("%s since %s %s/%s r%s f%d", stageNames[s.Stage], ago(s.Since), s.Origin.Spec,
+			s.Origin.Keepers, s.Request, s.Failures)
 	}
 	for _, o := range w.gens {
 		fmt.Fprintf(&b, "%s #%d %s; ", o.UID, o.Number, state(o.State))
