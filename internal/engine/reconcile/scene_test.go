@@ -56,11 +56,13 @@ type resource struct {
 
 // base is a namespaced composite and a database with connection details.
 const base = `
-composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {size: 3, region: eu, nothing: null, empty: ""}}
+composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {size: 3,
+  region: eu, nothing: null, empty: ""}}
 details: {password: canary-composite}
 resources:
   db:
-    object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1}, spec: {port: 5432}, status: {endpoint: db.example.org, conditions: [{type: Ready}]}}
+    object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1}, spec: {port: 5432},
+      status: {endpoint: db.example.org, conditions: [{type: Ready}]}}
     details: {username: canary-user, password: canary-pass, empty: ""}
 `
 
@@ -95,8 +97,10 @@ func claimOf(xr map[string]any) map[string]any {
 		return nil
 	}
 	claim := map[string]any{
-		"apiVersion": xr["apiVersion"], "kind": "AppClaim", "metadata": map[string]any{"namespace": ref["namespace"], "name": "claim"},
-		"spec": map[string]any{"resourceRef": map[string]any{"apiVersion": xr["apiVersion"], "kind": xr["kind"], "name": metadata["name"]}},
+		"apiVersion": xr["apiVersion"], "kind": "AppClaim", "metadata": map[string]any{"namespace": ref["namespace"],
+			"name": "claim"},
+		"spec": map[string]any{"resourceRef": map[string]any{"apiVersion": xr["apiVersion"], "kind": xr["kind"],
+			"name": metadata["name"]}},
 	}
 	ref["apiVersion"], ref["kind"], ref["name"] = xr["apiVersion"], "AppClaim", "claim"
 	return claim
@@ -136,7 +140,8 @@ func sceneOf(t testing.TB, p *plan.Plan, overlays ...string) *scene {
 	}}
 	for name, r := range w.Resources {
 		complete(r.Object)
-		s.req.Observation.Resources[name] = observation.Resource{Object: plantest.StructOf(t, r.Object), Details: detailsOf(r.Details)}
+		s.req.Observation.Resources[name] = observation.Resource{Object: plantest.StructOf(t, r.Object),
+			Details: detailsOf(r.Details)}
 	}
 	if claim != nil {
 		s.cluster = append(s.cluster, plantest.StructOf(t, claim))
@@ -194,7 +199,8 @@ func (s *scene) answer(r lookup.Requirement) []wire.Struct {
 		meta, _ := m["metadata"].(map[string]any)
 		labels, _ := meta["labels"].(map[string]any)
 		ns, _ := meta["namespace"].(string)
-		ok := m["apiVersion"] == r.APIVersion && m["kind"] == r.Kind && ns == r.Namespace && (r.Name == "" || meta["name"] == r.Name)
+		ok := m["apiVersion"] == r.APIVersion && m["kind"] == r.Kind && ns == r.Namespace &&
+			(r.Name == "" || meta["name"] == r.Name)
 		for k, v := range r.Labels {
 			ok = ok && labels[k] == v
 		}
@@ -386,12 +392,13 @@ func shortenRecord(meta map[string]any) {
 	if !ok || json.Unmarshal([]byte(text), &record) != nil {
 		return
 	}
-	for name, g := range record.Generators {
-		record.Generators[name] = seal.GeneratorRecord{Holds: g.Holds}
-	}
-	b, _ := json.Marshal(record) //nolint:errchkjson // it has only texts
-	if annotations[rotation.AnnotationRecord] = string(b); plan.IsAuthors(record.Export) {
-		delete(annotations, rotation.AnnotationRecord) // TestAuthorsRecord of the function
+	delete(annotations, rotation.AnnotationRecord)
+	if !plan.IsAuthors(record.Export) { // TestAuthorsRecord of the function
+		words := append([]string{record.Export}, record.Kept...)
+		for _, name := range slices.Sorted(maps.Keys(record.Generators)) {
+			words = append(words, name+"="+record.Generators[name].Holds)
+		}
+		annotations["record"] = strings.TrimSpace(strings.Join(words, " "))
 	}
 }
 

@@ -12,9 +12,10 @@ import (
 // control is not written into.
 func TestListedObjects(t *testing.T) {
 	const (
-		input    = `secrets: [{name: s, metadata: {name: victim}, data: [{key: k, value: "'v'"}]}]`
-		author   = `fromComposite: {fieldPath: spec.asks}`
-		asks     = "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: u1}, spec: {asks: {secretExpressions: [{name: victim, key: k, value: \"'v'\"}]}}}\n"
+		input  = `secrets: [{name: s, metadata: {name: victim}, data: [{key: k, value: "'v'"}]}]`
+		author = `fromComposite: {fieldPath: spec.asks}`
+		asks   = "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: " +
+			"u1}, spec: {asks: {secretExpressions: [{name: victim, key: k, value: \"'v'\"}]}}}\n"
 		victim   = "apiVersion: v1, kind: Secret, data: {k: b2xk}, metadata: {name: victim, namespace: team"
 		conflict = ", which it does not control and has not composed: delete it, or remove it from the list"
 	)
@@ -23,7 +24,8 @@ func TestListedObjects(t *testing.T) {
 		want                   []string
 	}{
 		"RestoredForAnother": {
-			"another composite composed it before a restore", input, "resources: {s: {object: {" + victim + ", uid: v1, resourceVersion: '1', labels: {crossplane.io/composite: other}}}}}",
+			"another composite composed it before a restore", input, "resources: {s: {object: {" + victim +
+				", uid: v1, resourceVersion: '1', labels: {crossplane.io/composite: other}}}}}",
 			[]string{`Conflict! nothing | Secret "s": the composite lists Secret team/victim` + conflict},
 		},
 	} {
