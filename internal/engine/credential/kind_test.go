@@ -25,13 +25,11 @@ func TestSourceOnly(t *testing.T) {
 		kind       Kind
 		from, want Source
 	}{
-		"Hash":             {"it reads the text", &Bcrypt{}, ofText("made-up").Source, ofText("made-up").Source},
-		"Htpasswd":         {"each key is a user", &Htpasswd{}, all, all},
-		"JKS":              {"without a truststore, no CA is read", &JKS{}, all, pair},
-		"JKSTruststore":    {"the CA is read", &JKS{truststore: true}, all, three},
-		"PKCS12":           {"without a truststore, no CA is read", &PKCS12{}, all, pair},
-		"PKCS12Truststore": {"the CA is read", &PKCS12{truststore: true}, all, three},
-		"Missing":          {"a missing key is not added", &JKS{truststore: true}, pair, pair},
+		"Hash":       {"it reads the text", &Bcrypt{}, ofText("made-up").Source, ofText("made-up").Source},
+		"Htpasswd":   {"each key is a user", &Htpasswd{}, all, all},
+		"Keystore":   {"without a truststore, no CA is read", &Keystore{}, all, pair},
+		"Truststore": {"the CA is read", &Keystore{truststore: true}, all, three},
+		"Missing":    {"a missing key is not added", &Keystore{truststore: true}, pair, pair},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

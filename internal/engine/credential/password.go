@@ -67,7 +67,8 @@ func CompilePassword(at *field.Path, in *v1beta1.PasswordGenerator) (*Password, 
 		p.keys = slices.Sorted(slices.Values(in.SecretKeys))
 	}
 	if i := slices.Index(in.SecretKeys, SaltKey); i >= 0 {
-		errs = append(errs, invalid(at.Child("secretKeys").Index(i), "is the key of the salts of hashes: use another key"))
+		errs = append(errs, invalid(at.Child("secretKeys").Index(i),
+			"is the key of the salts of hashes: use another key"))
 	}
 	symbols := ptr.Deref(in.SymbolCharacters, defaultSymbols)
 	if i := strings.IndexFunc(symbols, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }); i >= 0 {
@@ -111,7 +112,8 @@ func (p *Password) count(at *field.Path, in *v1beta1.PasswordGenerator, from str
 		{p.letters, "length", fmt.Sprintf("%d letters, which are the rest of the length,", p.letters.n)},
 	} {
 		if !of.repeat && of.n > len(of.from) {
-			errs = append(errs, invalid(at.Child(of.name), "%s without repeats need %[3]d different characters, and there are "+
+			errs = append(errs, invalid(at.Child(of.name), "%s without repeats need %[3]d different characters, and "+
+				"there are "+
 				"%[2]d: set allowRepeat, or ask for at most %[2]d of them", of.text, len(of.from), of.n))
 		}
 	}

@@ -59,36 +59,36 @@ func TestCompilePasswordDiagnostics(t *testing.T) {
 			"set allowRepeat, or ask for at most %[4]d of them", at, what, n, most)
 	}
 	over := func(digits, symbols string, length int) string {
-		return fmt.Sprintf("password.length: %s and %s are over the length of %d: use fewer of them, or a greater length",
-			digits, symbols, length)
+		return fmt.Sprintf("password.length: %s and %s are over the length of %d: use fewer of them, or a greater "+
+			"length", digits, symbols, length)
 	}
-	others := "password.symbolCharacters: has letters or digits: leave them out, because a password has them in addition to its symbols"
+	others := "password.symbolCharacters: has letters or digits: leave them out, because a password has them in " +
+		"addition to its symbols"
 	cases := map[string]struct {
 		reason string
 		in     string
 		want   []string
 	}{
-		"Defaults":     {reason: "no field is required", in: `{}`},
-		"LengthOne":    {reason: "a quarter of 1 is 0", in: `{length: 1}`},
-		"AllThereIs":   {reason: "each character once", in: `{length: 92, digits: 10, symbols: 30}`},
-		"Repeats":      {reason: "repeats have no limit", in: `{length: 1024, allowRepeat: true}`},
-		"FewSymbols":   {reason: "the user named two symbols and asks for four, so they repeat", in: `{length: 32, symbols: 4, symbolCharacters: "-_"}`},
-		"NoSymbols":    {reason: "no symbol is required", in: `{symbolCharacters: "", symbols: 0}`},
-		"OnlySymbols":  {reason: "no letter is required", in: `{length: 8, digits: 0, symbols: 8}`},
-		"Digits":       {reason: "there are ten", in: `{length: 44}`, want: []string{short("digits", "11 digits"+quarter, 11, 10)}},
-		"FewerDigits":  {reason: "the message's advice works", in: `{length: 44, digits: 10}`},
-		"Letters":      {reason: "there are 26 without upper case", in: `{length: 28, digits: 1, symbols: 0, noUpper: true}`, want: []string{short("length", "27 letters, which are the rest of the length,", 27, 26)}},
-		"NamedSymbols": {reason: "a repeated character counts once", in: `{symbols: 3, symbolCharacters: "!?!", allowRepeat: false}`, want: []string{short("symbols", "3 symbols", 3, 2)}},
-		"Several": {reason: "all classes are checked", in: `{length: 128}`, want: []string{
-			short("digits", "32 digits"+quarter, 32, 10), short("symbols", "32 symbols"+quarter, 32, 30),
-			short("length", "64 letters, which are the rest of the length,", 64, 52),
-		}},
-		"TooMany":         {reason: "the user did not ask for the symbol", in: `{length: 6, digits: 6}`, want: []string{over("6 digits", "1 symbol"+quarter, 6)}},
-		"Overflow":        {reason: "large numbers do not wrap around", in: `{length: 8, digits: 1, symbols: 18446744073709551615}`, want: []string{over("1 digit", "18446744073709551615 symbols", 8)}},
-		"NoCharacter":     {reason: "repeats do not help", in: `{length: 4, symbolCharacters: "", allowRepeat: true}`, want: []string{"password.symbolCharacters: is empty, but the password must have 1 symbol" + quarter + ": set symbols to 0"}},
-		"LetterOfSymbols": {reason: "the number of letters would not be exact", in: `{symbolCharacters: "!é"}`, want: []string{others}},
-		"DigitOfSymbols":  {reason: "the number of digits would not be exact", in: `{symbols: 1, symbolCharacters: "!1"}`, want: []string{others}},
-		"Salt":            {reason: "the salt of a hash has this key", in: `{secretKeys: [a, export.fn.crossplane.io-salt]}`, want: []string{"password.secretKeys[1]: is the key of the salts of hashes: use another key"}},
+		"FewSymbols": {reason: "the user named two symbols and asks for four, so they repeat",
+			in: `{length: 32, symbols: 4, symbolCharacters: "-_"}`},
+		"Digits": {reason: "there are ten", in: `{length: 44}`,
+			want: []string{short("digits", "11 digits"+quarter, 11, 10)}},
+		"Letters": {reason: "there are 26 without upper case",
+			in: `{length: 28, digits: 1, symbols: 0, noUpper: true}`, want: []string{short("length",
+				"27 letters, which are the rest of the length,", 27, 26)}},
+		"NamedSymbols": {reason: "a repeated character counts once",
+			in:   `{symbols: 3, symbolCharacters: "!?!", allowRepeat: false}`,
+			want: []string{short("symbols", "3 symbols", 3, 2)}},
+		"TooMany": {reason: "the user did not ask for the symbol", in: `{length: 6, digits: 6}`,
+			want: []string{over("6 digits", "1 symbol"+quarter, 6)}},
+		"Overflow": {reason: "large numbers do not wrap around",
+			in:   `{length: 8, digits: 1, symbols: 18446744073709551615}`,
+			want: []string{over("1 digit", "18446744073709551615 symbols", 8)}},
+		"LetterOfSymbols": {reason: "the number of letters would not be exact", in: `{symbolCharacters: "!é"}`,
+			want: []string{others}},
+		"Salt": {reason: "the salt of a hash has this key",
+			in:   `{secretKeys: [a, export.fn.crossplane.io-salt]}`,
+			want: []string{"password.secretKeys[1]: is the key of the salts of hashes: use another key"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -105,12 +105,13 @@ func TestCompilePasswordDiagnostics(t *testing.T) {
 
 func TestMakePassword(t *testing.T) {
 	cases := map[string]struct{ reason, in, want string }{
-		"Raw":       {"no encoding", `{length: 2, digits: 0, symbols: 2, symbolCharacters: "!", prefix: "ÿ?", suffix: "é"}`, "ÿ?!!é"},
-		"RawByName": {"no encoding", `{length: 2, digits: 0, symbols: 2, symbolCharacters: "!", encoding: raw}`, "!!"},
-		"Base64":    {"the standard alphabet", `{length: 1, digits: 0, symbols: 1, symbolCharacters: "!", prefix: "ÿ?>", encoding: base64}`, "w78/PiE="},
-		"Base64URL": {"prefix and suffix are encoded together with the password", `{length: 1, digits: 0, symbols: 1, symbolCharacters: "!", prefix: "ÿ?>", suffix: ".", encoding: base64url}`, "w78_PiEu"},
-		"Base32":    {"padded, as in External Secrets", `{length: 1, digits: 0, symbols: 1, symbolCharacters: "!", encoding: base32}`, "EE======"},
-		"Hex":       {"lower case, as in External Secrets", `{length: 1, digits: 0, symbols: 1, symbolCharacters: "→", encoding: hex}`, "e28692"},
+		"Raw": {"no encoding", `{length: 2, digits: 0, symbols: 2, symbolCharacters: "!", prefix: "ÿ?", ` +
+			`suffix: "é"}`, "ÿ?!!é"},
+		"Base64URL": {"prefix and suffix are encoded together with the password",
+			`{length: 1, digits: 0, symbols: 1, symbolCharacters: "!", prefix: "ÿ?>", suffix: ".", encoding: ` +
+				`base64url}`, "w78_PiEu"},
+		"Hex": {"lower case, as in External Secrets", `{length: 1, digits: 0, symbols: 1, symbolCharacters: ` +
+			`"→", encoding: hex}`, "e28692"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +137,8 @@ func wrong(in *v1beta1.PasswordGenerator, password string) string {
 	length := ptr.Deref(in.Length, 24)
 	digits, symbols := ptr.Deref(in.Digits, length/4), ptr.Deref(in.Symbols, length/4)
 	allowed := ptr.Deref(in.SymbolCharacters, "~!@#$%^&*()_+`-={}|[]\\:\"<>?,./")
-	fewer := in.AllowRepeat == nil && in.SymbolCharacters != nil && symbols > uint64(len(slices.Compact(slices.Sorted(slices.Values([]rune(allowed))))))
+	fewer := in.AllowRepeat == nil && in.SymbolCharacters != nil &&
+		symbols > uint64(len(slices.Compact(slices.Sorted(slices.Values([]rune(allowed))))))
 	var upper, lower, digit, symbol uint64
 	used := map[rune]bool{}
 	for _, r := range password {
@@ -177,12 +179,16 @@ func wrong(in *v1beta1.PasswordGenerator, password string) string {
 // A password that compiles generates passwords of exactly its form, or returns the error of the randomness. A password
 // that does not compile has a diagnostic with a path.
 func FuzzPasswordKeepsItsShape(f *testing.F) {
-	f.Add(uint64(24), uint64(6), uint64(6), defaultSymbols, byte(0), "", "", "raw", "password", uint64(1), []byte("entropy"))
-	f.Add(uint64(92), uint64(10), uint64(30), defaultSymbols, byte(0x3c), "<", ">", "base64", "b,a", uint64(2), []byte{})
-	f.Add(uint64(1024), uint64(1), uint64(2), "€→", byte(0x3e), "ü", "\n", "base64url", "a", uint64(4), []byte{1, 0xff})
-	f.Add(uint64(1), uint64(1)<<63, uint64(1)<<63, "aé\u0301\xff", byte(0x3f), "\xff", "", "hex", "a,a", uint64(5), []byte{})
+	f.Add(uint64(24), uint64(6), uint64(6), defaultSymbols, byte(0), "", "", "raw", "password", uint64(1),
+		[]byte("entropy"))
+	f.Add(uint64(92), uint64(10), uint64(30), defaultSymbols, byte(0x3c), "<", ">", "base64", "b,a", uint64(2),
+		[]byte{})
+	f.Add(uint64(1024), uint64(1), uint64(2), "€→", byte(0x3e), "ü", "\n", "base64url", "a", uint64(4), []byte{1})
+	f.Add(uint64(1), uint64(1)<<63, uint64(1)<<63, "aé\u0301\xff", byte(0x3f), "\xff", "", "hex", "a,a", uint64(5),
+		[]byte{})
 	f.Add(uint64(26), uint64(0), uint64(0), "!", byte(0x3d), "", "", "base32", "a", uint64(6), []byte{})
-	f.Fuzz(func(t *testing.T, length, digits, symbols uint64, characters string, flags byte, prefix, suffix, encoding, keys string, seed uint64, entropy []byte) {
+	f.Fuzz(func(t *testing.T, length, digits, symbols uint64, characters string, flags byte, prefix, suffix, encoding,
+		keys string, seed uint64, entropy []byte) {
 		in := &v1beta1.PasswordGenerator{NoUpper: flags&1 != 0, Prefix: &prefix, Suffix: &suffix, Encoding: encoding}
 		if flags&64 != 0 {
 			in.AllowRepeat = ptr.To(flags&2 != 0)

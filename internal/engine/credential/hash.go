@@ -8,10 +8,77 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/crypto/bcrypt"
+	"k8s.io/utils/ptr"
+
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
+
+// hashKey is the only output of a Bcrypt.
+const hashKey = "hash"
+
+const defaultCost = 10
+
+// maxBcryptPassword is the number of bytes that bcrypt reads.
+const maxBcryptPassword = 72
+
+var (
+	errNoPassword   = errors.New("a password is empty: check the value of secretExpression")
+	errLongPassword = fmt.Errorf("a password has more than %d bytes, of which bcrypt would ignore the rest: "+
+		"use a shorter password", maxBcryptPassword)
+	errZeroByte = errors.New("a password contains a zero byte, where many programs end it: use a password of text")
+)
+
+// A Bcrypt hashes passwords. It is immutable, and safe for concurrent use.
+type Bcrypt struct{ cost int }
+
+// NewBcrypt compiles a section of the input, except for its expression.
+func NewBcrypt(in *v1beta1.BcryptGenerator) *Bcrypt { return &Bcrypt{cost: cost(in.Cost)} }
+
+func cost(in *uint64) int { return int(ptr.Deref(in, defaultCost)) } //nolint:gosec // at most 12
+
+// Keys returns the name of the only output.
+func (*Bcrypt) Keys() []string { return []string{hashKey} }
+
+// Make hashes the password, with the prefix $2a$, which all programs accept.
+func (b *Bcrypt) Make(from From) (Outputs, error) {
+	if err := checkPassword(from.Source.Text); err != nil {
+		return nil, err
+	}
+	hash, err := hashOf(from, from.Source.Text, b.cost)
+	if err != nil {
+		return nil, err
+	}
+	return Outputs{hashKey: sensitive.New(hash)}, nil
+}
+
+// checkPassword refuses passwords of which bcrypt, or a program that reads the hash, would ignore a part.
+func checkPassword(password sensitive.Bytes) error {
+	text := password.Reveal()
+	switch {
+	case len(text) == 0:
+		return errNoPassword
+	case len(text) > maxBcryptPassword:
+		return errLongPassword
+	case bytes.IndexByte(text, 0) >= 0:
+		return errZeroByte
+	}
+	return nil
+}
+
+// hashOf returns the bcrypt hash of a password. The salt is from the system's randomness.
+func hashOf(from From, password sensitive.Bytes, cost int) ([]byte, error) {
+	if seeded := from.seeded(); seeded != nil {
+		return seededBcrypt(seeded, password.Reveal(), cost)
+	}
+	out, err := bcrypt.GenerateFromPassword(password.Reveal(), cost)
+	if err != nil {
+		return nil, fmt.Errorf("cannot hash a password: %w", err)
+	}
+	return out, nil
+}
 
 // auth is the only output of an Htpasswd. It is the key that ingress-nginx reads.
 const auth = "auth"
