@@ -34,7 +34,7 @@ func TestGenerationsArePaidFor(t *testing.T) {
 				c.Reconcile()
 				cost := attackCost{name: fmt.Sprint(name, " ", i), cpu: s.cpu(t) - cpu, memory: s.status(t, "VmHWM") - s.resting}
 				size := proto.Size(c.Response)
-				if fatal := c.Fatal(); fatal != "" || size > limits.ResponseBytes {
+				if fatal := world.FatalOf(c.Response); fatal != "" || size > limits.ResponseBytes {
 					t.Fatalf("reconcile %d: a response of %d KiB, fatal %q", i, size>>10, fatal)
 				}
 				if cost.cpu > requestCPU || cost.memory > requestMemory {

@@ -601,8 +601,8 @@ func (s *attacked) reconcile(t *testing.T, req *fnv1.RunFunctionRequest) reconci
 		t.Skip("needs a /proc that forgets the most memory that a process had: ", err)
 	}
 	out := reconciled{cost: attackCost{size: proto.Size(req)}}
-	functiontest.SettleRequirements(t, req, func(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
-		rsp, err := s.client.RunFunction(functiontest.Limited(t), req)
+	call := func(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+		rsp, err := s.client.RunFunction(ctx, req)
 		if err != nil {
 			t.Fatalf("no answer: %v", err)
 		}
@@ -614,13 +614,17 @@ func (s *attacked) reconcile(t *testing.T, req *fnv1.RunFunctionRequest) reconci
 		}
 		out.answers = append(out.answers, rsp)
 		out.cost.calls++
-		return rsp
-	}, func(required *fnv1.ResourceSelector) *fnv1.Resources {
+		return rsp, nil
+	}
+	lookUp := func(required *fnv1.ResourceSelector) *fnv1.Resources {
 		if required.GetMatchName() != "somebody-elses" {
 			return &fnv1.Resources{}
 		}
 		return &fnv1.Resources{Items: []*fnv1.Resource{{Resource: functiontest.Parse(t, canaries(strings.Replace(somebodyElses, "KIND", required.GetKind(), 1)))}}}
-	})
+	}
+	if _, err := world.SettleRequirements(functiontest.Limited(t), req, call, lookUp, nil); err != nil {
+		t.Fatal(err)
+	}
 	out.cost.cpu, out.cost.clock = s.cpu(t)-cpu, time.Since(start)
 	out.cost.memory, out.cost.before = s.status(t, "VmHWM")-s.resting, before-s.resting
 	return out

@@ -83,12 +83,12 @@ func benchConnection(b *testing.B) []byte {
 	key := world.KeyOf(db)
 	c.Listed, c.Details[key] = []string{key}, map[string][]byte{"username": []byte("app"), "password": []byte("a-password")}
 	c.Earlier = &fnv1.State{Resources: map[string]*fnv1.Resource{"db": {Resource: functiontest.Parse(b, benchDatabase)}}}
-	var last *fnv1.RunFunctionRequest
-	c.Fn.Asked = &[]*fnv1.RunFunctionRequest{}
+	asked := &recording{Function: c.Fn}
+	c.Client = asked
 	for range 3 {
 		c.Reconcile()
-		last = (*c.Fn.Asked)[len(*c.Fn.Asked)-1]
 	}
+	last := asked.last
 	if c.Condition() != "Available" || len(last.GetRequiredResources()) != 1 || len(last.GetObserved().GetResources()) != 2 {
 		b.Fatal(c.Condition(), last)
 	}

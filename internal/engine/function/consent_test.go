@@ -3,7 +3,6 @@ package function_test
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -309,8 +308,6 @@ func TestHostileGrants(t *testing.T) {
 	}
 }
 
-func inBase64(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
-
 // The model has three kinds of events, in all orders: the owner gives or takes consent, the source changes or is
 // deleted, and the password rotates. Without consent, the export keeps each value that it has, and the generation that
 // it uses. With consent, it has the values of the source and of the current generation.
@@ -366,7 +363,7 @@ secrets:
 }
 
 func exportOf(c *functiontest.ControlPlane) map[string]*structpb.Value {
-	return c.Object("Secret", "shop-connection").GetFields()["data"].GetStructValue().GetFields()
+	return objectOf(c, "Secret", "shop-connection").GetFields()["data"].GetStructValue().GetFields()
 }
 
 // checkConsent checks the export after an event.

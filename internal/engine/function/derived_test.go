@@ -1,7 +1,6 @@
 package function_test
 
 import (
-	"encoding/base64"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -56,8 +55,8 @@ func give(t *testing.T, c *functiontest.ControlPlane, password string) {
 	const key = "v1|Secret|team-a|given"
 	delete(c.Stored, key)
 	if password != "" {
-		c.Stored[key] = functiontest.Parse(t, fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: given, namespace: team-a, uid: given}, data: {password: %s}}",
-			base64.StdEncoding.EncodeToString([]byte(password))))
+		c.Stored[key] = functiontest.Parse(t, "{apiVersion: v1, kind: Secret, "+
+			"metadata: {name: given, namespace: team-a, uid: given}, data: {password: "+inBase64(password)+"}}")
 	}
 }
 
@@ -99,11 +98,12 @@ func storedState(c *functiontest.ControlPlane) (out []*structpb.Struct) {
 
 // The state of a generation contains no hash by which guesses of its source can be tested without its data.
 func TestStateHasSaltedHashes(t *testing.T) {
-	c := functiontest.NewControlPlane(t, strings.Replace(hashOfSource, "secrets:\n- name", "- name: other\n  bcrypt: {secretExpression: secrets.given.password, cost: 4}\nsecrets:\n- name", 1))
+	const other = "- name: other\n  bcrypt: {secretExpression: secrets.given.password, cost: 4}\nsecrets:\n- name"
+	c := functiontest.NewControlPlane(t, strings.Replace(hashOfSource, "secrets:\n- name", other, 1))
 	give(t, c, "one")
 	settle(t, c, "with a source")
-	hash := functiontest.StateOf(c.Object("Secret", "shop-hash-1"))["sourceHash"].GetStringValue()
-	if other := functiontest.StateOf(c.Object("Secret", "shop-other-1"))["sourceHash"].GetStringValue(); hash == "" || hash == other {
+	hash := stateOf(objectOf(c, "Secret", "shop-hash-1"))["sourceHash"]
+	if other := stateOf(objectOf(c, "Secret", "shop-other-1"))["sourceHash"]; hash == nil || hash == other {
 		t.Errorf("two generations of one source have the hashes %q and %q of it", hash, other)
 	}
 	exported := credential.Outputs{"hash": sensitive.FromString(c.Value("shop-login", "hash"))}
@@ -118,7 +118,8 @@ func TestHashesFitInEachHistory(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		input := hashOfSource
 		if seed%2 == 0 {
-			input = strings.Replace(functiontest.RotatedPassword, "Periodic\n  refreshInterval: 720h", "OnChange\n  keepersExpression: composite.spec.passwordVersion", 1) + hashOfAdmin
+			input = strings.Replace(functiontest.RotatedPassword, "Periodic\n  refreshInterval: 720h",
+				"OnChange\n  keepersExpression: composite.spec.passwordVersion", 1) + hashOfAdmin
 		}
 		c := functiontest.NewControlPlane(t, input)
 		for n := range 40 {
@@ -129,7 +130,7 @@ func TestHashesFitInEachHistory(t *testing.T) {
 			case 1:
 				c.Wait(time.Duration(rng.IntN(5000)) * time.Second)
 			case 2:
-				c.Annotate("export.fn.crossplane.io/rotate", fmt.Sprintf("hash=%d", n))
+				c.Annotate(rotateKey, fmt.Sprintf("hash=%d", n))
 			default:
 				c.Reconcile()
 			}

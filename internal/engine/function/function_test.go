@@ -35,7 +35,7 @@ func TestRunFunction(t *testing.T) {
 	}{
 		"Available": {
 			reason:  "All keys resolve: the Secret is created as a whole, and is ready.",
-			request: functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: url, value: \"'postgres://%s@%s:%d'.format([secret.username, resource.status.endpoint, resource.status.port])\"}",
+			request: functiontest.ObservedDatabase + secretInput + "    - {key: url, value: \"'postgres://%s@%s:%d'.format([secret.username, resource.status.endpoint, resource.status.port])\"}",
 			want: want{
 				condition: "STATUS_CONDITION_FALSE Waiting Secret \"connection\" (team-a/orders-connection) is created in this reconcile",
 				notReady:  true,
@@ -53,7 +53,7 @@ connection:
 		},
 		"Waiting": {
 			reason:  "A missing key: nothing is created half, and the composite is not ready.",
-			request: functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: username, value: secret.username}\n    - {key: token, value: secret.token}",
+			request: functiontest.ObservedDatabase + secretInput + "    - {key: username, value: secret.username}\n    - {key: token, value: secret.token}",
 			want: want{
 				condition: `STATUS_CONDITION_FALSE Waiting Secret "connection" (team-a/orders-connection) is not created: key "token" waits for secrets.db.token (Instance orders-db exists, and has the keys password, username); see: kubectl describe instance.rds.aws.m.upbound.io orders-db --namespace team-a`,
 				notReady:  true,
@@ -61,7 +61,7 @@ connection:
 		},
 		"Foreign": {
 			reason:  "A Secret of that name that is not ours is not touched.",
-			request: functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: username, value: secret.username}",
+			request: functiontest.ObservedDatabase + secretInput + "    - {key: username, value: secret.username}",
 			found:   map[string]string{"team-a/orders-connection": "{apiVersion: v1, kind: Secret, metadata: {name: orders-connection, namespace: team-a}}"},
 			want: want{
 				condition: `STATUS_CONDITION_FALSE Conflict Secret "connection": Secret team-a/orders-connection exists and has no controller: delete it, or set secrets[0].metadata.name to another name; see: kubectl describe secret orders-connection --namespace team-a`,
@@ -71,7 +71,7 @@ connection:
 		},
 		"Fatal": {
 			reason:  "A fault of the input is fatal, and nothing but it is said.",
-			request: functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: username, value: secrt.username}",
+			request: functiontest.ObservedDatabase + secretInput + "    - {key: username, value: secrt.username}",
 			want: want{
 				condition: `STATUS_CONDITION_FALSE InvalidInput invalid input: secrets[0].data[0].value:1:1: there is no variable secrt: did you mean secret?`,
 				results:   []string{`SEVERITY_FATAL invalid input: secrets[0].data[0].value:1:1: there is no variable secrt: did you mean secret?`},
@@ -79,7 +79,7 @@ connection:
 		},
 		"Failed": {
 			reason:  "A failure warns, and says where.",
-			request: functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: port, value: resource.status.port}",
+			request: functiontest.ObservedDatabase + secretInput + "    - {key: port, value: resource.status.port}",
 			want: want{
 				condition: `STATUS_CONDITION_FALSE Held Secret "connection" (team-a/orders-connection) is not created: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`,
 				results:   []string{`SEVERITY_WARNING Secret "connection" (team-a/orders-connection) is not created: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`},
@@ -93,7 +93,7 @@ desired:
   composite: {resource: {status: {phase: up}}}
   resources:
     db: {resource: {apiVersion: rds.aws.m.upbound.io/v1beta1, kind: Instance}}
-` + functiontest.SecretInput + "    - {key: username, value: secret.username}",
+` + secretInput + "    - {key: username, value: secret.username}",
 			want: want{
 				condition: "STATUS_CONDITION_FALSE Waiting Secret \"connection\" (team-a/orders-connection) is created in this reconcile",
 				notReady:  true,
@@ -153,10 +153,10 @@ func (w want) check(t *testing.T, reason string, rsp *fnv1.RunFunctionResponse) 
 // them have to, once, however often each is called.
 func TestStepsShareTheCondition(t *testing.T) {
 	f := functiontest.New(t)
-	first := functiontest.Request(t, functiontest.ObservedDatabase+functiontest.SecretInput+"    - {key: token, value: secret.token}")
+	first := functiontest.Request(t, functiontest.ObservedDatabase+secretInput+"    - {key: token, value: secret.token}")
 	rsp := functiontest.Reconcile(t, f, first, nil)
 
-	second := functiontest.Request(t, functiontest.ObservedDatabase+strings.Replace(functiontest.SecretInput, "name: connection", "name: other", 1)+"    - {key: username, value: secret.username}")
+	second := functiontest.Request(t, functiontest.ObservedDatabase+strings.Replace(secretInput, "name: connection", "name: other", 1)+"    - {key: username, value: secret.username}")
 	second.Context, second.Desired = rsp.GetContext(), rsp.GetDesired()
 	rsp = functiontest.Reconcile(t, f, second, nil)
 	c := rsp.GetConditions()[0]
@@ -184,7 +184,7 @@ func indent(s string) string {
 func TestSecretsFlowIntoSecretsOnly(t *testing.T) {
 	const canary = "canary-7f3a9"
 	encoded := base64.StdEncoding.EncodeToString([]byte(canary))
-	req := functiontest.Request(t, strings.ReplaceAll(functiontest.CanaryRequest, "CANARY", encoded)+functiontest.CanaryInput)
+	req := functiontest.Request(t, strings.ReplaceAll(canaryRequest, "CANARY", encoded)+canaryInput)
 	found := map[string]string{"team-a/ca": "{apiVersion: v1, kind: Secret, metadata: {name: ca, namespace: team-a}, data: {tls.crt: " + encoded + "}}"}
 	log := &functiontest.Log{}
 	f, err := function.New(log, nil)
@@ -230,7 +230,7 @@ func TestSecretsFlowIntoSecretsOnly(t *testing.T) {
 // The law: the same request gives the same response, byte for byte, from any
 // replica, and is not changed.
 func TestSameRequestSameResponse(t *testing.T) {
-	req := functiontest.Request(t, strings.ReplaceAll(functiontest.CanaryRequest, "CANARY", "Y2FuYXJ5")+functiontest.CanaryInput)
+	req := functiontest.Request(t, strings.ReplaceAll(canaryRequest, "CANARY", "Y2FuYXJ5")+canaryInput)
 	before := proto.Clone(req)
 	var first []byte
 	for range 20 {
@@ -260,7 +260,7 @@ func TestSameRequestSameResponse(t *testing.T) {
 // The law: requirements are the same on every call of one reconcile.
 func TestRequirementsAreStable(t *testing.T) {
 	f := functiontest.New(t)
-	req := functiontest.Request(t, strings.ReplaceAll(functiontest.CanaryRequest, "CANARY", "Y2FuYXJ5")+functiontest.CanaryInput)
+	req := functiontest.Request(t, strings.ReplaceAll(canaryRequest, "CANARY", "Y2FuYXJ5")+canaryInput)
 	first, err := f.RunFunction(context.Background(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -278,8 +278,8 @@ func TestRequirementsAreStable(t *testing.T) {
 // the same each time, and with just one condition.
 func FuzzRunFunctionNeverPanics(f *testing.F) {
 	for _, text := range []string{
-		functiontest.ObservedDatabase + functiontest.SecretInput + "    - {key: url, value: secret.username}",
-		strings.ReplaceAll(functiontest.CanaryRequest, "CANARY", "Y2FuYXJ5") + functiontest.CanaryInput,
+		functiontest.ObservedDatabase + secretInput + "    - {key: url, value: secret.username}",
+		strings.ReplaceAll(canaryRequest, "CANARY", "Y2FuYXJ5") + canaryInput,
 		"input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports}",
 		"{}",
 	} {

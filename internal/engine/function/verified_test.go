@@ -1,7 +1,6 @@
 package function_test
 
 import (
-	"encoding/base64"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +43,7 @@ func newDatabase(t *testing.T, input string) database {
 func (d database) set(password string) {
 	d.Stored["v1|Secret|team-a|applied"] = functiontest.Parse(d.T,
 		"{apiVersion: v1, kind: Secret, metadata: {name: applied, namespace: team-a, uid: applied}}")
-	world.Set(d.Stored["v1|Secret|team-a|applied"], base64.StdEncoding.EncodeToString([]byte(password)), "data", "password")
+	world.Set(d.Stored["v1|Secret|team-a|applied"], inBase64(password), "data", "password")
 }
 
 // accept accepts the password of the setter.

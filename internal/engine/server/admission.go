@@ -14,6 +14,8 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 const (
@@ -32,18 +34,10 @@ const (
 	// goroutine of its own.
 	streamWorkers = 4
 
-	// transitFactor is the memory of a large request until it is answered, as a multiple of its
-	// size, because it is received and copied.
-	transitFactor = 2
-
-	// Each request takes up to workBytes for its response, and workFactor times its own size for
-	// the decoded request, because small values take twenty times their size on the wire.
+	// Each request takes up to workBytes for its response, and workFactor times its own size for the received and for the
+	// decoded request, because small values take twenty times their size on the wire.
 	workBytes  = 8 << 20
-	workFactor = 24
-
-	// receiveTimeout bounds how long a large request takes to arrive once it is admitted. In the
-	// network of a cluster it takes a hundredth of this time.
-	receiveTimeout = 5 * time.Second
+	workFactor = 26
 
 	// admissionTimeout bounds the wait of a caller without a deadline. For callers with a deadline,
 	// answerTime is kept for the response.
@@ -53,17 +47,14 @@ const (
 
 // An admission bounds the memory of the requests in flight.
 //
-// gRPC receives the message of a unary call before its handler runs. The method of an admission
-// is served as a stream, whose handler receives the message itself. Before that, a client can send
-// at most the window of the stream. A request that fits into the window has arrived, and waits only
-// for other small requests. A larger request is received once there is memory for it in transit,
-// and then waits for memory to work in. A running request never waits for a request in transit.
+// gRPC receives the message of a unary call before its handler runs. The method of an admission is served as a stream,
+// whose handler receives the message itself. Before that, a client can send at most the window of the stream. A request
+// that fits into the window has arrived, and waits only for other small requests. A larger request is received once
+// there is memory for it.
 type admission struct {
-	limit      int64  // of the process's memory
-	transit    *share // of large requests
-	work       *share // on large requests
-	smallWork  *share
-	maxMessage int
+	limit        int64 // of the process's memory
+	large, small *share
+	maxMessage   int
 }
 
 // A share is a part of the memory, which requests get in the order in which they arrive.
@@ -75,16 +66,12 @@ type share struct {
 
 func newShare(bytes int64) *share { return &share{semaphore.NewWeighted(bytes), bytes} }
 
-// newAdmission returns an admission for messages of a maximum size. A quarter of the memory is for
-// large requests in transit, three eighths for work on them, and an eighth for work on small
-// requests. The rest is for the process itself and for garbage.
+// newAdmission returns an admission for messages of a maximum size. Half of the memory is for large requests, and an
+// eighth for small ones. The rest is for the process itself and for garbage.
 func newAdmission(limit int64, maxMessage int) *admission {
 	const least = 32 << 20
 	limit = max(limit, least)
-	return &admission{
-		limit: limit, transit: newShare(limit / 4), work: newShare(limit / 8 * 3), smallWork: newShare(limit / 8),
-		maxMessage: maxMessage,
-	}
+	return &admission{limit: limit, large: newShare(limit / 2), small: newShare(limit / 8), maxMessage: maxMessage}
 }
 
 // options returns the options of a server whose methods are admitted.
@@ -99,28 +86,31 @@ func (a *admission) options() []grpc.ServerOption {
 	}
 }
 
-// register registers the FunctionRunnerService of v1 or v1beta1, whose messages are the same on the wire. Requests that
-// could not be received are also counted.
+// A runner answers the bytes of a request to a method.
+type runner func(ctx context.Context, method string, sent []byte) (*wire.Response, error)
+
+// register registers the FunctionRunnerService of v1 or v1beta1, whose messages are the same on the wire. All requests
+// are counted.
 func (a *admission) register(
-	s *grpc.Server, file protoreflect.FileDescriptor,
-	count grpc.UnaryServerInterceptor, run func(method string) grpc.UnaryHandler,
+	s *grpc.Server, file protoreflect.FileDescriptor, count grpc.UnaryServerInterceptor, run runner,
 ) {
 	service := file.Services().Get(0)
 	method := service.Methods().Get(0)
 	info := &grpc.UnaryServerInfo{FullMethod: "/" + string(service.FullName()) + "/" + string(method.Name())}
-	answer := run(info.FullMethod)
 	handle := func(_ any, stream grpc.ServerStream) error {
-		in := incoming{admission: a, stream: stream}
-		defer func() { in.arrived.release(); in.worked.release() }()
-		sent, err := in.receive()
-		if err != nil {
-			return refuse(stream.Context(), info, count, err)
-		}
-		rsp, err := count(stream.Context(), sent, info, answer)
-		if err != nil {
-			return err
-		}
-		return stream.SendMsg(rsp)
+		_, err := count(stream.Context(), nil, info, func(ctx context.Context, _ any) (any, error) {
+			sent, release, err := a.receive(stream)
+			if err != nil {
+				return nil, err
+			}
+			defer release()
+			rsp, err := run(ctx, info.FullMethod, sent)
+			if err != nil {
+				return nil, err
+			}
+			return nil, stream.SendMsg(rsp)
+		})
+		return err
 	}
 	s.RegisterService(&grpc.ServiceDesc{
 		ServiceName: string(service.FullName()),
@@ -130,42 +120,22 @@ func (a *admission) register(
 	}, nil)
 }
 
-// refuse counts a request that was not received.
-func refuse(ctx context.Context, info *grpc.UnaryServerInfo, count grpc.UnaryServerInterceptor, err error) error {
-	_, err = count(ctx, nil, info, func(context.Context, any) (any, error) { return nil, err })
-	return err
-}
-
-// A reservation is a number of bytes of a share.
-type reservation struct {
-	of    *share
-	bytes int64
-}
-
-// release releases what was reserved, if anything.
-func (r reservation) release() {
-	if r.of != nil {
-		r.of.Release(r.bytes)
+// reserve reserves bytes of a share, and returns what releases them.
+func (a *admission) reserve(ctx context.Context, of *share, bytes int64) (release func(), err error) {
+	bytes = min(bytes, of.bytes)
+	if !of.TryAcquire(bytes) {
+		wait, cancel := context.WithTimeout(ctx, patience(ctx))
+		defer cancel()
+		err = of.Acquire(wait, bytes)
 	}
-}
-
-// reserve reserves bytes of a share, or returns an error.
-func (a *admission) reserve(ctx context.Context, of *share, bytes int64) (reservation, error) {
-	r := reservation{of, min(bytes, of.bytes)}
-	if of.TryAcquire(r.bytes) {
-		return r, nil
+	switch {
+	case err == nil:
+		return func() { of.Release(bytes) }, nil
+	case ctx.Err() != nil:
+		return nil, status.FromContextError(ctx.Err()).Err()
 	}
-	wait, cancel := context.WithTimeout(ctx, patience(ctx))
-	defer cancel()
-	if of.Acquire(wait, r.bytes) == nil {
-		return r, nil
-	}
-	if ctx.Err() != nil {
-		return reservation{}, status.FromContextError(ctx.Err()).Err()
-	}
-	return reservation{}, status.Errorf(codes.ResourceExhausted,
-		"too many requests at once for a memory limit of %d MiB: "+
-			"raise the memory limit and GOMEMLIMIT of the function, or its replicas", a.limit>>20)
+	return nil, status.Errorf(codes.ResourceExhausted, "too many requests at once for a memory limit of %d MiB: "+
+		"raise the memory limit and GOMEMLIMIT of the function, or its replicas", a.limit>>20)
 }
 
 // patience returns how long a caller waits to be admitted.
@@ -178,14 +148,6 @@ func patience(ctx context.Context) time.Duration {
 	return max(left/2, left-answerTime)
 }
 
-// An incoming request.
-type incoming struct {
-	*admission
-
-	stream          grpc.ServerStream
-	arrived, worked reservation
-}
-
 // transportStream is the stream that a ServerStream reads from. It is internal to gRPC:
 // TestAdmission fails if an update changes it.
 type transportStream interface {
@@ -195,69 +157,38 @@ type transportStream interface {
 }
 
 // receive receives the bytes of a request, once it is admitted. They are a copy, because gRPC uses its buffers again.
-func (in *incoming) receive() ([]byte, error) {
-	stream, ok := grpc.ServerTransportStreamFromContext(in.stream.Context()).(transportStream)
+// The memory is reserved until release is called.
+func (a *admission) receive(from grpc.ServerStream) (sent []byte, release func(), err error) {
+	ctx := from.Context()
+	stream, ok := grpc.ServerTransportStreamFromContext(ctx).(transportStream)
 	if !ok {
-		return nil, status.Error(codes.Internal, "cannot receive from a stream of this gRPC")
+		return nil, nil, status.Error(codes.Internal, "cannot receive from a stream of this gRPC")
 	}
 	var header [5]byte // whether it is compressed, and its length
 	if err := stream.ReadMessageHeader(header[:]); err != nil {
-		return nil, unreceived(err)
+		return nil, nil, unreceived(err)
 	}
-	length := int64(binary.BigEndian.Uint32(header[1:]))
+	length, of := int64(binary.BigEndian.Uint32(header[1:])), a.large
 	switch {
 	case header[0] != 0: // the server has no compressor, so Crossplane compresses nothing
 		const text = "grpc: Decompressor is not installed for grpc-encoding %q"
-		return nil, status.Errorf(codes.Unimplemented, text, stream.RecvCompress())
-	case length > int64(in.maxMessage):
+		return nil, nil, status.Errorf(codes.Unimplemented, text, stream.RecvCompress())
+	case length > int64(a.maxMessage):
 		const text = "grpc: received message larger than max (%d vs. %d)"
-		return nil, status.Errorf(codes.ResourceExhausted, text, length, in.maxMessage)
+		return nil, nil, status.Errorf(codes.ResourceExhausted, text, length, a.maxMessage)
+	case length <= windowBytes: // it has arrived, or arrives at once
+		of = a.small
 	}
-	data, err := in.read(stream, length)
+	if release, err = a.reserve(ctx, of, workBytes+length*workFactor); err != nil {
+		return nil, nil, err
+	}
+	data, err := stream.Read(int(length))
 	if err != nil {
-		return nil, err
+		release()
+		return nil, nil, unreceived(err)
 	}
 	defer data.Free()
-	return data.Materialize(), nil
-}
-
-// read reads a message of so many bytes, and reserves memory for it. A small message has arrived, or arrives within its
-// window.
-func (in *incoming) read(stream transportStream, size int64) (data mem.BufferSlice, err error) {
-	ctx, work := in.stream.Context(), in.smallWork
-	if size <= windowBytes {
-		data, err = stream.Read(int(size))
-		err = unreceived(err)
-	} else {
-		work = in.work
-		if in.arrived, err = in.reserve(ctx, in.transit, size*transitFactor); err == nil {
-			data, err = readWithin(receiveTimeout, stream, int(size))
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	in.worked, err = in.reserve(ctx, work, workBytes+size*workFactor)
-	return data, err
-}
-
-// readWithin reads within a time. After that time the handler ends without the message.
-func readWithin(limit time.Duration, stream transportStream, length int) (mem.BufferSlice, error) {
-	type result struct {
-		data mem.BufferSlice
-		err  error
-	}
-	received := make(chan result, 1)
-	go func() { // which ends with the stream
-		data, err := stream.Read(length)
-		received <- result{data, err}
-	}()
-	select {
-	case r := <-received:
-		return r.data, unreceived(r.err)
-	case <-time.After(limit):
-		return nil, status.Errorf(codes.DeadlineExceeded, "the request of %d bytes did not arrive within %s", length, limit)
-	}
+	return data.Materialize(), release, nil
 }
 
 // unreceived returns the error of a stream as a handler returns it.

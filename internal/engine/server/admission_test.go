@@ -81,43 +81,11 @@ func TestAdmission(t *testing.T) {
 	if _, err := client.RunFunction(functiontest.Limited(t), &fnv1.RunFunctionRequest{}); err != nil {
 		t.Errorf("a small request is not answered: %v", err)
 	}
-	if got := handled(t, s, "ResourceExhausted"); got != functiontest.RunnerService+" ResourceExhausted 1\n"+runnerServiceBeta+" ResourceExhausted 0\n" {
+	if got := handled(t, s, "ResourceExhausted"); got != runnerService+" ResourceExhausted 1\n"+runnerServiceBeta+" ResourceExhausted 0\n" {
 		t.Errorf("want the refusal counted, got:\n%s", got)
 	}
 	release <- struct{}{}
 	if _, err := client.RunFunction(functiontest.Limited(t), large); err != nil {
 		t.Errorf("want it answered once there is memory, got %v", err)
 	}
-}
-
-// Clients that stall in the middle of large requests take no memory from small ones, and
-// give it back to large ones after a time of the server's own.
-func TestStalledClients(t *testing.T) {
-	s := startServer(t, testFunction{}, logging.NewNopLogger(), func(s *Server) {
-		s.MemoryLimit, s.MaxRecvMessageSize, s.Function = 64<<20, 4<<20, functiontest.Fixed(t)
-	})
-	large := functiontest.Marshal(t, functiontest.Earlier(&fnv1.RunFunctionRequest{}, functiontest.LargeMessage))
-	ended := make(chan error, 100)
-	for range 6 {
-		conn, _ := s.dialCounting(t, functiontest.LargeMessage-100<<10)
-		go func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-			defer cancel()
-			var answer []byte
-			ended <- conn.Invoke(ctx, functiontest.RunV1, &large, &answer, grpc.ForceCodec(functiontest.RawCodec{}))
-		}()
-	}
-	time.Sleep(500 * time.Millisecond)
-	conn := s.dial(t, insecure.NewCredentials())
-	for range 20 {
-		start := time.Now()
-		if _, err := callRaw(t, conn, functiontest.RunV1, nil); err != nil || time.Since(start) > 2*time.Second {
-			t.Errorf("a small request was answered in %s: %v", time.Since(start), err)
-		}
-	}
-	start := time.Now()
-	if _, err := callRaw(t, conn, functiontest.RunV1, large); err != nil {
-		t.Errorf("a large request was not answered: %v", err)
-	}
-	t.Logf("a large request was answered in %s", time.Since(start))
 }

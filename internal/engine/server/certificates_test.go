@@ -3,13 +3,11 @@ package server
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/crossplane/function-sdk-go/logging"
 	"google.golang.org/grpc"
@@ -21,52 +19,32 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
-// mustCertificates looks at the files on every handshake: its clock runs.
-func mustCertificates(t *testing.T, dir string, log logging.Logger) *certificates {
-	t.Helper()
-
-	c, err := newCertificates(dir, log)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	var looks atomic.Int64
-
-	start := time.Now()
-	c.now = func() time.Time { return start.Add(time.Duration(looks.Add(1)) * checkInterval) }
-
-	return c
-}
-
 // startTLS serves with the certificates of a directory.
 func startTLS(t *testing.T, dir string, log logging.Logger) testServer {
 	t.Helper()
-
-	certs := mustCertificates(t, dir, log)
-
-	return startServer(t, testFunction{}, log, func(s *Server) { s.Credentials = credentials.NewTLS(certs.config()) })
+	creds, err := TLSCredentials(dir, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return startServer(t, testFunction{}, log, func(s *Server) { s.Credentials = creds })
 }
 
 // serial of the server's certificate as this connection sees it.
 func serial(t *testing.T, conn *grpc.ClientConn) string {
 	t.Helper()
-
 	var p peer.Peer
 	if err := call(t, conn, grpc.Peer(&p)); err != nil {
 		return status.Code(err).String()
 	}
-
 	return p.AuthInfo.(credentials.TLSInfo).State.PeerCertificates[0].SerialNumber.String()
 }
 
 func TestServeDemandsClientCertificate(t *testing.T) {
 	ours, theirs := newAuthority(t, "ca"), newAuthority(t, "ca")
-
 	creds, err := TLSCredentials(ours.secret(t, 1).write(t, t.TempDir()), logging.NewNopLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
-
 	cases := map[string]struct {
 		reason string
 		client credentials.TransportCredentials
@@ -78,18 +56,14 @@ func TestServeDemandsClientCertificate(t *testing.T) {
 		"Foreign": {"a CA of the same name is another one", theirs.client(t), "Unavailable", 0},
 		"Plain":   {"there is no way around TLS", insecure.NewCredentials(), "Unavailable", 0},
 	}
-
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int64
-
 			count := func(context.Context) error { calls.Add(1); return nil }
 			s := startServer(t, testFunction{do: count}, logging.NewNopLogger(), func(s *Server) { s.Credentials = creds })
-
 			if got := serial(t, s.dial(t, tc.client)); got != tc.want {
 				t.Errorf("%s: want %s, got %s", tc.reason, tc.want, got)
 			}
-
 			if got := calls.Load(); got != tc.calls {
 				t.Errorf("%s: want %d calls of the function, got %d", tc.reason, tc.calls, got)
 			}
@@ -106,34 +80,26 @@ func TestServeReloadsCertificates(t *testing.T) {
 		"Swapped": {"Kubernetes swaps a link to all files", secret.mount},
 		"Written": {"a developer copies files over the old ones", secret.write},
 	}
-
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			former, latter := newAuthority(t, "ca"), newAuthority(t, "ca")
 			dir, log := t.TempDir(), &functiontest.Log{}
 			tc.replace(former.secret(t, 1), t, dir)
-
 			s := startTLS(t, dir, log)
 			open := s.dial(t, former.client(t))
-
 			if got := serial(t, open); got != "1" {
 				t.Fatalf("%s: want the first certificate, got %s", tc.reason, got)
 			}
-
 			tc.replace(latter.secret(t, 2), t, dir)
-
 			if got := serial(t, s.dial(t, latter.client(t))); got != "2" {
 				t.Errorf("%s: a new connection wants the second certificate, got %s", tc.reason, got)
 			}
-
 			if got := serial(t, s.dial(t, former.client(t))); got != "Unavailable" {
 				t.Errorf("%s: a client of the former CA is still served: %s", tc.reason, got)
 			}
-
 			if got := serial(t, open); got != "1" {
 				t.Errorf("%s: the open connection did not go on: %s", tc.reason, got)
 			}
-
 			if got := log.Count("Using new TLS certificates"); got != 1 {
 				t.Errorf("%s: want one line in the log, got:\n%s", tc.reason, log)
 			}
@@ -158,22 +124,17 @@ func TestServeResumesNoSession(t *testing.T) {
 	former, latter := newAuthority(t, "ca"), newAuthority(t, "ca")
 	dir := former.secret(t, 1).write(t, t.TempDir())
 	s := startTLS(t, dir, logging.NewNopLogger())
-
 	config := clientConfig(t, former)
 	tickets := &sessionCache{ClientSessionCache: tls.NewLRUClientSessionCache(1)}
 	config.ClientSessionCache = tickets
 	client := credentials.NewTLS(config)
-
 	if got := serial(t, s.dial(t, client)); got != "1" {
 		t.Fatalf("want the first certificate, got %s", got)
 	}
-
 	if tickets.taken.Load() {
 		t.Error("the server gave out a session ticket")
 	}
-
 	latter.secret(t, 2).write(t, dir)
-
 	if got := serial(t, s.dial(t, client)); got != "Unavailable" {
 		t.Errorf("a client of the former CA is still served: %s", got)
 	}
@@ -186,7 +147,6 @@ func TestServeKeepsLastGoodCertificates(t *testing.T) {
 	change := func(file string, content []byte) func(*testing.T, string) {
 		return func(t *testing.T, dir string) { t.Helper(); secret{file: content}.write(t, dir) }
 	}
-
 	cases := map[string]struct {
 		reason string
 		spoil  func(t *testing.T, dir string)
@@ -198,82 +158,31 @@ func TestServeKeepsLastGoodCertificates(t *testing.T) {
 		"NoCertificateInCA": {"the key in place of the CA is a mistake", change("ca.crt", next["tls.key"])},
 		"NoKey": {"a file is missing before it is written", func(t *testing.T, dir string) {
 			t.Helper()
-
 			if err := os.Remove(filepath.Join(dir, "tls.key")); err != nil {
 				t.Fatal(err)
 			}
 		}},
 	}
-
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			dir, log := good.write(t, t.TempDir()), &functiontest.Log{}
 			s := startTLS(t, dir, log)
-
 			tc.spoil(t, dir)
-
 			for range 3 {
 				if got := serial(t, s.dial(t, former.client(t))); got != "1" {
 					t.Errorf("%s: want the former certificate, got %s", tc.reason, got)
 				}
 			}
-
 			if got := log.Count("Cannot use the new TLS certificates"); got != 1 {
 				t.Errorf("%s: want one warning a change, got:\n%s", tc.reason, log)
 			}
-
 			if strings.Contains(log.String(), "PRIVATE") || strings.Contains(log.String(), "BEGIN") {
 				t.Errorf("%s: the log shows the files:\n%s", tc.reason, log)
 			}
-
 			next.write(t, dir)
-
 			if got := serial(t, s.dial(t, latter.client(t))); got != "2" {
 				t.Errorf("%s: the complete set is not used: %s", tc.reason, got)
 			}
 		})
-	}
-}
-
-func TestCertificatesTakeNoMixedSet(t *testing.T) {
-	former, latter := newAuthority(t, "ca"), newAuthority(t, "ca")
-	c := mustCertificates(t, former.secret(t, 1).write(t, t.TempDir()), logging.NewNopLogger())
-	next := latter.secret(t, 2)
-
-	// The link is swapped after ca.crt was read, before tls.crt is.
-	reads := []certificateFiles{
-		{crt: string(next["tls.crt"]), key: string(next["tls.key"]), ca: string(former.secret(t, 1)["ca.crt"])},
-		{crt: string(next["tls.crt"]), key: string(next["tls.key"]), ca: string(next["ca.crt"])},
-	}
-	c.read = func() (certificateFiles, error) {
-		f := reads[0]
-		reads = reads[min(1, len(reads)-1):]
-
-		return f, nil
-	}
-
-	for look, want := range []string{"1", "2"} {
-		if got := c.latest().Certificates[0].Leaf.SerialNumber.String(); got != want {
-			t.Errorf("look %d: want certificate %s, got %s", look+1, want, got)
-		}
-	}
-}
-
-func TestCertificatesLookOnceASecond(t *testing.T) {
-	c := mustCertificates(t, newAuthority(t, "ca").secret(t, 1).write(t, t.TempDir()), logging.NewNopLogger())
-	now, looks := time.Now().Add(time.Hour), 0
-	c.now = func() time.Time { return now }
-	c.read = func() (certificateFiles, error) {
-		looks++
-		return certificateFiles{}, errors.New("gone")
-	}
-
-	for _, step := range []time.Duration{0, checkInterval / 2, checkInterval/2 - 1, 1, 0, checkInterval} {
-		now = now.Add(step)
-		c.latest()
-	}
-
-	if looks != 3 {
-		t.Errorf("want 3 looks at the files in two seconds, got %d", looks)
 	}
 }

@@ -23,14 +23,9 @@ func MemoryLimit() int64 {
 }
 
 func cgroupLimit() int64 {
-	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		b, err := os.ReadFile(file) //nolint:gosec // one of the two
-		if err != nil {
-			continue
-		}
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil {
-			return n
-		}
+	b, _ := os.ReadFile("/sys/fs/cgroup/memory.max")
+	if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil {
+		return n
 	}
 	return math.MaxInt64
 }

@@ -6,7 +6,6 @@ import (
 	"runtime"
 
 	"github.com/crossplane/function-sdk-go/logging"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -16,31 +15,27 @@ import (
 // maxFrames of a stack are logged. They show where a deep CEL evaluation started.
 const maxFrames = 64
 
-// run returns the handler of a method, from the bytes of a request to its response, which is encoded. It converts a
-// panic in a request into an Internal error with a fixed text, so that one input cannot end the function for all
-// others. The value of a panic can contain any part of the request, including a secret, so only its type is logged. It
-// cannot recover goroutines that the function started.
-func (s *Server) run(method string) grpc.UnaryHandler {
-	return func(ctx context.Context, sent any) (out any, err error) {
-		defer func() {
-			if value := recover(); value != nil {
-				logPanic(s.Log, method, value)
-				out, err = nil, errPanicked
-			}
-		}()
-		req := &wire.Request{}
-		if err := req.Unmarshal(sent.([]byte)); err != nil { //nolint:forcetypeassert // as it was received
-			return nil, status.Errorf(codes.Internal, "grpc: error unmarshalling request: %v", err)
+// run answers the bytes of a request to a method. The response is encoded. It converts a panic in a request into an
+// Internal error with a fixed text, so that one input cannot end the function for all others. The value of a panic can
+// contain any part of the request, including a secret, so only its type is logged. It cannot recover goroutines that the
+// function started.
+func (s *Server) run(ctx context.Context, method string, sent []byte) (rsp *wire.Response, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			logPanic(s.Log, method, value)
+			rsp, err = nil, errPanicked
 		}
-		rsp := s.Function.Run(ctx, req)
-		if err := ctx.Err(); err != nil {
-			return nil, status.FromContextError(err).Err()
-		}
-		if _, err := rsp.Marshal(); err != nil {
-			return nil, err
-		}
-		return rsp, nil
+	}()
+	req := &wire.Request{}
+	if err := req.Unmarshal(sent); err != nil {
+		return nil, status.Errorf(codes.Internal, "grpc: error unmarshalling request: %v", err)
 	}
+	rsp = s.Function.Run(ctx, req)
+	if err := ctx.Err(); err != nil {
+		return nil, status.FromContextError(err).Err()
+	}
+	_, err = rsp.Marshal()
+	return rsp, err
 }
 
 // errPanicked is the error for the caller after a panic.

@@ -35,11 +35,6 @@ const (
 	// ConnectionAge is how long Crossplane keeps a connection. Crossplane looks up the replicas only
 	// when a connection ends. Without a limit, a new replica would get no requests.
 	ConnectionAge = 5 * time.Minute
-
-	// stopTimeout bounds the time to close the connections after the grace period.
-	// grpc.Server.Stop also waits for handshakes, which can take longer than
-	// Kubernetes waits before it kills the process.
-	stopTimeout = time.Second
 )
 
 // A Runner answers requests, which are not decoded.
@@ -98,25 +93,16 @@ func (s *Server) Serve(ctx context.Context) error {
 // stop waits for running requests within the grace period. Streams count as requests: a client that
 // watches the health and never closes its stream uses the whole grace period.
 func (s *Server) stop(runner *grpc.Server) {
-	if within(s.GracePeriod, runner.GracefulStop) {
-		return
-	}
-	s.Log.Info("Stopping with requests still running")
-	within(stopTimeout, runner.Stop)
-}
-
-// within runs fn, waits for it up to a limit, and reports whether it returned.
-func within(limit time.Duration, fn func()) bool {
-	done := make(chan struct{})
+	stopped := make(chan struct{})
 	go func() {
-		fn()
-		close(done)
+		runner.GracefulStop()
+		close(stopped)
 	}()
 	select {
-	case <-done:
-		return true
-	case <-time.After(limit):
-		return false
+	case <-stopped:
+	case <-time.After(s.GracePeriod):
+		s.Log.Info("Stopping with requests still running")
+		runner.Stop()
 	}
 }
 

@@ -42,51 +42,38 @@ func TestServeStopsGracefully(t *testing.T) {
 	s := startServer(t, testFunction{do: func(context.Context) error {
 		close(started)
 		<-release
-
 		return nil
 	}}, logging.NewNopLogger())
 	conn := s.dial(t, insecure.NewCredentials())
-
 	answered := make(chan error, 1)
 	go func() { answered <- call(t, conn) }()
-
 	watching, hangUp := context.WithCancel(functiontest.Limited(t))
 	defer hangUp()
-
-	watch, err := grpc_health_v1.NewHealthClient(conn).Watch(watching, &grpc_health_v1.HealthCheckRequest{Service: functiontest.RunnerService})
+	watch, err := grpc_health_v1.NewHealthClient(conn).Watch(watching, &grpc_health_v1.HealthCheckRequest{Service: runnerService})
 	if err != nil {
 		t.Fatal(err)
 	}
-
 	if h, err := watch.Recv(); err != nil || h.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
 		t.Fatalf("want SERVING, got %v, %v", h, err)
 	}
-
 	functiontest.Receive(t, started)
 	s.stop()
-
 	if h, err := watch.Recv(); err != nil || h.GetStatus() != grpc_health_v1.HealthCheckResponse_NOT_SERVING {
 		t.Fatalf("want NOT_SERVING, got %v, %v", h, err)
 	}
-
 	hangUp()
-
 	select {
 	case err := <-s.done:
 		t.Fatalf("stopped with a request running: %v", err)
 	default:
 	}
-
 	close(release)
-
 	if err := functiontest.Receive(t, answered); err != nil {
 		t.Errorf("the running request failed: %v", err)
 	}
-
 	if err := functiontest.Receive(t, s.done); err != nil {
 		t.Errorf("want nil, got %v", err)
 	}
-
 	for name, l := range map[string]net.Listener{"gRPC": s.Listener, "metrics": s.MetricsListener} {
 		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("the %s listener was left open: %v", name, err)
@@ -101,24 +88,18 @@ func TestServeStopsAfterGracePeriod(t *testing.T) {
 		<-ctx.Done()
 		close(cancelled)
 		<-release // A handler that does not even heed its context.
-
 		return ctx.Err()
 	}}, logging.NewNopLogger(), func(s *Server) { s.GracePeriod = time.Millisecond })
 	defer close(release)
-
 	answered := make(chan error, 1)
 	conn := s.dial(t, insecure.NewCredentials())
 	go func() { answered <- call(t, conn) }()
-
 	functiontest.Receive(t, started)
 	s.stop()
-
 	if err := functiontest.Receive(t, s.done); err != nil {
 		t.Errorf("want nil, got %v", err)
 	}
-
 	functiontest.Receive(t, cancelled)
-
 	if err := functiontest.Receive(t, answered); status.Code(err) != codes.Unavailable {
 		t.Errorf("want the request to fail as Unavailable, got %v", err)
 	}

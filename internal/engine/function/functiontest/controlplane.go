@@ -4,30 +4,27 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 )
 
-// A ControlPlane is a simulated Crossplane with a function, for tests: what goes wrong in it ends the test. It is the
-// only simulator of Crossplane: tests of many reconciles use it, and the simulation adds lag, errors and users. The
-// real Crossplane is in internal/e2e.
+// A ControlPlane is a small Crossplane with a function, for tests: any error in it ends the test.
 type ControlPlane struct {
 	*world.World
 
-	T  testing.TB
-	Fn *Function // the called function
-
+	T        testing.TB
+	Fn       *Function                        // the called function
 	Client   fnv1.FunctionRunnerServiceClient // or nil, to call Fn itself
-	Later    []string                         // inputs of further steps
-	input    *structpb.Struct
-	tolerant bool // objects that the API server refuses are skipped, as Crossplane does
+	Tolerant bool                             // objects that the API server refuses are skipped, as Crossplane does
 }
 
 // ControlPlaneXR is the composite of a new ControlPlane.
@@ -37,6 +34,9 @@ kind: XDatabase
 metadata: {name: shop, namespace: team-a, uid: 6f2a4c6e-0000-4000-8000-000000000001}
 spec: {passwordVersion: 1, role: reader}
 `
+
+// Prefix begins labels and annotations of the function.
+const Prefix = "export.fn.crossplane.io/"
 
 // NewControlPlane returns a control plane with a composite, and an input without its apiVersion and kind.
 func NewControlPlane(t testing.TB, input string) *ControlPlane {
@@ -48,57 +48,9 @@ func NewControlPlane(t testing.TB, input string) *ControlPlane {
 }
 
 // SetInput replaces the input, without its apiVersion and kind.
-func (c *ControlPlane) SetInput(input string) { c.input = exports(c.T, input) }
-
-// exports parses an input without its apiVersion and kind.
-func exports(t testing.TB, input string) *structpb.Struct {
-	return Parse(t, "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"+input)
-}
-
-// Request returns what Crossplane observes now.
-func (c *ControlPlane) Request() *fnv1.RunFunctionRequest {
-	req, err := c.World.Request(c.Listed)
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	req.Input = c.input
-	return req
-}
-
-// Observe observes the objects that a composite lists. It returns the key of an object without a composition resource
-// name.
-func (c *ControlPlane) Observe(
-	input, xr *structpb.Struct, listed []string,
-) (req *fnv1.RunFunctionRequest, unnamed string) {
-	if req, unnamed = c.World.Observe(xr, listed); req != nil {
-		req.Input = input
-	}
-	return req, unnamed
-}
-
-// Call observes, and calls the function for each step.
-func (c *ControlPlane) Call() *fnv1.RunFunctionResponse {
-	c.T.Helper()
-	return c.Run(c.Request())
-}
-
-// Run calls the function for each step.
-func (c *ControlPlane) Run(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
-	c.T.Helper()
-	c.compile(req.GetInput())
-	rsp, err := c.World.Run(context.Background(), req, c.LookUp)
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	return rsp
-}
-
-// compile sets the steps of the pipeline.
-func (c *ControlPlane) compile(input *structpb.Struct) {
-	c.Steps = []world.Step{{Input: input, Call: c.send}}
-	for _, later := range c.Later {
-		c.Steps = append(c.Steps, world.Step{Input: exports(c.T, later), Call: c.send})
-	}
+func (c *ControlPlane) SetInput(input string) {
+	exports := Parse(c.T, "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"+input)
+	c.Steps = []world.Step{{Input: exports, Call: c.send}}
 }
 
 func (c *ControlPlane) send(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
@@ -108,64 +60,47 @@ func (c *ControlPlane) send(ctx context.Context, req *fnv1.RunFunctionRequest) (
 	return c.Fn.RunFunction(ctx, req)
 }
 
-// Fatal returns the fatal result of the last response, if it has one.
-func (c *ControlPlane) Fatal() string { return world.FatalOf(c.Response) }
-
-// Reconcile reconciles once: it calls the function, deletes objects that are no longer desired, and
-// applies the rest.
-func (c *ControlPlane) Reconcile() *fnv1.RunFunctionResponse {
+// Reconcile reconciles once: it calls the function, deletes objects that are no longer desired, and applies the rest.
+func (c *ControlPlane) Reconcile() {
 	c.T.Helper()
-	c.ReconcileStale(c.Listed...)
-	return c.Response
-}
-
-// ReconcileStale reconciles once with an older composite that listed these objects. If that changes
-// nothing, the next reconcile reads the current composite.
-func (c *ControlPlane) ReconcileStale(listed ...string) {
-	c.T.Helper()
-	c.compile(c.input)
-	err := c.World.Reconcile(context.Background(), listed...)
-	if refused := (*world.InvalidError)(nil); err != nil && !(c.tolerant && errors.As(err, &refused)) {
+	err := c.World.Reconcile(context.Background(), c.Listed...)
+	if refused := (*world.InvalidError)(nil); err != nil && !(c.Tolerant && errors.As(err, &refused)) {
 		c.T.Fatal(err)
 	}
 }
 
-// SettleRequirements calls the function until its requirements are stable.
-func SettleRequirements(t testing.TB, req *fnv1.RunFunctionRequest,
-	call func(*fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse,
-	lookUp func(*fnv1.ResourceSelector) *fnv1.Resources,
-) *fnv1.RunFunctionResponse {
-	t.Helper()
-	send := func(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-		return call(req), nil
+// Settle reconciles until nothing changes.
+func (c *ControlPlane) Settle() {
+	c.T.Helper()
+	for range 10 {
+		before := maps.Clone(c.Stored)
+		c.Reconcile()
+		if maps.EqualFunc(before, c.Stored, func(a, b *structpb.Struct) bool { return proto.Equal(a, b) }) {
+			return
+		}
 	}
-	rsp, err := world.SettleRequirements(context.Background(), req, send, lookUp, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rsp
+	c.T.Fatal("it does not settle in 10 reconciles")
 }
 
-// Edit edits a stored object as kubectl does.
-func (c *ControlPlane) Edit(key string, change func(o *structpb.Struct)) {
-	c.T.Helper()
-	if c.Stored[key] == nil {
-		c.T.Fatalf("no object %s", key)
-	}
-	c.World.Edit(key, change)
+// Wait advances the time.
+func (c *ControlPlane) Wait(d time.Duration) { c.Now = c.Now.Add(d) }
+
+// Annotate annotates the composite.
+func (c *ControlPlane) Annotate(key, value string) {
+	world.Set(c.XR, value, "metadata", "annotations", key)
 }
 
 // AnnotateSecret does what kubectl annotate --overwrite does to a stored Secret: an annotation without a value is
 // removed.
 func (c *ControlPlane) AnnotateSecret(name string, annotations map[string]string) {
 	c.T.Helper()
-	c.Edit("v1|Secret|team-a|"+name, func(o *structpb.Struct) {
-		for key, text := range annotations {
-			if world.Set(o, text, "metadata", "annotations", key); text == "" {
-				delete(o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields(), key)
-			}
+	fields := map[string]any{}
+	for key, text := range annotations {
+		if fields[key] = text; text == "" {
+			fields[key] = nil
 		}
-	})
+	}
+	c.Patch("v1|Secret|team-a|"+name, map[string]any{"metadata": map[string]any{"annotations": fields}})
 }
 
 // Names returns the names of the stored objects, without their namespaces.
@@ -193,6 +128,3 @@ func (c *ControlPlane) Condition() string {
 	cond := c.Response.GetConditions()[0]
 	return strings.TrimSpace(cond.GetReason() + " " + cond.GetMessage())
 }
-
-// Prefix begins labels and annotations of the function.
-const Prefix = "export.fn.crossplane.io/"

@@ -100,27 +100,5 @@ func Earlier(req *fnv1.RunFunctionRequest, size int) *fnv1.RunFunctionRequest {
 	return req
 }
 
-// The service that Crossplane calls, and its method.
-const (
-	RunnerService = "apiextensions.fn.proto.v1.FunctionRunnerService"
-	RunV1         = "/" + RunnerService + "/RunFunction"
-)
-
-// CodecRequest has desired resources of an earlier step, and a context.
-func CodecRequest(t testing.TB, tag string, resources int) []byte {
-	t.Helper()
-	req := Request(t, ObservedDatabase+SecretInput+"    - {key: url, value: \"'"+tag+"' + secret.username\"}")
-	req.Meta = &fnv1.RequestMeta{Tag: tag}
-	req.Context = Parse(t, "{other: {a: [1, null, {b: c}]}}")
-	req.Desired = &fnv1.State{Resources: map[string]*fnv1.Resource{}}
-	for i := range resources {
-		req.Desired.Resources[fmt.Sprint("earlier-", i)] = &fnv1.Resource{Resource: Parse(t,
-			"{apiVersion: v1, kind: ConfigMap, data: {tag: "+tag+"}}")}
-	}
-	req.RequiredResources = map[string]*fnv1.Resources{"export.fn.crossplane.io/v1/Secret/team-a/name=orders-connection": {}}
-	sent, err := proto.Marshal(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sent
-}
+// RunV1 is the method that Crossplane calls.
+const RunV1 = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction"

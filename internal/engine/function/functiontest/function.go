@@ -13,16 +13,13 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // A Function answers requests as the server does. Tests set the clock and the entropy in its Function.
-type Function struct {
-	*function.Function
-
-	Asked *[]*fnv1.RunFunctionRequest // keeps the requests, if it is set
-}
+type Function struct{ *function.Function }
 
 // New returns a function as it is served.
 func New(t testing.TB) *Function {
@@ -46,9 +43,6 @@ func Fixed(t testing.TB) *function.Function {
 // RunFunction answers a request, and overwrites its bytes before it reads the answer. If the function keeps parts of
 // them, a later answer shows it.
 func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-	if f.Asked != nil {
-		*f.Asked = append(*f.Asked, proto.CloneOf(req))
-	}
 	sent, err := proto.Marshal(req)
 	if err != nil {
 		return nil, err
@@ -66,32 +60,27 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 		return nil, errors.New("the request's bytes were written to")
 	}
 	answer, rsp := bytes.Join(parts, nil), &fnv1.RunFunctionResponse{}
-	Spoil(sent)
+	for i := range sent {
+		sent[i] = 0xff
+	}
 	return rsp, proto.Unmarshal(answer, rsp)
 }
 
-// Spoil overwrites bytes.
-func Spoil(b []byte) {
-	for i := range b {
-		b[i] = 0xff
-	}
-}
-
 // Reconcile calls the function as Crossplane does. found answers requirements, by namespace/name.
-func Reconcile(t testing.TB, f fnv1.FunctionRunnerServiceServer, req *fnv1.RunFunctionRequest,
-	found map[string]string) *fnv1.RunFunctionResponse {
+func Reconcile(
+	t testing.TB, f fnv1.FunctionRunnerServiceServer, req *fnv1.RunFunctionRequest, found map[string]string,
+) *fnv1.RunFunctionResponse {
 	t.Helper()
-	return SettleRequirements(t, req, func(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
-		rsp, err := f.RunFunction(context.Background(), req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rsp
-	}, func(s *fnv1.ResourceSelector) *fnv1.Resources {
+	lookUp := func(s *fnv1.ResourceSelector) *fnv1.Resources {
 		text, ok := found[s.GetNamespace()+"/"+s.GetMatchName()]
 		if !ok {
 			return &fnv1.Resources{}
 		}
 		return &fnv1.Resources{Items: []*fnv1.Resource{{Resource: Parse(t, text)}}}
-	})
+	}
+	rsp, err := world.SettleRequirements(context.Background(), req, f.RunFunction, lookUp, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rsp
 }
