@@ -21,7 +21,7 @@ func (d *Document) Within(line, column int, path ...any) (p Position, exact bool
 	}
 	start := d.tree().offset(n)
 	text, isText := d.At(path...).(string)
-	i := indexOf(text, line, column)
+	i := Index(text, line, column)
 	if !found || !isText || i < 0 {
 		return d.file.position(start), false
 	}
@@ -32,9 +32,9 @@ func (d *Document) Within(line, column int, path ...any) (p Position, exact bool
 	return d.file.position(places[i]), true
 }
 
-// indexOf returns the index of a line and a column, in bytes, or -1 if the text has no such place. The place after
+// Index returns the index of a line and a column of a text, in bytes, or -1 if the text has no such place. The place after
 // each line exists.
-func indexOf(text string, line, column int) int {
+func Index(text string, line, column int) int {
 	lines := strings.SplitAfter(text, "\n")
 	if line < 1 || line > len(lines) || column < 1 {
 		return -1

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -43,7 +44,8 @@ func (c *typeCheck) scopes() {
 	}
 	for _, e := range c.plan.Exports {
 		if e.Secret.ConnectionDetails && c.withoutDetails() {
-			c.report(e.At("connectionDetails").String(), "%s", plan.DetailsIgnored)
+			at := e.At("connectionDetails").String()
+			*c.report(at, "%s", plan.DetailsIgnored) = []diagnostic.Edit{{Path: at, Action: diagnostic.Remove}}
 		}
 		c.otherNamespace(e.At("metadata", "namespace"), e.Metadata.Namespace)
 		c.requiredKeys(e)
@@ -67,7 +69,8 @@ func (c *typeCheck) requiredKeys(e plan.Export) {
 // otherNamespace refuses a namespace in the input of namespaced composites.
 func (c *typeCheck) otherNamespace(at *field.Path, namespace string) {
 	if namespace != "" && c.scopeOf(c.Known.Composite) == catalog.Namespaced {
-		c.report(at.String(), "is %q, but a namespaced composite can compose only into its own namespace: leave it out", namespace)
+		*c.report(at.String(), "is %q, but a namespaced composite can compose only into its own namespace: leave it out",
+			namespace) = []diagnostic.Edit{{Path: at.String(), Action: diagnostic.Remove}}
 	}
 }
 

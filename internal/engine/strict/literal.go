@@ -64,7 +64,10 @@ func (d *decoder) beginsExpression(text string) bool {
 func (d *decoder) literal(n Node) {
 	text, path, name := n.Value.GetStringValue(), n.At.String(), expressionFor(n)
 	if !namesInputs.MatchString(path) && d.beginsExpression(text) {
-		d.refuse(n.At, "%s", LiteralText(name, n.Key, text))
+		wrong := d.refuse(n.At, "%s", LiteralText(name, n.Key, text))
+		if name != "" && n.Key == "" && !n.Item && !HasPlaceholder(text) {
+			wrong.Edits = []diagnostic.Edit{{Path: path, Action: diagnostic.Rename, Text: name}}
+		}
 		return
 	}
 	found, message, _ := PlaceholderIn(text)

@@ -95,15 +95,10 @@ func (n *Node) field(name string, s *definition.Schema) Node {
 // Fields returns the fields of an object.
 func (n *Node) Fields() map[string]*structpb.Value { return n.Value.GetStructValue().GetFields() }
 
-// IsRequired reports whether the object above requires the field.
-func (n *Node) IsRequired() bool {
-	return n.Above != nil && slices.Contains(n.Above.Schema.Required, n.Name)
-}
-
 // An Adviser says what to write instead. Package advice/fields is one.
 type Adviser interface {
-	// OtherType returns the end of the message about a value of another type.
-	OtherType(n Node) string
+	// OtherType returns the end of the message about a value of another type, and the edit that corrects it.
+	OtherType(n Node) (hint string, edits []diagnostic.Edit)
 
 	// Unknown returns the message about a field that an object does not have.
 	Unknown(n Node, name string) string
@@ -116,16 +111,17 @@ type Adviser interface {
 // noAdvice only says what is wrong.
 type noAdvice struct{}
 
-func (noAdvice) OtherType(Node) string             { return "" }
-func (noAdvice) Unknown(Node, string) string       { return "is an unknown field" }
-func (noAdvice) Entry(Node) (name, message string) { return "", "" }
+func (noAdvice) OtherType(Node) (string, []diagnostic.Edit) { return "", nil }
+func (noAdvice) Unknown(Node, string) string                { return "is an unknown field" }
+func (noAdvice) Entry(Node) (name, message string)          { return "", "" }
 
 func (d *decoder) walk(n Node) {
 	want, ok := fits(n.Schema, n.Value)
 	switch {
 	case n.Schema.Type == "" && n.Schema.PreserveUnknown: // any value
 	case !ok:
-		d.refuse(n.At, "must be %s, but is %s%s", want, KindText(wire.OfValue(n.Value).Kind()), d.adviser.OtherType(n))
+		hint, edits := d.adviser.OtherType(n)
+		d.refuse(n.At, "must be %s, but is %s%s", want, KindText(wire.OfValue(n.Value).Kind()), hint).Edits = edits
 	case n.Schema.AdditionalProperties != nil:
 		for _, k := range slices.Sorted(maps.Keys(n.Fields())) {
 			below := Node{Above: &n, At: n.At.Key(k), Name: n.Name, Key: k, Schema: n.Schema.AdditionalProperties}
@@ -175,7 +171,7 @@ func (d *decoder) object(n Node) {
 		return
 	}
 	if name, message := d.adviser.Entry(n); name != "" {
-		d.refuseKey(n.At.Child(name), "%s", message)
+		d.refuse(n.At.Child(name), "%s", message).Key = true
 		return // its other fields are not checked
 	}
 	found := 0
@@ -190,7 +186,7 @@ func (d *decoder) object(n Node) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(n.Fields())) {
 		if n.Schema.Properties[name] == nil {
-			d.refuseKey(n.At.Child(name), "%s", d.adviser.Unknown(n, name))
+			d.refuse(n.At.Child(name), "%s", d.adviser.Unknown(n, name)).Key = true
 		}
 	}
 }
@@ -213,24 +209,16 @@ func fits(s *definition.Schema, v *structpb.Value) (want string, ok bool) {
 	return "a string", ok
 }
 
-func (d *decoder) refuse(at *field.Path, format string, args ...any) {
-	path := "input"
+// refuse adds a diagnostic of a field, up to a limit.
+func (d *decoder) refuse(at *field.Path, format string, args ...any) *diagnostic.Diagnostic {
+	out := &diagnostic.Diagnostic{Path: "input", Rule: diagnostic.Input, Message: fmt.Sprintf(format, args...)}
 	if at != nil {
-		path = at.String()
+		out.Path = at.String()
 	}
 	if len(d.diagnostics) < limits.Diagnostics {
-		message := fmt.Sprintf(format, args...)
-		d.diagnostics = append(d.diagnostics, &diagnostic.Diagnostic{Path: path, Rule: diagnostic.Input, Message: message})
+		d.diagnostics = append(d.diagnostics, out)
 	}
-}
-
-// refuseKey is like refuse for the key of a field.
-func (d *decoder) refuseKey(at *field.Path, format string, args ...any) {
-	before := len(d.diagnostics)
-	d.refuse(at, format, args...)
-	for _, f := range d.diagnostics[before:] {
-		f.Key = true
-	}
+	return out
 }
 
 // KindText returns the kind of a value in words.
