@@ -1,7 +1,6 @@
 package document
 
 import (
-	"encoding/binary"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -33,9 +32,12 @@ func UTF16(line string, column int) int {
 	return len(utf16.Encode(before[:min(max(column-1, 0), len(before))]))
 }
 
-// Apply returns the text of a file with fixes, in the encoding of the file, and how many were applied. Each fix is
-// applied as a whole, unless it touches one before it.
+// Apply returns the text of a file with fixes, and how many were applied. Each fix is applied as a whole, unless it
+// touches one before it. Files in UTF-16 are not changed.
 func Apply(text string, fixes [][]Edit) (out string, applied int) {
+	if Text(text) != text {
+		return text, 0
+	}
 	f := newFile(text)
 	var edits []Edit
 	for _, fix := range fixes {
@@ -48,27 +50,12 @@ func Apply(text string, fixes [][]Edit) (out string, applied int) {
 	}
 	slices.SortFunc(edits, func(a, b Edit) int { return f.offset(a.Position) - f.offset(b.Position) })
 	end := 0
+	out = strings.TrimSuffix(text, f.text) // a byte order mark
 	for _, e := range edits {
 		out += f.text[end:f.offset(e.Position)] + e.Text
 		end = f.offset(e.End)
 	}
-	return encodedLike(text, out+f.text[end:]), applied
-}
-
-// encodedLike returns a text in UTF-8 in the encoding of another one, with its byte order mark.
-func encodedLike(other, text string) string {
-	if decoded := Text(other); decoded != other {
-		order := binary.AppendByteOrder(binary.LittleEndian)
-		if other[0] == 0xfe {
-			order = binary.BigEndian
-		}
-		var out []byte
-		for _, unit := range utf16.Encode([]rune(encodedLike(decoded, text))) {
-			out = order.AppendUint16(out, unit)
-		}
-		return string(out)
-	}
-	return other[:len(other)-len(strings.TrimLeft(other, byteOrderMark))] + text
+	return out + f.text[end:], applied
 }
 
 // Before reports whether a position is before another one.
@@ -178,35 +165,18 @@ func escaped(text string, style yaml.Style) string {
 // Quote returns the edit that puts quotes around the scalar at a path.
 func (d *Document) Quote(path ...any) (e Edit, ok bool) {
 	_, n, _, ok := d.own(path)
-	if !ok || n.Kind != yaml.ScalarNode || isQuoted(n) {
+	if !ok || d.isJSON() || n.Kind != yaml.ScalarNode || isQuoted(n) {
 		return e, false
 	}
 	start, end := d.tree().offset(n), d.tree().end(n)
 	text := d.file.text[start:end]
-	return d.file.replace(start, end, d.quote(path)+text+d.quote(path)), end > start && !strings.ContainsAny(text, `'"\`)
+	return d.file.replace(start, end, "'"+text+"'"), end > start && !strings.ContainsAny(text, `'"\`)
 }
 
-// quote returns the quote of the keys of the object that contains the value at a path, which is in JSON a double quote.
-func (d *Document) quote(path []any) string {
-	_, above, _, _ := d.own(path[:len(path)-1])
-	for above != nil && above.Kind == yaml.SequenceNode {
-		path = path[:len(path)-1]
-		_, above, _, _ = d.own(path[:len(path)-1])
-	}
-	if above != nil && above.Kind == yaml.MappingNode && len(above.Content) > 0 && above.Content[0].Style&yaml.DoubleQuotedStyle != 0 {
-		return `"`
-	}
-	return "'"
-}
-
-// inStyle returns a value in YAML, or in JSON beside keys in double quotes.
-func (d *Document) inStyle(value string, path []any) string {
-	if d.quote(path) == `"` {
-		if text, err := k8syaml.YAMLToJSON([]byte(value)); err == nil {
-			return string(text)
-		}
-	}
-	return value
+// isJSON reports whether the document is in JSON, where only texts and names are replaced.
+func (d *Document) isJSON() bool {
+	root := d.tree().root
+	return root != nil && len(root.Content) > 0 && root.Content[0].Style&yaml.DoubleQuotedStyle != 0
 }
 
 // Rename returns the edit that renames the key at a path. Its object must not have a field with the new name.
@@ -227,7 +197,9 @@ func (d *Document) Rename(name string, path ...any) (e Edit, ok bool) {
 // added before the first list of its object, or at its end. An edit that would remove a comment is not possible.
 func (d *Document) SetValue(value string, path ...any) (e Edit, ok bool) {
 	t, f := d.tree(), d.file
-	value = d.inStyle(value, path)
+	if d.isJSON() {
+		return e, false
+	}
 	if _, n, _, ok := d.own(path); ok {
 		start, end := t.offset(n), t.end(n)
 		if start == end { // there is no value
@@ -241,7 +213,7 @@ func (d *Document) SetValue(value string, path ...any) (e Edit, ok bool) {
 		return e, false
 	}
 	flow = flow || above.Style&yaml.FlowStyle != 0
-	value = d.inStyle(name, path) + ": " + value
+	value = name + ": " + value
 	if i := slices.IndexFunc(above.Content, func(n *yaml.Node) bool { return n.Kind == yaml.SequenceNode }); i > 0 {
 		first := t.offset(above.Content[i-1])
 		return f.replace(first, first, value+map[bool]string{true: ", ", false: t.newLine(above)}[flow]), true
@@ -271,7 +243,7 @@ func (t *tree) newLine(above *yaml.Node) string {
 func (d *Document) Remove(path ...any) (e Edit, ok bool) {
 	key, n, _, ok := d.own(path)
 	_, above, _, _ := d.own(path[:len(path)-1])
-	if !ok || above.Kind != yaml.MappingNode || len(above.Content) <= 2 {
+	if !ok || d.isJSON() || above.Kind != yaml.MappingNode || len(above.Content) <= 2 {
 		return e, false
 	}
 	t, i := d.tree(), slices.Index(above.Content, key)

@@ -32,7 +32,7 @@ func (t *tree) entries(key, value *yaml.Node, path []any, out *[]Entry) {
 	case yaml.MappingNode:
 		for k, v := range pairs(value) {
 			if !isMerge(k) {
-				t.entries(k, v, append(slices.Clip(path), keyName(k)), out)
+				t.entries(k, v, append(slices.Clip(path), aliased(k).Value), out)
 			}
 		}
 	case yaml.SequenceNode:

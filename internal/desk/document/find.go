@@ -63,7 +63,7 @@ func lookUp(n *yaml.Node, name string) (key, value *yaml.Node) {
 		if isMerge(k) {
 			continue
 		}
-		if keyName(k) == name {
+		if aliased(k).Value == name {
 			return k, v
 		}
 	}

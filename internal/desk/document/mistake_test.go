@@ -48,7 +48,7 @@ var lineMistakes = map[string]struct {
 	"AfterPipe":     {func(b, k, v string) string { return b + k + ": | " + v }, v0, "text after |"},
 	"Template":      {func(b, k, _ string) string { return b + k + ": {{ .Values.x }}" }, "{{", template},
 	"TemplateStart": {func(b, k, v string) string { return b + k + ": {{ .Values.x }}-" + v }, "{{", template},
-	"TabAfterDash":  {func(b, k, v string) string { return strings.Replace(b, "- ", "-\t", 1) + k + ": " + v }, "\t", "a tab after a dash"},
+	"TabAfterDash":  {func(b, k, v string) string { return strings.Replace(b, "- ", "-\t", 1) + k + ": " + v }, "\t", "a tab"},
 	"Tab":           {func(b, k, v string) string { return strings.Replace(b, " ", "\t", 1) + k + ": " + v }, "\t", "a tab"},
 	"Conflict":      {func(_, _, _ string) string { return "<<<<<<< HEAD" }, "<", "a marker of a merge conflict"},
 }

@@ -1,14 +1,11 @@
 package document
 
 import (
-	"fmt"
 	"iter"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
-	k8syaml "sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
@@ -143,28 +140,6 @@ func merged(value *yaml.Node) []*yaml.Node {
 		}
 	}
 	return out
-}
-
-// otherInYAML11 matches a text that YAML 1.1 reads as a boolean, and YAML 1.2 as a text.
-var otherInYAML11 = lazy.MustCompile(`^(?i:y|n|yes|no|on|off)$`)
-
-// keyName returns a key in the form of the document's value: yes is "true", 0x10 is "16".
-func keyName(key *yaml.Node) string {
-	key = aliased(key)
-	text := key.Value
-	switch tagged := key.Style&yaml.TaggedStyle != 0; {
-	case key.Tag == "!!str" && (tagged || isQuoted(key) || !otherInYAML11.MatchString(text)):
-		return text
-	case tagged:
-		text = key.Tag + " " + strconv.Quote(text)
-	}
-	var m map[string]any
-	if k8syaml.Unmarshal(fmt.Appendf(nil, "? %s\n: 0\n", text), &m) == nil {
-		for name := range m {
-			return name
-		}
-	}
-	return key.Value
 }
 
 // maxRepeated is the maximum size of a document with its aliases expanded. The largest object of

@@ -69,36 +69,3 @@ func within(t *testing.T, d *Document, path ...any) []Position {
 	}
 	return out
 }
-
-// TestWithinIsNotExact: then it is where the value, or what is there of the path, begins.
-func TestWithinIsNotExact(t *testing.T) {
-	docs, err := Parse("a: |\n  b\nc: 5\nd: [e]\nf: !!binary gIGC\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cases := map[string]struct {
-		line, column int
-		path         []any
-		want         Position
-	}{
-		"NoLine":       {3, 1, []any{"a"}, Position{1, 4}},
-		"LineZero":     {0, 1, []any{"a"}, Position{1, 4}},
-		"ColumnZero":   {1, 0, []any{"a"}, Position{1, 4}},
-		"ColumnBehind": {1, 3, []any{"a"}, Position{1, 4}},
-		"NoString":     {1, 1, []any{"c"}, Position{3, 4}},
-		"List":         {1, 1, []any{"d"}, Position{4, 4}},
-		"NoSuchItem":   {1, 1, []any{"d", 1}, Position{4, 4}},
-		"NoSuchKey":    {1, 1, []any{"x"}, Position{1, 1}},
-		"BelowString":  {1, 1, []any{"a", "x"}, Position{1, 4}},
-		"NoStep":       {1, 1, []any{1.5}, Position{1, 1}},
-		"NotItsText":   {1, 1, []any{"f"}, Position{5, 13}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got, exact := docs[0].Within(tc.line, tc.column, tc.path...)
-			if exact || got != tc.want {
-				t.Errorf("got %v, %t; want %v", got, exact, tc.want)
-			}
-		})
-	}
-}

@@ -53,8 +53,8 @@ A comparison of a field with null, and base64.decode of a connection detail, are
 warnings, unless dyn(...) is around the value: a missing field is waited for, and
 connection details are already decoded.
 
---fix corrects the mistakes whose correction is certain, keeps comments and formatting,
-and never writes a file in which more would be wrong than before.
+--fix corrects the mistakes whose correction is certain, and keeps comments and
+formatting.
 
 Exit codes: 0 if there are no errors, 1 if there are errors or changes of --dry-run,
 2 if a file could not be read or if there was nothing to check.

@@ -9,37 +9,55 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/rules"
 )
 
-// This file prints what fixes change as a unified diff.
+// This file prints what fixes change as a unified diff of the changed lines alone. The lines around them can belong to a
+// Secret.
 
-// around is the number of unchanged lines before and after a change.
-const around = 3
-
-// A diffLine is a line of the former text, the new one, or both.
-type diffLine struct {
-	kind byte // - for the former one, + for the new one, a blank for both
-	text string
-}
-
-// compare returns the lines of two texts. Fixes change few lines, so the next line that both texts have is near.
-func compare(former, next []string) (out []diffLine) {
-	for len(former)+len(next) > 0 {
-		x, y := apart(former, next)
-		for _, line := range former[:x] {
-			out = append(out, diffLine{'-', line})
+// unified returns the difference between two texts of a file. A change of a line that is not shown, because it may
+// contain a secret, is counted.
+func unified(file, former, next string, shown func(line int) bool) string {
+	a, b := strings.SplitAfter(former, "\n"), strings.SplitAfter(next, "\n")
+	out, hidden := fmt.Sprintf("--- %s\n+++ %s\n", file, file), 0
+	for at, added := 1, 1; len(a)+len(b) > 0; at, added = at+1, added+1 {
+		x, y := apart(a, b)
+		if changed := out; x+y > 0 {
+			out += fmt.Sprintf("@@ -%d,%d +%d,%d @@\n", at-isNone(x), x, added-isNone(y), y)
+			out += marked("-", a[:x]) + marked("+", b[:y])
+			for n := at - isNone(x); n < at+x; n++ {
+				if !shown(n) {
+					out, hidden = changed, hidden+max(x, y)
+					break
+				}
+			}
 		}
-		for _, line := range next[:y] {
-			out = append(out, diffLine{'+', line})
-		}
-		if x < len(former) {
-			out = append(out, diffLine{' ', former[x]})
-			x, y = x+1, y+1
-		}
-		former, next = former[x:], next[y:]
+		at, added = at+x, added+y
+		a, b = a[min(x+1, len(a)):], b[min(y+1, len(b)):]
+	}
+	if hidden > 0 {
+		out += fmt.Sprintf("# %d changed lines are not shown, because they may contain secrets\n", hidden)
 	}
 	return out
 }
 
-// apart returns how many lines of two texts are before the next line that both have.
+// isNone is 1 for no lines, whose place in a unified diff is the line before.
+func isNone(lines int) int {
+	if lines == 0 {
+		return 1
+	}
+	return 0
+}
+
+func marked(mark string, lines []string) (out string) {
+	for _, line := range lines {
+		out += mark + line
+		if !strings.HasSuffix(line, "\n") {
+			out += "\n\\ No newline at end of file\n"
+		}
+	}
+	return out
+}
+
+// apart returns how many lines of two texts are before the next line that both have. Fixes change few lines, so it is
+// near.
 func apart(a, b []string) (x, y int) {
 	for sum := range len(a) + len(b) {
 		for x := max(0, sum-len(b)+1); x <= min(sum, len(a)-1); x++ {
@@ -51,85 +69,18 @@ func apart(a, b []string) (x, y int) {
 	return len(a), len(b)
 }
 
-// unified returns the difference between two texts of a file. Only lines that are shown are in it, because others may
-// contain secrets. A change of such a line is counted.
-func unified(file, former, next string, shown func(line int) bool) string {
-	lines := compare(strings.SplitAfter(former, "\n"), strings.SplitAfter(next, "\n"))
-	var hunks strings.Builder
-	hidden, old, added := 0, 1, 1
-	for i := 0; i < len(lines); {
-		size := 0
-		for i+size < len(lines) && near(lines, i+size) {
-			at := old + counted(lines[i:i+size], '+')
-			if !shown(at) && (lines[i+size].kind != '+' || !shown(at-1)) {
-				break
-			}
-			size++
-		}
-		if size > 0 {
-			writeHunk(&hunks, lines[i:i+size], old, added)
-		} else if size = 1; lines[i].kind != ' ' {
-			hidden++
-		}
-		old, added = old+counted(lines[i:i+size], '+'), added+counted(lines[i:i+size], '-')
-		i += size
-	}
-	out := fmt.Sprintf("--- %s\n+++ %s\n%s", file, file, hunks.String())
-	if hidden > 0 {
-		out += fmt.Sprintf("# %d changed lines are not shown, because they may contain secrets\n", hidden)
-	}
-	return out
-}
-
-// near reports whether a line is changed, or close to one.
-func near(lines []diffLine, i int) bool {
-	return slices.ContainsFunc(lines[max(0, i-around):min(len(lines), i+around+1)], isChange)
-}
-
-func isChange(l diffLine) bool { return l.kind != ' ' }
-
-// counted counts the lines of one text, those that are not of the other one.
-func counted(lines []diffLine, other byte) (n int) {
-	for _, l := range lines {
-		if l.kind != other && l.text != "" {
-			n++
-		}
-	}
-	return n
-}
-
-func writeHunk(w *strings.Builder, lines []diffLine, old, added int) {
-	if !slices.ContainsFunc(lines, isChange) {
-		return
-	}
-	fmt.Fprintf(w, "@@ -%d,%d +%d,%d @@\n", old, counted(lines, '+'), added, counted(lines, '-'))
-	for _, l := range lines {
-		if l.text == "" { // after the last line break
-			continue
-		}
-		fmt.Fprintf(w, "%c%s", l.kind, l.text)
-		if !strings.HasSuffix(l.text, "\n") {
-			w.WriteString("\n\\ No newline at end of file\n")
-		}
-	}
-}
-
 // shownLines returns whether a line of a file may be shown: it belongs to an input and to nothing else, and has no
 // literal credential.
 func shownLines(file string, steps []files.Step, diagnostics []files.Diagnostic) func(line int) bool {
-	shown := map[int]bool{}
-	for _, s := range steps {
-		if s.File == file {
+	isCredential := func(line int) bool {
+		return slices.ContainsFunc(diagnostics, func(d files.Diagnostic) bool {
+			return d.Rule == rules.LiteralCredential && d.File == file && d.Line <= line && line <= d.End.Line
+		})
+	}
+	return func(line int) bool {
+		return !isCredential(line) && slices.ContainsFunc(steps, func(s files.Step) bool {
 			first, last := s.Lines()
-			for n := first; n <= last; n++ {
-				shown[n] = true
-			}
-		}
+			return s.File == file && first <= line && line <= last
+		})
 	}
-	for _, d := range diagnostics {
-		for n := d.Line; n <= d.End.Line && d.File == file; n++ {
-			shown[n] = d.Rule != rules.LiteralCredential && (shown[n] || d.Source != "")
-		}
-	}
-	return func(line int) bool { return shown[line] }
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
-// This file applies the edits of diagnostics. It changes texts in memory and checks them, until nothing changes. So a
-// fix that does not help is left out, and a file is written once, if all of it can be read and nothing in it is worse.
+// This file applies the edits of diagnostics. It changes texts in memory and checks them, until nothing changes, because
+// a fix can bring another mistake to light. A file is written once, if all of it can be read.
 
 // A fixer fixes files.
 type fixer struct {
@@ -26,24 +26,15 @@ type fixer struct {
 	former, texts  map[string]string // of files with fixes, by name
 	before, result *checked          // of these texts
 	fixed          int               // mistakes
-	refused        map[string]bool   // fixes after which more is wrong
-	seen           map[string]bool   // texts, so that fixes that undo each other end
 }
 
-// A fix corrects one mistake in a file.
-type fix struct {
-	file  string
-	name  string // tells it from other fixes
-	edits []document.Edit
-}
-
-// mostPasses bounds how often all files are fixed. A fix can bring another mistake to light.
-const mostPasses = 100
+// mostPasses bounds how often all files are fixed, so that fixes that undo each other end.
+const mostPasses = 20
 
 // fix fixes the files of a system.
 func (c *Command) fix(ctx context.Context, system *files.System, progress func(done, all int)) (*fixer, error) {
 	f := &fixer{
-		system: system, former: map[string]string{}, texts: map[string]string{}, refused: map[string]bool{}, seen: map[string]bool{},
+		system: system, former: map[string]string{}, texts: map[string]string{},
 		check: func(s *files.System) (*checked, error) { return c.check(ctx, s, progress) },
 	}
 	if system.Stdin != nil && slices.Contains(c.Paths, files.Stdin) {
@@ -59,9 +50,17 @@ func (c *Command) fix(ctx context.Context, system *files.System, progress func(d
 	}
 	f.before = f.result
 	for range mostPasses {
-		if fixes := f.fixes(); len(fixes) == 0 || !f.apply(fixes) {
+		texts, fixed := maps.Clone(f.texts), f.fixed
+		f.put()
+		if f.fixed == fixed {
 			break
 		}
+		after, err := f.checked()
+		if err != nil || len(after.unread()) > len(f.result.unread()) {
+			f.texts, f.fixed = texts, fixed // one of the fixes is wrong
+			break
+		}
+		f.result = after
 	}
 	return f, nil
 }
@@ -80,71 +79,29 @@ func (f *fixer) checked() (*checked, error) {
 	return f.check(&s)
 }
 
-// fixes returns the fixes of the present mistakes.
-func (f *fixer) fixes() (out []fix) {
-	for _, d := range f.result.Diagnostics {
-		isBroken := func(o files.Diagnostic) bool { return o.File == d.File && isUnreadable(o) }
-		one := fix{d.File, fmt.Sprintf("%s %s %s %s", d.File, d.Step, d.Field, d.Message), d.Edits}
-		if len(d.Edits) > 0 && !f.refused[one.name] && !slices.ContainsFunc(f.result.Diagnostics, isBroken) {
-			out = append(out, one)
-		}
-	}
-	return out
-}
-
-// apply applies fixes. If more is wrong after them, it tries each half of them. It reports whether a text has changed:
-// the edits of the other fixes are then for other texts.
-func (f *fixer) apply(fixes []fix) bool {
-	switch {
-	case len(fixes) == 0:
-		return false
-	case f.try(fixes):
-		return true
-	case len(fixes) == 1:
-		f.refused[fixes[0].name] = true
-		return false
-	}
-	half := len(fixes) / 2
-	return f.apply(fixes[:half]) || f.apply(fixes[half:])
-}
-
-// mostRounds bounds how often the mistakes are fixed that a fix has brought to light.
-const mostRounds = 5
-
-// try applies fixes, and those of the mistakes that they bring to light. If then more is wrong, it takes all back.
-func (f *fixer) try(fixes []fix) bool {
-	former, before, fixed := maps.Clone(f.texts), f.result, f.fixed
-	for range mostRounds {
-		changed := f.put(fixes)
-		after, err := f.checked()
-		if !changed || err != nil {
-			break
-		}
-		f.result = after
-		if !(after.Unread && !before.Unread) && after.errors() <= before.errors() && len(after.Diagnostics) <= len(before.Diagnostics) {
-			return true
-		}
-		fixes = f.fixes()
-	}
-	f.texts, f.result, f.fixed = former, before, fixed
-	return false
-}
-
-// put puts fixes into the texts. It reports whether there is a text that was not there before.
-func (f *fixer) put(fixes []fix) (changed bool) {
+// put puts the fixes of the present mistakes into the texts, except those of files that cannot be read.
+func (f *fixer) put() {
 	byFile := map[string][][]document.Edit{}
-	for _, one := range fixes {
-		byFile[one.file] = append(byFile[one.file], one.edits)
+	for _, d := range f.result.Diagnostics {
+		if len(d.Edits) > 0 && !slices.Contains(f.result.unread(), d.File) {
+			byFile[d.File] = append(byFile[d.File], d.Edits)
+		}
 	}
 	for _, file := range plan.SortedKeys(byFile) {
 		text, applied := document.Apply(f.text(file), byFile[file])
-		if !f.seen[text] {
-			f.texts[file], f.seen[text] = text, true
-			f.fixed += applied
-			changed = true
+		f.texts[file] = text
+		f.fixed += applied
+	}
+}
+
+// unread returns the names of the files that cannot be read.
+func (r *checked) unread() (out []string) {
+	for _, d := range r.Diagnostics {
+		if isUnreadable(d) {
+			out = append(out, d.File)
 		}
 	}
-	return changed
+	return out
 }
 
 // text returns the present text of a file.
@@ -153,7 +110,7 @@ func (f *fixer) text(file string) string {
 		return text
 	}
 	data, _ := f.system.ReadFile(file) // it has been read
-	f.former[file], f.texts[file], f.seen[string(data)] = string(data), string(data), true
+	f.former[file], f.texts[file] = string(data), string(data)
 	return string(data)
 }
 
