@@ -146,7 +146,7 @@ func TestNext(t *testing.T) {
 			[]Generation{current, gen(2, Abandoned, since(2*hour+59), failures(1))}, inUse, 5 * hour,
 			"1 current 2 abandoned since 179 failed 1 see 1//1 due 1560"},
 
-		// What people delete, and what is lost.
+		// Deleted and lost generations.
 		"CurrentIsDeleted": {"another one follows", wanted(), []Generation{gen(1, Previous, since(5))},
 			[]Record{holds(2, gen(1, Previous, since(5)))}, 6, "1 previous since 5 see /1/ make 2 due 15"},
 		"PendingIsDeleted": {"another one is made", again, one(), setting, 6, "1 current see 1//1 make 2"},
