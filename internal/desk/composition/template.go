@@ -22,7 +22,7 @@ func goTemplate(s *Step, input decode.Value, _ []Step) {
 		return
 	}
 	for _, part := range parts {
-		m, err := gotemplate.Parse(part.Text(), left, right, gotemplate.Data{Lookup: compositeName, Path: gotemplate.PathOf})
+		m, err := gotemplate.Parse(part.Text(), left, right, gotemplate.Data{Lookup: compositeName})
 		if err != nil {
 			continue // it renders nothing
 		}

@@ -4,11 +4,18 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
+
+// isAzure reports whether Azure Service Operator has the type.
+func isAzure(apiVersion string) bool {
+	group, _, ok := strings.Cut(apiVersion, "/")
+	return ok && strings.HasSuffix(group, ".azure.com")
+}
 
 // azureDocument returns the step of a resource of Azure Service Operator that is a document.
 func (m *migration) azureDocument(c decode.Value) *step {
@@ -31,7 +38,6 @@ func (m *migration) azureDocument(c decode.Value) *step {
 // resource. The function of returns the position of a field.
 func (m *migration) azure(s *step, c decode.Value, name string, of func(path string) string) {
 	spec := c.Get("spec", "operatorSpec")
-	x := azure{m, s, name}
 	for _, kind := range []struct {
 		expressions, fields string
 		to                  *node
@@ -39,24 +45,25 @@ func (m *migration) azure(s *step, c decode.Value, name string, of func(path str
 		{"secretExpressions", "secrets", s.secrets},
 		{"configMapExpressions", "configMaps", s.configMaps},
 	} {
-		secret := kind.to == s.secrets
+		isSecret := kind.to == s.secrets
 		objects := map[string]*azureObject{}
 		var order []*azureObject
 		object := func(c decode.Value) *azureObject {
 			to := needed(c.Get("name"))
 			if objects[to] == nil {
-				objects[to] = &azureObject{name: to, labels: map[string]string{}, annotations: map[string]string{}}
+				objects[to] = &azureObject{migration: m, step: s, resource: name, name: to,
+					labels: map[string]string{}, annotations: map[string]string{}}
 				order = append(order, objects[to])
 			}
 			return objects[to]
 		}
 		for _, e := range items(spec.Get(kind.expressions)) {
-			x.expression(object(e), e, secret)
+			object(e).expression(e, isSecret)
 		}
 		fields := spec.Get(kind.fields)
 		for _, field := range fields.Keys() {
-			if e := fields.Key(field); secret {
-				x.written(object(e), e)
+			if e := fields.Key(field); isSecret {
+				object(e).written(e)
 			} else {
 				object(e).known(e, field)
 			}
@@ -64,24 +71,20 @@ func (m *migration) azure(s *step, c decode.Value, name string, of func(path str
 		if spec.Get(kind.expressions).Exists() {
 			s.remove = append(s.remove, of("spec.operatorSpec."+kind.expressions))
 		}
-		if !secret && fields.Exists() {
+		if !isSecret && fields.Exists() {
 			s.remove = append(s.remove, of("spec.operatorSpec."+kind.fields))
 		}
 		for _, o := range order {
-			kind.to.items = append(kind.to.items, x.export(o))
+			kind.to.items = append(kind.to.items, o.export())
 		}
 	}
 }
 
-// azure is a resource of Azure Service Operator.
-type azure struct {
-	migration *migration
-	step      *step
-	resource  string // its name in the pipeline
-}
-
-// An azureObject is a Secret or ConfigMap that several entries write.
+// An azureObject is a Secret or ConfigMap that several entries of a resource write.
 type azureObject struct {
+	migration           *migration
+	step                *step
+	resource            string // its name in the pipeline
 	name                string
 	data                []*node
 	labels, annotations map[string]string
@@ -92,7 +95,7 @@ type azureObject struct {
 
 // expression adds an entry of secretExpressions or configMapExpressions. Without a key it has several
 // values.
-func (x azure) expression(o *azureObject, c decode.Value, secret bool) {
+func (o *azureObject) expression(c decode.Value, isSecret bool) {
 	value := needed(c.Get("value"))
 	if key := c.Get("key").Text(); key != "" {
 		o.data = append(o.data, entry(key, value))
@@ -100,15 +103,20 @@ func (x azure) expression(o *azureObject, c decode.Value, secret bool) {
 		o.data = append(o.data, mapping().withText("valueMap", value))
 	}
 	o.evaluated = true
-	o.secret = o.secret || secret && x.readsSecret(value)
+	if x := o.compiled(value, expression.WantAny); isSecret && x != nil {
+		o.secret = o.secret || slices.ContainsFunc(x.References(),
+			func(r expression.Reference) bool { return r.Variable == expression.Secret })
+	}
 	maps.Copy(o.labels, texts(c.Get("labels")))
 	maps.Copy(o.annotations, texts(c.Get("annotations")))
 }
 
-func (x azure) readsSecret(text string) bool {
-	e, _ := x.migration.env.Compile(expression.Source{Text: text, Want: expression.WantAny})
-	return e != nil && slices.ContainsFunc(e.References(),
-		func(r expression.Reference) bool { return r.Variable == expression.Secret })
+func (o *azureObject) compiled(text string, want expression.Want) *expression.Expression {
+	x, errs := o.migration.env.Compile(expression.Source{Text: text, Want: want})
+	if len(errs) > 0 {
+		return nil
+	}
+	return x
 }
 
 // known adds an output whose field only the operator knows.
@@ -122,29 +130,29 @@ func (o *azureObject) known(c decode.Value, output string) {
 
 // written adds a secret that only the operator can read. The operator still writes its Secret, which
 // becomes a source.
-func (x azure) written(o *azureObject, c decode.Value) {
+func (o *azureObject) written(c decode.Value) {
 	if o.source == "" {
-		o.source = x.step.exportName(o.name)
-		x.step.source(o.source, o.name)
+		o.source = o.step.exportName(o.name)
+		o.step.source(o.source, o.name)
 	}
 	key := needed(c.Get("key"))
 	o.data = append(o.data, entry(key, celtext.Select("secrets", o.source, key)))
 }
 
-func (x azure) export(o *azureObject) *node {
-	e := mapping().withText("name", x.step.exportName(o.name))
+func (o *azureObject) export() *node {
+	e := mapping().withText("name", o.step.exportName(o.name))
 	metadata := mapping()
 	if o.source == "" {
-		metadata = x.step.literalName(o.name)
+		metadata = o.step.literalName(o.name)
 	} else {
 		e.note(decide + "keep operatorSpec.secrets: the operator still writes the Secret with that name, and this Secret " +
 			"has another name and the same keys. Remove this export if it is not needed.")
 	}
-	x.texts(metadata, "labels", o.labels)
-	x.texts(metadata, "annotations", o.annotations)
+	o.texts(metadata, "labels", o.labels)
+	o.texts(metadata, "annotations", o.annotations)
 	if o.secret {
 		e.note(fmt.Sprintf("%ssecret has the connection details of %s, and a resource of the operator has none: compose "+
-			"it with a Crossplane provider,", decide, x.resource),
+			"it with a Crossplane provider,", decide, o.resource),
 			"with writeConnectionSecretToRef, or let operatorSpec.secrets write a Secret, and read that Secret as one of "+
 				"sources.")
 	}
@@ -152,16 +160,16 @@ func (x azure) export(o *azureObject) *node {
 		e.with("metadata", metadata)
 	}
 	if o.evaluated {
-		e.withText("from", x.resource)
+		e.withText("from", o.resource)
 	}
 	return e.with("data", list(o.data...))
 }
 
 // texts adds labels or annotations. Those that are expressions of type string are evaluated, as the operator does.
-func (x azure) texts(metadata *node, field string, texts map[string]string) {
+func (o *azureObject) texts(metadata *node, field string, texts map[string]string) {
 	plain, computed := map[string]string{}, map[string]string{}
 	for k, text := range texts {
-		if _, errs := x.migration.env.Compile(expression.Source{Text: text, Want: expression.WantString}); len(errs) > 0 {
+		if o.compiled(text, expression.WantString) == nil {
 			plain[k] = text
 		} else {
 			computed[k] = text

@@ -4,10 +4,49 @@ import (
 	"fmt"
 	"strings"
 
+	"google.golang.org/protobuf/types/known/structpb"
+
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
+	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 )
+
+// An xr is the kind of the composites of a Composition, as far as a definition of it is known.
+type xr struct {
+	schema *structpb.Struct
+	scope  catalog.Scope // empty if it is not known
+}
+
+// kindOfComposites returns the kind in compositeTypeRef.
+func (m *migration) kindOfComposites(ref decode.Value) xr {
+	k := catalog.Kind{APIVersion: ref.Get("apiVersion").Text(), Kind: ref.Get("kind").Text()}
+	if s := m.catalog.Find(k); s != nil {
+		return xr{catalog.OfKind(s), m.catalog.ScopeOf(k)}
+	}
+	return xr{}
+}
+
+// typeAt returns the JSON type at a path, or nothing if it is not known.
+func typeAt(s *structpb.Struct, path ...any) string {
+	at, _ := catalog.At(s, path...)
+	return at.GetFields()["type"].GetStringValue()
+}
+
+// kindsOf returns the kinds of the resources that a pipeline composes, by composition resource name.
+func kindsOf(o map[string]any) map[string]catalog.Kind {
+	kinds := map[string]catalog.Kind{}
+	read, _ := composition.Read(o) // parts that cannot be read have no kinds
+	if read == nil {
+		return kinds
+	}
+	for _, s := range read.Steps {
+		for _, r := range s.Resources {
+			kinds[r.Name] = catalog.Kind{APIVersion: r.APIVersion, Kind: r.Kind}
+		}
+	}
+	return kinds
+}
 
 // A template is a composed resource of a Composition.
 type template struct {
@@ -30,16 +69,16 @@ func (t template) of(path string) string {
 func (m *migration) composition(c decode.Value) *step {
 	spec := c.Get("spec")
 	s := newStep("Put it after the steps that compose the resources that it reads.")
+	x := m.kindOfComposites(spec.Get("compositeTypeRef"))
 	var templates []template
 	var ref decode.Value
-	x := m.kindOfComposites(spec.Get("compositeTypeRef"))
-	pipeline := spec.Get("mode").Text() == "Pipeline" || spec.Get("pipeline").Exists()
-	if pipeline {
+	isPipeline := spec.Get("mode").Text() == "Pipeline" || spec.Get("pipeline").Exists()
+	if isPipeline {
 		templates, ref = s.pipeline(spec.Get("pipeline"), templated{xr: x, kinds: kindsOf(c.Object()), catalog: m.catalog})
 	} else {
 		templates = s.resources(spec.Get("resources"), "spec.resources", "")
 	}
-	s.connection(m, templates, ref, s.publishing(spec, !pipeline, x))
+	s.connection(m, templates, ref, spec, x)
 	for _, t := range templates {
 		if base := t.Get("base"); isAzure(base.Get("apiVersion").Text()) {
 			m.azure(s, base, t.name, func(path string) string { return t.of("base." + path) })
@@ -54,7 +93,7 @@ func (m *migration) composition(c decode.Value) *step {
 		return nil
 	}
 	s.above = append(s.above, s.byHand...)
-	if !pipeline {
+	if !isPipeline {
 		s.above = append(s.above, decide+"change the Composition to mode Pipeline first, with "+
 			"function-patch-and-transform: Crossplane v2 has no other mode.")
 	}
@@ -68,25 +107,19 @@ func (s *step) pipeline(pipeline decode.Value, t templated) ([]template, decode.
 	var ref decode.Value
 	s.steps = map[string]bool{}
 	for _, p := range items(pipeline) {
-		name := p.Get("step").Text()
+		name, input := p.Get("step").Text(), p.Get("input")
 		s.steps[name] = true
-		input := p.Get("input")
 		group, _, _ := strings.Cut(input.Get("apiVersion").Text(), "/")
-		switch input.Get("kind").Text() {
-		case "GoTemplate":
-			if group == "gotemplating.fn.crossplane.io" {
-				s.goTemplates(name, input, t)
-			}
-		case "Resources":
-			if group != "pt.fn.crossplane.io" {
-				continue
-			}
+		switch group + "/" + input.Get("kind").Text() {
+		case "gotemplating.fn.crossplane.io/GoTemplate":
+			s.goTemplates(name, input, t)
+		case "pt.fn.crossplane.io/Resources":
 			templates = append(templates, s.resources(input.Get("resources"), "resources", name)...)
 			if r := input.Get("writeConnectionSecretToRef"); r.Exists() {
 				ref = r
 				s.remove = append(s.remove, "writeConnectionSecretToRef of step "+name)
 			}
-		case v1beta1.Kind:
+		case "export.fn.crossplane.io/" + v1beta1.Kind:
 			for _, e := range append(items(input.Get("secrets")), items(input.Get("configMaps"))...) {
 				s.taken[e.Get("name").Text()] = true
 			}
@@ -111,81 +144,4 @@ func (s *step) resources(list decode.Value, where, step string) []template {
 		out = append(out, t)
 	}
 	return out
-}
-
-// publishing reports whether the Composition declares a legacy composite, and where its Secret is.
-func (s *step) publishing(spec decode.Value, legacy bool, x xr) published {
-	namespace, store := spec.Get("writeConnectionSecretsToNamespace"),
-		spec.Get("publishConnectionDetailsWithStoreConfigRef")
-	if namespace.Exists() {
-		s.remove = append(s.remove, "spec.writeConnectionSecretsToNamespace, once there are no legacy composites")
-	}
-	if store.Exists() {
-		s.remove = append(s.remove, "spec.publishConnectionDetailsWithStoreConfigRef")
-	}
-	p := published{legacy || namespace.Exists() || store.Exists(), namespace.Text(), store.Exists(), x}
-	if x.scope != "" {
-		p.legacy = x.scope == catalog.LegacyCluster
-	}
-	return p
-}
-
-// published adds comments on the connection details of a legacy composite.
-type published struct {
-	legacy    bool
-	namespace string
-	store     bool
-	xr        xr
-}
-
-// connection returns the Secret with the connection details of all templates.
-func (s *step) connection(m *migration, templates []template, ref decode.Value, p published) {
-	d := details{count: map[string]int{}, catalog: m.catalog}
-	for _, t := range templates {
-		if list := items(t.Get("connectionDetails")); len(list) > 0 {
-			s.remove = append(s.remove, t.of("connectionDetails"))
-			d.add(t, list)
-		}
-	}
-	p.legacy = p.legacy || len(s.details) > 0 && p.xr.scope == "" // which are only for a legacy composite
-	d.addTemplated(s.details)
-	if len(d.entries) == 0 {
-		return
-	}
-	if p.xr.scope == "" {
-		p.legacy = p.legacy && !ref.Exists() // which is for a composite of Crossplane v2
-	}
-	e := mapping().withText("name", s.exportName("connection"))
-	if p.legacy {
-		p.describe(e)
-	} else {
-		placeConnection(e, ref, p.xr)
-	}
-	e.with("data", list(d.entries...).note(d.notes()...))
-	if twice := d.twice(); len(twice) > 0 {
-		e.field("data").note(decide + "these keys are written twice, and the later one wins, as before: " +
-			strings.Join(twice, ", "))
-		e.withText("conflictPolicy", string(v1beta1.ConflictLastWins))
-	}
-	if p.legacy {
-		e.with("connectionDetails", rawNode(true))
-	}
-	s.secrets.items = append(s.secrets.items, e)
-}
-
-// describe adds comments on the place of a legacy composite's Secret. Crossplane writes its own
-// Secret with the connection details, so this Secret must have another name.
-func (p published) describe(e *node) {
-	if p.xr.scope == "" {
-		e.note(decide+"connectionDetails publishes for a legacy composite, as before, to its own Secret and its claim's.",
-			"For a composite of Crossplane v2 remove connectionDetails and the namespace: there is only this Secret.")
-	}
-	if p.store {
-		e.note(decide + "Crossplane v2 has no external secret stores: if you need one, push this Secret to it.")
-	}
-	if p.namespace != "" {
-		e.with("metadata", mapping().withText("namespace", p.namespace))
-	} else {
-		e.note(decide + "set metadata.namespace for a cluster scoped composite without a claim.")
-	}
 }

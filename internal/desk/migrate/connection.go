@@ -6,54 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
+	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
 )
 
-// ownName is the name that a composite can set itself.
-var ownName = []any{"spec", "writeConnectionSecretToRef", "name"}
-
-// placeConnection names the Secret as function-patch-and-transform does for a composite of Crossplane v2:
-// after the composite, then by ref of its input, whose patches change the name. The Secret has no type:
-// an existing one keeps its type, and applications do not depend on it.
-func placeConnection(e *node, ref decode.Value, x xr) {
-	name, namespace := &choice{last: "composite.metadata.name + '-connection'"},
-		&choice{last: "composite.metadata.namespace"}
-	if n := ref.Get("name").Text(); n != "" {
-		name.last = celtext.Literal(n)
-	}
-	if x.may(ownName...) {
-		name.prefer(celtext.Path(x.variable(ownName...), ownName, true))
-	}
-	literal := ref.Get("namespace").Text()
-	if literal != "" {
-		namespace.last = celtext.Literal(literal)
-	}
-	before := namespace.String()
-	metadata := mapping()
-	for _, p := range items(ref.Get("patches")) {
-		if err := patch(p, map[string]*choice{"name": name, "namespace": namespace}, x); err != nil {
-			metadata.note(fmt.Sprintf("%s%s %s: write it in CEL.", decide, p.Path, err))
-		}
-	}
-	metadata.with("nameExpression", textNode(name.String()))
-	switch {
-	case namespace.String() != before:
-		metadata.with("namespaceExpression", textNode(namespace.String()))
-	case literal != "":
-		metadata.withText("namespace", literal)
-	case x.scope != catalog.Namespaced:
-		metadata.note(decide + "set metadata.namespace for a cluster scoped composite: previously its " +
-			"spec.writeConnectionSecretToRef contained the namespace.")
-	}
-	e.with("metadata", metadata)
-	if x.scope == "" {
-		e.note(decide + "for a legacy composite (a composite with a claim) remove metadata, and add connectionDetails: " +
-			"true. If the XRD is among the files, this is known.")
-	}
-	e.note(takenOver...)
-}
+const emptyValue = "the value is empty, and empty values are never exported"
 
 // takenOver says what happens to the Secret that is there.
 var takenOver = []string{
@@ -61,115 +21,262 @@ var takenOver = []string{
 	"Keys that only the old Secret had stay, until you set prune: true.",
 }
 
-// A choice is the first of several optional expressions that has a value, or the last one.
-type choice struct {
-	optional []string
-	last     string
-}
-
-// prefer adds an expression that comes before the others. It need not be there twice.
-func (c *choice) prefer(x string) {
-	same := func(other string) bool { return strings.Replace(other, "dyn(composite)", "composite", 1) == x }
-	if i := slices.IndexFunc(c.optional, same); i >= 0 {
-		x = c.optional[i]
-		c.optional = slices.Delete(c.optional, i, i+1)
-	}
-	c.optional = slices.Insert(c.optional, 0, x)
-}
-
-// String returns the CEL.
-func (c *choice) String() string {
-	if len(c.optional) == 0 {
-		return c.last
-	}
-	x := c.optional[0]
-	for _, o := range c.optional[1:] {
-		x += ".or(" + o + ")"
-	}
-	return x + ".orValue(" + c.last + ")"
-}
-
-// patch changes the expression of the name or the namespace.
-func patch(p decode.Value, place map[string]*choice, c xr) error {
-	to, ok := place[p.Get("toFieldPath").Text()]
-	if !ok {
-		return errors.New("sets neither the name nor the namespace")
-	}
-	switch p.Get("type").Text() {
-	case "", "FromCompositeFieldPath":
-		return fromComposite(p, to, c)
-	case "CombineFromComposite":
-		x, err := combineExpression(p)
-		if err == nil {
-			*to = choice{last: x}
+// connection adds the Secret with the connection details of all templates.
+func (s *step) connection(m *migration, templates []template, ref, spec decode.Value, x xr) {
+	entries, untyped := []*node{}, false
+	for _, t := range templates {
+		list := items(t.Get("connectionDetails"))
+		if len(list) > 0 {
+			s.remove = append(s.remove, t.of("connectionDetails"))
 		}
-		return err
+		for _, c := range list {
+			n, unknown := m.detail(t, c)
+			entries, untyped = append(entries, n), untyped || unknown
+		}
 	}
-	return errors.New("has a type that cannot patch the name of a Secret")
+	namespace := spec.Get("writeConnectionSecretsToNamespace")
+	if namespace.Exists() {
+		s.remove = append(s.remove, "spec.writeConnectionSecretsToNamespace, once there are no legacy composites")
+	}
+	// Only legacy composites have the details of a template. If the scope is known, it decides.
+	isLegacy := !ref.Exists() && (len(s.details) > 0 || namespace.Exists() || !spec.Get("pipeline").Exists())
+	if x.scope != "" {
+		isLegacy = x.scope == catalog.LegacyCluster
+	}
+	if entries = append(entries, s.details...); len(entries) == 0 {
+		return
+	}
+	e := mapping().withText("name", s.exportName("connection"))
+	if isLegacy {
+		placeLegacy(e, namespace.Text(), x)
+	} else {
+		placeConnection(e, ref, x)
+	}
+	data := list(entries...).note(decide+"the Secret is created only if all of these keys resolve. Previously a missing "+
+		"key was left out.", "Set optional: true on keys that may be missing permanently.")
+	if untyped {
+		data.note("string(…) converts numbers and booleans: remove it around a string. An object or a list needs " +
+			"json.encode(…).")
+	}
+	e.with("data", data)
+	if twice := repeated(data.live()); len(twice) > 0 {
+		data.note(decide + "these keys are written twice, and the later one wins, as before: " + strings.Join(twice, ", "))
+		e.withText("conflictPolicy", string(v1beta1.ConflictLastWins))
+	}
+	if isLegacy {
+		e.with("connectionDetails", rawNode(true))
+	}
+	s.secrets.items = append(s.secrets.items, e)
 }
 
-func fromComposite(p decode.Value, to *choice, c xr) error {
-	format, err := patchFormat(p.Get("transforms"))
-	if err != nil {
-		return err
-	}
-	required := p.Get("policy", "fromFieldPath").Text() == "Required"
-	path := needed(p.Get("fromFieldPath"))
-	list, err := parsePath(path)
-	if err != nil {
-		return err
-	}
-	x := celtext.Path("composite", list, !required)
-	if format != "" {
-		value := x
-		if !required {
-			value = "v"
+// repeated returns the keys that several entries have, sorted.
+func repeated(entries []*node) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, e := range entries {
+		key := e.field("key")
+		if key != nil && seen[key.value] && !slices.Contains(out, key.value) {
+			out = append(out, key.value)
 		}
-		filled, err := formatted(format, []string{value})
-		switch {
-		case err != nil:
-			return err
-		case required:
-			*to = choice{last: filled}
-		default:
-			to.prefer(fmt.Sprintf("%s.optMap(v, %s)", x, filled))
+		if key != nil {
+			seen[key.value] = true
 		}
-		return nil
 	}
-	if !required {
-		to.prefer(x)
-		return nil
-	}
-	if typeAt(c.schema, list...) != "string" {
-		x = "string(" + x + ")"
-	}
-	*to = choice{last: x}
-	return nil
+	slices.Sort(out)
+	return out
 }
 
-// patchFormat returns the format of the only transform, or an empty text.
-func patchFormat(transforms decode.Value) (string, error) {
-	list := items(transforms)
-	if len(list) == 0 {
-		return "", nil
+// placeLegacy adds comments on the place of a legacy composite's Secret. Crossplane writes its own
+// Secret with the connection details, so this Secret must have another name.
+func placeLegacy(e *node, namespace string, x xr) {
+	if x.scope == "" {
+		e.note(decide+"connectionDetails publishes for a legacy composite, as before, to its own Secret and its claim's.",
+			"For a composite of Crossplane v2 remove connectionDetails and the namespace: there is only this Secret.")
 	}
-	t := list[0]
-	format := t.Get("string", "fmt").Text()
-	kind := t.Get("string", "type").Text()
-	if len(list) > 1 || t.Get("type").Text() != "string" || kind != "" && kind != "Format" || format == "" {
+	if namespace == "" {
+		e.note(decide + "set metadata.namespace for a cluster scoped composite without a claim.")
+		return
+	}
+	e.with("metadata", mapping().withText("namespace", namespace))
+}
+
+// placeConnection names the Secret as function-patch-and-transform does for a composite of Crossplane v2:
+// after the composite, then by ref of its input, whose patches change the name. The Secret has no type:
+// an existing one keeps its type, and applications do not depend on it.
+func placeConnection(e *node, ref decode.Value, x xr) {
+	ownName := []any{"spec", "writeConnectionSecretToRef", "name"} // which a composite can set itself
+	place := map[string]string{"name": "composite.metadata.name + '-connection'", "namespace": "composite.metadata.namespace"}
+	if n := ref.Get("name").Text(); n != "" {
+		place["name"] = celtext.Literal(n)
+	}
+	if schema, may := catalog.At(x.schema, ownName...); may {
+		variable := "composite"
+		if schema == nil { // a field that the schema does not have is a warning of check
+			variable = "dyn(composite)"
+		}
+		place["name"] = celtext.Path(variable, ownName, true) + ".orValue(" + place["name"] + ")"
+	}
+	literal := ref.Get("namespace").Text()
+	if literal != "" {
+		place["namespace"] = celtext.Literal(literal)
+	}
+	before := place["namespace"]
+	metadata := mapping()
+	for _, p := range items(ref.Get("patches")) {
+		to := p.Get("toFieldPath").Text()
+		value, err := patched(p, place[to])
+		if err != nil {
+			metadata.note(fmt.Sprintf("%s%s %s: write it in CEL.", decide, p.Path, err))
+			continue
+		}
+		place[to] = value
+	}
+	metadata.withText("nameExpression", place["name"])
+	switch {
+	case place["namespace"] != before:
+		metadata.withText("namespaceExpression", place["namespace"])
+	case literal != "":
+		metadata.withText("namespace", literal)
+	case x.scope != catalog.Namespaced:
+		metadata.note(decide + "set metadata.namespace for a cluster scoped composite: previously its " +
+			"spec.writeConnectionSecretToRef contained the namespace.")
+	}
+	if x.scope == "" {
+		e.note(decide + "for a legacy composite (a composite with a claim) remove metadata, and add connectionDetails: " +
+			"true. If the XRD is among the files, this is known.")
+	}
+	e.with("metadata", metadata).note(takenOver...)
+}
+
+// patched returns the CEL of a name or a namespace after a patch that copies a field of the composite, with one format.
+func patched(p decode.Value, before string) (string, error) {
+	kind, transforms := p.Get("type").Text(), items(p.Get("transforms"))
+	switch {
+	case before == "":
+		return "", errors.New("sets neither the name nor the namespace")
+	case kind != "" && kind != "FromCompositeFieldPath":
+		return "", errors.New("is not of type FromCompositeFieldPath")
+	case len(transforms) > 1:
 		return "", errors.New("has transforms other than one string format")
 	}
-	return format, nil
+	path, err := parsePath(needed(p.Get("fromFieldPath")))
+	if err != nil {
+		return "", err
+	}
+	format := "%s"
+	if len(transforms) == 1 {
+		format = transforms[0].Get("string", "fmt").Text()
+	}
+	if strings.Count(format, "%") != 1 || !strings.Contains(format, "%s") {
+		return "", errors.New("has transforms other than one string format")
+	}
+	if p.Get("policy", "fromFieldPath").Text() == "Required" {
+		return celtext.Format(format, []string{celtext.Path("composite", path, false)}), nil
+	}
+	x := celtext.Path("composite", path, true)
+	if format != "%s" {
+		x += ".optMap(v, " + celtext.Format(format, []string{"v"}) + ")"
+	}
+	return x + ".orValue(" + before + ")", nil
 }
 
-func combineExpression(p decode.Value) (string, error) {
-	var values []string
-	for _, v := range items(p.Get("combine", "variables")) {
-		x, err := celPath("composite", needed(v.Get("fromFieldPath")), false)
-		if err != nil {
-			return "", err
+// detail returns the entry of a connection detail, and whether the type of its value is unknown. Crossplane v1 derived
+// the type if it was not set.
+func (m *migration) detail(t template, c decode.Value) (n *node, untyped bool) {
+	kind, key := c.Get("type").Text(), c.Get("name").Text()
+	n = entry(key, "''")
+	secretKey, path, value := c.Get("fromConnectionSecretKey"), c.Get("fromFieldPath"), c.Get("value")
+	switch {
+	case kind == "FromConnectionSecretKey", kind == "" && !path.Exists() && !value.Exists():
+		if key == "" && t.step == "" {
+			key = secretKey.Text() // as in Crossplane v1
 		}
-		values = append(values, x)
+		n = entry(key, celtext.Select("secrets", t.name, needed(secretKey)))
+	case kind == "FromFieldPath", kind == "" && path.Exists():
+		x, isUntyped, err := m.fromField(t, needed(path))
+		if n = entry(key, x); err != nil {
+			n.disable("fromFieldPath " + err.Error())
+		}
+		untyped = isUntyped && err == nil
+	case kind == "FromValue", kind == "":
+		literal := value.Required().Text()
+		if n = entry(key, celtext.Literal(literal)); literal == "" {
+			n.disable(emptyValue)
+		}
+	default:
+		c.Get("type").Refuse("must be FromConnectionSecretKey, FromFieldPath or FromValue")
 	}
-	return formatted(p.Get("combine", "string", "fmt").Text(), values)
+	if key == "" {
+		needed(c.Get("name"))
+	}
+	return n, untyped
+}
+
+// fromField returns the CEL of a field of a composed resource as text, and whether its type is unknown.
+func (m *migration) fromField(t template, path string) (cel string, untyped bool, err error) {
+	resource := celtext.Select("resources", t.name)
+	list, err := parsePath(path)
+	if err != nil {
+		return resource + "." + path, false, err
+	}
+	x := celtext.Path(resource, list, false)
+	base := t.Get("base")
+	k := catalog.Kind{APIVersion: base.Get("apiVersion").Text(), Kind: base.Get("kind").Text()}
+	switch typed := typeAt(m.catalog.Find(k), list...); {
+	case isHidden(k, list):
+		return x, false, errHidden
+	case typed == "string", isText(list):
+		return x, false, nil
+	case typed == "object", typed == "array":
+		return "json.encode(" + x + ")", false, nil
+	default:
+		return "string(" + x + ")", typed == "", nil
+	}
+}
+
+var errHidden = errors.New("reads the data of a composed Secret, which is hidden: add the Secret to sources")
+
+func isHidden(k catalog.Kind, path []any) bool {
+	return k == catalog.Kind{APIVersion: "v1", Kind: "Secret"} && len(path) > 0 &&
+		(path[0] == "data" || path[0] == "stringData")
+}
+
+// isText reports whether a path leads to a string in all objects.
+func isText(path []any) bool {
+	switch len(path) {
+	case 1:
+		return path[0] == "apiVersion" || path[0] == "kind"
+	case 2:
+		return path[0] == "metadata" && slices.Contains([]any{"name", "namespace", "uid"}, path[1])
+	case 3:
+		return path[0] == "metadata" && (path[1] == "labels" || path[1] == "annotations")
+	}
+	return false
+}
+
+// parsePath parses a field path to one value, as Crossplane does. Its error does not quote the path.
+func parsePath(path string) ([]any, error) {
+	segments, err := fieldpath.Parse(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot be parsed as a field path: %w", err)
+	}
+	if len(segments) == 0 {
+		return nil, errors.New("must name a field")
+	}
+	list := make([]any, len(segments))
+	for i, s := range segments {
+		if s.Type == fieldpath.SegmentField && s.Field == "*" {
+			return nil, errors.New("has a wildcard, which matches nothing here: name one element")
+		}
+		list[i] = pathStep(s)
+	}
+	return list, nil
+}
+
+// pathStep returns the name of a field, or an index.
+func pathStep(s fieldpath.Segment) any {
+	if s.Type == fieldpath.SegmentField {
+		return s.Field
+	}
+	return int(s.Index)
 }

@@ -2,7 +2,6 @@ package migrate_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -43,6 +42,8 @@ func TestDiagnostics(t *testing.T) {
       - name: 1
         connectionDetails:
         - {name: {}, type: FromValue, value: 5432}
+        - {name: d, type: canary}
+        - {type: FromFieldPath, fromFieldPath: ""}
         - canary
         - null
       - name: a
@@ -51,39 +52,18 @@ func TestDiagnostics(t *testing.T) {
 `,
 			want: []string{
 				"f:2: spec.pipeline[0].input.resources[0].name: must be a string",
-				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[2]: must not be null",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[4]: must not be null",
 				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[0].name: must be a string",
 				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[0].value: must be a string",
-				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[1]: must be an object",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[1].type: must be FromConnectionSecretKey, FromFieldPath or " +
+					"FromValue",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[2].fromFieldPath: must not be empty",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[2].name: must be set",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[3]: must be an object",
 				"f:2: spec.pipeline[0].input.resources[1].connectionDetails: must be a list",
 				"f:2: spec.pipeline[0].input.writeConnectionSecretToRef.name: must be a string",
 				"f:2: spec.pipeline[0].input.writeConnectionSecretToRef.patches: must be a list",
 				"f:2: spec.pipeline[0].input.resources[1].base: must be an object",
-			},
-		},
-		"Details": {
-			reason: "what function-patch-and-transform refuses itself",
-			input: pipeline + `
-      resources:
-      - connectionDetails:
-        - {name: a, type: FromFieldPath}
-        - {name: b, type: FromConnectionSecretKey}
-        - {name: c, type: FromValue}
-        - {name: d, type: canary}
-        - {name: e}
-        - {type: FromValue, value: canary}
-        - {name: f, type: FromFieldPath, fromFieldPath: ""}
-`,
-			want: []string{
-				"f:2: spec.pipeline[0].input.resources[0].name: must be set",
-				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[0].fromFieldPath: must be set",
-				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[1].fromConnectionSecretKey: must be set",
-				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[2].value: must be set",
-				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[3].type: must be FromConnectionSecretKey, " +
-					"FromFieldPath or FromValue",
-				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[4].type: must be set",
-				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[5].name: must be set",
-				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[6].fromFieldPath: must not be empty",
 			},
 		},
 		"External": {
@@ -121,24 +101,5 @@ spec:
 				t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
 			}
 		})
-	}
-}
-
-// A diagnostic has the position of its field, if the caller knows the position.
-func TestDiagnosticAt(t *testing.T) {
-	d := parse(t, "f", external+"spec: {data: [{secretKey: a, remoteRef: {key: b}}, {secretKey: a}], target: "+
-		"{template: {metadata: {labels: {a.b: 1}}}}}")[0]
-	d.At = func(path ...any) string { return fmt.Sprintf("%v", path) }
-	_, faults := migrate.Migrate(context.Background(), env, []migrate.Document{d})
-	var got []string
-	for _, f := range faults {
-		got = append(got, f.Error())
-	}
-	want := []string{
-		"[spec data 1 remoteRef key]: spec.data[1].remoteRef.key: must be set",
-		"[spec target template metadata labels a.b]: spec.target.template.metadata.labels[a.b]: must be a string",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

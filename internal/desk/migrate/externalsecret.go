@@ -2,6 +2,8 @@ package migrate
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,41 +16,26 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
 )
 
-// externalSecret returns the step of an ExternalSecret. Crossplane has no store, so a source replaces
-// each remote secret.
+// external is an ExternalSecret. Crossplane has no store, so a source replaces each remote secret.
+type external struct {
+	migration *migration
+	step      *step
+	values    map[string]gotemplate.Expr // the values of data, by key; empty if there is none
+	all       string                     // the CEL of the only input, if all its keys are read
+	inputs    map[string]string          // the names of inputs, by remote secret
+	target    string                     // the name of the Secret
+	lastInput string                     // the CEL of the last entry
+}
+
+// externalSecret returns the step of an ExternalSecret.
 func (m *migration) externalSecret(c decode.Value) *step {
-	return m.externalSecretOf(c, c.Get("spec"), c.Get("metadata"))
-}
-
-// clusterExternalSecret returns the step of a ClusterExternalSecret, which creates an ExternalSecret in
-// several namespaces.
-func (m *migration) clusterExternalSecret(c decode.Value) *step {
-	spec := c.Get("spec")
-	metadata := spec.Get("externalSecretMetadata")
-	if name := cmp.Or(spec.Get("externalSecretName").Text(), c.Get("metadata", "name").Text()); name != "" {
-		raw := map[string]any{"name": name, "labels": metadata.Get("labels").Raw,
-			"annotations": metadata.Get("annotations").Raw}
-		metadata = decode.Value{Raw: raw, Path: metadata.Path, Report: metadata.Report}
-	}
-	s := m.externalSecretOf(c, spec.Get("externalSecretSpec"), metadata)
-	if s != nil {
-		s.above = append(s.above, decide+"a ClusterExternalSecret creates one Secret in each namespace; here each "+
-			"composite has its own.")
-	}
-	return s
-}
-
-func (m *migration) externalSecretOf(c, spec, metadata decode.Value) *step {
+	spec, metadata := c.Get("spec"), c.Get("metadata")
 	target, template := spec.Get("target"), spec.Get("target", "template")
 	s := newStep("Put it after the steps that compose the resources that it reads.")
 	s.taken = m.taken
-	s.remove = []string{"the " + c.Get("kind").Text()}
+	s.remove = []string{"the ExternalSecret"}
 	name := cmp.Or(target.Get("name").Text(), metadata.Get("name").Text())
-	x := &external{
-		migration: m, step: s, target: name, values: map[string]gotemplate.Expr{}, inputs: map[string]string{},
-		templated: (template.Get("data").Exists() || template.Get("templateFrom").Exists()) &&
-			template.Get("mergePolicy").Text() != "Merge",
-	}
+	x := &external{migration: m, step: s, target: name, values: map[string]gotemplate.Expr{}, inputs: map[string]string{}}
 	var data, dataFrom []*node //nolint:prealloc // a few
 	for _, d := range items(spec.Get("data")) {
 		data = append(data, x.data(d))
@@ -58,7 +45,9 @@ func (m *migration) externalSecretOf(c, spec, metadata decode.Value) *step {
 	}
 	x.all = x.onlyInput(items(spec.Get("dataFrom")))
 	templates := x.templates(template)
-	lost := x.merge(templates, &data, &dataFrom)
+	if len(templates) > 0 && template.Get("mergePolicy").Text() != "Merge" { // the Secret has only the template's keys
+		data, dataFrom = nil, nil
+	}
 	if data = append(data, templates...); len(data)+len(dataFrom) == 0 {
 		return nil
 	}
@@ -75,31 +64,37 @@ func (m *migration) externalSecretOf(c, spec, metadata decode.Value) *step {
 		e.with("immutable", rawNode(true))
 	}
 	e.with("data", list(data...)).with("dataFrom", list(dataFrom...))
-	x.conflicts(e)
-	x.describe(e, spec, lost)
+	// In an ExternalSecret data wins over dataFrom and later entries win over earlier ones, without a message.
+	if len(repeated(e.field("data").live())) > 0 || len(dataFrom) > 0 && len(data)+len(dataFrom) > 1 {
+		e.with("conflictPolicy", textNode(string(v1beta1.ConflictLastWins)).note(
+			"As in the ExternalSecret. Without it, a key that two entries write is an error that names both."))
+	}
+	x.describe(e, spec, templates)
 	s.secrets.items = append(s.secrets.items, e)
 	return s
 }
 
 // describe adds comments on what the export has not: keys of the template, and fields without an equivalent.
-func (x *external) describe(e *node, spec decode.Value, lost []string) {
+func (x *external) describe(e *node, spec decode.Value, templates []*node) {
 	target, template := spec.Get("target"), spec.Get("target", "template")
 	if spec.Get("secretStoreRef").Exists() || spec.Get("refreshInterval").Exists() {
 		e.note("There is no store and no refreshInterval here: Crossplane reconciles.")
+	}
+	var lost []string
+	for _, t := range templates {
+		if t.off {
+			lost = append(lost, t.field("key").value)
+		}
 	}
 	if len(lost) > 0 && len(e.field("data").live()) > 0 {
 		e.note(decide + "it lacks these keys of the template, which are comments below: " + strings.Join(lost, ", "))
 	}
 	out := slices.Concat(foreign(spec, "secretStoreRef refreshInterval refreshPolicy=Periodic target data dataFrom"),
-		foreign(target, "name immutable template manifest creationPolicy=Owner deletionPolicy=Retain"),
+		foreign(target, "name immutable template creationPolicy=Owner deletionPolicy=Retain"),
 		foreign(template, "type metadata data templateFrom mergePolicy engineVersion"),
 		foreign(template.Get("metadata"), "labels annotations"))
 	if len(out) > 0 {
 		e.note(decide + "there is no equivalent of " + strings.Join(out, ", ") + ".")
-	}
-	if kind := target.Get("manifest", "kind").Text(); kind != "" && kind != "Secret" {
-		x.step.remove = nil
-		e.disable("target.manifest makes it an object of kind " + kind + ": write an export for it, or another step")
 	}
 }
 
@@ -119,48 +114,9 @@ func foreign(v decode.Value, known string) []string {
 
 // withoutForeign makes an entry a comment if it has fields that are not known here.
 func (n *node) withoutForeign(v decode.Value, known string) {
-	if v.Get("version").Exists() {
-		n.note(decide + "older versions do not exist here: this is the current value.")
-	}
-	if out := foreign(v, "version "+known); len(out) > 0 {
+	if out := foreign(v, known); len(out) > 0 {
 		n.disable("there is no equivalent of " + strings.Join(out, ", "))
 	}
-}
-
-// external is an ExternalSecret.
-type external struct {
-	migration *migration
-	step      *step
-	values    map[string]gotemplate.Expr // the values of data, by key; empty if there is none
-	all       string                     // the CEL of the only input, if all its keys are read
-	inputs    map[string]string          // the names of inputs, by remote secret
-	target    string                     // the name of the Secret
-	lastInput string                     // the CEL of the last entry
-	templated bool                       // the Secret has only the template's keys
-}
-
-// conflicts keeps which entry wins. In an ExternalSecret data wins over dataFrom and later entries win
-// over earlier ones, without a message.
-func (x *external) conflicts(e *node) {
-	data, dataFrom := e.field("data").live(), e.field("dataFrom").live()
-	keys := map[string]bool{}
-	for _, d := range data {
-		keys[keyOf(d)] = true
-	}
-	if len(keys) == len(data) && (len(dataFrom) == 0 || len(data)+len(dataFrom) == 1) {
-		return
-	}
-	e.with("conflictPolicy", textNode(string(v1beta1.ConflictLastWins)))
-	e.field("conflictPolicy").note("As in the ExternalSecret. Without it, a key that two entries write is an error " +
-		"that names both.")
-}
-
-// keyOf returns the key of an entry of data as it is printed, or nothing if it has none.
-func keyOf(entry *node) string {
-	if key := entry.field("key"); key != nil {
-		return key.scalar
-	}
-	return ""
 }
 
 func (x *external) metadata(template decode.Value) *node {
@@ -174,7 +130,7 @@ func (x *external) metadata(template decode.Value) *node {
 				delete(values, k)
 			}
 		}
-		n.with(field, stringMap(values))
+		n.withTexts(field, values, nil)
 	}
 	return n
 }
@@ -239,20 +195,12 @@ func (x *external) dataFrom(c decode.Value) *node {
 		x.generator(n, generator)
 	case c.Get("extract").Exists():
 		remote = c.Get("extract")
-		property := remote.Get("property").Text()
 		input := x.input(needed(remote.Get("key")))
-		n.with("extract", mapping().withText("key", input).withText("property", property))
+		n.with("extract", mapping().withText("key", input).withText("property", remote.Get("property").Text()))
 		n.withoutForeign(remote, remoteFields)
-		if strings.Contains(property, ".") {
-			n.note(decide + "each dot of the property separates two fields here: write a key with a dot as [in.brackets].")
-		}
 	case c.Get("find").Exists():
 		remote = c.Get("find")
-		f := copied(remote, "path", "name", "tags")
-		if len(f.fields) == 0 { // which finds everything
-			f.with("name", mapping().withText("regexp", ".*"))
-		}
-		n.with("find", f).withoutForeign(remote, "path name tags "+remoteFields)
+		n.with("find", copied(remote, "path", "name", "tags")).withoutForeign(remote, "path name tags "+remoteFields)
 		n.note(decide + "a find searches all connection details and Secret sources, as <input>/<key>, not a store.")
 	default:
 		c.Refuse("must have extract, find or sourceRef.generatorRef")
@@ -262,4 +210,79 @@ func (x *external) dataFrom(c decode.Value) *node {
 		n.withText(strategy, remote.Get(strategy).Text())
 	}
 	return n
+}
+
+// input returns the name of the input that replaces a remote secret: a composed resource of a
+// Composition in the files, or a source. The names of sources are the same in all steps.
+func (x *external) input(remote string) string {
+	s, m := x.step, x.migration
+	name, ok := x.inputs[remote]
+	switch {
+	case ok:
+	case m.composed[remote]:
+		name = remote
+	default:
+		if len(s.sources.items) == 0 {
+			s.sources.note(decide+"each source replaces a remote secret. Set matchName to a Secret that has the same keys, "+
+				"or remove the source", "and compose a resource with its name that has these connection details.")
+		}
+		object := freeName(remote, func(name string) bool { return name == x.target }) // which would read itself
+		if name = m.sources[remote]; name == "" {
+			name = s.exportName(remote)
+			m.sources[remote] = name
+		}
+		x.inputs[remote] = name
+		s.source(name, object)
+	}
+	x.lastInput = celtext.Select("secrets", name)
+	return name
+}
+
+// onlyInput returns the CEL of the only entry of dataFrom, if all its keys keep their names.
+func (x *external) onlyInput(entries []decode.Value) string {
+	if len(entries) != 1 || len(items(entries[0].Get("rewrite"))) > 0 || entries[0].Get("find").Exists() ||
+		len(foreign(entries[0].Get("extract"),
+			"key conversionStrategy=Default decodingStrategy=None metadataPolicy=None")) > 0 {
+		return ""
+	}
+	return x.lastInput
+}
+
+// templates returns the keys of target.template.
+func (x *external) templates(c decode.Value) []*node {
+	values := texts(c.Get("data"))
+	out := make([]*node, 0, len(values))
+	for _, k := range slices.Sorted(maps.Keys(values)) {
+		e, err := gotemplate.Translate(values[k], gotemplate.Data{Lookup: x.lookup})
+		switch {
+		case err != nil:
+			out = append(out, entry(k, values[k]).disable("this Go template "+err.Error()+": write it in CEL"))
+		case e.Empty():
+			out = append(out, entry(k, celtext.Literal("")).disable(emptyValue))
+		default:
+			out = append(out, entry(k, e.Value(false)))
+		}
+	}
+	for _, from := range items(c.Get("templateFrom")) {
+		original, _ := json.Marshal(from.Raw) //nolint:errchkjson // it was JSON
+		out = append(out, entry("templateFrom", string(original)).disable("it is not translated: write its keys in CEL"))
+	}
+	return out
+}
+
+// lookup returns the value of a key that a template reads.
+func (x *external) lookup(path []any, optional bool) (gotemplate.Expr, error) {
+	if len(path) != 1 || optional {
+		return gotemplate.Expr{}, errors.New("does not read a single key, without a default")
+	}
+	key, _ := path[0].(string)
+	switch v, ok := x.values[key]; {
+	case ok && !v.Empty():
+		return v, nil
+	case ok:
+		return v, fmt.Errorf("reads %s, which is a comment", key)
+	case x.all == "":
+		return v, fmt.Errorf("reads %s, and it is not known which entry has this key", key)
+	}
+	return gotemplate.Of(celtext.Select(x.all, key), gotemplate.Text), nil
 }

@@ -9,20 +9,24 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 )
 
-// generatedPrefix begins the names of generators in extract.
-const generatedPrefix = "generated."
-
-// A generator is one of the documents.
-type generator struct {
-	reading
-	used bool // by an ExternalSecret
-}
-
 // generator adds the generator of a dataFrom, with its fields if it is in the file.
 func (x *external) generator(n *node, c decode.Value) {
 	kind, name := needed(c.Get("kind")), needed(c.Get("name"))
-	made, ok := kindsOfGenerators[kind]
-	if !ok {
+	var spec decode.Value
+	g, found := x.migration.generators[kind+"/"+name]
+	if found {
+		spec = g.root().Get("spec")
+	}
+	to := mapping()
+	switch kind {
+	case "Password":
+		to.with("password", copied(spec, "length", "digits", "symbols", "symbolCharacters", "noUpper", "allowRepeat",
+			"encoding", "secretKeys"))
+	case "UUID":
+		to.with("uuid", mapping())
+	case "SSHKey":
+		to.with("sshKey", sshKey(spec))
+	default:
 		// A person decides on the source, so the rest of the step works.
 		n.with("extract", mapping().withText("key", x.input(name)))
 		n.note(fmt.Sprintf("%sthere is no generator of kind %s: keep an ExternalSecret that writes the Secret of this "+
@@ -30,15 +34,9 @@ func (x *external) generator(n *node, c decode.Value) {
 			"generator of kind resource, whose managed resource creates the value.")
 		return
 	}
-	var spec decode.Value
-	g, found := x.migration.generators[kind+"/"+name]
-	if found {
-		g.used = true
-		spec = g.root().Get("spec")
-	}
 	own := x.step.generatorName(name)
 	x.lastInput = celtext.Select("generated", own)
-	to := mapping().withText("name", own).with(made.field, made.fieldsOf(spec))
+	to.fields = slices.Insert(to.fields, 0, member{"name", textNode(own)})
 	if !found {
 		to.note(fmt.Sprintf("%s%s %s is not in the file: these are its defaults.", decide, kind, name))
 	}
@@ -47,7 +45,7 @@ func (x *external) generator(n *node, c decode.Value) {
 			"value is kept, unless you set refreshPolicy and refreshInterval.")
 	}
 	x.step.generators.items = append(x.step.generators.items, to)
-	n.with("extract", mapping().withText("key", generatedPrefix+own))
+	n.with("extract", mapping().withText("key", "generated."+own))
 }
 
 // generatorName returns a name that no other generator of the step has.
@@ -57,29 +55,12 @@ func (s *step) generatorName(text string) string {
 	return name
 }
 
-// fieldsOf returns the fields of a generator, or nil if it has no equivalent. Those of Password are the same here. The
-// defaults of SSHKey differ, so they are written.
-func (k kindOfGenerator) fieldsOf(spec decode.Value) *node {
-	if k.field != "sshKey" {
-		return copied(spec, k.fields...)
-	}
+// sshKey returns the fields of an SSH key. The defaults differ here, so they are written.
+func sshKey(spec decode.Value) *node {
 	kind := cmp.Or(spec.Get("keyType").Text(), "rsa")
 	n := mapping().withText("type", kind)
 	if bits := map[string]int{"rsa": 2048, "ecdsa": 256}[kind]; bits > 0 {
 		n.with("bits", cmp.Or(copiedValue(spec.Get("keySize")), rawNode(bits)))
 	}
 	return n.withText("comment", spec.Get("comment").Text())
-}
-
-// A kindOfGenerator is the field of a kind of generator, and which of its fields are copied.
-type kindOfGenerator struct {
-	field  string
-	fields []string
-}
-
-var kindsOfGenerators = map[string]kindOfGenerator{
-	"Password": {"password", []string{"length", "digits", "symbols", "symbolCharacters", "noUpper", "allowRepeat",
-		"encoding", "secretKeys"}},
-	"UUID":   {"uuid", []string{""}},
-	"SSHKey": {"sshKey", nil},
 }

@@ -29,21 +29,10 @@ const nothing = "nothing to migrate: neither a Composition with connectionDetail
 
 var decisions = lazy.MustCompile(`(?m)^[ #]*# ` + decide)
 
-// A Document is an object of a file.
-type Document struct {
-	Name  string // for messages: the file, and the position of the document in it
-	Value any    // as decoded from JSON
-
-	// At returns the name of the position of a field, at a path of keys (string) and indices (int), or of
-	// its nearest existing parent. It is nil if only Name is known.
-	At func(path ...any) string
-}
-
 // A Result is the result of a migration.
 type Result struct {
 	YAML      []byte // a list with one pipeline step for each document that exports
 	Steps     int    // steps that export something, and are not comments
-	Ignored   int    // documents without anything to migrate
 	Decisions int    // comments that a person must act on
 	Reason    string // why there is no step, without any value of the documents
 }
@@ -51,7 +40,7 @@ type Result struct {
 // Migrate converts documents into pipeline steps, in their order. It returns a result or diagnostics.
 func Migrate(ctx context.Context, env *expression.Environment, documents []Document) (*Result, []Diagnostic) {
 	m := &migration{
-		ctx: ctx, env: env, catalog: catalog.NewCatalog(), generators: map[string]*generator{},
+		ctx: ctx, env: env, catalog: catalog.NewCatalog(), generators: map[string]*reading{},
 		composed: map[string]bool{}, sources: map[string]string{}, taken: map[string]bool{},
 	}
 	migrates := make([]func(decode.Value) *step, len(documents))
@@ -59,7 +48,7 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 		migrates[i] = m.learn(d)
 	}
 	all, names := m.wrong, map[string]bool{}
-	result := &Result{Ignored: len(documents) - m.definitions}
+	result := &Result{}
 	var sections, reasons []string
 	for i, d := range documents {
 		r := &reading{Document: d}
@@ -73,16 +62,12 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 			result.Steps++
 		}
 		sections, reasons = append(sections, s.print()), append(reasons, s.reasons...)
-		result.Ignored--
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.generators)) {
-		if g := m.generators[key]; g.used {
-			all = append(all, g.list...)
-			result.Ignored--
-		}
+		all = append(all, m.generators[key].list...)
 	}
 	if len(all) > 0 {
-		return nil, unique(all)
+		return nil, all
 	}
 	switch {
 	case result.Steps > 0:
@@ -97,32 +82,19 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 	return result, nil
 }
 
-// unique removes repetitions, because a field is read more than once.
-func unique(list []Diagnostic) []Diagnostic {
-	var out []Diagnostic
-	for _, d := range list {
-		if !slices.Contains(out, d) {
-			out = append(out, d)
-		}
-	}
-	return out
-}
-
 // A migration is the migration of all documents together, because an ExternalSecret refers to its
 // generators.
 type migration struct {
 	ctx        context.Context //nolint:containedctx // lives as long as one Migrate
 	env        *expression.Environment
 	catalog    *catalog.Catalog
-	generators map[string]*generator // by kind and name
-	composed   map[string]bool       // the composition resource names in all Compositions
-	sources    map[string]string     // the names of sources, by remote secret
-	taken      map[string]bool       // the names of sources and exports, except in Compositions
-	reasons    []string              // why a Composition has nothing to migrate
-
-	store       bool         // there is an ExternalSecret
-	definitions int          // documents that define kinds
-	wrong       []Diagnostic // of definitions
+	generators map[string]*reading // of ExternalSecrets, by kind and name
+	composed   map[string]bool     // the composition resource names in all Compositions
+	sources    map[string]string   // the names of sources, by remote secret
+	taken      map[string]bool     // the names of sources and exports, except in Compositions
+	reasons    []string            // why a Composition has nothing to migrate
+	store      bool                // there is an ExternalSecret
+	wrong      []Diagnostic        // of definitions
 }
 
 // learn remembers a document that others refer to. It returns how a document is migrated, or nil.
@@ -132,36 +104,26 @@ func (m *migration) learn(d Document) func(decode.Value) *step {
 	kind, _ := o["kind"].(string)
 	metadata, _ := o["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
-	group, _, _ := strings.Cut(apiVersion, "/")
-	switch group + "/" + kind {
-	case composition.Group + "/CompositeResourceDefinition", "apiextensions.k8s.io/CustomResourceDefinition":
-		m.definitions++
+	switch group, _, _ := strings.Cut(apiVersion, "/"); {
+	case strings.HasPrefix(group, "apiextensions.") && strings.HasSuffix(kind, "Definition"):
 		if err := m.catalog.Add(o); err != nil {
 			m.wrong = append(m.wrong, Diagnostic{Document: d.Name, Message: err.Error()})
 		}
-	case composition.Group + "/" + composition.Kind:
+	case group == composition.Group && kind == composition.Kind:
 		for name := range kindsOf(o) {
 			m.composed[name] = true
 		}
 		return m.composition
-	case storeGroup + "/ExternalSecret":
+	case group == "external-secrets.io" && kind == "ExternalSecret":
 		m.store = true
 		return m.externalSecret
-	case storeGroup + "/ClusterExternalSecret":
-		m.store = true
-		return m.clusterExternalSecret
-	}
-	switch {
-	case group == "generators."+storeGroup:
-		m.generators[kind+"/"+name] = &generator{reading: reading{Document: d}}
+	case group == "generators.external-secrets.io":
+		m.generators[kind+"/"+name] = &reading{Document: d}
 	case isAzure(apiVersion):
 		return m.azureDocument
 	}
 	return nil
 }
-
-// storeGroup is the API group of External Secrets.
-const storeGroup = "external-secrets.io"
 
 // step returns the checked step of a document, or nil if there is nothing to migrate.
 func (m *migration) step(r *reading, migrate func(decode.Value) *step) *step {
@@ -181,8 +143,24 @@ func (m *migration) step(r *reading, migrate func(decode.Value) *step) *step {
 	return s
 }
 
-// isAzure reports whether Azure Service Operator has the type.
-func isAzure(apiVersion string) bool {
-	group, _, ok := strings.Cut(apiVersion, "/")
-	return ok && strings.HasSuffix(group, ".azure.com")
+// checklist is the end of the output: what a person does with the steps, and how to go back.
+func (m *migration) checklist() string {
+	lines := []string{
+		"",
+		"Next steps:",
+		"1. Settle each DECIDE, add the steps to your Composition, and remove what the comments above name. Then run:",
+		"   function-export check composition.yaml",
+		"2. Rehearse with files of a composite and its observed resources: function-export render DIR --changes",
+		"3. Apply the Composition, and switch one composite first. The condition ExportsReady of each composite must",
+		"   become True. If its reason is Conflict, its message names the owner of the existing object. An object that is",
+		"   taken over keeps its metadata.uid:",
+		"   kubectl get secret NAME --namespace NAMESPACE --output jsonpath={.metadata.uid}",
+		"4. To go back, apply the former Composition. Set prune: true only when you will not go back.",
+	}
+	if m.store {
+		lines = append(lines, "An ExternalSecret deletes its Secret when it is deleted, and its Secret is not taken over. "+
+			"To switch without an interruption,",
+			"export under another name, change the applications to it, and delete the ExternalSecret last.")
+	}
+	return strings.Join(comments(lines), "\n") + "\n"
 }

@@ -1,8 +1,20 @@
 package migrate
 
 import (
+	"slices"
+
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 )
+
+// A Document is an object of a file.
+type Document struct {
+	Name  string // for messages: the file, and the position of the document in it
+	Value any    // as decoded from JSON
+
+	// At returns the name of the position of a field, at a path of keys (string) and indices (int), or of
+	// its nearest existing parent. It is nil if only Name is known.
+	At func(path ...any) string
+}
 
 // A Diagnostic says why a document cannot be migrated. It quotes no value of the document.
 type Diagnostic struct {
@@ -30,6 +42,7 @@ type reading struct {
 
 func (r *reading) root() decode.Value { return decode.Value{Raw: r.Value, Report: r.report} }
 
+// report adds a diagnostic once, because a field may be read more than once.
 func (r *reading) report(path decode.Path, message string) {
 	where := r.Name
 	if r.At != nil {
@@ -42,7 +55,9 @@ func (r *reading) report(path decode.Path, message string) {
 		}
 		where = r.At(steps...)
 	}
-	r.list = append(r.list, Diagnostic{where, path.String(), message})
+	if d := (Diagnostic{where, path.String(), message}); !slices.Contains(r.list, d) {
+		r.list = append(r.list, d)
+	}
 }
 
 // refuse reports an error of the whole document.

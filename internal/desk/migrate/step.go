@@ -46,6 +46,9 @@ func newStep(above string) *step {
 
 // source adds a source of kind Secret. The name of its object is only needed if it differs.
 func (s *step) source(name, object string) {
+	if object == name {
+		object = ""
+	}
 	s.sources.items = append(s.sources.items, mapping().withText("name", name).withText("apiVersion", "v1").
 		withText("kind", "Secret").withText("matchName", object))
 }
@@ -145,7 +148,7 @@ func (s *step) check(m *migration, r *reading) {
 				r.refuse("cannot be migrated: the step would have an error: " + oneLine(d.Error()))
 				return
 			}
-			why[n] = append(why[n], strings.TrimPrefix(rest+": "+d.Message, ": "))
+			why[n] = append(why[n], strings.TrimLeft(rest+": "+d.Message, ": "))
 		}
 		for n, reasons := range why {
 			n.disable(reasons...)
@@ -166,8 +169,7 @@ func (s *step) compile(m *migration) (diagnostic.List, error) {
 	return list, m.ctx.Err()
 }
 
-// settle disables entries whose generator is a comment, exports without any data, and types whose keys
-// are not all there.
+// settle disables exports without any data.
 func (s *step) settle() {
 	for _, l := range []*node{s.secrets, s.configMaps} {
 		for _, e := range l.live() {

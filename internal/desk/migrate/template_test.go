@@ -43,7 +43,6 @@ var templateFunctions = template.FuncMap{
 		return string(b), err
 	},
 	"fromJson": func(s string) (v any, err error) { return v, json.Unmarshal([]byte(s), &v) },
-	"get":      func(m map[string]any, k string) any { return m[k] },
 	"dig": func(args ...any) any {
 		var v any = args[len(args)-1]
 		for _, name := range args[:len(args)-2] {
@@ -57,22 +56,6 @@ var templateFunctions = template.FuncMap{
 	"join": func(sep string, list []any) string {
 		return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", sep)
 	},
-	"ternary": func(yes, no any, c bool) any {
-		if c {
-			return yes
-		}
-		return no
-	},
-	"empty": func(v any) bool { return fmt.Sprint(v) == "[]" || v == nil },
-	"until": func(n int) []int {
-		var out []int
-		for i := range n {
-			out = append(out, i)
-		}
-		return out
-	},
-	"nospace": func(s string) string { return strings.ReplaceAll(s, " ", "") },
-	"int":     func(v any) int { return int(v.(float64)) },
 	"getComposedConnectionDetails": func(root map[string]any, name string) any {
 		return root["observed"].(map[string]any)["resources"].(map[string]any)[name].(map[string]any)["connectionDetails"]
 	},
@@ -134,7 +117,6 @@ func TestTemplates(t *testing.T) {
 		"JSON":         `{"a": {{ .user | toJson }}}`,
 		"FromJSON":     `{{ (fromJson .name).first }} {{ (.name | fromJson).last }} {{ (fromJson .name).port }}`,
 		"Printf":       `{{ printf "%s=%v 100%%" .user .password }}`,
-		"Default":      `{{ .user | default "none" }}`,
 		"Replace":      `{{ .user | replace "n" "m" }}`,
 		"Variable":     `{{ $u := .user | upper }}{{ $u }}:{{ $u }}`,
 		"Escape":       `{{ .user | urlquery }}`,

@@ -59,7 +59,11 @@ func entry(key, value string) *node {
 
 // withTexts adds labels or annotations: texts, and expressions.
 func (n *node) withTexts(field string, plain, computed map[string]string) {
-	n.with(field, stringMap(plain))
+	var literals *node
+	for _, k := range slices.Sorted(maps.Keys(plain)) {
+		literals = cmp.Or(literals, mapping()).with(k, textNode(plain[k]))
+	}
+	n.with(field, literals)
 	entries := make([]string, 0, len(computed))
 	for _, k := range slices.Sorted(maps.Keys(computed)) {
 		entries = append(entries, celtext.Literal(k)+": "+computed[k])
@@ -121,23 +125,6 @@ func copiedValue(v decode.Value) *node {
 	default:
 		return rawNode(raw)
 	}
-}
-
-func textsNode(texts []string) *node {
-	nodes := make([]*node, len(texts))
-	for i, t := range texts {
-		nodes[i] = textNode(t)
-	}
-	return list(nodes...)
-}
-
-// stringMap is nil without keys.
-func stringMap(m map[string]string) *node {
-	var n *node
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		n = cmp.Or(n, mapping()).with(k, textNode(m[k]))
-	}
-	return n
 }
 
 // note adds comments above the node.

@@ -20,7 +20,7 @@ import (
 // Command is the command `function-export migrate`: it reads objects that export values today, and prints the
 // pipeline steps of this function that replace them.
 type Command struct {
-	Paths []string `arg:"" help:"A YAML file, or - for stdin. Several files are read as if they were one." name:"file" predictor:"path"`
+	Paths []string `arg:"" help:"A YAML file, or - for stdin. Several are read as one." name:"file" predictor:"path"`
 }
 
 // Help is what kong prints below the flags.
@@ -35,7 +35,7 @@ func (c *Command) Help() string {
     its own or in a Composition
 
 XRDs and CRDs among the files settle decisions about types and scopes. Other objects
-are ignored, and counted on stderr.
+are ignored.
 
 A comment "DECIDE" in the step marks a decision that the command cannot make. A part
 that does not compile is a comment with the reason. A step without any other part is
@@ -85,9 +85,8 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, std
 	if r.Steps == 0 {
 		_, _ = fmt.Fprintf(stderr, "cannot migrate %s: %s\n", what, terminal.OneLine(r.Reason))
 	} else {
-		_, _ = fmt.Fprintf(stderr, "%s: %s; %s, %s\n", what, terminal.Counted(r.Steps, "step", "steps"),
-			terminal.Counted(r.Decisions, "decision is left to you", "decisions are left to you"),
-			terminal.Counted(r.Ignored, "other object ignored", "other objects ignored"))
+		_, _ = fmt.Fprintf(stderr, "%s: %s; %s\n", what, terminal.Counted(r.Steps, "step", "steps"),
+			terminal.Counted(r.Decisions, "decision is left to you", "decisions are left to you"))
 	}
 	if _, err := stdout.Write(r.YAML); err != nil {
 		return fmt.Errorf("cannot write the steps: %w", err)

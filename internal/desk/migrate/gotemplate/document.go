@@ -26,38 +26,22 @@ type Scalar struct {
 	plain     bool // without quotes
 }
 
-// A Key is a key of a mapping, with the value that it has under the conditions of the template.
+// A Key is a key of a mapping, with its value.
 type Key struct {
 	Name     Scalar
 	Value    Expr
 	Err      error
 	Source   string // the value, as in the template
-	Optional bool   // a condition only waits for composed resources
-	Loop     *Loop  // that repeats the key
+	Optional bool   // the key exists once composed resources are observed
 }
 
 // Source returns the document as it is in the template.
 func (d *Document) Source() string {
-	var b strings.Builder
-	for i, line := range strings.SplitAfter(d.text.String(), "\n") {
-		for _, c := range d.opened(i) {
-			b.WriteString(c.source + "\n")
-		}
-		b.WriteString(line)
+	before := ""
+	for _, c := range d.open[0] {
+		before += c.source + "\n"
 	}
-	return d.manifests.source(b.String())
-}
-
-// opened returns the controls that begin at a line.
-func (d *Document) opened(line int) []*control {
-	if line >= len(d.open) {
-		return nil
-	}
-	before := 0
-	if line > 0 {
-		before = len(d.open[line-1])
-	}
-	return d.open[line][min(before, len(d.open[line])):]
+	return before + d.manifests.source(d.text.String())
 }
 
 // Read reads the YAML of the document.
@@ -80,9 +64,6 @@ func (d *Document) read(text string) error {
 		return errors.New("is not valid YAML without its actions") // the error may quote the text
 	}
 	d.root = all.Content[0]
-	if len(d.root.Content) > 0 {
-		d.around = d.at(d.root.Content[0])
-	}
 	for _, f := range d.fields("kind") {
 		d.around = d.at(f.key)
 	}
@@ -91,16 +72,10 @@ func (d *Document) read(text string) error {
 
 // at returns the controls around a node.
 func (d *Document) at(n *yaml.Node) []*control {
-	if n.Line < 1 || n.Line > len(d.open) {
+	if n == nil || n.Line < 1 || n.Line > len(d.open) {
 		return nil
 	}
 	return d.open[n.Line-1]
-}
-
-// inside returns the controls around a node that are not around the document.
-func (d *Document) inside(n *yaml.Node) []*control {
-	all := d.at(n)
-	return all[min(len(d.around), len(all)):]
 }
 
 // A field is a key of a mapping with its value.
@@ -156,20 +131,6 @@ func (d *Document) Literals(path ...string) (texts []string, all bool) {
 	return texts, all
 }
 
-// Contains reports whether an object of a kind with data is a part of the document's object.
-func (d *Document) Contains(kind string) bool {
-	var in func(n *yaml.Node) bool
-	in = func(n *yaml.Node) bool {
-		is, data := false, false
-		for _, f := range fieldsOf(n) {
-			is = is || f.key.Value == "kind" && f.value.Value == kind
-			data = data || f.key.Value == "data" || f.key.Value == "stringData"
-		}
-		return is && data || slices.ContainsFunc(n.Content, in)
-	}
-	return slices.ContainsFunc(d.root.Content, in)
-}
-
 func (d *Document) textOf(n *yaml.Node) Scalar {
 	if n.Tag == "!!null" || n.Kind != yaml.ScalarNode {
 		return Scalar{manifests: d.manifests}
@@ -178,128 +139,62 @@ func (d *Document) textOf(n *yaml.Node) Scalar {
 		n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0}
 }
 
-// Conditions returns the conditions of the document in CEL, or as they are in the template if they have no equivalent.
-// It leaves out those that only wait for composed resources, as an export does anyway.
-func (d *Document) Conditions() (cel, lost []string) {
+// Conditions returns the conditions of the document, as they are in the template. It leaves out those that only wait for
+// composed resources, as an export does anyway.
+func (d *Document) Conditions() []string {
+	var out []string
 	for _, c := range d.around {
-		switch {
-		case c.waits || c.loop != nil:
-		case c.err != nil:
-			lost = append(lost, c.source)
-		default:
-			cel = append(cel, operand(c.condition))
+		if !c.waits {
+			out = append(out, c.source)
 		}
-	}
-	return cel, lost
-}
-
-// Repeated reports whether the document exists only under a condition, or once for each item of a loop.
-func (d *Document) Repeated() bool {
-	cel, _ := d.Conditions()
-	loop, _ := d.Loop()
-	return len(cel) > 0 || loop != nil
-}
-
-// Loop returns the loop that repeats the document, or nil. It returns an error if it has no equivalent.
-func (d *Document) Loop() (*Loop, error) {
-	for _, c := range d.around {
-		if c.loop != nil {
-			return c.loop, c.err
-		}
-	}
-	return nil, nil
-}
-
-// Keys returns the keys of a mapping, sorted. A key that several branches have depends on their conditions.
-func (d *Document) Keys(path ...string) []Key {
-	found := map[string][]branch{}
-	for _, section := range d.fields(path...) {
-		for _, f := range fieldsOf(section.value) {
-			b := branch{key: d.textOf(f.key), text: d.textOf(f.value), conditions: d.inside(f.key)}
-			b.inside = len(b.conditions)
-			if section.key != nil {
-				b.inside -= len(d.inside(section.key))
-			}
-			if f.value.Kind != yaml.ScalarNode {
-				b.err = errors.New("is not a text")
-			}
-			found[f.key.Value] = append(found[f.key.Value], b)
-		}
-	}
-	out := make([]Key, 0, len(found))
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		out = append(out, keyOf(found[name]))
 	}
 	return out
 }
 
-// A branch is one of the values of a key.
-type branch struct {
-	key, text  Scalar
-	conditions []*control
-	inside     int // how many of them the mapping is not in
-	err        error
+// Repeated reports whether a loop repeats the document.
+func (d *Document) Repeated() bool {
+	return slices.ContainsFunc(d.around, func(c *control) bool { return c.loop })
 }
 
-// keyOf returns a key with all its branches.
-func keyOf(list []branch) Key {
-	k := Key{Name: list[0].key}
-	for i := len(list) - 1; i >= 0; i-- {
-		b := list[i]
-		e, err := b.text.Expr()
-		if b.err != nil {
-			err = b.err
-		}
-		source := b.text.Source()
-		var condition []string
-		for i, c := range b.conditions {
-			switch {
-			case c.loop != nil && (k.Loop != nil || len(list) > 1):
-				err = errors.New("is in several loops")
-			case c.loop != nil:
-				k.Loop = c.loop
-				err = firstOf(err, c.err)
-			case c.waits && len(list) == 1:
-				k.Optional = k.Optional || i >= len(b.conditions)-b.inside
-				continue
-			default:
-				condition = append(condition, c.condition)
-				err = firstOf(err, c.err)
+// Keys returns the keys of a mapping, sorted.
+func (d *Document) Keys(path ...string) []Key {
+	found := map[string]Key{}
+	for _, section := range d.fields(path...) {
+		for _, f := range fieldsOf(section.value) {
+			k := d.key(section, f)
+			if other, again := found[f.key.Value]; again { // in another branch
+				k.Source, k.Err = other.Source+k.Source, errBranch
 			}
-			source = c.source + source + "{{end}}"
+			found[f.key.Value] = k
 		}
-		k.Err = firstOf(err, k.Err)
-		k.Source = source + k.Source
-		if len(condition) == 0 {
-			k.Value = e
-			continue
+	}
+	out := make([]Key, 0, len(found))
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		out = append(out, found[name])
+	}
+	return out
+}
+
+// key returns a key of a section. A condition or a loop around it is an error, unless it only waits for composed
+// resources.
+func (d *Document) key(section, f field) Key {
+	text := d.textOf(f.value)
+	k := Key{Name: d.textOf(f.key), Source: text.Source()}
+	if k.Value, k.Err = text.Expr(); f.value.Kind != yaml.ScalarNode {
+		k.Err = errors.New("is not a text")
+	}
+	if marker.MatchString(k.Name.text) {
+		k.Err = errors.New("has a key that is a template")
+	}
+	controls := d.at(f.key)
+	for i, c := range slices.Backward(controls[min(len(d.around), len(controls)):]) {
+		k.Source = c.source + k.Source + "{{end}}"
+		if !c.waits {
+			k.Err = errBranch
 		}
-		c, other := both(condition), k.Value
-		if other.choice != nil && other.choice.condition == not(c) {
-			other = other.choice.yes
-		}
-		k.Value = If(c, e, other)
+		k.Optional = k.Optional || i+len(d.around) >= len(d.at(section.key))
 	}
 	return k
-}
-
-func firstOf(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
-// both joins conditions.
-func both(list []string) string {
-	if len(list) == 1 {
-		return list[0]
-	}
-	out := make([]string, len(list))
-	for i, c := range list {
-		out[i] = operand(c)
-	}
-	return strings.Join(out, " && ")
 }
 
 // Expr translates a text.
@@ -307,7 +202,14 @@ func (t Scalar) Expr() (Expr, error) {
 	var out []Expr
 	last := 0
 	for _, at := range marker.FindAllStringSubmatchIndex(t.text, -1) {
-		a := t.manifests.action(t.text[at[2]:at[3]])
+		i, err := strconv.Atoi(t.text[at[4]:at[5]])
+		switch {
+		case at[2] < at[3]:
+			return Expr{}, errBranch
+		case err != nil || i >= len(t.manifests.actions):
+			return Expr{}, errParse
+		}
+		a := t.manifests.actions[i]
 		if a.err != nil {
 			return Expr{}, a.err
 		}
@@ -328,14 +230,16 @@ func (t Scalar) HasActions() bool { return marker.MatchString(t.text) }
 
 func (m *Manifests) source(text string) string {
 	return marker.ReplaceAllStringFunc(text, func(found string) string {
-		return m.action(strings.Trim(found, markerStart+markerEnd)).source
+		parts := marker.FindStringSubmatch(found)
+		i, err := strconv.Atoi(parts[2])
+		switch {
+		case parts[1] == "-":
+			return "{{end}}"
+		case parts[1] == "+" && err == nil && i < len(m.controls):
+			return m.controls[i].source
+		case err == nil && i < len(m.actions):
+			return m.actions[i].source
+		}
+		return found
 	})
-}
-
-func (m *Manifests) action(index string) action {
-	i, err := strconv.Atoi(index)
-	if err != nil || i >= len(m.actions) {
-		return action{err: errParse}
-	}
-	return m.actions[i]
 }

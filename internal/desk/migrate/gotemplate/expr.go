@@ -16,7 +16,6 @@ type Kind int
 const (
 	Any     Kind = iota // of unknown type
 	Text                // a string
-	Bool                // true or false
 	Bytes               // bytes, which the template uses as text
 	Encoded             // a string, which the template has in Base64
 )
@@ -24,9 +23,7 @@ const (
 // An Expr is what a template produces: literal text and values, in their order.
 type Expr struct {
 	parts    []part
-	unquoted *Expr   // the value without quotes, if these are quotes of YAML
-	choice   *choice // if the only part depends on a condition
-	optional string  // the same value in CEL, of an optional type, if the template writes nothing without it
+	unquoted *Expr // the value without quotes, if these are quotes of YAML
 }
 
 type part struct {
@@ -35,53 +32,16 @@ type part struct {
 	kind Kind
 }
 
-// A choice is one of two expressions.
-type choice struct {
-	condition string
-	yes, no   Expr
-}
-
 // Of returns a value.
 func Of(cel string, kind Kind) Expr { return Expr{parts: []part{{cel: cel, kind: kind}}} }
 
 // Literal returns a literal text.
 func Literal(text string) Expr { return Expr{parts: []part{{text: text}}} }
 
-// If returns one of two expressions.
-func If(condition string, yes, no Expr) Expr {
-	if text, ok := yes.Constant(); ok {
-		if other, ok := no.Constant(); ok && text == other {
-			return yes
-		}
-	}
-	e := Of("("+condition+" ? "+yes.Text()+" : "+no.Text()+")", Text)
-	e.choice = &choice{condition, yes, no}
-	if yes, no := yes.withoutQuotes(), no.withoutQuotes(); yes != nil && no != nil {
-		return e.quoting(If(condition, *yes, *no))
-	}
-	return e
-}
-
 // quoting says that an expression is a text in quotes.
 func (e Expr) quoting(text Expr) Expr {
 	e.unquoted = &text
 	return e
-}
-
-// withoutQuotes returns a text that is in quotes of YAML, or nil.
-func (e Expr) withoutQuotes() *Expr {
-	text, constant := e.Constant()
-	switch {
-	case e.unquoted != nil || !constant:
-		return e.unquoted
-	case text == "":
-		return &e
-	case len(text) > 1 && strings.ContainsAny(text[:1], `"'`) && text[len(text)-1] == text[0] &&
-		!strings.Contains(text[1:len(text)-1], text[:1]):
-		inner := Literal(text[1 : len(text)-1])
-		return &inner
-	}
-	return nil
 }
 
 // Join returns the expressions one after the other. Literal texts next to each other are one.
@@ -134,7 +94,7 @@ func (e Expr) Text() string {
 		return celtext.Literal(text)
 	}
 	if p, ok := e.single(); ok {
-		if p.kind == Any || p.kind == Bool {
+		if p.kind == Any {
 			return "string(" + p.cel + ")"
 		}
 		return p.formatted()
@@ -164,93 +124,27 @@ func (p part) formatted() string {
 	}
 }
 
-// Values returns the CEL of each value that the expression inserts, as texts.
-func (e Expr) Values() []string {
-	var out []string
-	for _, p := range e.parts {
-		if p.cel != "" {
-			out = append(out, Expr{parts: []part{p}}.Text())
-		}
-	}
-	return out
-}
-
-// IsOptional reports whether the template writes nothing if the value is missing.
-func (e Expr) IsOptional() bool { return e.optional != "" }
-
-// IsRandom reports whether a generator makes a part of the expression.
-func (e Expr) IsRandom() bool { return generatorMark.MatchString(e.Text()) }
-
 // typed returns the value as it is, without a conversion to text.
 func (e Expr) typed() string {
-	if p, ok := e.single(); ok && (p.kind == Any || p.kind == Bool) {
+	if p, ok := e.single(); ok && p.kind == Any {
 		return p.cel
 	}
 	return e.Text()
 }
 
-// Value returns the CEL of the value of a key: of type string or bytes, or optional of it if a condition leaves the key
-// out. In data, the template has the value in Base64. It returns nothing if the value is empty.
+// Value returns the CEL of the value of a key, of type string or bytes. In data, the template has the value in Base64.
+// It returns nothing if the value is empty.
 func (e Expr) Value(inData bool) string {
-	cel, _, _ := e.value(inData)
-	if strings.HasPrefix(cel, "(") && e.choice != nil {
-		return cel[1 : len(cel)-1]
+	if e.Empty() {
+		return ""
 	}
-	return cel
-}
-
-func (e Expr) value(inData bool) (cel string, kind Kind, optional bool) {
-	switch p, single := e.single(); {
-	case e.choice != nil:
-		return e.choice.value(inData)
-	case e.optional != "":
-		v := Of("v", p.kind)
-		cel, kind, _ := v.value(inData)
-		if cel == "v" {
-			return e.optional, kind, true
-		}
-		return e.optional + ".optMap(v, " + cel + ")", kind, true
-	case e.Empty():
-		return "", Text, false
-	case inData:
-		d := e.decoded()
-		return d.parts[0].celOrText(), d.parts[0].kind, false
-	case single && p.kind == Bytes:
-		return p.cel, Bytes, false
+	if inData {
+		e = e.decoded()
 	}
-	return e.Text(), Text, false
-}
-
-func (c *choice) value(inData bool) (cel string, kind Kind, optional bool) {
-	yes, kind, maybe := c.yes.value(inData)
-	no, other, maybeNo := c.no.value(inData)
-	optional = maybe || maybeNo || yes == "" || no == ""
-	wrapped := func(cel string, maybe bool) string {
-		switch {
-		case cel == "":
-			return "optional.none()"
-		case kind != other && yes != "" && no != "" && !maybe:
-			cel = "dyn(" + cel + ")"
-		}
-		if optional && !maybe {
-			return "optional.of(" + cel + ")"
-		}
-		return cel
+	if p, ok := e.single(); ok && p.kind == Bytes {
+		return p.cel
 	}
-	if yes == "" && no == "" {
-		return "", Text, false
-	}
-	if yes == "" {
-		kind = other
-	}
-	return "(" + c.condition + " ? " + wrapped(yes, maybe) + " : " + wrapped(no, maybeNo) + ")", kind, optional
-}
-
-func (p part) celOrText() string {
-	if p.cel == "" {
-		return celtext.Literal(p.text)
-	}
-	return p.cel
+	return e.Text()
 }
 
 // decoded is the inverse of b64enc. The type of connection details is dyn, because they are usually decoded already,
@@ -273,17 +167,8 @@ func (e Expr) decoded() Expr {
 
 // encoded returns the Base64 of an expression.
 func (e Expr) encoded() Expr {
-	if e.choice != nil { // so that a value that is left out stays one
-		c := e.choice
-		return If(c.condition, c.yes.encoded(), c.no.encoded())
+	if e.Empty() {
+		return e
 	}
-	cel, _, _ := e.value(false)
-	if cel == "" {
-		return Expr{}
-	}
-	out := Of(cel, Encoded)
-	if e.optional != "" {
-		out = Of(e.Text(), Encoded)
-	}
-	return out
+	return Of(e.Value(false), Encoded)
 }

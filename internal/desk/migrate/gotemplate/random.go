@@ -2,99 +2,73 @@ package gotemplate
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
-	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // A Generator replaces a function that returns another value in each rendering.
 type Generator struct {
-	Kind   string  // the field of a generator
-	Fields []Field // of that field, in order
-	Name   string  // of the variable that has its value, or nothing
+	Name    string
+	Kind    string   // the field of a generator
+	Fields  []Field  // of that field, in order
+	Instead []string // what the template also assigns to its variable
 }
 
-// A Field is a field of a generator: a text, a number, a boolean, a list of texts, CEL, fields, or another generator.
+// A Field is a field of a generator: a text, a number, a boolean, or fields.
 type Field struct {
 	Name  string
 	Value any
 }
 
-// CEL is a value in CEL, for a field with Expression.
-type CEL string
-
-// A generator in CEL is its index between these characters, until it has a name.
-const (
-	generatorStart = "\ue002"
-	generatorEnd   = "\ue003"
-)
-
-var generatorMark = lazy.MustCompile(generatorStart + `(\d+)` + generatorEnd)
-
-// Named replaces the generators in CEL by what the function name returns: a step below generated.
-func (m *Manifests) Named(cel string, name func(*Generator) string) string {
-	return generatorMark.ReplaceAllStringFunc(cel,
-		func(found string) string { return name(m.translation.generatorAt(found)) })
-}
-
-func (t *translation) generatorAt(mark string) *Generator {
-	i, err := strconv.Atoi(strings.Trim(mark, generatorStart+generatorEnd))
-	if err != nil {
-		return nil
-	}
-	return (*t.generators)[i]
-}
-
-// generator adds a generator, and returns an output of it.
-func (t *translation) generator(kind string, fields []Field) func(output string) Expr {
-	all := t.generators
-	*all = append(*all, &Generator{Kind: kind, Fields: fields})
-	mark := fmt.Sprintf("%s%d%s", generatorStart, len(*all)-1, generatorEnd)
-	return func(output string) Expr { return Of(celtext.Select("generated"+mark, output), Text) }
-}
-
-// name names the generator of a random value after a variable.
-func (t *translation) name(v value, variable string) {
-	for _, e := range []Expr{v.expr, v.fields["Cert"]} {
-		if mark := generatorMark.FindString(e.typed()); mark != "" && v.random {
-			if g := t.generatorAt(mark); g.Name == "" {
-				g.Name = variable
-			}
+func (t *translation) named(name string) *Generator {
+	for _, g := range *t.generators {
+		if g.Name == name {
+			return g
 		}
 	}
+	return nil
 }
 
-// mayGenerate fails if there is no generator at this place.
-func (t *translation) mayGenerate() {
-	switch {
-	case t.data.Strict:
+// generator adds a generator.
+func (t *translation) generator(kind string, fields []Field) string {
+	if t.data.Generator == nil {
 		panic(failed("makes a random value: add a generator, and read its output"))
-	case t.depth > 0:
-		panic(failed("makes another random value for each item of a loop"))
+	}
+	g := &Generator{Name: t.data.Generator(t.hint), Kind: kind, Fields: fields}
+	*t.generators = append(*t.generators, g)
+	return g.Name
+}
+
+// randoms returns the functions that become generators.
+func randoms() map[string]function {
+	return map[string]function{
+		"uuidv4":            random(0, "uuid", "uuid", func([]Expr) []Field { return nil }),
+		"bcrypt":            random(1, "bcrypt", "hash", hashed),
+		"htpasswd":          random(2, "htpasswd", "auth", users),
+		"genPrivateKey":     random(1, "sshKey", "privateKey", privateKey),
+		"randAlphaNum":      random(1, "password", "password", password("symbols")),
+		"randAlpha":         random(1, "password", "password", password("symbols", "digits")),
+		"randAscii":         random(1, "password", "password", password()),
+		"genCA":             {2, 2, certificate},
+		"genSelfSignedCert": {4, 4, certificate},
+		"genSignedCert":     {5, 5, certificate},
 	}
 }
 
 // random returns a function that becomes a generator.
-func random(kind, output string, fields func(*translation, []Expr) []Field) function {
-	return func(t *translation, args []value) value {
-		t.mayGenerate()
-		return value{expr: t.generator(kind, fields(t, t.all(args)))(output), random: true}
-	}
+func random(arguments int, kind, output string, fields func([]Expr) []Field) function {
+	return function{arguments, arguments, func(t *translation, args []value) value {
+		name := t.generator(kind, fields(all(args)))
+		return value{expr: Of(celtext.Select("generated", name, output), Text), generator: name}
+	}}
 }
 
-func withoutFields(*translation, []Expr) []Field { return nil }
-
 // password returns the fields of a password without some kinds of characters.
-func password(without ...string) func(*translation, []Expr) []Field {
-	return func(_ *translation, args []Expr) []Field {
-		length := Field{"lengthExpression", CEL("int(" + args[0].typed() + ")")}
-		if n, err := strconv.Atoi(args[0].typed()); err == nil {
-			length = Field{"length", n}
-		}
-		out := []Field{length}
+func password(without ...string) func([]Expr) []Field {
+	return func(args []Expr) []Field {
+		out := []Field{{"length", number(args[0])}}
 		for _, name := range without {
 			out = append(out, Field{name, 0})
 		}
@@ -102,15 +76,21 @@ func password(without ...string) func(*translation, []Expr) []Field {
 	}
 }
 
-func hashed(_ *translation, args []Expr) []Field {
-	return []Field{{"secretExpression", CEL(args[0].Text())}}
+func number(e Expr) int {
+	n, err := strconv.Atoi(e.typed())
+	if err != nil {
+		panic(failed("computes a number of a generator"))
+	}
+	return n
 }
 
-func users(_ *translation, args []Expr) []Field {
-	return []Field{{"secretExpression", CEL("{" + args[0].Text() + ": " + args[1].Text() + "}")}}
+func hashed(args []Expr) []Field { return []Field{{"secretExpression", args[0].Text()}} }
+
+func users(args []Expr) []Field {
+	return []Field{{"secretExpression", "{" + args[0].Text() + ": " + args[1].Text() + "}"}}
 }
 
-func privateKey(_ *translation, args []Expr) []Field {
+func privateKey(args []Expr) []Field {
 	switch kind, _ := args[0].Constant(); kind {
 	case "rsa":
 		return []Field{{"type", "rsa"}, {"bits", 4096}, {"format", "PKCS1"}}
@@ -122,55 +102,48 @@ func privateKey(_ *translation, args []Expr) []Field {
 
 // certificate translates genCA, genSelfSignedCert and genSignedCert by the number of their arguments.
 func certificate(t *translation, args []value) value {
-	t.mayGenerate()
-	days := args[min(3, len(args)-1)]
 	var fields []Field
 	switch len(args) {
 	case 2:
 		fields = append(fields, Field{"isCA", true})
 	case 5:
-		mark := generatorMark.FindString(args[4].fields["Cert"].typed())
-		if mark == "" {
+		if ca := t.named(args[4].generator); ca == nil || ca.Kind != "certificate" {
 			panic(failed("signs a certificate with a CA that is not made by genCA"))
 		}
-		fields = append(fields, Field{"ca", t.generatorAt(mark)})
+		fields = append(fields, Field{"ca", args[4].generator})
 	}
-	fields = append(fields, Field{"subject", []Field{literalOr("commonName", t.resolve(args[0]))}})
+	subject := Field{"commonNameExpression", args[0].resolve().Text()}
+	if text, ok := args[0].resolve().Constant(); ok {
+		subject = Field{"commonName", text}
+	}
+	fields = append(fields, Field{"subject", []Field{subject}})
 	if len(args) > 2 {
-		fields = append(fields, t.texts("ipAddresses", args[1])...)
-		fields = append(fields, t.texts("dnsNames", args[2])...)
+		fields = append(fields, texts("ipAddressesExpression", args[1])...)
+		fields = append(fields, texts("dnsNamesExpression", args[2])...)
 	}
-	duration := Field{"durationExpression", CEL("string(int(" + t.resolve(days).typed() + ") * 24) + 'h'")}
-	if n, err := strconv.Atoi(t.resolve(days).typed()); err == nil {
-		duration = Field{"duration", fmt.Sprintf("%dh", n*24)}
-	}
-	output := t.generator("certificate", append(fields, duration, Field{"keyType", "rsa"}, Field{"keyFormat", "PKCS1"}))
-	return value{fields: map[string]Expr{"Cert": output("tls.crt"), "Key": output("tls.key")}, random: true}
+	days := number(args[min(3, len(args)-1)].resolve())
+	name := t.generator("certificate", append(fields, Field{"duration", fmt.Sprintf("%dh", days*24)},
+		Field{"keyType", "rsa"}, Field{"keyFormat", "PKCS1"}))
+	return value{generator: name, lookup: func(path []any, _ bool) (Expr, error) {
+		output := map[any]string{"Cert": "tls.crt", "Key": "tls.key"}
+		if len(path) != 1 || output[path[0]] == "" {
+			return Expr{}, failed("reads something other than Cert and Key of a certificate")
+		}
+		return Of(celtext.Select("generated", name, output[path[0]]), Text), nil
+	}}
 }
 
-// literalOr returns a literal field, or the one with Expression.
-func literalOr(name string, e Expr) Field {
-	if text, ok := e.Constant(); ok {
-		return Field{name, text}
+// texts returns a field with a list of texts, unless it is empty.
+func texts(name string, v value) []Field {
+	if v.list == nil {
+		return []Field{{name, v.resolve().typed()}}
 	}
-	return Field{name + "Expression", CEL(e.Text())}
-}
-
-// texts returns a list of texts, which is empty for nil.
-func (t *translation) texts(name string, v value) []Field {
-	switch {
-	case v.expr.typed() == "null" || v.list != nil && len(v.list) == 0:
+	var out []string
+	for _, e := range all(v.list) {
+		out = append(out, e.Text())
+	}
+	if len(out) == 0 {
 		return nil
-	case v.list == nil:
-		return []Field{{name + "Expression", CEL(t.iterated(v))}}
 	}
-	literals, expressions := make([]string, len(v.list)), make([]string, len(v.list))
-	for i, e := range t.all(v.list) {
-		literals[i], _ = e.Constant()
-		expressions[i] = e.Text()
-	}
-	if slices.Contains(literals, "") {
-		return []Field{{name + "Expression", CEL("[" + strings.Join(expressions, ", ") + "]")}}
-	}
-	return []Field{{name, literals}}
+	return []Field{{name, "[" + strings.Join(out, ", ") + "]"}}
 }

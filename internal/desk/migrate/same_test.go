@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"regexp"
 	"testing"
 	"unicode/utf8"
 
@@ -44,70 +43,6 @@ func composition(name string, details []detail) map[string]any {
 			"resources": []any{map[string]any{"name": name, "connectionDetails": list}},
 		}}}},
 	}
-}
-
-// FuzzMigratedExternalSecretCompiles: the same of ExternalSecrets, and of resources of
-// Azure Service Operator.
-func FuzzMigratedExternalSecretCompiles(f *testing.F) {
-	f.Add("db", "username", "^(.*)$", "DB_$1", "{{ .value | upper }}")
-	f.Add("a/b", "config.users.0", "(", "$1_X", "{{ .username }}")
-	f.Add("Not A Name", "a.b", "", "", "{{ range .x }}%s{{ end }}")
-	f.Add("generated.x", "#", "[", "${", "plain")
-	f.Add("yes", "self.status.x + '", "secret.x", "'a'", "self.metadata.name")
-	f.Fuzz(func(t *testing.T, key, property, source, target, template string) {
-		for _, s := range []string{key, property, source, target, template} {
-			if !utf8.ValidString(s) || len(s) > 100 {
-				t.Skip("no YAML, or no key in YAML")
-			}
-		}
-		m := func(kv ...any) map[string]any {
-			out := map[string]any{}
-			for i := 0; i < len(kv); i += 2 {
-				out[kv[i].(string)] = kv[i+1]
-			}
-			return out
-		}
-		documents := []migrate.Document{
-			{Name: "es", Value: m("apiVersion", "external-secrets.io/v1", "kind", "ExternalSecret", "metadata",
-				m("name", key), "spec", m(
-					"target", m("template", m("type", source, "mergePolicy", "Merge", "metadata", m("labels", m(key, target)),
-						"data", m("t", template))),
-					"data", []any{m("secretKey", "username", "remoteRef", m("key", key, "property", property))},
-					"dataFrom", []any{
-						m("extract", m("key", key, "property", property, "conversionStrategy", target), "rewrite",
-							[]any{m("regexp", m("source", source, "target", target))}),
-						m("find", m("path", key, "name", m("regexp", source), "tags", m(key, target)), "rewrite",
-							[]any{m("transform", m("template", template)),
-								m("merge", m("strategy", "JSON", "into", target, "priority", []any{source}))}),
-						m("sourceRef", m("generatorRef", m("kind", "Password", "name", key))),
-					}))},
-			{Name: "gen", Value: m("apiVersion", "generators.external-secrets.io/v1alpha1", "kind", "Password", "metadata",
-				m("name", key), "spec", m("length", 12.0, "symbolCharacters", target, "encoding", source, "secretKeys",
-					[]any{property}))},
-			{Name: "aso", Value: m("apiVersion", "x.azure.com/v1", "kind", "X", "metadata", m("name", key), "spec",
-				m("operatorSpec", m(
-					"secretExpressions", []any{m("name", key, "key", "k", "value", property),
-						m("name", key, "value", source, "labels", m("a", target))},
-					"configMapExpressions", []any{m("name", key, "key", property, "value", template)},
-					"secrets", m(property, m("name", target, "key", "k")),
-				)))},
-		}
-		r, faults := migrate.Migrate(context.Background(), env, documents)
-		if (r == nil) != (len(faults) > 0) {
-			t.Fatalf("result %v, faults %v", r, faults)
-		}
-		for _, x := range faults {
-			if x.Document == "" || x.Path == "" {
-				t.Errorf("a fault without a field: %v", x)
-			}
-		}
-		if r == nil {
-			return
-		}
-		if list, _ := steps(t, r.YAML); len(list) != r.Steps {
-			t.Errorf("%d steps, said to be %d:\n%s", len(list), r.Steps, r.YAML)
-		}
-	})
 }
 
 // What function-patch-and-transform makes of connection details: each one alone, and
@@ -244,7 +179,7 @@ func TestSameSecret(t *testing.T) {
 	}
 }
 
-// FuzzMigratedTemplateCompiles: the same of Go templates that compose Secrets.
+// FuzzMigratedTemplateCompiles: whatever a Go template composes, the step compiles, and has the same bytes again.
 func FuzzMigratedTemplateCompiles(f *testing.F) {
 	const head = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n"
 	f.Add(head + "data: {a: {{ .observed.resources.db.connectionDetails.x }}}")
@@ -274,50 +209,4 @@ func FuzzMigratedTemplateCompiles(f *testing.F) {
 			t.Error("the same input gave other bytes")
 		}
 	})
-}
-
-// FuzzMigratedSecretIsTheSame: the expression also finds a value that function-patch-and-transform
-// finds at a path, or a person must decide, or there is no Secret and a message says why.
-func FuzzMigratedSecretIsTheSame(f *testing.F) {
-	f.Add("status.address", "value", `{"status": {"address": "a"}}`)
-	f.Add("status.a[0]['b.c']", "x", `{"status": {"a": [{"b.c": 1.5}]}}`)
-	f.Add("in.true", "x", `{"in": {"true": "t"}}`)
-	f.Add("[0]", "x", `{"0": "t"}`)
-	f.Add("a", "x", `{"a": {"b": 1}}`)
-	f.Add("a[*].b", "x", `{"a": [{"b": 1}]}`)
-	f.Fuzz(func(t *testing.T, path, value, text string) {
-		o := map[string]any{}
-		if !utf8.ValidString(path) || !utf8.ValidString(value) || json.Unmarshal([]byte(text), &o) != nil || value == "" {
-			t.Skip()
-		}
-		details := []detail{{Name: "p", Type: "FromFieldPath", FromFieldPath: &path},
-			{Name: "v", Type: "FromValue", Value: &value}}
-		r, _ := migrate.Migrate(context.Background(), env,
-			[]migrate.Document{{Name: "doc", Value: composition("db", details)}})
-		if r == nil {
-			return
-		}
-		_, inputs := steps(t, r.YAML)
-		if _, err := structpb.NewStruct(o); err != nil {
-			t.Skip()
-		}
-		got, why := exported(t, inputs[0], "db", o, nil)
-		want := patchedAndTransformed(o, nil, details)
-		if got == nil {
-			if why == "" {
-				t.Error("no Secret, and no message")
-			}
-			return
-		}
-		for k, v := range want {
-			if have, ok := got[k]; have != v && (ok || !decided(r.YAML, k)) {
-				t.Errorf("%s is %q, want %q, there: %t\n%s", k, have, v, ok, r.YAML)
-			}
-		}
-	})
-}
-
-// decided reports whether an entry is a comment, below why a person has to decide.
-func decided(text []byte, key string) bool {
-	return regexp.MustCompile(`(?m)^ *# DECIDE: .*\n(?: *# .*\n)*? *# - key: ` + key + `$`).Match(text)
 }
