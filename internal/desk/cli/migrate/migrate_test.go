@@ -153,7 +153,8 @@ func TestMigrate(t *testing.T) {
 		},
 		"NoYAML": {
 			paths:   []string{"bad.yaml"},
-			failure: "bad.yaml:1:4: not valid YAML: a [ that is not closed: write ] where the value ends; if the value is an expression, write `|-` after the key, and the value indented in the next line",
+			failure: "bad.yaml:2:7: not valid YAML: no comma before this: write one after the value or the item above, close the " +
+				"bracket above, or put the whole value in quotes",
 		},
 		"Fault": {
 			reason: "a single fault is the error",

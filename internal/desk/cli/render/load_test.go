@@ -179,7 +179,7 @@ func TestRenderBadArguments(t *testing.T) {
 		"NoXRD":           {cmd: Command{Paths: []string{dir}, XRD: file("none")}, want: "cannot read " + file("none") + ": no such file or directory"},
 		"OneFile":         {cmd: Command{Paths: []string{file("xr.yaml")}}, want: "cannot render 1 file: pass one folder, or the files xr.yaml composition.yaml [functions.yaml]"},
 		"BadContextValue": {cmd: Command{Paths: []string{dir}, ContextValues: map[string]string{"k": "{hunter2"}}, want: "--context-values: a value is not valid JSON or YAML: write a semicolon in it as \\;, or use --context-files"},
-		"BadContextFile":  {cmd: Command{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("bad.yaml")}}, want: "--context-files: a file: 1:1: not valid YAML: a { that is not closed: write } where the value ends; if the value is an expression, write `|-` after the key, and the value indented in the next line"},
+		"BadContextFile":  {cmd: Command{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("bad.yaml")}}, want: "--context-files: a file: 1:9: not valid YAML: no comma before this: write one after the value or the item above, close the bracket above, or put the whole value in quotes"},
 		"NoContextFile":   {cmd: Command{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("none")}}, want: "--context-files: cannot read a file: no such file or directory"},
 	}
 	for name, tc := range cases {
