@@ -25,11 +25,11 @@ type Limit struct{ Name, Value, Does string }
 
 // internals are limits that the page leaves out: a message says what to do when one of them is reached, and nothing in
 // an input can be chosen by them.
-var internals = strings.Fields(`YAMLDepth PEMBlocks ChainCertificates CallElements CallBytes RangeElements BindNesting
+var internals = strings.Fields(`YAMLDepth PEMBlocks ChainCertificates CallElements RangeElements BindNesting
 	AuthorLabels AuthorKeys FileBytes FileDocuments MessageBytes KeyBytes SourceBytes Diagnostics ExplainedCharacters Retries GenerationNumber HiddenGenerations
 	LostGracePeriod StateBytes RecordBytes SlowGenerations GenerationsFuel GenerationSpace
 	ExpressionRecursion ExpressionNodes ExpressionCheckingCost RegexInstructions Fuel KeyFuel RequestFuel
-	PieceFuel CallVisits RegexVisits AuthorFuel AuthorRequestFuel AuthorExpressionsCached
+	PieceFuel AuthorFuel AuthorRequestFuel AuthorExpressionsCached
 	AuthorExpressionCharactersCached Plans Schemas MessageItems`)
 
 // limitsOf reads the constants of a Go file, and their values by name. The comment of a block begins with its title,

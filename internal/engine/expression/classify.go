@@ -48,12 +48,7 @@ func (x *Expression) classify(vars cel.Activation, p *program, err error) error 
 		return known
 	}
 	switch {
-	case errors.As(err, &cancelled) && cancelled.Cause == interpreter.CostLimitExceeded:
-		if p.stoppedAt == 0 {
-			return x.failedAt(0, "was stopped: "+cancelled.Message)
-		}
-		return x.failedAt(p.stoppedAt, x.callText(p.stoppedAt)+" was stopped: "+cancelled.Message)
-	case errors.As(err, &interrupted):
+	case errors.As(err, &cancelled) && cancelled.Cause == interpreter.CostLimitExceeded, errors.As(err, &interrupted):
 		return x.stopped()
 	case errors.As(err, &celErr):
 		return x.classifyNode(vars, p, celErr)

@@ -41,15 +41,13 @@ func TestCallsAreLimited(t *testing.T) {
 	o := hostileObservation(t)
 	o.Composite.Details = secretText(strings.Repeat("a", 1<<20)).Composite.Details
 	for text, want := range map[string]string{
-		"hex.encode(secret.text)":                                   "its result would be too large",
-		"base64url.encode(secret.text)":                             "its result would be too large",
+		"hex.encode(secret.text)":                                   "the limit of work",
+		"base64url.encode(secret.text)":                             "the limit of work",
 		"hmac.sha256(secret.text, secret.text)":                     "the limit of work",
 		"lists.range(9).map(i, hash.sha512(secret.text))[8]":        "the limit of work",
 		"lists.range(9).map(i, hex.decode(secret.text)).size() > 0": "the limit of work",
-		"pem.chain(self.subjects)":                                  "the limit of work",
-		"lists.range(2).map(i, pem.leaf(self.slow) == '' || true)":  "the limit of work",
 		"lists.range(300).map(i, pem.split(self.blocks))":           "the limit of work",
-		"pem.join(lists.range(30).map(i, self.text))":               "its result would be too large",
+		"pem.join(lists.range(30).map(i, self.text))":               "the limit of work",
 		"pem.chain(self.whole)":                                     "the limit of work",
 	} {
 		x := compile(t, text, expression.WantAny, "")

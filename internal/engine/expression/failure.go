@@ -157,10 +157,3 @@ func CallName(function string) string {
 	operator, _ := operators.FindReverse(function)
 	return cmp.Or(callNames[function], operator, function)
 }
-
-func (x *Expression) callText(id int64) string {
-	if n := x.node(id); n != nil && n.Kind() == ast.CallKind {
-		return CallName(n.AsCall().FunctionName())
-	}
-	return "it"
-}

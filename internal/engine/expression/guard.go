@@ -18,17 +18,17 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
-// guards create programs that check the arguments of a call before they call the function.
+// guards create programs that pay for a call before they call the function.
 type guards map[string]celfunctions.FunctionOp // by function, or function/overload
 
-// newGuards collects the implementations of the checked functions. A function without an
+// newGuards collects the implementations of the functions in the table of costs. A function without an
 // implementation is a defect: a new version of cel-go renamed it.
 func newGuards(env *cel.Env) (guards, error) {
 	g := guards{
 		"_==_": func(a ...ref.Val) ref.Val { return types.Equal(a[0], a[1]) },
 		"_!=_": func(a ...ref.Val) ref.Val { return types.Bool(types.Equal(a[0], a[1]) != types.True) },
 	}
-	for name := range functions.Checks {
+	for name := range functions.Costs {
 		if _, ok := g[name]; ok {
 			continue
 		}
@@ -92,19 +92,18 @@ const interruptFrequency = 10
 // is in a copy that only one evaluation uses at a time.
 type program struct {
 	cel.Program
-	fuel      int64
-	deadline  time.Time
-	ctx       context.Context // of the request, which its caller can cancel
-	steps     uint32
-	stoppedAt int64 // the node that was refused
-	nullAt    int64 // the last failed call that had a null operand
-	bodies    map[int64]int64
+	fuel     int64
+	deadline time.Time
+	ctx      context.Context // of the request, which its caller can cancel
+	steps    uint32
+	nullAt   int64 // the last failed call that had a null operand
+	bodies   map[int64]int64
 
 	explaining bool
 }
 
 // program plans a program. CEL's own optimizations stay off, because they replace calls together with
-// their checks.
+// their costs.
 func (g guards) program(env *cel.Env, a *cel.Ast) (*program, error) {
 	p := &program{fuel: limits.Fuel, bodies: bodies(a.NativeRep())}
 	prg, err := env.Program(a,
@@ -126,7 +125,7 @@ func (p *program) guard(g guards) interpreter.InterpretableDecoratorV2 {
 		if !ok {
 			return i, nil
 		}
-		check, ok := functions.Checks[call.Function()]
+		cost, ok := functions.Costs[call.Function()]
 		if !ok {
 			return meteredCall{call, p}, nil
 		}
@@ -139,11 +138,7 @@ func (p *program) guard(g guards) interpreter.InterpretableDecoratorV2 {
 		}
 		times := max(1, p.bodies[call.ID()]) // an iteration spends its fuel before it begins
 		guarded := func(a ...ref.Val) ref.Val {
-			n, refused := check(a)
-			p.spend(n * times / 8)
-			if refused != "" {
-				p.stop(call.ID(), refused)
-			}
+			p.spend(cost(a) * times / 8)
 			return op(a...)
 		}
 		return meteredCall{interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), guarded), p}, nil
@@ -220,22 +215,14 @@ func (m meteredConstructor) Eval(a interpreter.Activation) ref.Val {
 	return interpreter.EvalActivation(a, m.Exec)
 }
 
-// spend takes fuel, and sometimes checks the clock. CEL itself checks the clock only between the steps
-// of a comprehension.
+// spend takes fuel, and sometimes checks the clock. CEL itself checks the clock only between the steps of a
+// comprehension. If nothing is left, it ends the evaluation: an error value would not, because `|| true` absorbs it.
 func (p *program) spend(n int64) {
 	p.fuel -= n
-	if p.fuel < 0 {
-		p.stop(0, functions.OverBudget)
+	p.steps++
+	if p.fuel < 0 || (n >= 512 || p.steps%64 == 0) && (time.Now().After(p.deadline) || p.ctx.Err() != nil) {
+		panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded})
 	}
-	if p.steps++; (n >= 512 || p.steps%64 == 0) && (time.Now().After(p.deadline) || p.ctx.Err() != nil) {
-		p.stop(0, functions.OverBudget)
-	}
-}
-
-// stop ends the evaluation. An error value would not end it, because `|| true` absorbs the error.
-func (p *program) stop(node int64, reason string) {
-	p.stoppedAt = node
-	panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded, Message: reason})
 }
 
 // bodies returns the number of nodes that comprehensions evaluate for each element, by the node of the

@@ -257,7 +257,7 @@ func TestExpressionsAreShared(t *testing.T) {
 		"dyn(optional.of('a')).orValue('x') + dyn(1).orValue(resource.nope)":    "here: failed: or and orValue need an optional: write ? before the last field, as in composite.spec.?host.orValue('none')",
 		"'x' + dyn(resource.spec.port < 1 ? 1 : 2).orValue(resource.nope)":      "here: failed: or and orValue need an optional: write ? before the last field, as in composite.spec.?host.orValue('none')",
 		"string(resource.spec.name.getFullYear())":                              "here:1:38: getFullYear failed on string",
-		"lists.range(400).map(i, '').join('" + strings.Repeat("a", 3000) + "')": "here:1:33: join was stopped: its result would be too large",
+		"lists.range(800).map(i, '').join('" + strings.Repeat("a", 3000) + "')": "here: was stopped: it exceeds the limit of work for one expression, or for all expressions together",
 	}
 	o := fullObservation(t)
 	var wg sync.WaitGroup

@@ -16,35 +16,32 @@ import (
 type textFormat struct {
 	argument *cel.Type
 	write    func(any) (string, error)
-
-	// growth is how many bytes one byte of a value can become, or more if the work is larger.
-	growth int64
 }
 
 // textFormats are these functions by name. Package format describes them.
 var textFormats = map[string]textFormat{ //nolint:gochecknoglobals // a table
-	"properties.encode": ofMap(format.Properties, 6),
-	"dotenv.encode":     ofMap(format.Dotenv, 2),
-	"ini.encode":        ofMap(format.INI, 2),
-	"toml.encode":       ofMap(encodeTOML, 16), // as much work as YAML
-	"pgpass.encode":     {cel.ListType(cel.MapType(cel.StringType, cel.DynType)), encodePgpass, 8},
-	"libpq.encode":      ofMap(format.Libpq, 2),
-	"jdbc.url":          ofMap(format.JDBC, 3),
-	"mysql.dsn":         ofMap(format.MySQL, 3),
-	"amqp.url":          ofMap(format.AMQP, 3),
-	"mongodb.url":       ofMap(format.MongoDB, 3),
-	"redis.url":         ofMap(format.Redis, 3),
+	"properties.encode": ofMap(format.Properties),
+	"dotenv.encode":     ofMap(format.Dotenv),
+	"ini.encode":        ofMap(format.INI),
+	"toml.encode":       ofMap(encodeTOML),
+	"pgpass.encode":     {cel.ListType(cel.MapType(cel.StringType, cel.DynType)), encodePgpass},
+	"libpq.encode":      ofMap(format.Libpq),
+	"jdbc.url":          ofMap(format.JDBC),
+	"mysql.dsn":         ofMap(format.MySQL),
+	"amqp.url":          ofMap(format.AMQP),
+	"mongodb.url":       ofMap(format.MongoDB),
+	"redis.url":         ofMap(format.Redis),
 }
 
-func ofMap(write func(map[string]any) (string, error), growth int64) textFormat {
+func ofMap(write func(map[string]any) (string, error)) textFormat {
 	return textFormat{cel.MapType(cel.StringType, cel.DynType), func(v any) (string, error) {
 		m, _ := v.(map[string]any) // CEL calls the function only with a map
 		return write(m)
-	}, growth}
+	}}
 }
 
 func encodeTOML(m map[string]any) (string, error) {
-	return format.TOML(m, limits.CallBytes, limits.YAMLDepth)
+	return format.TOML(m, limits.ResultBytes, limits.YAMLDepth)
 }
 
 func encodePgpass(v any) (string, error) {
@@ -112,13 +109,4 @@ func hasNull(v any) bool {
 		return slices.ContainsFunc(t, hasNull)
 	}
 	return false
-}
-
-// formatChecks are the Checks of these functions.
-func formatChecks() map[string]Check {
-	out := map[string]Check{}
-	for name, f := range textFormats {
-		out[name] = produces(func(a []ref.Val) int64 { return f.growth * weigh(a[0], limits.CallBytes/f.growth) })
-	}
-	return out
 }

@@ -1,14 +1,11 @@
 package functions
 
 import (
-	"strings"
-
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/pem"
 )
 
@@ -16,14 +13,6 @@ import (
 var pemTexts = map[string]func(string) (string, error){ //nolint:gochecknoglobals // a table
 	"pem.ca": pem.CA, "pem.certificates": pem.Certificates, "pem.chain": pem.Chain, "pem.leaf": pem.Leaf,
 	"pem.privateKey": pem.PrivateKey,
-}
-
-// pemChecks are the Checks of the functions in the namespace pem. A signature takes longer than all other work.
-var pemChecks = map[string]Check{ //nolint:gochecknoglobals // a table
-	"pem.split":                       produces(func(a []ref.Val) int64 { return 2 * TextLen(a[0]) }),
-	"pem.join":                        produces(func(a []ref.Val) int64 { return 2 * weigh(a[0], limits.CallBytes) }),
-	"pem.certificates pem.privateKey": linear(2),
-	"pem.chain pem.leaf pem.ca":       checkChain,
 }
 
 // pemFunctions declares the functions of PEM texts.
@@ -76,15 +65,4 @@ func joinPEM(v ref.Val) ref.Val {
 		return failedPEM("pem.join", err)
 	}
 	return types.String(text)
-}
-
-// signatureVisits is the work of checking a signature with the largest elliptic curve, which takes milliseconds.
-const signatureVisits = 16_000
-
-// checkChain counts a signature for each certificate.
-func checkChain(a []ref.Val) (int64, string) {
-	return visits(func(a []ref.Val) int64 {
-		certificates := min(strings.Count(TextOf(a[0]), "BEGIN CERTIFICATE"), limits.ChainCertificates)
-		return 4*TextLen(a[0]) + signatureVisits*int64(certificates)
-	})(a)
 }

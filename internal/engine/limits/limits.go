@@ -188,21 +188,11 @@ const (
 	// RequestTime is the time of all expressions, which is half of the 10 s that Crossplane waits for a function.
 	RequestTime = 5 * time.Second
 
-	// CallVisits is how many nodes and bytes one call may visit, which is as much as the fuel of an expression allows.
-	CallVisits = 8 * Fuel
-
-	// CallBytes is how many bytes one call may produce. Nothing larger fits into an object.
-	CallBytes = 1 << 20
-
 	// CallElements is how many list elements one call may produce.
 	CallElements = 100_000
 
 	// RangeElements is how many elements lists.range may return.
 	RangeElements = 10_000
-
-	// RegexVisits is the number of characters of the text times instructions of the pattern, for one regular
-	// expression.
-	RegexVisits = 64 << 20
 
 	// YAMLBytes is the size of a document to decode. Reading YAML is a hundred times slower than reading JSON.
 	YAMLBytes = 64 << 10
