@@ -20,24 +20,22 @@ const forOptional = ": write ? before the last field, as in composite.spec.?host
 func (adviser) Reason(f *expression.Failure) string {
 	switch f.Cause { //nolint:exhaustive // there is no advice for the others
 	case expression.NotOptional:
-		return f.String() + forOptional
-	case expression.NullOperand:
-		return f.String() + ": leave the key out"
+		return f.What + forOptional
 	case expression.NoObject:
 		if f.IsList {
-			return f.String() + fmt.Sprintf(": write %s[0], or %s.filter(x, x.name == 'a')[0]", f.Above, f.Above)
+			return f.What + fmt.Sprintf(": write %s[0], or %s.filter(x, x.name == 'a')[0]", f.Above, f.Above)
 		}
 	case expression.WrongResult:
 		switch s := f.Expression.Source(); {
 		case s.Want == expression.WantList:
-			return f.String() + resultHint(s.Want, f.Types[0], "")
+			return f.What + resultHint(s.Want, f.Types[0], "")
 		case s.Want == expression.WantText || s.Want == expression.WantString || f.Entry != "":
-			return f.String() + resultHint(expression.WantText, f.Types[0], severalKeys(f.Expression.Environment(), s))
+			return f.What + resultHint(expression.WantText, f.Types[0], severalKeys(f.Expression.Environment(), s))
 		}
 	case expression.CallFailed:
 		return failedCall(f)
 	}
-	return f.String()
+	return f.What
 }
 
 // failedCall returns the reason why a call failed on its operands.
@@ -47,11 +45,11 @@ func failedCall(f *expression.Failure) string {
 	case fn == operators.Conditional:
 		return "the condition of ?: is " + withArticle(expression.KindName(f.Types[0])) + compareHint
 	case fn == "base64.decode" && isSecretNode(call.Args()[0]):
-		return f.String() + ": leave it out: " + alreadyDecoded
+		return f.What + ": leave it out: " + alreadyDecoded
 	case fn == "substring" || fn == "charAt":
-		return f.String() + ": the start or the end is beyond the text: limit it, as in math.least(20, size(text))"
+		return f.What + ": the start or the end is beyond the text: limit it, as in math.least(20, size(text))"
 	default:
-		return f.String() + failureHint(f, fn)
+		return f.What + failureHint(f, fn)
 	}
 }
 

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/containers"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 	"cel.dev/cel-go/interpreter"
 
@@ -38,22 +40,34 @@ func causeType(err error) reflect.Type {
 
 // classify distinguishes missing inputs from failures. It uses only types and positions of cel-go's
 // error, because the text of the error may quote a value.
-func (x *Expression) classify(vars cel.Activation, p *program, err error) error {
-	var (
-		cancelled   interpreter.EvalCancelledError
-		interrupted interpreter.InterruptError
-		celErr      *types.Err
-	)
+func (x *Expression) classify(vars cel.Activation, err error) error {
+	var celErr *types.Err
+	switch {
+	case errors.As(err, new(interpreter.EvalCancelledError)), errors.As(err, new(interpreter.InterruptError)):
+		return x.stopped()
+	case errors.As(err, new(*Waiting)), errors.As(err, new(*Failed)):
+		return x.placed(err)
+	case !errors.As(err, &celErr):
+		return x.failedAt(0, "failed inside the CEL interpreter")
+	}
+	id, missing := celErr.NodeID(), causeType(celErr) == missingError
+	if err := x.classifyReferences(vars, id, missing); err != nil {
+		return err
+	}
+	node := x.node(id)
+	if missing || isOptionalValue(node) {
+		if inputs := x.absent(vars); len(inputs) > 0 {
+			return NewWaiting(inputs...)
+		}
+		return NewWaiting(x.below(node))
+	}
+	if nulls := x.nulls(vars, node); len(nulls) > 0 {
+		return waitingForNull(nulls...)
+	}
 	if known := x.placed(err); known != nil {
 		return known
 	}
-	switch {
-	case errors.As(err, &cancelled) && cancelled.Cause == interpreter.CostLimitExceeded, errors.As(err, &interrupted):
-		return x.stopped()
-	case errors.As(err, &celErr):
-		return x.classifyNode(vars, p, celErr)
-	}
-	return x.failedAt(0, "failed inside the CEL interpreter")
+	return x.classifyCall(vars, node, id, celErr)
 }
 
 // placed returns an error of the data or of a function with its position in the expression, or nil for an error of CEL.
@@ -88,27 +102,6 @@ const sharedNode = -1
 func init() { //nolint:gochecknoinits // before the first evaluation
 	types.LabelErrNode(sharedNode, types.NoSuchOverloadErr())
 	types.LabelErrNode(sharedNode, types.Int(math.MaxInt64).ConvertToType(types.TimestampType))
-}
-
-func (x *Expression) classifyNode(vars cel.Activation, p *program, err *types.Err) error {
-	id, missing := err.NodeID(), causeType(err) == missingError
-	if err := x.classifyReferences(vars, id, missing); err != nil {
-		return err
-	}
-	node := x.node(id)
-	if missing || isOptionalValue(node) {
-		if inputs := x.absent(vars); len(inputs) > 0 {
-			return NewWaiting(inputs...)
-		}
-		return NewWaiting(x.below(vars, node))
-	}
-	if nulls := x.nulls(vars, node); len(nulls) > 0 {
-		return waitingForNull(nulls...)
-	}
-	if p.nullAt == id {
-		return NewWaiting(x.below(vars, node))
-	}
-	return x.classifyCall(vars, node, id, err)
 }
 
 // classifyReferences walks the paths that the value of a node may have. If a path is absent, the
@@ -147,25 +140,51 @@ func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing b
 // noObject returns the failure of the step after the first n steps of a path.
 func (x *Expression) noObject(vars cel.Activation, r Reference, n int, id int64) *Failed {
 	_, v, _ := walk(vars, r.upTo(n))
-	_, isList := v.(traits.Lister)
-	return x.failedBy(Failure{Cause: NoObject, Node: x.node(id), Path: x.name(r.upTo(n + 1)), Above: x.name(r.upTo(n)),
-		IsList: isList})
+	f := Failure{Cause: NoObject, Node: x.node(id), Above: x.name(r.upTo(n))}
+	what := "not an object"
+	if _, f.IsList = v.(traits.Lister); f.IsList {
+		what = "a list"
+	}
+	f.What = fmt.Sprintf("cannot select %s: %s is %s", x.name(r.upTo(n+1)), f.Above, what)
+	return x.failedBy(f)
 }
 
-// nulls returns the paths that a node reads and that are null. They are missing inputs that may have
-// caused the failure.
-func (x *Expression) nulls(vars cel.Activation, node ast.Expr) []string {
-	ids := nodesOf(node)
-	var out []string
-	budget := limits.RangeElements // for all references together
+// nulls returns the paths that a node reads and that are null, a list with a null, or an unknown element of a value
+// with a null. They are missing inputs that may have caused the failure.
+func (x *Expression) nulls(vars cel.Activation, node ast.Expr) (out []string) {
+	ids, budget := nodesOf(node), limits.RangeElements // for all references together
 	for _, r := range x.references {
 		r = r.in(vars)
-		root, ok := vars.ResolveName(r.Variable)
-		if ok && ids[r.node] && !r.tested && someNull(types.DefaultTypeAdapter.NativeToValue(root), r.Path, &budget) {
+		n, v, end := walk(vars, r)
+		if end == endUnknown {
+			_, v, _ = walk(vars, r.upTo(n))
+		}
+		_, isList := v.(traits.Lister)
+		if ids[r.node] && !r.tested && (v == types.NullValue || (isList || end == endUnknown) && hasNull(v, &budget)) {
 			out = append(out, x.name(r))
 		}
 	}
 	return out
+}
+
+// hasNull reports whether a null is in a value. It reads at most as many values as the budget allows.
+func hasNull(v ref.Val, budget *int) bool {
+	*budget--
+	it, ok := v.(traits.Iterable)
+	if !ok || *budget < 0 {
+		return v == types.NullValue
+	}
+	m, isMap := v.(traits.Mapper)
+	for i := it.Iterator(); i.HasNext() == types.True; {
+		e := i.Next()
+		if isMap {
+			e, _ = m.Find(e)
+		}
+		if e != nil && hasNull(e, budget) {
+			return true
+		}
+	}
+	return false
 }
 
 func nodesOf(e ast.Expr) map[int64]bool {
@@ -211,17 +230,11 @@ func (x *Expression) node(id int64) (found ast.Expr) {
 }
 
 // below names the value that is read below a node.
-func (x *Expression) below(vars cel.Activation, node ast.Expr) string {
+func (x *Expression) below(node ast.Expr) string {
 	ids := nodesOf(node)
 	for _, r := range x.references {
 		if ids[r.node] && !slices.ContainsFunc(r.Path, Step.Any) {
 			return "an element of " + x.name(r)
-		}
-	}
-	for _, r := range x.references {
-		r = r.in(vars)
-		if n, _, end := walk(vars, r); (ids[r.node] || !r.branch) && end == endAbsent && n < r.must {
-			return x.name(r.upTo(n + 1))
 		}
 	}
 	return "a computed value of " + x.source.Path

@@ -44,7 +44,6 @@ func (x *Expression) evaluate(ctx context.Context, vars cel.Activation, b *budge
 		return nil, x.stopped()
 	}
 	start := time.Now()
-	p.nullAt = 0
 	p.fuel, p.deadline, p.ctx = granted, start.Add(left), ctx
 	defer func() { // including the time to explain a failure
 		p.ctx = nil
@@ -57,7 +56,7 @@ func (x *Expression) evaluate(ctx context.Context, vars cel.Activation, b *budge
 	if time.Now().After(p.deadline) {
 		p.fuel = 0 // the meter did not count the work that took so long
 	}
-	return nil, x.classify(vars, p, err)
+	return nil, x.classify(vars, err)
 }
 
 // run replaces cel-go's ContextEval, which compares the texts of errors. To do this, it prints the

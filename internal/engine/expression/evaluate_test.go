@@ -141,7 +141,7 @@ func TestEvaluate(t *testing.T) {
 		"YAML":                 {"", "yaml.encode({'b': 1, 'a': ['x']})", "", "a:\n- x\nb: 1\n"},
 		"YAMLTooDeep":          {"what nests a thousand deep is a million spaces", "yaml.encode(json.decode('" + strings.Repeat(`[{"a":`, 50) + "[]" + strings.Repeat("}]", 50) + "'))", "", "failed: here:1:12: cannot encode YAML with more than 100 levels"},
 		"YAMLDeep":             {"", "yaml.encode(json.decode('" + strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100) + "')).size() > 9 ? 'y' : 'n'", "", "y"},
-		"YAMLKeys":             {"", "yaml.encode(dyn({1: 2}))", "", "failed: here:1:12: returns a map whose keys are int, which JSON cannot represent: wrap them in string(...)"},
+		"YAMLKeys":             {"", "yaml.encode(dyn({1: 2}))", "", "failed: here:1:12: there is a map whose keys are int, which JSON cannot represent: wrap them in string(...)"},
 		"YAMLDecode":           {"", "yaml.decode('a: {b: [x, z]}').a.b[1]", "", "z"},
 		"SHA256":               {"", "sha256('abc')", "", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
 		"HashSHA256":           {"it returns bytes", "hash.sha256('')", "", "\xe3\xb0\xc4\x42\x98\xfc\x1c\x14\x9a\xfb\xf4\xc8\x99\x6f\xb9\x24\x27\xae\x41\xe4\x64\x9b\x93\x4c\xa4\x95\x99\x1b\x78\x52\xb8\x55"},

@@ -2,7 +2,6 @@ package expression
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -13,7 +12,6 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
-	"github.com/crossplane-contrib/function-export/internal/engine/functions"
 )
 
 // A Cause says why an evaluation failed.
@@ -21,69 +19,28 @@ type Cause int
 
 // The causes. The comments name the fields of [Failure] that belong to each.
 const (
-	Other       Cause = iota // CEL has no operand that can be named
-	CallFailed               // a call failed on operands of Types
-	NullOperand              // a value is null that a format cannot represent
+	CallFailed  Cause = iota // a call failed on operands of Types
 	NotOptional              // the method or, or orValue, of a value that is no optional
-	BadTime                  // a timestamp is out of range
-	NoObject                 // Path is selected from Above, which is no object
+	NoObject                 // a field is selected from Above, which is no object
 	WrongResult              // the result, or an entry of it, has Types[0]
 )
 
 // A Failure is what is known about a failed evaluation. It contains parts of the source and types, but no data.
 type Failure struct {
 	Cause      Cause
+	What       string // is wrong, without advice
 	Expression *Expression
 	Node       ast.Expr      // that failed; nil for the whole expression
 	Types      []*types.Type // of the operands, or of the result
-	Path       string        // of a selection
-	Above      string        // the path before its last step
-	IsList     bool          // the value at this path is a list
+	Above      string        // the path of a value
+	IsList     bool          // this value is a list
 	Entry      string        // what messages call the entry of a result
-}
-
-// String says what is wrong, without advice.
-func (f *Failure) String() string {
-	switch f.Cause {
-	case CallFailed:
-		names := make([]string, 0, len(f.Types))
-		for _, t := range f.Types {
-			names = append(names, KindName(t))
-		}
-		return fmt.Sprintf("%s failed on %s", CallName(f.Node.AsCall().FunctionName()), strings.Join(names, " and "))
-	case NullOperand:
-		return CallName(f.Node.AsCall().FunctionName()) + " failed: a value is null"
-	case NotOptional:
-		return "failed: or and orValue need an optional"
-	case BadTime:
-		return "failed: a timestamp is out of range"
-	case NoObject:
-		if f.IsList {
-			return fmt.Sprintf("cannot select %s: %s is a list", f.Path, f.Above)
-		}
-		return fmt.Sprintf("cannot select %s: %s is not an object", f.Path, f.Above)
-	case WrongResult:
-		if f.Entry != "" {
-			return fmt.Sprintf("%s must be a string, but is %s", f.Entry, KindName(f.Types[0]))
-		}
-		return fmt.Sprintf("must return %s, but returns %s", f.wanted(), KindName(f.Types[0]))
-	case Other:
-	}
-	return "failed"
-}
-
-// wanted is what the result must be. Only members are read from a result that may be anything.
-func (f *Failure) wanted() string {
-	if f.Expression.source.Want == WantAny {
-		return "an object"
-	}
-	return f.Expression.source.Want.String()
 }
 
 // failedBy returns the error of a failed evaluation.
 func (x *Expression) failedBy(f Failure) *Failed {
 	f.Expression = x
-	id, reason := int64(0), f.String()
+	id, reason := int64(0), f.What
 	if f.Node != nil {
 		id = f.Node.ID()
 	}
@@ -97,24 +54,32 @@ func (x *Expression) failedBy(f Failure) *Failed {
 func (x *Expression) classifyCall(vars cel.Activation, node ast.Expr, id int64, err *types.Err) error {
 	switch {
 	case id == sharedNode && err == types.NoSuchOverloadErr():
-		return x.failedBy(Failure{Cause: NotOptional})
-	case id == sharedNode:
-		return x.failedBy(Failure{Cause: BadTime})
+		return x.failedBy(Failure{Cause: NotOptional, What: "failed: or and orValue need an optional"})
 	case node == nil || node.Kind() != ast.CallKind:
-		return x.failedAt(id, "failed")
-	case errors.Is(err, functions.ErrNull):
-		return x.failedBy(Failure{Cause: NullOperand, Node: node})
+		return x.failedAt(max(id, 0), "failed")
 	}
 	f := Failure{Cause: CallFailed, Node: node}
+	var names []string
 	for _, o := range celast.Operands(node.AsCall()) {
-		f.Types = append(f.Types, x.operandType(vars, o))
+		t := x.operandType(vars, o)
+		f.Types, names = append(f.Types, t), append(names, KindName(t))
 	}
+	f.What = fmt.Sprintf("%s failed on %s", CallName(node.AsCall().FunctionName()), strings.Join(names, " and "))
 	return x.failedBy(f)
 }
 
 // wrongResult returns the failure for a result, or an entry of it, that has another type than the one that is wanted.
 func (x *Expression) wrongResult(v ref.Val, entry string) *Failed {
-	return x.failedBy(Failure{Cause: WrongResult, Types: []*types.Type{typeOf(v)}, Entry: entry})
+	f := Failure{Cause: WrongResult, Types: []*types.Type{typeOf(v)}, Entry: entry}
+	wanted := x.source.Want.String()
+	if x.source.Want == WantAny {
+		wanted = "an object" // only its members are read
+	}
+	f.What = fmt.Sprintf("must return %s, but returns %s", wanted, KindName(f.Types[0]))
+	if entry != "" {
+		f.What = fmt.Sprintf("%s must be a string, but is %s", entry, KindName(f.Types[0]))
+	}
+	return x.failedBy(f)
 }
 
 // operandType returns the type of an operand, as far as it is known from the source and the data.

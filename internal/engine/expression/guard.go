@@ -96,10 +96,7 @@ type program struct {
 	deadline time.Time
 	ctx      context.Context // of the request, which its caller can cancel
 	steps    uint32
-	nullAt   int64 // the last failed call that had a null operand
 	bodies   map[int64]int64
-
-	explaining bool
 }
 
 // program plans a program. CEL's own optimizations stay off, because they replace calls together with
@@ -173,26 +170,8 @@ type meteredCall struct {
 func (m meteredCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	m.program.spend(1)
 	v := m.InterpretableCall.Exec(frame)
-	if err, failed := v.(*types.Err); failed && err.NodeID() == m.ID() && !m.program.explaining {
-		m.program.explain(m, frame)
-	}
 	m.program.spend(functions.TextLen(v) / 64)
 	return v
-}
-
-// explain records whether a failed call had a null operand. If so, the expression waits for an input.
-// explain evaluates the operands again, with the same result.
-func (p *program) explain(call interpreter.InterpretableCall, frame *interpreter.ExecutionFrame) {
-	p.explaining = true
-	defer func() { p.explaining = false }()
-	for _, arg := range call.Args() {
-		v := arg.Exec(frame)
-		p.spend(functions.Size(v) / 8)
-		isNull := func(v ref.Val) bool { return v == types.NullValue }
-		if isNull(v) || someElement(v, isNull) {
-			p.nullAt = call.ID()
-		}
-	}
 }
 
 func (m meteredCall) Eval(a interpreter.Activation) ref.Val {

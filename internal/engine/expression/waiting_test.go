@@ -251,7 +251,7 @@ func TestExpressionsAreShared(t *testing.T) {
 		"resource.status.nope":                                                  "waiting for resources.db.status.nope",
 		"string(dyn(resource.status.host) < dyn(resource.spec.port))":           "here:1:34: < failed on string and int: wrap the string in int(...) or double(...)",
 		"resource.spec.port ? 'a' : 'b'":                                        "here:1:20: the condition of ?: is an int: compare it with something",
-		"string(timestamp(9223372036854775807))":                                "here: failed: a timestamp is out of range",
+		"string(timestamp(9223372036854775807))":                                "here: failed",
 		"string(resource.status.host && true)":                                  "here:1:29: && failed on string and bool: it takes true or false: compare the other values with something",
 		"resource.status.items.map(i, i.name).join()":                           "<nil>",
 		"dyn(optional.of('a')).orValue('x') + dyn(1).orValue(resource.nope)":    "here: failed: or and orValue need an optional: write ? before the last field, as in composite.spec.?host.orValue('none')",

@@ -28,28 +28,9 @@ func (r *Refusal) Error() string { return r.Reason }
 // This file converts values of CEL to Go values that encoding/json can encode. CEL shares structures and computes
 // elements late, so a small value can become a large result: the Size is limited while the value is converted.
 
-// A limit is the number of values and bytes that a result may still have.
-type limit struct{ values, bytes int }
-
-// ofResult returns the limit of a whole result.
-func ofResult() limit { return limit{limits.ResultNodes, limits.ResultBytes} }
-
-// take counts one value with its bytes.
-func (l *limit) take(bytes int) error {
-	l.values--
-	l.bytes -= bytes
-	switch {
-	case l.values < 0:
-		return &Refusal{Reason: fmt.Sprintf("returns more than %d values", limits.ResultNodes)}
-	case l.bytes < 0:
-		return &Refusal{Reason: fmt.Sprintf("returns more than %d bytes", limits.ResultBytes)}
-	}
-	return nil
-}
-
 // A Converter converts one result.
 type Converter struct {
-	left limit
+	values, bytes int // that the result may still have
 
 	// The budget pays for each value. It is nil inside of a call, which has already spent its cost.
 	budget *budget.Budget
@@ -59,14 +40,22 @@ type Converter struct {
 	level, levels int
 }
 
+func newConverter() *Converter {
+	return &Converter{values: limits.ResultNodes, bytes: limits.ResultBytes}
+}
+
 // TextConverter returns the Converter of a result that is copied as text.
 func TextConverter(b *budget.Budget) *Converter {
-	return &Converter{left: ofResult(), budget: b, cost: 1}
+	c := newConverter()
+	c.budget, c.cost = b, 1
+	return c
 }
 
 // JSONConverter returns the Converter of a result that becomes JSON, for which each value is converted twice.
 func JSONConverter(b *budget.Budget) *Converter {
-	return &Converter{left: ofResult(), budget: b, cost: 3}
+	c := newConverter()
+	c.budget, c.cost = b, 3
+	return c
 }
 
 // Add pays for one value with its bytes, and counts it.
@@ -74,18 +63,20 @@ func (c *Converter) Add(bytes int) error {
 	if c.budget != nil && c.budget.Spend(budget.Copied(c.cost, bytes)) != nil {
 		return &Refusal{Reason: "was stopped: " + OverBudget}
 	}
-	return c.left.take(bytes)
+	c.values--
+	c.bytes -= bytes
+	switch {
+	case c.values < 0:
+		return &Refusal{Reason: fmt.Sprintf("returns more than %d values", limits.ResultNodes)}
+	case c.bytes < 0:
+		return &Refusal{Reason: fmt.Sprintf("returns more than %d bytes", limits.ResultBytes)}
+	}
+	return nil
 }
 
-// A notJSON error is for a value that JSON cannot represent.
-type notJSON struct{ what, hint string }
-
-// Error says what is wrong with the result of a function that writes a format.
-func (n *notJSON) Error() string { return "there is " + n.what + n.hint }
-
-// Unwrap returns the failure of an expression that returns the value.
-func (n *notJSON) Unwrap() error {
-	return &Refusal{Reason: "returns " + n.what + ", which JSON cannot represent" + n.hint}
+// notJSON is the error for a value that JSON cannot represent.
+func notJSON(what, hint string) error {
+	return &Refusal{Reason: "there is " + what + ", which JSON cannot represent" + hint}
 }
 
 // Native converts a value to a Go value that encoding/json can encode.
@@ -105,8 +96,8 @@ func Native(v ref.Val, c *Converter) (any, error) {
 	case types.Uint:
 		return uint64(t), nil
 	case types.Double:
-		if !isFinite(float64(t)) {
-			return nil, &notJSON{"a number that is infinite or not a number", ""}
+		if math.IsNaN(float64(t)) || math.IsInf(float64(t), 0) {
+			return nil, notJSON("a number that is infinite or not a number", "")
 		}
 		return float64(t), nil
 	case types.Null:
@@ -121,7 +112,7 @@ func Native(v ref.Val, c *Converter) (any, error) {
 	case traits.Mapper, traits.Lister:
 		return nested(t, c)
 	}
-	return nil, &notJSON{"a " + v.Type().TypeName(), ": " + cmp.Or(instead(v), "wrap it in string(...)")}
+	return nil, notJSON("a "+v.Type().TypeName(), ": "+cmp.Or(instead(v), "wrap it in string(...)"))
 }
 
 // instead says what to write instead of a value that only Kubernetes' functions read.
@@ -131,8 +122,6 @@ func instead(v ref.Val) string {
 	}
 	return ""
 }
-
-func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
 // nested converts a map or a list.
 func nested(v ref.Val, c *Converter) (n any, err error) {
@@ -150,7 +139,7 @@ func nested(v ref.Val, c *Converter) (n any, err error) {
 }
 
 func nativeList(l traits.Lister, c *Converter) (any, error) {
-	out := make([]any, 0, min(Size(l), int64(max(c.left.values, 0))))
+	out := make([]any, 0, min(Size(l), int64(max(c.values, 0))))
 	for it := l.Iterator(); it.HasNext() == types.True; {
 		e, err := Native(it.Next(), c)
 		if err != nil {
@@ -167,7 +156,7 @@ func nativeMap(m traits.Mapper, c *Converter) (any, error) {
 		k := it.Next()
 		s, ok := k.(types.String)
 		if !ok {
-			return nil, &notJSON{"a map whose keys are " + k.Type().TypeName(), ": wrap them in string(...)"}
+			return nil, notJSON("a map whose keys are "+k.Type().TypeName(), ": wrap them in string(...)")
 		}
 		e, ok := m.Find(k)
 		if !ok && e == nil { // otherwise it does not exist yet

@@ -1,9 +1,6 @@
 package functions
 
 import (
-	"errors"
-	"slices"
-
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -73,40 +70,13 @@ func formatFunctions() []cel.EnvOption {
 
 // call the function. Its error contains the name of the function and the rule that was broken, but no data.
 func (f textFormat) call(name string, v ref.Val) ref.Val {
-	n, err := Native(v, &Converter{left: ofResult()})
-	var unfit *notJSON
-	if errors.As(err, &unfit) {
-		return failf("%s failed: %v", name, unfit)
-	}
+	n, err := Native(v, newConverter())
 	if err != nil {
 		return types.WrapErr(err)
-	}
-	if hasNull(n) {
-		return types.WrapErr(ErrNull)
 	}
 	text, err := f.write(n)
 	if err != nil {
 		return failf("%s failed: %v", name, err)
 	}
 	return types.String(text)
-}
-
-// ErrNull is the error for a null, which no format has. It is not a failure if the null is the value of an input: then
-// the expression waits.
-var ErrNull = errors.New("a value is null")
-
-func hasNull(v any) bool {
-	switch t := v.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		for _, e := range t {
-			if hasNull(e) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(t, hasNull)
-	}
-	return false
 }

@@ -103,7 +103,7 @@ func Marshal(v any) (string, error) {
 }
 
 func encodeJSON(v ref.Val) ref.Val {
-	n, err := Native(v, &Converter{left: ofResult()})
+	n, err := Native(v, newConverter())
 	if err != nil {
 		return types.WrapErr(err)
 	}
@@ -111,7 +111,9 @@ func encodeJSON(v ref.Val) ref.Val {
 }
 
 func encodeYAML(v ref.Val) ref.Val {
-	n, err := Native(v, &Converter{left: ofResult(), levels: limits.YAMLDepth})
+	c := newConverter()
+	c.levels = limits.YAMLDepth
+	n, err := Native(v, c)
 	if err != nil {
 		return types.WrapErr(err)
 	}
@@ -152,28 +154,27 @@ func tooManyAliases(document string) bool {
 	if err := goyaml.Unmarshal([]byte(document), &v); err != nil {
 		return false // decoding fails in the same way
 	}
-	left := ofResult()
-	return takeYAML(v, &left) != nil
+	return addYAML(v, newConverter()) != nil
 }
 
-func takeYAML(v any, left *limit) error {
+func addYAML(v any, c *Converter) error {
 	switch t := v.(type) {
 	case string:
-		return left.take(len(t))
+		return c.Add(len(t))
 	case map[any]any:
 		for k, e := range t {
-			if err := errors.Join(takeYAML(k, left), takeYAML(e, left)); err != nil {
+			if err := errors.Join(addYAML(k, c), addYAML(e, c)); err != nil {
 				return err
 			}
 		}
 	case []any:
 		for _, e := range t {
-			if err := takeYAML(e, left); err != nil {
+			if err := addYAML(e, c); err != nil {
 				return err
 			}
 		}
 	}
-	return left.take(0)
+	return c.Add(0)
 }
 
 func decodeJSON(v ref.Val) ref.Val {
