@@ -251,16 +251,12 @@ func (x *Expression) absent(vars cel.Activation) []string {
 	return names
 }
 
-// Absent returns the required paths that are missing.
-func (x *Expression) Absent(vars cel.Activation) []Reference {
-	var out []Reference
+// Absent returns the paths that are missing, and without which the expression waits in any case.
+func (x *Expression) Absent(vars cel.Activation) (out []Reference) {
 	for _, r := range x.references {
-		if r.Need != Required {
-			continue
-		}
 		r = r.in(vars)
-		if _, _, end := walk(vars, r); end == endAbsent {
-			out = append(out, r)
+		if n, _, end := walk(vars, r); !r.branch && end == endAbsent && n < r.must {
+			out = append(out, r.upTo(r.must))
 		}
 	}
 	return out
