@@ -57,7 +57,8 @@ func whole(l lives) (out []string) {
 			}
 
 			if first, ok := of[o.Generator]; ok && first != g.uid {
-				out = append(out, fmt.Sprintf("%s: %s is of another generation of %s than other keys", v, key, o.Generator))
+				out = append(out, fmt.Sprintf("%s: %s is of another generation of %s than other keys", v, key,
+					o.Generator))
 			}
 
 			of[o.Generator] = g.uid
@@ -82,7 +83,8 @@ func stored(l lives) (out []string) {
 			if !slices.ContainsFunc(l.generations[uid], func(g Version) bool {
 				return g.Revision < v.Revision && g.event != Deleted && g.immutable && l.adopted(g, v.Revision)
 			}) {
-				out = append(out, fmt.Sprintf("%s: %s is of no generation of %s that was stored and adopted before", v, key, o.Generator))
+				out = append(out, fmt.Sprintf("%s: %s is of no generation of %s that was stored and adopted before", v,
+					key, o.Generator))
 			}
 		}
 	})
@@ -114,7 +116,8 @@ func asked(l lives) (out []string) {
 		}
 
 		if g.Number > n+1 {
-			out = append(out, fmt.Sprintf("%s: generation %d of %s after %d causes for another one", v, g.Number, g.Generator, n))
+			out = append(out, fmt.Sprintf("%s: generation %d of %s after %d causes for another one", v, g.Number,
+				g.Generator, n))
 		}
 	}
 
@@ -125,7 +128,8 @@ func asked(l lives) (out []string) {
 		}
 
 		if s.Source != "" && s.Moment(v.Data) > l.asked(v, s.Source) {
-			out = append(out, fmt.Sprintf("%s: moment %d, and %d were written", v, s.Moment(v.Data), l.asked(v, s.Source)))
+			out = append(out, fmt.Sprintf("%s: moment %d, and %d were written", v, s.Moment(v.Data),
+				l.asked(v, s.Source)))
 		}
 	})
 
@@ -146,14 +150,17 @@ func forward(l lives) (out []string) {
 			o := s.Former[key]
 			keys := slices.Sorted(maps.Keys(s.Generated))
 			now := keys[slices.IndexFunc(keys, func(k string) bool { return s.Generated[k] == o })]
-			is, was := l.generation(v.Composite, o, v.Data[now]).Number, l.generation(v.Composite, o, before.Data[now]).Number
+			is, was := l.generation(v.Composite, o, v.Data[now]).Number,
+				l.generation(v.Composite, o, before.Data[now]).Number
 			has := l.generation(v.Composite, o, v.Data[key]).Number
 
 			switch {
 			case v.Data[key] != "" && (has == 0 || has >= is):
-				out = append(out, fmt.Sprintf("%s: %s is of generation %d, and what is exported of %d", v, key, has, is))
+				out = append(out, fmt.Sprintf("%s: %s is of generation %d, and what is exported of %d", v, key, has,
+					is))
 			case was != 0 && was < is && has < was && !l.removed[l.generation(v.Composite, o, before.Data[now]).uid]:
-				out = append(out, fmt.Sprintf("%s: %s is of generation %d, and %d was exported before", v, key, has, was))
+				out = append(out, fmt.Sprintf("%s: %s is of generation %d, and %d was exported before", v, key, has,
+					was))
 			}
 		}
 
@@ -200,9 +207,11 @@ func counted(l lives) (out []string) {
 		switch changed := !maps.Equal(v.Data, before.Data); {
 		case before.uid != v.uid || v.edited:
 		case changed && v.changes <= before.changes:
-			out = append(out, fmt.Sprintf("%s: the data changed, and the revision is %d after %d", v, v.changes, before.changes))
+			out = append(out, fmt.Sprintf("%s: the data changed, and the revision is %d after %d", v, v.changes,
+				before.changes))
 		case !changed && v.changes != before.changes:
-			out = append(out, fmt.Sprintf("%s: the data is the same, and the revision is %d after %d", v, v.changes, before.changes))
+			out = append(out, fmt.Sprintf("%s: the data is the same, and the revision is %d after %d", v, v.changes,
+				before.changes))
 		}
 	})
 

@@ -24,10 +24,12 @@ func newStory() *story {
 			Composites: []string{"xr"}, Grace: 3 * time.Second, Generators: map[string]Rotates{"admin": {}},
 			Exports: map[string]Shape{
 				"app": {
-					Generated: map[string]Output{"password": {"admin", "password"}, "token": {"admin", "token"}}, Former: map[string]Output{"former": {"admin", "password"}},
-					Keys: []string{"digest"}, Whole: WholeDigest,
+					Generated: map[string]Output{"password": {"admin", "password"}, "token": {"admin", "token"}},
+					Former:    map[string]Output{"former": {"admin", "password"}},
+					Keys:      []string{"digest"}, Whole: WholeDigest,
 				},
-				"account": {Keys: []string{"user", "password", "both"}, Whole: WholeSource, Source: "account", Moment: Moment},
+				"account": {Keys: []string{"user", "password", "both"}, Whole: WholeSource, Source: "account",
+					Moment: Moment},
 			},
 		},
 	}
@@ -80,7 +82,8 @@ func app(n int, former string) Version {
 	sum := sha256.Sum256(fmt.Appendf(nil, "p%d", n))
 	v := Version{
 		Name: "xr-app", Export: "app", generated: map[string]string{"admin": fmt.Sprintf("uid-of-xr-admin-%d", n)},
-		Data: map[string]string{"password": fmt.Sprintf("p%d", n), "token": fmt.Sprintf("t%d", n), "digest": hex.EncodeToString(sum[:])},
+		Data: map[string]string{"password": fmt.Sprintf("p%d", n), "token": fmt.Sprintf("t%d", n),
+			"digest": hex.EncodeToString(sum[:])},
 	}
 	if former != "" {
 		v.Data["former"] = former
@@ -91,7 +94,8 @@ func app(n int, former string) Version {
 
 func account(n int) Version {
 	return Version{Name: "xr-account", Export: "account", Data: map[string]string{
-		"user": fmt.Sprintf("user-%d", n), "password": fmt.Sprintf("password-%d", n), "both": fmt.Sprintf("user-%d:password-%d", n, n),
+		"user": fmt.Sprintf("user-%d", n), "password": fmt.Sprintf("password-%d", n),
+		"both": fmt.Sprintf("user-%d:password-%d", n, n),
 	}}
 }
 

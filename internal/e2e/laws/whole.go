@@ -41,9 +41,9 @@ func WholeTLS(data map[string]string) error {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM([]byte(data["ca.crt"]))
 
-	// The present is not the time of the check, because a history can have a clock of its own. A certificate that its CA
-	// accepts in its first and in its last moment is accepted whenever it is valid. So this finds what a check in the
-	// present finds, except that the certificate itself is no longer or not yet valid, which no law is about.
+	// The present is not the time of the check, because a history can have a clock of its own. A certificate that its
+	// CA accepts in its first and in its last moment is accepted whenever it is valid. So this finds what a check in
+	// the present finds, except that the certificate itself is no longer or not yet valid, which no law is about.
 	for _, at := range []time.Time{pair.Leaf.NotBefore, pair.Leaf.NotAfter} {
 		o := x509.VerifyOptions{Roots: roots, DNSName: "server.example.org", CurrentTime: at}
 		if _, err := pair.Leaf.Verify(o); err != nil {

@@ -30,15 +30,16 @@ const (
 // reads changes the ConfigMap that the composite reads.
 func reads(source string) func(s stage) {
 	return func(s stage) {
-		s.put(fmt.Sprintf(`{apiVersion: faults.example.org/v1alpha1, kind: Shop, metadata: {name: shop, namespace: team-a},
-  spec: {source: %s, crossplane: {compositionRef: {name: shops.faults.example.org}}}}`, source))
+		s.put(fmt.Sprintf(`{apiVersion: faults.example.org/v1alpha1, kind: Shop,
+  metadata: {name: shop, namespace: team-a}, spec: {source: %s, crossplane: {compositionRef: {name: shops.faults.example.org}}}}`, source))
 	}
 }
 
 // puts stores an object that Crossplane does not compose.
 func puts(kind, name string) func(s stage) {
 	return func(s stage) {
-		s.put("{apiVersion: v1, kind: " + kind + ", metadata: {name: " + name + ", namespace: team-a}, data: {user: bmV3}}")
+		s.put("{apiVersion: v1, kind: " + kind + ", metadata: {name: " + name +
+			", namespace: team-a}, data: {user: bmV3}}")
 	}
 }
 
@@ -113,7 +114,8 @@ func histories(t *testing.T) map[string][]scene {
 		"FatalResult":  created(scene{input: withoutAccount, answer: fatal}, scene{}),
 		"FailedDelete": created(scene{input: withoutAccount, fails: "delete"}, scene{}, scene{before: collects}),
 		"FailedList":   created(scene{input: withoutAccount, fails: "list"}, scene{}, scene{before: collects}, scene{}),
-		"FailedApply":  created(scene{input: withoutAccount, fails: "apply"}, scene{}, scene{before: collects}, scene{}),
+		"FailedApply": created(scene{input: withoutAccount, fails: "apply"}, scene{}, scene{before: collects},
+			scene{}),
 		"FailedCreate": {
 			{input: everything, before: reads("shop-settings-source"), fails: "apply"}, {fails: "apply"}, {}, {},
 		},
@@ -129,7 +131,8 @@ func histories(t *testing.T) map[string][]scene {
 			s.name("shop-admin-1", "cache")
 			s.name("shop-account", "cache")
 		}}, scene{}, scene{}),
-		"AddedAnnotation": created(scene{before: annotates("shop-connection", functiontest.Prefix+"x", annotated)}, scene{}, scene{}),
+		"AddedAnnotation": created(scene{before: annotates("shop-connection", functiontest.Prefix+"x", annotated)},
+			scene{}, scene{}),
 		"EditedState": created(scene{before: func(s stage) {
 			annotates("shop-admin-1", functiontest.Prefix+"generator-state", annotated)(s)
 			annotates("shop-connection", functiontest.Prefix+"revision", annotated)(s)
@@ -139,7 +142,8 @@ func histories(t *testing.T) map[string][]scene {
 			annotates("shop-connection", functiontest.Prefix+"export-state", "")(s)
 		}}, scene{}, scene{}),
 		"EditedAndLeft": created( // a key that Crossplane no longer applies stays if a user also has it
-			scene{before: annotates("shop-account", functiontest.Prefix+"x", annotated), answer: desiresMark(annotated)}, scene{},
+			scene{before: annotates("shop-account", functiontest.Prefix+"x", annotated),
+				answer: desiresMark(annotated)}, scene{},
 			scene{answer: desiresMark("of-crossplane")}, scene{}),
 		"NameOfAnother": created(scene{before: func(s stage) { s.name("shop-admin-1", "account") }}, scene{}, scene{}),
 		"AnotherSelector": created(

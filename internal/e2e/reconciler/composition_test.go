@@ -46,11 +46,13 @@ spec:
       - {name: config, apiVersion: v1, kind: ConfigMap, nameExpression: "composite.metadata.name + '-settings-source'"}
       - {name: db, apiVersion: v1, kind: Secret, matchName: db-connection}
       generators:
-      - {name: admin, gracePeriod: 3s, password: {length: 20, symbols: 2, symbolCharacters: "-_", secretKeys: [password, token]}}
+      - {name: admin, gracePeriod: 3s, password: {length: 20, symbols: 2, symbolCharacters: "-_", secretKeys: [password,
+          token]}}
       - {name: id, gracePeriod: 3s, uuid: {}}
       - {name: hash, gracePeriod: 3s, bcrypt: {secretExpression: generated.admin.password, cost: 4}}
       - {name: clock, gracePeriod: 3s, refreshPolicy: Periodic, refreshInterval: 60s, password: {length: 20}}
-      - {name: user, gracePeriod: 3s, password: {length: 20}, readyExpression: secrets.db.password == candidate.user.password}
+      - {name: user, gracePeriod: 3s, password: {length: 20},
+          readyExpression: secrets.db.password == candidate.user.password}
       - {name: ca, gracePeriod: 3s, certificate: {isCA: true, subject: {commonName: ca}, duration: 8760h}}
       - name: server
         gracePeriod: 3s
@@ -104,22 +106,28 @@ func newHistory() *laws.History {
 	of := func(generator, name string) laws.Output { return laws.Output{Generator: generator, Name: name} }
 	admin, clock, user := of("admin", "password"), of("clock", "password"), of("user", "password")
 	source := func(name string) laws.Shape {
-		return laws.Shape{Keys: []string{"user", "password", "both"}, Whole: laws.WholeSource, Source: name, Moment: laws.Moment}
+		return laws.Shape{Keys: []string{"user", "password", "both"}, Whole: laws.WholeSource, Source: name,
+			Moment: laws.Moment}
 	}
 	type outputs = map[string]laws.Output
 	return &laws.History{
 		Composites: []string{composite}, Grace: gracePeriod,
 		Generators: map[string]laws.Rotates{
-			"admin": {}, "id": {}, "hash": {With: "admin"}, "clock": {Every: interval}, "user": {}, "ca": {}, "server": {With: "ca"},
+			"admin": {}, "id": {}, "hash": {With: "admin"}, "clock": {Every: interval}, "user": {}, "ca": {},
+			"server": {With: "ca"},
 		},
 		Exports: map[string]laws.Shape{
 			"connection": {
-				Generated: outputs{"password": admin, "token": of("admin", "token"), "id": of("id", "uuid"), "clock": clock},
-				Former:    outputs{"former": admin, "former-clock": clock}, Keys: []string{"url"}, Whole: laws.WholeConnection,
+				Generated: outputs{"password": admin, "token": of("admin", "token"), "id": of("id", "uuid"),
+					"clock": clock},
+				Former: outputs{"former": admin, "former-clock": clock}, Keys: []string{"url"},
+				Whole: laws.WholeConnection,
 			},
-			"app":    {Generated: outputs{"password": admin}, Former: outputs{"former": admin}, Keys: []string{"digest"}, Whole: laws.WholeDigest},
+			"app": {Generated: outputs{"password": admin}, Former: outputs{"former": admin},
+				Keys: []string{"digest"}, Whole: laws.WholeDigest},
 			"hashed": {Generated: outputs{"password": admin, "hash": of("hash", "hash")}, Whole: wholeHash},
-			"login":  {Generated: outputs{"password": user}, Former: outputs{"former": user}, Whole: func(map[string]string) error { return nil }},
+			"login": {Generated: outputs{"password": user}, Former: outputs{"former": user},
+				Whole: func(map[string]string) error { return nil }},
 			"tls": {
 				Generated: outputs{"tls.crt": of("server", "tls.crt"), "tls.key": of("server", "tls.key")},
 				Keys:      []string{"ca.crt"}, Whole: laws.WholeTLS,

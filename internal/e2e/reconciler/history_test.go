@@ -97,7 +97,8 @@ func (p *play) see(events []event, user bool) {
 		v := laws.VersionOf(e.Type, o, p.clock())
 		v.User = user
 		p.Add(v)
-		if password := live.DataOf(o)["password"]; nameOf(o) == "login" && !user && e.Type != "DELETED" && !p.accepted[password] {
+		if password := live.DataOf(o)["password"]; nameOf(o) == "login" && !user && e.Type != "DELETED" &&
+			!p.accepted[password] {
 			p.broken = append(p.broken, fmt.Sprintf("%s has a password that the database never had", o.GetName()))
 		}
 	}
@@ -209,7 +210,8 @@ func (p *play) provide() {
 		password := live.DataOf(o)["password"]
 		p.accepted[password] = true
 		p.user(command{Op: "put", Object: map[string]any{
-			"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "db-connection", "namespace": namespace},
+			"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "db-connection",
+				"namespace": namespace},
 			"data": map[string]any{"password": base64.StdEncoding.EncodeToString([]byte(password))},
 		}})
 	}
@@ -235,8 +237,8 @@ var actions = []action{
 	{"clock moved by a second", 10, func(p *play) { p.wait(time.Second) }},
 	{"clock moved by five seconds", 6, func(p *play) { p.wait(5 * time.Second) }},
 	{"clock moved by a minute", 2, func(p *play) { p.wait(time.Minute) }},
-	// Secrets have no late informer, because Crossplane never caches Secrets: the client of its reconciler reads them from
-	// the API server (DisableFor in its cmd/crossplane/core/core.go).
+	// Secrets have no late informer, because Crossplane never caches Secrets: the client of its reconciler reads them
+	// from the API server (DisableFor in its cmd/crossplane/core/core.go).
 	{"informer late", 5, func(p *play) {
 		p.late[[]string{"ConfigMap", "Shop"}[p.rng.IntN(2)]] = 1 + p.rng.IntN(3)
 	}},
@@ -264,7 +266,8 @@ func (p *play) act() {
 
 // faultKinds are the kinds of failures, as often as they are chosen.
 var faultKinds = []string{
-	"error", "error", "lost", "lost", "time-out", "conflict", "conflict", "crash", "crash", "crash", "late crash", "late crash", "late crash",
+	"error", "error", "lost", "lost", "time-out", "conflict", "conflict", "crash", "crash", "crash", "late crash",
+	"late crash", "late crash",
 }
 
 // reconcile reconciles once. At random calls something fails.

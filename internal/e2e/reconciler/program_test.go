@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/grpc"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crossplane-contrib/function-export/internal/e2e"
 	"github.com/crossplane-contrib/function-export/internal/engine/function"
@@ -145,7 +146,8 @@ func (c *crossplane) do(cmd command) answer {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.trace.command(cmd)
+	name := (&unstructured.Unstructured{Object: cmd.Object}).GetName()
+	c.trace.sayf("%s %s %s, faults %v, late %v", cmd.Now.Format(time.TimeOnly), cmd.Op, name, cmd.Faults, cmd.Late)
 	if _, err := fmt.Fprintf(c.in, "%s\n", text); err != nil {
 		c.t.Fatal(err)
 	}
@@ -156,7 +158,9 @@ func (c *crossplane) do(cmd command) answer {
 	if err := json.Unmarshal(c.out.Bytes(), &a); err != nil {
 		c.t.Fatal(err)
 	}
-	c.trace.answer(a)
+	for _, made := range a.Calls {
+		c.trace.sayf("    %v", made)
+	}
 	return a
 }
 
@@ -174,45 +178,25 @@ func (c *crossplane) wait(d time.Duration) {
 
 // RunFunction answers the program.
 func (c *crossplane) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-	at := c.clock()
 	rsp, err := c.runner.RunFunction(ctx, req)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.trace.call(at, req, rsp)
+	c.trace.sayf("the function answers in %s", c.slow)
 	c.now, c.slow = c.now.Add(c.slow), 0
 	return rsp, err
 }
 
-// A trace has all that happened in a history, in its order: commands, answers, and calls of the function.
+// A trace has the commands and the calls of a history, in their order. It has no values.
 type trace struct {
 	mu    sync.Mutex
-	lines []line
+	lines []string
 }
 
-// A line of a trace has one of the fields.
-type line struct {
-	Command  *command        `json:"command,omitempty"`
-	Calls    []call          `json:"calls,omitempty"` // of the reconciler
-	Now      *time.Time      `json:"now,omitempty"`   // of a call of the function
-	Request  json.RawMessage `json:"request,omitempty"`
-	Response json.RawMessage `json:"response,omitempty"`
-
-	request  *fnv1.RunFunctionRequest
-	response *fnv1.RunFunctionResponse
-}
-
-func (t *trace) add(l line) {
+func (t *trace) sayf(format string, args ...any) {
 	if t == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.lines = append(t.lines, l)
-}
-
-func (t *trace) command(c command) { t.add(line{Command: &c}) }
-func (t *trace) answer(a answer)   { t.add(line{Calls: a.Calls}) }
-
-func (t *trace) call(at time.Time, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) {
-	t.add(line{Now: &at, request: req, response: rsp})
+	t.lines = append(t.lines, fmt.Sprintf(format, args...))
 }

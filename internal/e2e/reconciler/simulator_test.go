@@ -25,7 +25,7 @@ type stage interface {
 	put(text string)                  // stores an object, or the composite
 	own(name, uid string)             // sets the controller of a Secret, or removes it if there is no UID
 	name(name, as string)             // edits the composition resource name of a Secret
-	annotate(name, key, value string) // edits an annotation of a Secret as kubectl does, or removes it if it has no value
+	annotate(name, key, value string) // edits an annotation of a Secret as kubectl does. No value removes it
 	collect()                         // ends deletions in the foreground
 	restart()                         // starts Crossplane again
 	pass(d time.Duration)             // moves the clock
@@ -193,7 +193,8 @@ func (p *program) annotate(name, key, value string) {
 
 // failing are the calls of the API server that fail, by what a scene says.
 var failing = map[string][]string{
-	"delete": {"delete Secret", "delete ConfigMap"}, "list": {"apply Shop"}, "apply": {"apply Secret", "apply ConfigMap"},
+	"delete": {"delete Secret", "delete ConfigMap"}, "list": {"apply Shop"},
+	"apply": {"apply Secret", "apply ConfigMap"},
 }
 
 func (p *program) reconcile(fails string) {
