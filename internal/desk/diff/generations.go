@@ -54,7 +54,7 @@ func (g generation) ends() string {
 	if g.state.Since.IsZero() {
 		return ""
 	}
-	return g.state.Since.Add(g.state.Grace).UTC().Format(time.RFC3339)
+	return g.state.Since.Add(g.state.Grace.Duration).UTC().Format(time.RFC3339)
 }
 
 // generations returns the generations of a side, by key.

@@ -1,6 +1,7 @@
 package laws
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ func TestVersionOf(t *testing.T) {
 		rotation.Previous:  {Adopted: true, Flagged: since},
 		rotation.Abandoned: {Flagged: since},
 	} {
-		text, err := rotation.State{Stage: stage, Since: since}.MarshalJSON()
+		text, err := json.Marshal(rotation.State{Stage: stage, Since: since})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +43,7 @@ func TestVersionOf(t *testing.T) {
 		v := VersionOf("MODIFIED", o, since)
 		got := seen{v.Number, v.Adopted, v.Flagged, v.generated["admin"], v.known["b"].flagged()}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: -want +got:\n%s", stage, diff)
+			t.Errorf("stage %d: -want +got:\n%s", stage, diff)
 		}
 	}
 }

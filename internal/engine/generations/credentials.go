@@ -103,9 +103,6 @@ func (c *credentialState) link() {
 	slices.SortFunc(c.have, func(a, b *generation) int { return cmp.Or(a.Number-b.Number, strings.Compare(a.UID, b.UID)) })
 	for i, k := range c.have {
 		k.follow(c.have[max(0, i-2*limits.Generations):i])
-		for i := range c.exports {
-			c.exports[i].alias(k)
-		}
 	}
 }
 
@@ -143,7 +140,7 @@ func (r *credentialReader) readExports(exports []*Export) {
 		for generator, one := range rec.Generators {
 			if !lost {
 				c := r.of(generator)
-				c.exports = append(c.exports, r.in.Owner.viewOf(name, generator, o, one))
+				c.exports = append(c.exports, viewOf(name, o, one))
 			}
 		}
 	}
@@ -164,16 +161,15 @@ func (r *credentialReader) readExport(e *Export) {
 			continue
 		}
 		c, one := r.of(name), rec.Generators[name]
-		v := r.in.Owner.viewOf(e.Composed, name, e.Observed, one)
+		v := viewOf(e.Composed, e.Observed, one)
 		v.Lost = e.Observed.Exists() && (lost || !exists)
 		if v.unlisted = e.Unlisted; v.unlisted {
-			if v.Known = map[string]rotation.Copy{}; object.IsSecret(e.Observed) && v.Holds != "" {
+			if v.Known = nil; object.IsSecret(e.Observed) && v.Holds != "" {
 				c.unlisted = e.Observed
 			}
 		} else {
 			v.Uses, v.Sets = slices.Contains(e.Generators, name), slices.Contains(e.Candidates, name)
 		}
-		v.own = true
 		c.exports = append(c.exports, v)
 	}
 	if lost && !e.Unlisted && len(names) > 0 {
@@ -189,10 +185,11 @@ func (r *credentialReader) add(k *generation) {
 	}
 	if r.accepted[k.UID] {
 		k.Listed = true
-		c.exports = append(c.exports, exportView{Record: rotation.Record{Known: map[string]rotation.Copy{k.UID: {}}}})
+		known := []rotation.Copy{{Reference: k.Reference}}
+		c.exports = append(c.exports, exportView{Record: rotation.Record{Known: known}})
 	}
 	c.have, c.byUID[k.UID] = append(c.have, k), k
-	r.shown[placeOf(k.reference())] = true
+	r.shown[placeOf(k.Reference)] = true
 }
 
 // lookUpHidden looks up generations that Crossplane does not show: those that exports recorded, those with names that
@@ -206,7 +203,7 @@ func (r *credentialReader) lookUpHidden() {
 			continue
 		}
 		for _, v := range c.exports {
-			for _, k := range v.known {
+			for _, k := range v.recorded {
 				at := lookup.Requirement{APIVersion: k.APIVersion, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name}
 				if !v.unlisted || len(r.accepted) > 0 {
 					c.taken = max(c.taken, k.Number)
@@ -239,7 +236,7 @@ func (r *credentialReader) lookUpNumber(m *plan.Generator, number int) {
 // an export recorded, or the composite lists it, or its owner accepts it.
 func (r *credentialReader) lookUp(c *credentialState, number int, recorded string, at lookup.Requirement) {
 	place, key := lifecycle.Place{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}, at.Key()
-	if r.shown[place] || r.required[key] || at.APIVersion == "v1" && at.Namespace != c.namespaceOf() {
+	if at.Name == "" || r.shown[place] || r.required[key] || at.APIVersion == "v1" && at.Namespace != c.namespaceOf() {
 		return
 	}
 	r.required[key] = true

@@ -40,8 +40,8 @@ type generation struct {
 func readGeneration(m *plan.Generator, name string, number int, res observation.Resource) *generation {
 	k := &generation{generator: name, object: res.Object, details: res.Details, withheld: res.Withheld}
 	k.Number, k.UID, k.Created = number, idOf(res.Object), createdAt(res.Object)
-	apiVersion, kind, _, _ := object.Identity(res.Object)
-	if plan.HasData(apiVersion, kind) {
+	k.APIVersion, k.Kind, k.Namespace, k.Name = object.Identity(res.Object)
+	if plan.HasData(k.APIVersion, k.Kind) {
 		data, _ := object.DataOf(res.Object) // an API server returns no invalid object
 		k.setOutputs(data)
 	}
@@ -75,13 +75,6 @@ func isCoded(m *plan.Generator, o wire.Struct) bool {
 func createdAt(o wire.Struct) time.Time {
 	at, _ := time.Parse(time.RFC3339, plan.MetadataOf(o).Get("creationTimestamp").Text())
 	return at.UTC()
-}
-
-// reference identifies the generation.
-func (k *generation) reference() seal.Reference {
-	out := seal.Reference{UID: k.UID, Number: k.Number}
-	out.APIVersion, out.Kind, out.Namespace, out.Name = object.Identity(k.object)
-	return out
 }
 
 // setOutputs sets the outputs from the whole data of a generation.
@@ -149,7 +142,7 @@ func (k *generation) marked(o *structpb.Struct) *structpb.Struct {
 // gcKey names a generation that waits to be dropped: a hash of its state and of what it was made from, as in External
 // Secrets' generator state.
 func (k *generation) gcKey() string {
-	return seal.Hash(string(k.resource), k.State.Origin.Kind, strconv.Itoa(k.Number), rotation.FormatTime(k.Created))
+	return seal.Hash(string(k.resource), k.State.Origin.Kind, strconv.Itoa(k.Number), timeText(k.Created))
 }
 
 // lacks returns the outputs that a generation does not have, quoted.
@@ -215,12 +208,6 @@ func (c Owner) listedNumbers(m *plan.Generator, lists map[composite.Ref]bool) (o
 	return slices.Compact(out)
 }
 
-// usual returns the reference that a generation has unless its record says something else.
-func (c Owner) usual(generator string, number int) seal.Reference {
-	name := c.defaultName(generator, number)
-	return seal.Reference{APIVersion: "v1", Kind: string(object.Secret), Namespace: c.Namespace, Name: name}
-}
-
 // generationOf returns which generation of a generator an object is by its own name, which cannot be changed.
 func (c Owner) generationOf(m *plan.Generator, o wire.Struct) (generator string, number int, ok bool) {
 	if k := m.Makes.Object(); !o.Get("apiVersion").Is(k.APIVersion) || !o.Get("kind").Is(k.Kind) {
@@ -272,6 +259,6 @@ func (c Owner) generationID(m *plan.Generator, number int) string {
 }
 
 // placeOf returns the place of a generation, which has the kinds of all groups.
-func placeOf(r seal.Reference) lifecycle.Place {
+func placeOf(r rotation.Reference) lifecycle.Place {
 	return lifecycle.Place{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }

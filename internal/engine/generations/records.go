@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/credential"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
@@ -21,87 +20,35 @@ import (
 type exportView struct {
 	rotation.Record
 
-	composed string             // the composition resource name of the export's object
-	unlisted bool               // the composite does not list it
-	code     string             // of the generation whose value it has
-	known    []seal.Recorded    // with whole references
-	data     credential.Outputs // the export's own
-	own      bool               // it is an export of this step
+	composed string          // the composition resource name of the export's object
+	unlisted bool            // the composite does not list it, so that its record does not count
+	recorded []rotation.Copy // also then
 }
 
 // viewOf returns what an export shows about a generator. The record of a ConfigMap only keeps the generations that it
 // names, because any client could seal it.
-func (c Owner) viewOf(composed, generator string, o wire.Struct, r seal.GeneratorRecord) exportView {
-	out := exportView{composed: composed, code: r.Code, data: seal.OwnData(o)}
-	out.Holds, out.Candidate, out.Known = r.Holds, r.Candidate, map[string]rotation.Copy{}
+func viewOf(composed string, o wire.Struct, r rotation.Record) exportView {
 	if !object.IsSecret(o) {
-		return out
+		r.Known = nil
 	}
-	for _, k := range r.Known {
-		if !k.IsValid() {
-			continue
-		}
-		k.Reference = k.Long(c.usual(generator, k.Number))
-		out.known = append(out.known, k)
-		out.Known[k.UID] = rotation.Copy{State: k.State, Left: rotation.ParseTime(k.Left)}
-	}
-	return out
-}
-
-// alias gives a restored generation the place of the one that the export recorded: it has another UID, and the same
-// data.
-func (v *exportView) alias(k *generation) {
-	was := seal.Holding(v.Holds, v.known)
-	if was.UID == k.UID || was.Number != k.Number || v.code == "" ||
-		!seal.Equal(v.code, seal.NextCode(v.data, k.Number, k.data())) {
-		return
-	}
-	v.Holds = k.UID
-	if copied, ok := v.Known[was.UID]; ok {
-		v.Known[k.UID] = copied
-		delete(v.Known, was.UID)
-	}
+	return exportView{Record: r, composed: composed, recorded: r.Known}
 }
 
 // RecordOf returns the record that an export stores together with data of the generations in use.
-func (all Credentials) RecordOf(
-	e *Export, data credential.Outputs, now time.Time,
-) (out map[string]seal.GeneratorRecord) {
+func (all Credentials) RecordOf(e *Export, now time.Time) (out map[string]rotation.Record) {
 	for _, name := range slices.Concat(e.Generators, e.Candidates) {
 		c, ok := all[name]
 		if _, written := out[name]; written || !ok {
 			continue
 		}
-		before := c.view(e.Composed)
-		before.Uses, before.Sets = slices.Contains(e.Generators, name), slices.Contains(e.Candidates, name)
-		next := before.Record
+		next := c.view(e.Composed).Record
+		next.Uses, next.Sets = slices.Contains(e.Generators, name), slices.Contains(e.Candidates, name)
 		if c.step != nil {
-			next = before.Next(*c.step, now)
+			next = next.Next(*c.step, now)
 		}
-		if r := c.stored(next, data); r.Holds+r.Candidate != "" || len(r.Known) > 0 {
-			out = plan.With(out, name, r)
+		if next.Holds+next.Candidate != "" || len(next.Known) > 0 {
+			out = plan.With(out, name, next)
 		}
-	}
-	return out
-}
-
-// stored returns a record as an export with this data stores it.
-func (c *credentialState) stored(next rotation.Record, data credential.Outputs) seal.GeneratorRecord {
-	out := seal.GeneratorRecord{Holds: next.Holds, Candidate: next.Candidate}
-	for _, k := range c.have {
-		copied, ok := next.Known[k.UID]
-		if !ok {
-			continue
-		}
-		if k.UID == next.Holds && k.Coded {
-			out.Code = seal.NextCode(data, k.Number, k.data())
-		}
-		if copied.Stage == rotation.Previous { // what it was made from does not matter anymore
-			copied.Origin, copied.Request = rotation.Origin{}, ""
-		}
-		ref := k.reference().Short(c.owner.usual(c.name, k.Number))
-		left := rotation.FormatTime(copied.Left)
-		out.Known = append(out.Known, seal.Recorded{Reference: ref, State: copied.State, Left: left})
 	}
 	return out
 }
@@ -116,15 +63,13 @@ func (all Credentials) Again(at *Export, kept *structpb.Struct, now time.Time) *
 	if lost || len(rec.Generators) == 0 {
 		return kept
 	}
-	data := seal.OwnData(at.Observed)
 	for name := range rec.Generators {
 		if c := all[name]; c != nil && c.step != nil {
-			again := c.stored(c.view(at.Composed).Again(*c.step, now), data)
-			rec.Generators[name] = again.WithDeleted(rec.Generators[name])
+			rec.Generators[name] = c.view(at.Composed).Again(*c.step, now)
 		}
 	}
 	annotations := plan.Texts(wire.OfValue(object.Metadata(kept)["annotations"]))
-	annotations[rotation.AnnotationRecord] = rec.Text(data)
+	annotations[rotation.AnnotationRecord] = rec.Text(seal.OwnData(at.Observed))
 	return object.WithMetadata(kept, map[string]*structpb.Value{"annotations": object.Texts(annotations)})
 }
 
@@ -164,7 +109,7 @@ func (g *rotator) saveState(c *credentialState, input string) {
 	}
 	for _, next := range step.Keep {
 		k := c.byUID[next.UID]
-		entry := stateReference(k.composed, k.reference(), map[string]string{
+		entry := stateReference(k.composed, k.Reference, map[string]string{
 			"generatedAt": timeText(k.Created), "specHash": k.State.Origin.Spec, "keepersHash": k.State.Origin.Keepers,
 			"flaggedForGCTime": flaggedText(next),
 		})
@@ -187,28 +132,18 @@ func (g *rotator) saveState(c *credentialState, input string) {
 	g.out.GeneratorState = plan.With(g.out.GeneratorState, c.name, state)
 }
 
-// lastInUse returns the generation that was last in use: as exports recorded it, as it says itself, or as the composite
-// lists it.
-func (c *credentialState) lastInUse() (out seal.Reference) {
+// lastInUse returns the generation that was last in use: as exports recorded it, or as it says itself.
+func (c *credentialState) lastInUse() (out rotation.Reference) {
 	for _, v := range c.exports {
-		if k := seal.Holding(v.Holds, v.known); k.Number > out.Number {
-			out = k.Reference
+		for _, k := range v.recorded {
+			if k.UID == v.Holds && k.Number > out.Number {
+				out = k.Reference
+			}
 		}
 	}
 	for _, k := range c.have {
 		if k.Number > out.Number && (k.Stage == rotation.Current || k.Stage == rotation.Retired || k.Lost) {
-			out = k.reference()
-		}
-	}
-	if m := c.generator; out.Number == 0 && m != nil {
-		for _, number := range c.owner.listedNumbers(m, c.owner.Refs()) {
-			if slices.ContainsFunc(c.have, func(k *generation) bool { return k.Number == number }) {
-				continue
-			}
-			at := c.owner.requirement(m, c.owner.defaultName(c.name, number))
-			out = seal.Reference{
-				Number: number, APIVersion: at.APIVersion, Kind: at.Kind, Namespace: at.Namespace, Name: at.Name,
-			}
+			out = k.Reference
 		}
 	}
 	return out
@@ -221,7 +156,7 @@ func flaggedText(k rotation.Generation) string {
 	return timeText(k.Since)
 }
 
-func stateReference(composed string, ref seal.Reference, texts map[string]string) *structpb.Value {
+func stateReference(composed string, ref rotation.Reference, texts map[string]string) *structpb.Value {
 	all := map[string]string{
 		"apiVersion": ref.APIVersion, "kind": ref.Kind, "namespace": ref.Namespace, "name": ref.Name,
 		"resourceName": composed,

@@ -136,7 +136,7 @@ func (g *rotator) checkCurrent(w *wantedGeneration, k *generation) outcome.Outco
 
 // lostState says that another client changed the state of a generation, and what follows.
 func lostState(k *generation, next rotation.Generation) outcome.Outcome {
-	ref := k.reference()
+	ref := k.Reference
 	follows := "It is restored from what exports recorded"
 	switch {
 	case next.Lost && next.Stage == rotation.Abandoned:
@@ -176,7 +176,7 @@ func unlistedGeneration(k *generation) outcome.Outcome {
 
 // foreignOutcome warns that the composite lists an object that does not count as a generation.
 func foreignOutcome(k *generation) outcome.Outcome {
-	ref := k.reference()
+	ref := k.Reference
 	return outcome.Outcome{Warn: true, Message: fmt.Sprintf(
 		"generator %q: %s %s/%s with UID %s is not used, because it does not prove that it is generation %d: "+
 			"another client created or changed it. It is kept for the grace period, and then deleted",

@@ -98,9 +98,7 @@ func (r *Split) readKnown(o wire.Struct, known map[string]Identified) {
 	for name, one := range rec.Generators {
 		r.Recorded = plan.With(r.Recorded, name, true)
 		for _, k := range one.Known {
-			if k.IsValid() {
-				known[k.UID] = Identified{Generator: name, Number: k.Number}
-			}
+			known[k.UID] = Identified{Generator: name, Number: k.Number}
 		}
 	}
 }

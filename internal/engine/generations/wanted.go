@@ -175,7 +175,9 @@ func (w *wantedGeneration) fit(c *credentialState, k *generation) rotation.Fit {
 	}
 	codes := []string{k.State.Origin.Source}
 	for _, v := range c.exports {
-		codes = append(codes, v.Known[k.UID].Origin.Source)
+		if c := v.Of(k.UID); c != nil {
+			codes = append(codes, c.Origin.Source)
+		}
 	}
 	is := seal.SourceCode(k.data(), *w.source)
 	for _, code := range codes {
@@ -324,8 +326,8 @@ func (c *credentialState) originOf(k *generation) rotation.Origin {
 		return k.State.Origin
 	}
 	for _, v := range c.exports {
-		if known, ok := v.Known[k.UID]; ok && known.Origin.Kind != "" {
-			return known.Origin
+		if c := v.Of(k.UID); c != nil && c.Origin.Kind != "" {
+			return c.Origin
 		}
 	}
 	return rotation.Origin{}

@@ -240,7 +240,7 @@ func (x exporter) stateOf(
 	at *placement, left []string, data map[string]sensitive.Bytes,
 ) map[string]string {
 	out := map[string]string{object.AnnotationRevision: strconv.FormatInt(nextRevision(at, data), 10)}
-	rec := seal.Record{Generators: x.credentials.RecordOf(&at.Export, data, x.now)}
+	rec := seal.Record{Generators: x.credentials.RecordOf(&at.Export, x.now)}
 	if at.before.is || at.Author {
 		rec.Export, rec.Kept = at.Name, left
 	}

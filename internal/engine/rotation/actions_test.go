@@ -33,11 +33,7 @@ func (w *world) edit(kind int, pick func(int) int) bool {
 	case strips:
 		o.Intact = false
 	case replays:
-		recorded := slices.ContainsFunc(w.exports[:], func(e export) bool {
-			_, ok := e.record.Known[o.UID]
-			return ok &&
-				e.there
-		})
+		recorded := slices.ContainsFunc(w.exports[:], func(e export) bool { return e.there && e.record.Of(o.UID) != nil })
 		if len(o.old) == 0 || !recorded && !w.free { // there is no second copy
 			return false
 		}
@@ -70,8 +66,8 @@ func (w *world) forge() bool {
 	for _, o := range w.gens {
 		number = max(number, o.Number)
 	}
-	f := secret{foreign: true, Generation: Generation{Number: number + 1, UID: w.uid("x"), Created: w.highest,
-		Listed: true, Intact: true}}
+	f := secret{foreign: true, Generation: Generation{Created: w.highest, Listed: true, Intact: true}}
+	f.UID, f.Number = w.uid("x"), number+1
 	f.State = State{Stage: Current, Origin: w.input.Origin, Request: w.input.Request}
 	w.gens = append(slices.Clip(w.gens), f)
 	w.clean = false

@@ -252,14 +252,14 @@ func (w *world) append(b []byte, now time.Time) []byte {
 		}
 	}
 	state := func(s State) {
-		b = append(b, byte(s.Stage), byte(s.Failures), byte(s.Grace/time.Minute))
+		b = append(b, byte(s.Stage), byte(s.Failures), byte(s.Grace.Duration/time.Minute))
 		b = append(append(b, s.Origin.Spec...), s.Request...)
 		age(s.Since)
 	}
 	record := func(r Record) {
 		flags(r.Lost)
 		for i, o := range w.gens {
-			if k, ok := r.Known[o.UID]; ok {
+			if k := r.Of(o.UID); k != nil {
 				b = append(b, byte(i))
 				state(k.State)
 				age(k.Left)

@@ -22,7 +22,8 @@ func (w *world) checkDrop(o *secret) {
 func (w *world) checkStore(o *secret, g Generation, before *world, l loss) {
 	accepted := g.Stage == Current && o.Stage == Pending && !slices.ContainsFunc(before.exports[:],
 		func(e export) bool {
-			return e.has(o.UID) && e.value == o.UID || e.record.Known[o.UID].Stage > Pending // it was accepted before
+			c := e.record.Of(o.UID) // it was accepted before
+			return e.has(o.UID) && e.value == o.UID || c != nil && c.Stage > Pending
 		})
 	switch {
 	case o.foreign:
@@ -121,7 +122,7 @@ func (w *world) checkOrder(s Step, have []Generation, records []Record) {
 func ahead(g Generation, records []Record) bool {
 	return slices.ContainsFunc(records, func(r Record) bool {
 		return r.writes(g.UID) &&
-			r.Known[g.UID].State != g.State
+			r.Of(g.UID).State != g.State
 	})
 }
 

@@ -42,7 +42,7 @@ func before(generation func(*Generation), record func(*Record)) machine {
 		}
 		for i := range records {
 			if record != nil {
-				records[i].Known = maps.Clone(records[i].Known)
+				records[i].Known = slices.Clone(records[i].Known)
 				record(&records[i])
 			}
 		}
@@ -62,9 +62,8 @@ func after(change func(s *Step, w Wanted, have []Generation)) machine {
 
 func copies(change func(*Copy)) func(*Record) {
 	return func(r *Record) {
-		for uid, c := range r.Known {
-			change(&c)
-			r.Known[uid] = c
+		for i := range r.Known {
+			change(&r.Known[i])
 		}
 	}
 }
@@ -102,7 +101,7 @@ var mistakes = map[string]machine{
 			!g.Held
 	}),
 	"exported ones are dropped": to(Gone, "grace", func(s *situation, g *Generation) bool {
-		return g.Listed && s.over(g.Since, g.Grace)
+		return g.Listed && s.over(g.Since, g.Grace.Duration)
 	}),
 	"nothing is dropped":  to(Gone, "grace", func(*situation, *Generation) bool { return false }),
 	"nothing is replaced": to(Abandoned, "asks for another", func(*situation, *Generation) bool { return false }),
@@ -116,7 +115,7 @@ var mistakes = map[string]machine{
 	"a lost record holds nothing":        before(nil, func(r *Record) { r.Lost = false }),
 	"what is used stays abandoned":       before(nil, func(r *Record) { r.Uses = false }),
 	"setters hold nothing": before(nil, func(r *Record) {
-		if c := r.Known[r.Candidate]; c.Stage != Pending {
+		if c := r.Of(r.Candidate); c == nil || c.Stage != Pending {
 			r.Candidate = ""
 		}
 	}),

@@ -28,20 +28,26 @@ func (s Stage) ends() bool { return s == Abandoned || s == Retired || s == Previ
 
 // An Origin contains hashes of what a generation was made from. An empty hash is not known.
 type Origin struct {
-	Kind    string // the kind of its generator. It is never empty
-	Spec    string // the section of the input
-	Keepers string // the value of keepersExpression
-	Source  string // the value of secretExpression, keyed with the generation's data. The caller compares it
+	Kind    string `json:"kind,omitempty"`        // the kind of its generator. It is never empty
+	Spec    string `json:"specHash,omitempty"`    // the section of the input
+	Keepers string `json:"keepersHash,omitempty"` // the value of keepersExpression
+	Source  string `json:"sourceHash,omitempty"`  // the value of secretExpression, keyed with the generation's data
 }
 
-// A State is what a generation stores of itself.
+// A State is what a generation stores of itself. Its time keeps fractions of a second: a grace period must not end too
+// early.
 type State struct {
-	Stage    Stage
-	Since    time.Time // pending: each setter has it; when the stage ends: no export has its value. Zero is not yet
-	Origin   Origin
-	Request  string        // the last request that it fulfills, as a hash
-	Grace    time.Duration // the grace period, of the time at which it started
-	Failures int           // how often the same rotation was given up, with this one if it was
+	Stage Stage `json:"stage,omitempty"`
+
+	// Since is when each setter had a pending generation, or from when no export has the value of one whose stage ends.
+	// Zero is not yet.
+	Since time.Time `json:"since,omitzero"`
+
+	Origin
+
+	Request  string           `json:"request,omitempty"`    // the last request that it fulfills, as a hash
+	Grace    v1beta1.Duration `json:"gracePeriod,omitzero"` // the grace period, of the time at which it started
+	Failures int              `json:"failures,omitempty"`   // how often the same rotation was given up, with this one
 }
 
 // A Fit says whether the outputs of a generation fit its source.
@@ -56,10 +62,9 @@ const (
 
 // A Generation is one observed generation.
 type Generation struct {
+	Reference
 	State
 
-	Number  int
-	UID     string
 	Created time.Time // by the API server; zero in a file
 	Listed  bool      // by the composite
 	Ready   bool      // its readyExpression is true, and it has all of its outputs
@@ -239,7 +244,7 @@ func restore(g *Generation, records []Record) {
 	case used && (g.Stage == Lost || g.Stage == Pending || g.Stage == Abandoned):
 		g.Stage, g.Since = Current, time.Time{}
 	case g.Stage == Lost:
-		g.Stage, g.Grace, g.Lost = Abandoned, limits.LostGracePeriod, true
+		g.Stage, g.Grace.Duration, g.Lost = Abandoned, limits.LostGracePeriod, true
 	case g.Stage.ends() && own.Stage == g.Stage && own.Since.IsZero():
 		g.Since = time.Time{} // its own state says that it was held until now: an export that is gone may have had it
 	case g.Stage.ends() && !g.Since.IsZero(): // letting go of it starts no grace period, because others may have it
@@ -253,9 +258,9 @@ func readCopies(g *Generation, records []Record) (used bool, left time.Time) {
 	for _, r := range records {
 		g.Held = g.Held || r.has(g.UID)
 		used = used || !r.Lost && r.Uses && r.Holds == g.UID
-		if k, recorded := r.Known[g.UID]; recorded && !r.Lost {
-			g.Recorded, g.State = true, later(g.State, k.State)
-			left = latest(left, k.Left)
+		if c := r.Of(g.UID); c != nil {
+			g.Recorded, g.State = true, later(g.State, c.State)
+			left = latest(left, c.Left)
 		}
 	}
 	return used, left
@@ -271,7 +276,7 @@ func later(a, b State) State {
 	}
 	if a.Stage == b.Stage {
 		a.Since = latest(a.Since, b.Since)
-		a.Grace, a.Failures = max(a.Grace, b.Grace), max(a.Failures, b.Failures)
+		a.Grace.Duration, a.Failures = max(a.Grace.Duration, b.Grace.Duration), max(a.Failures, b.Failures)
 	}
 	return a
 }
@@ -319,9 +324,9 @@ func (s *situation) step(g *Generation) State {
 		}
 	}
 	if s.Input != Removed && (!next.Stage.ends() || next.Since.IsZero()) { // until its grace period starts
-		kept := next.Grace
-		if next.Grace = s.Grace; s.Input == Unknown {
-			next.Grace = max(s.Grace, kept) // the grace period may not be known either
+		next.Grace.Duration = s.Grace
+		if s.Input == Unknown { // the grace period may not be known either
+			next.Grace.Duration = max(s.Grace, g.Grace.Duration)
 		}
 	}
 	switch { // stop the time, or start it
@@ -363,7 +368,7 @@ func (s *situation) expired(g *Generation) bool {
 func (s *situation) replaced(g *Generation) bool { return s.higher(g, Current) && !g.Held }
 
 func (s *situation) ended(g *Generation) bool {
-	return g.Listed && !g.Held && s.over(g.Since, g.Grace) && g != s.failed
+	return g.Listed && !g.Held && s.over(g.Since, g.Grace.Duration) && g != s.failed
 }
 
 // higher reports whether a higher generation that counts is in one of these stages.
@@ -397,8 +402,8 @@ func (s *situation) create() (out *Generation, full bool) {
 		f != nil && s.now.Before(s.retryAt(f)) {
 		return nil, false
 	}
-	out = &Generation{Number: s.Taken + 1,
-		State: State{Stage: Pending, Origin: s.Origin, Request: s.request, Grace: s.Grace}}
+	out = &Generation{State: State{Stage: Pending, Origin: s.Origin, Request: s.request}}
+	out.Number, out.Grace.Duration = s.Taken+1, s.Grace
 	if f != nil {
 		out.Failures = f.Failures
 	}

@@ -72,7 +72,7 @@ func TestNext(t *testing.T) {
 	}
 	full := one()
 	for n := 2; n <= limits.Generations; n++ {
-		full = append(full, gen(n, Abandoned, since(0), func(g *Generation) { g.Grace = 24 * time.Hour }))
+		full = append(full, gen(n, Abandoned, since(0), func(g *Generation) { g.Grace.Duration = 24 * time.Hour }))
 	}
 	cases := map[string]struct {
 		reason  string
@@ -194,7 +194,7 @@ func TestGracePeriod(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Next(tc.w, []Generation{tc.g}, nil, at(5)).Keep[0].Grace; got != tc.want {
+			if got := Next(tc.w, []Generation{tc.g}, nil, at(5)).Keep[0].Grace.Duration; got != tc.want {
 				t.Errorf("%s: it is %s, want %s", tc.reason, got, tc.want)
 			}
 		})

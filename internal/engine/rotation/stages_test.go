@@ -57,9 +57,9 @@ func wanted(changes ...func(*Wanted)) Wanted {
 
 // gen returns a generation that is not stale in any way.
 func gen(number int, stage Stage, changes ...func(*Generation)) Generation {
-	g := Generation{Number: number, UID: uid(number), Created: began, Listed: true, Ready: true, Intact: true,
+	g := Generation{Reference: Reference{UID: uid(number), Number: number}, Created: began, Listed: true, Ready: true, Intact: true,
 		Coded: true}
-	g.State = State{Stage: stage, Origin: wanted().Origin, Grace: grace}
+	g.State = State{Stage: stage, Origin: wanted().Origin, Grace: v1beta1.Duration{Duration: grace}}
 	for n := 1; n < number; n++ {
 		g.Follows = append(g.Follows, uid(n))
 	}
@@ -90,9 +90,9 @@ func failures(n int) func(*Generation)     { return func(g *Generation) { g.Fail
 func fit(f Fit) func(*Generation)          { return func(g *Generation) { g.Fit = f } }
 
 func recorded(r *Record, known ...Generation) Record {
-	r.Known = map[string]Copy{}
+	r.Known = nil
 	for _, g := range known {
-		r.Known[g.UID] = Copy{State: g.State}
+		r.Known = append(r.Known, Copy{Reference: g.Reference, State: g.State})
 	}
 	return *r
 }

@@ -96,7 +96,7 @@ func (s *situation) endsAt(g *Generation) time.Time {
 		if s.Input == Removed && !s.has(g.State) { // a later step may have the generator, and use it again
 			return time.Time{}
 		}
-		return g.Since.Add(g.Grace)
+		return g.Since.Add(g.Grace.Duration)
 	case g.Stage != Pending || s.Input != Present:
 	case g.Listed && !s.same(g):
 		return g.Created.Add(limits.RefreshInterval)

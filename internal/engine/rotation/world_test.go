@@ -377,7 +377,7 @@ func (w *world) String() string {
 	for i, e := range w.exports {
 		fmt.Fprintf(&b, "export %d %t %q %q lost %t {", i, e.there, e.value, e.candidate, e.record.Lost)
 		for _, o := range w.gens {
-			if k, ok := e.record.Known[o.UID]; ok {
+			if k := e.record.Of(o.UID); k != nil {
 				fmt.Fprintf(&b, "%s: %s left %s; ", o.UID, state(k.State), ago(k.Left))
 			}
 		}

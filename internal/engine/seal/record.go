@@ -53,95 +53,12 @@ func (s GenerationState) Text(data credential.Outputs) string {
 
 // A Record is what an export stores in the only annotation that is read from it.
 type Record struct {
-	Generators map[string]GeneratorRecord `json:"generators,omitempty"`
+	Generators map[string]rotation.Record `json:"generators,omitempty"`
 
 	// Export is the name of the export if the export took the object over, or if it is that of a composite author. Kept
 	// are the keys that only an object has that was taken over.
 	Export string   `json:"export,omitempty"`
 	Kept   []string `json:"keptKeys,omitempty"`
-}
-
-// A GeneratorRecord is what an export stores about the generations of one generator.
-type GeneratorRecord struct {
-	Holds     string     `json:"holds,omitempty"`     // the UID of the generation whose value it has
-	Code      string     `json:"code,omitempty"`      // of the data of that generation, keyed with the export's data
-	Candidate string     `json:"candidate,omitempty"` // the UID of the candidate whose value it has
-	Known     []Recorded `json:"known,omitempty"`     // by number
-}
-
-// WithDeleted keeps what the record before says about the generation whose value the export has, if that generation
-// does not exist anymore: it can be restored from a backup, and later steps still refer to it.
-func (r GeneratorRecord) WithDeleted(before GeneratorRecord) GeneratorRecord {
-	for _, k := range before.Known {
-		isSame := func(o Recorded) bool { return o.UID == k.UID }
-		if (k.UID != r.Holds && k.UID != r.Candidate) || slices.ContainsFunc(r.Known, isSame) {
-			continue
-		}
-		r.Known = append(r.Known, k)
-		if k.UID == r.Holds {
-			r.Code = before.Code
-		}
-	}
-	slices.SortStableFunc(r.Known, func(a, b Recorded) int { return a.Number - b.Number })
-	return r
-}
-
-// A Recorded is a copy of the state of one generation. A part of the reference is left out if it is the usual one.
-type Recorded struct {
-	Reference
-
-	State rotation.State `json:"state"`
-	Left  string         `json:"left,omitempty"` // when the export let go of its value
-}
-
-// IsValid reports whether it names a generation.
-func (r Recorded) IsValid() bool { return r.UID != "" && isNumber(r.Number) }
-
-// Holding returns the generation whose value the export has, or an empty one.
-func Holding(holds string, known []Recorded) Recorded {
-	if i := slices.IndexFunc(known, func(k Recorded) bool { return k.UID == holds }); i >= 0 {
-		return known[i]
-	}
-	return Recorded{}
-}
-
-// A Reference identifies a generation, even after it is deleted.
-type Reference struct {
-	UID        string `json:"uid"`
-	Number     int    `json:"generation"`
-	APIVersion string `json:"apiVersion,omitempty"`
-	Kind       string `json:"kind,omitempty"`
-	Namespace  string `json:"namespace,omitempty"`
-	Name       string `json:"name,omitempty"`
-}
-
-// Short leaves out what is usual, because one export can have values of many generators. The namespace of another kind
-// stays, because a kind can have none.
-func (r Reference) Short(usual Reference) Reference {
-	if r.APIVersion == usual.APIVersion && r.Kind == usual.Kind {
-		r.APIVersion, r.Kind = "", ""
-		if r.Namespace == usual.Namespace {
-			r.Namespace = ""
-		}
-	}
-	if r.Name == usual.Name {
-		r.Name = ""
-	}
-	return r
-}
-
-// Long is the inverse of Short.
-func (r Reference) Long(usual Reference) Reference {
-	if r.APIVersion == "" && r.Kind == "" {
-		r.APIVersion, r.Kind = usual.APIVersion, usual.Kind
-		if r.Namespace == "" {
-			r.Namespace = usual.Namespace
-		}
-	}
-	if r.Name == "" {
-		r.Name = usual.Name
-	}
-	return r
 }
 
 // HasRecord reports whether an object has a record, which may be lost.
@@ -165,10 +82,10 @@ func ReadRecord(o wire.Struct) (out Record, lost bool) {
 func (r Record) Text(data credential.Outputs) string {
 	text, _ := json.Marshal(r) //nolint:errchkjson // it has only strings, numbers and truth values
 	if len(text) > limits.RecordBytes {
-		short := Record{Generators: map[string]GeneratorRecord{}, Export: r.Export, Kept: r.Kept}
+		short := Record{Generators: map[string]rotation.Record{}, Export: r.Export, Kept: r.Kept}
 		for name, one := range r.Generators {
-			one.Known = slices.DeleteFunc(slices.Clone(one.Known), func(k Recorded) bool {
-				return k.UID != one.Holds && k.UID != one.Candidate
+			one.Known = slices.DeleteFunc(slices.Clone(one.Known), func(c rotation.Copy) bool {
+				return c.UID != one.Holds && c.UID != one.Candidate
 			})
 			short.Generators[name] = one
 		}
