@@ -104,20 +104,20 @@ func (g *rotator) slotOf(w *wantedGeneration) (slot lifecycle.Slot, found wire.S
 
 // occupied says which object is at the place of the next generation.
 func (g *rotator) occupied(w *wantedGeneration, o wire.Struct) evaluate.Reasons {
-	composed, own := object.CompositionResourceName(o), g.in.Owner.Controls(o)
+	own := g.in.Owner.Controls(o)
 	at := w.Path.Child("name")
 	if w.Makes.Names() {
 		at = w.Path.Child(w.Kind, "set")
 	}
 	switch {
-	case own && plan.IsAuthors(composed):
+	case own && plan.IsAuthors(object.CompositionResourceName(o)):
 		g.write(w.target(), plan.GenerationName(w.Name, w.number)) // so that the author's object is deleted
 		return evaluate.WaitingFor("%s, which a composite author requests, to be deleted", w.place)
 	case composite.IsDeleted(o):
 		return evaluate.WaitingFor("%s to be deleted", w.place)
 	case own && (g.isGeneration(o) || g.in.Owner.Lists(w.target())):
-		return evaluate.Failing("%s: returns the name that generation %s has: use generation.number or generation.id, "+
-			"and the generator's own name", at, strings.TrimPrefix(composed, plan.GenerationPrefix))
+		return evaluate.Failing("%s: %s is another generation: use generation.number or generation.id, and the generator's "+
+			"own name", at, w.place)
 	case own, !composite.IsControlled(o) && g.in.isStated(o): // a backup does not restore the controller
 		return evaluate.Failing("%s: %s", at, unlistedText(o))
 	}

@@ -111,10 +111,6 @@ func (in *Request) Run(
 		}
 	}
 	sees := g.outputs.seenBy(in.Session)
-	// The first hash of one generator comes before the next hash of another one, whose source may change at any time.
-	slices.SortStableFunc(derived, func(a, b *plan.Generator) int {
-		return len(g.found[a.Name].have) - len(g.found[b.Name].have)
-	})
 	for _, m := range derived {
 		c := g.found[m.Name]
 		if len(c.have) > 0 || !g.spent.waitsForTurn(m) { // otherwise its source is not needed

@@ -166,8 +166,6 @@ func (w *wantedGeneration) readSource(s *evaluate.Session) {
 // fit compares the source of a generation with the present one. One of another kind never fits.
 func (w *wantedGeneration) fit(c *credentialState, k *generation) rotation.Fit {
 	switch {
-	case k.Coded && c.originOf(k).Kind == "" && len(k.lacks(w.Keys)) > 0: // it is not known what it was made from
-		return rotation.Other
 	case w.Generator.Source() == nil || k.withheld != nil || len(k.details) == 0:
 		return rotation.Fits
 	case w.source == nil:
@@ -234,12 +232,7 @@ func (in *Request) manifestOf(
 		return nil, why
 	}
 	if v := object.Metadata(out)["name"]; v != nil {
-		text, ok := v.GetKind().(*structpb.Value_StringValue)
-		if !ok {
-			return nil, evaluate.Failing("%s: returns a metadata.name that is not a string",
-				m.Path.Child(plan.KindResource, "set"))
-		}
-		name = text.StringValue
+		name = v.GetStringValue()
 	}
 	if err := object.ValidateName(name); err != nil {
 		return nil, evaluate.Failing("%s: %s", m.Path, err.Error())
@@ -247,21 +240,14 @@ func (in *Request) manifestOf(
 	return object.WithName(out, in.Owner.requirement(m, name).Namespace, name), why
 }
 
-// refuseMetadata returns the errors of labels and annotations: values that are not strings, and the errors
-// of the API server.
+// refuseMetadata returns the errors of labels and annotations whose values are not strings.
 func refuseMetadata(m *plan.Generator, o *structpb.Struct) (out []string) {
-	at := m.Path.Child(plan.KindResource, "set").String()
-	texts := map[string]map[string]string{}
 	for _, name := range []string{"labels", "annotations"} {
-		v := object.Metadata(o)[name]
-		texts[name] = plan.Texts(wire.OfValue(v))
-		if len(texts[name]) != len(v.GetStructValue().GetFields()) || v != nil && v.GetStructValue() == nil {
-			out = append(out, fmt.Sprintf("%s: returns metadata.%s that are not strings: wrap them in string(...)", at, name))
+		fields := object.Metadata(o)[name].GetStructValue().GetFields()
+		if len(plan.Texts(wire.OfValue(object.Metadata(o)[name]))) != len(fields) {
+			out = append(out, fmt.Sprintf("%s: returns metadata.%s that are not strings: wrap them in string(...)",
+				m.Path.Child(plan.KindResource, "set"), name))
 		}
-	}
-	errs := append(object.ValidateLabels(texts["labels"]), object.ValidateAnnotations(texts["annotations"])...)
-	for _, err := range errs {
-		out = append(out, at+": "+err.Error())
 	}
 	return out
 }

@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,7 +110,7 @@ func (x *authorPhase) add(to objects, placed []*placement) objects {
 	for i, at := range placed {
 		x.exporter.reader.Quota.Bytes += exists[i]
 		o := x.export(at)
-		if o.Author = true; o.Desired != nil { // it is kept
+		if o.Author = true; o.isKept() {
 			x.exporter.reader.Quota.Bytes -= exists[i]
 		}
 		to = to.add(o)
@@ -133,27 +132,12 @@ func (x *authorPhase) exports() (out []plan.Export, unsure map[string]bool) {
 	return out, unsure
 }
 
-// sizeOf returns the number of bytes of the data, labels and annotations of an object, without labels and annotations
-// that only Crossplane, kubectl or this function sets.
-func sizeOf(o wire.Struct) int {
-	n := 0
-	add := func(m wire.Value, encoded bool) {
-		for k, v := range m.Struct().All() {
-			text := v.Text()
-			switch {
-			case object.IsReserved(k):
-			case encoded:
-				n += len(k) + base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(text, "=")))
-			default:
-				n += len(k) + len(text)
-			}
-		}
+// sizeOf returns the number of bytes of the data of an object.
+func sizeOf(o wire.Struct) (n int) {
+	data, _ := object.DataOf(o) // an API server returns no invalid object
+	for key, value := range data {
+		n += len(key) + value.Len()
 	}
-	_, kind, _, _ := object.Identity(o)
-	add(o.Get("data"), kind == string(object.Secret))
-	add(o.Get("binaryData"), true)
-	add(o.At("metadata", "labels"), false)
-	add(o.At("metadata", "annotations"), false)
 	return n
 }
 

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/generations"
@@ -40,7 +39,6 @@ type detailsRead struct {
 // run reads the details of the resources that expressions see, and of the generations.
 func (r *detailsReader) run(o observation.Observation, composed generations.Split) detailsRead {
 	r.byAuthor = authorsDetails(r.authors, r.authored)
-	all := o.Resources
 	o.Resources = make(map[string]observation.Resource, len(composed.Resources))
 	for _, name := range plan.SortedKeys(composed.Resources) {
 		res := composed.Resources[name]
@@ -54,7 +52,6 @@ func (r *detailsReader) run(o observation.Observation, composed generations.Spli
 		id.Resource = r.details(d, r.declared.Declares(id.Generator))
 		found = plan.With(found, name, id)
 	}
-	r.requireDesired(all)
 	if _, _, _, name := object.Identity(o.Composite.Object); r.namespace == "" { // a namespaced composite has none
 		used := r.used.Inputs[expression.Composite] != nil && object.IsLegacy(o.Composite.Object)
 		o.Composite = r.details(lookup.Owner{Resource: o.Composite, What: "composite", Name: name}, used)
@@ -72,24 +69,6 @@ func (r *detailsReader) details(d lookup.Owner, used bool) observation.Resource 
 		r.Require(*required)
 	}
 	return out
-}
-
-// requireDesired requires the connection Secrets of resources that do not exist yet, so that Crossplane also watches
-// these Secrets from the reconcile that creates the resource.
-func (r *detailsReader) requireDesired(observed map[string]observation.Resource) {
-	var names []string
-	for name, desired := range r.desired {
-		_, exists := observed[name]
-		if !exists && !plan.IsAuthors(name) && r.uses(name, desired) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if required := lookup.ConnectionSecret(r.desired[name], r.namespace); required != nil {
-			r.Require(*required)
-		}
-	}
 }
 
 // authorsDetails returns the inputs whose details the exports of the composite author use and are

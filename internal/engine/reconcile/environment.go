@@ -101,14 +101,11 @@ func (x environmentWriter) run() environmentRead {
 	return out
 }
 
-// fieldsPerUnit is the number of fields that are copied for one unit of the budget.
-const fieldsPerUnit = 4
-
 // environmentField returns the environment after one field was set, and why the field could not be set. The field is
 // removed then.
 func environmentField(s *evaluate.Session, f plan.EnvironmentField) (*structpb.Struct, evaluate.Reasons) {
 	before := s.Sees.Environment.Proto()
-	value, err := environmentValue(s, f, len(before.GetFields()))
+	value, err := s.JSON(f.Value, s.Scope(""))
 	var waiting *expression.Waiting
 	switch {
 	case err == nil && value == nil, f.Optional && errors.As(err, &waiting): // the field keeps its earlier value
@@ -121,13 +118,4 @@ func environmentField(s *evaluate.Session, f plan.EnvironmentField) (*structpb.S
 		return environment.Remove(before, f.At), evaluate.Because("", evaluate.Failed(f.Path+".fieldPath", "%s", err.Error()))
 	}
 	return after, evaluate.Reasons{}
-}
-
-// environmentValue returns the value of a field, or nil for optional.none(). It pays for the fields that are copied
-// to set it.
-func environmentValue(s *evaluate.Session, f plan.EnvironmentField, copied int) (*structpb.Value, error) {
-	if err := s.Budget.Spend(int64(copied / fieldsPerUnit)); err != nil {
-		return nil, evaluate.Failed(f.Path, "was stopped: %s", err.Error())
-	}
-	return s.JSON(f.Value, s.Scope(""))
 }

@@ -61,7 +61,7 @@ func (x exporter) run(placed placements, writers lifecycle.Writers) objects {
 func (x exporter) export(at *placement) Object {
 	out := x.decide(at)
 	out.Export, out.Place = at.Name, at.Place
-	if out.Desired != nil { // it is kept
+	if out.isKept() {
 		out.Desired = x.credentials.Again(&at.Export, out.Desired, x.now)
 	}
 	if at.stays == "" {
@@ -125,14 +125,13 @@ func dataOf(r evaluate.Reasons) lifecycle.Data {
 // write desires an object.
 func (x exporter) write(at *placement, o *object.Object, left []string) Object {
 	out := Object{
-		Outcome: taken(at, left), Name: at.Composed, Kind: at.Kind, footprint: footprint{bytes: o.Bytes(), made: o, at: at},
+		Outcome: taken(at, left), Name: at.Composed, Kind: at.Kind, Desired: o.Struct(), footprint: footprint{at: at},
 	}
 	if !at.Observed.Exists() {
 		out.Outcome, _ = outcome.Creating(x.composite.Object, x.now, fmt.Sprintf("%s (%s)", at, at.Place))
 	}
 	if at.Secret.ConnectionDetails {
 		out.ConnectionDetails = published(o.Data, func(key string) bool { return slices.Contains(left, key) })
-		out.footprint.bytes += o.Bytes()
 	}
 	return out
 }

@@ -15,21 +15,18 @@ type objects []Object
 // add adds an object. Objects that do not fit into any response are kept as they were observed immediately,
 // so that their data is not in memory together.
 func (list objects) add(o Object) objects {
-	if o.footprint.made == nil {
-		o.footprint.bytes = o.bytes()
-	}
+	o.footprint.bytes = o.bytes()
 	list = append(list, o)
 	total := 0
 	for i := range list {
 		total += list[i].footprint.bytes
 	}
 	list.keep(total - limits.ResponseBytes)
-	if last := &list[len(list)-1]; last.footprint.made != nil {
-		last.Desired = last.footprint.made.Struct()
-		last.footprint.made = nil // with the data
-	}
 	return list
 }
+
+// isKept reports whether the object is desired as it was observed.
+func (o *Object) isKept() bool { return o.Desired != nil && o.footprint.at == nil }
 
 // bytes of the object and its connection details in a response.
 func (o *Object) bytes() int {

@@ -2,12 +2,8 @@ package reconcile
 
 import (
 	"io"
-	"maps"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
-	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
@@ -30,7 +26,6 @@ type Request struct {
 	HasSchemas bool // Crossplane can read schemas
 
 	Elsewhere map[string]bool // the generators of other steps
-	Possible  map[string]bool // the resources that other steps desire only because they may take them over
 
 	Host
 }
@@ -48,19 +43,4 @@ type Host struct {
 
 	// Advise returns what a message says about a missing input. It may be nil.
 	Advise func(observation.Missing) string
-}
-
-// desired returns the resources of earlier steps, without those that other steps only keep as they are observed,
-// because they may take them over.
-func (r *Request) desired() map[string]wire.Struct {
-	if len(r.Possible) == 0 {
-		return r.Desired
-	}
-	out := maps.Clone(r.Desired)
-	for name := range r.Possible {
-		if proto.Equal(r.Desired[name].Proto(), object.Held(r.Observation.Resources[name].Object)) {
-			delete(out, name)
-		}
-	}
-	return out
 }

@@ -81,10 +81,9 @@ func (r *Result) SkipCheck() { r.Schemas, r.Unread, r.Unchecked = nil, false, fa
 
 // A footprint is the number of bytes that an object adds to the response, and how it can add fewer.
 type footprint struct {
-	bytes int            // approximate, of the object and its connection details
-	made  *object.Object // the desired object, until it is known to fit
-	at    *placement     // from which the object can be kept as it was observed; nil if that saves nothing
-	saved int            // by that
+	bytes int        // of the object and its connection details
+	at    *placement // from which the object can be kept as it was observed; nil if that saves nothing
+	saved int        // by that
 }
 
 // An Object is the object of an export.
@@ -97,7 +96,6 @@ type Object struct {
 	Kind              object.Kind
 	Desired           *structpb.Struct           // nil for none
 	ConnectionDetails map[string]sensitive.Bytes // of the composite
-	Possible          bool                       // it is only kept because an export may take it over
 
 	footprint footprint
 }

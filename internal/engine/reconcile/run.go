@@ -25,7 +25,7 @@ import (
 // Requirements must not depend on what was read, except on the consent of other namespaces. Therefore the names of
 // sources and exports are evaluated before anything that was read can use up the budget.
 func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
-	observed, desired, answers := in.Observation.Resources, in.desired(), lookup.NewAnswers(in.Found)
+	observed, desired, answers := in.Observation.Resources, in.Desired, lookup.NewAnswers(in.Found)
 	xr := composite.Of(in.Observation.Composite.Object)
 	claim, err := xr.CheckClaim(answers)
 	if err != nil {
