@@ -157,6 +157,22 @@ func TestForgedGenerations(t *testing.T) {
 			},
 			names: "shop-admin-1 shop-connection", want: "Available",
 		},
+		"NameOfTheGeneration": {
+			reason: "an export stays an export",
+			attack: func(c *functiontest.ControlPlane) {
+				world.List(c.XR, c.Listed)
+				annotate(c, export, world.ResourceNameAnnotation, "generated/admin/1")
+			},
+			names: "shop-admin-1 shop-connection", want: "Available",
+		},
+		"StateOfTheGeneration": {
+			reason: "its seal fits, because both have the same data, and the export stays an export",
+			attack: func(c *functiontest.ControlPlane) {
+				annotate(c, export, rotation.AnnotationState,
+					world.Meta(c.Stored[first], "annotations", rotation.AnnotationState))
+			},
+			names: "shop-admin-1 shop-connection", want: "Available",
+		},
 		"RecordOfAForgedExport": {
 			reason: "a record names only what the composite lists",
 			attack: func(c *functiontest.ControlPlane) {

@@ -10,6 +10,13 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
+// charactersWeigh is the cost of inspecting a character, in copied bytes, and numbersWeigh that of replacing one by its
+// number.
+const (
+	charactersWeigh = 4
+	numbersWeigh    = 20
+)
+
 // conversion returns External Secrets' conversionStrategy. Names are also converted after
 // rules, as in the design of External Secrets, but not in its code. External Secrets does not convert
 // letters outside of ASCII, and the API server refuses them. Here Unicode converts them. Default
@@ -18,18 +25,14 @@ func conversion(path, strategy string) step {
 	if strategy == "None" {
 		return step{path: path, run: keep}
 	}
-	weigh := charactersWeigh
-	if strategy == "Unicode" {
-		weigh = numbersWeigh
-	}
-	convert := rename(path, func(b *budget.Budget, k Key) (string, *Failed) {
-		if err := b.Spend(budget.Counted(0, weigh*len(k.Name))); err != nil {
-			return "", spent(path, err)
+	convert := rename(func(b *budget.Budget, k Key) (string, *Failed) {
+		if b.Spend(budget.Counted(0, numbersWeigh*len(k.Name))) != nil {
+			return "", spent(path)
 		}
 		name, ok := convertName(k.Name, strategy == "Unicode")
 		if !ok {
 			return "", failed(path, "cannot convert the name of %s: "+
-				"it has a letter or a digit outside of ASCII; use Unicode, or a rule", k.name())
+				"it has a letter or a digit outside of ASCII; use Unicode, or a rule", k)
 		}
 		return name, nil
 	})
@@ -38,26 +41,18 @@ func conversion(path, strategy string) step {
 
 func keep(_ *budget.Budget, keys []Key) ([]Key, *Failed) { return keys, nil }
 
-// charactersWeigh is the cost of inspecting a character, in copied bytes.
-const charactersWeigh = 4
-
-// numbersWeigh is the cost of replacing a character by its number, in copied bytes.
-const numbersWeigh = 20
-
 // convertName replaces each character that is invalid in a key by '_', or by '_U', its hexadecimal
 // number and '_'. It fails on a letter that it does not replace.
 func convertName(name string, byNumber bool) (string, bool) {
-	if strings.IndexFunc(name, isForeign) < 0 {
-		return name, true
-	}
 	var b strings.Builder
 	for _, r := range name {
-		switch {
-		case !isForeign(r):
+		ascii := r <= unicode.MaxASCII
+		switch word := unicode.IsLetter(r) || unicode.IsNumber(r); {
+		case ascii && (word || strings.ContainsRune("-._", r)):
 			b.WriteRune(r)
 		case byNumber:
 			fmt.Fprintf(&b, "_U%04x_", r)
-		case unicode.IsLetter(r) || unicode.IsNumber(r):
+		case word:
 			return "", false
 		default:
 			b.WriteByte('_')
@@ -66,8 +61,11 @@ func convertName(name string, byNumber bool) (string, bool) {
 	return b.String(), true
 }
 
-func isForeign(r rune) bool {
-	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._", r)
+// encodings to try, in this order.
+var encodings = map[string][]*base64.Encoding{
+	"Base64":    {base64.StdEncoding},
+	"Base64URL": {base64.URLEncoding},
+	"Auto":      {base64.StdEncoding, base64.URLEncoding},
 }
 
 // decoding returns External Secrets' decodingStrategy. As in External Secrets, line breaks
@@ -78,13 +76,13 @@ func decoding(path, strategy string) step {
 	}
 	return step{path: path, run: func(b *budget.Budget, keys []Key) ([]Key, *Failed) {
 		for i, k := range keys {
-			if err := b.Spend(budget.Counted(1, len(encodings[strategy])*k.Value.Len())); err != nil {
-				return nil, spent(path, err)
+			if b.Spend(budget.Counted(1, len(encodings[strategy])*k.Value.Len())) != nil {
+				return nil, spent(path)
 			}
 			value, ok := decode(k.Value, strategy)
 			if !ok { // the error of the decoder is not shown: its offset says how much of the value is base64
 				return nil, failed(path, "the value of %s is not %s with padding: "+
-					"use None or Auto, or export the key separately", k.name(), strategy)
+					"use None or Auto, or export the key separately", k, strategy)
 			}
 			keys[i].Value = value
 		}
@@ -102,11 +100,4 @@ func decode(v sensitive.Bytes, strategy string) (sensitive.Bytes, bool) {
 		}
 	}
 	return v, strategy == "Auto"
-}
-
-// encodings to try, in this order.
-var encodings = map[string][]*base64.Encoding{
-	"Base64":    {base64.StdEncoding},
-	"Base64URL": {base64.URLEncoding},
-	"Auto":      {base64.StdEncoding, base64.URLEncoding},
 }

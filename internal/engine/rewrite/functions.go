@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
-	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"text/template"
@@ -25,31 +26,17 @@ type callError struct {
 
 func (e callError) Error() string { return e.reason }
 
-var errTooLong = callError{reason: fmt.Sprintf("it returns a text over the limit of %d bytes", maxName)}
-
-var errCostly = callError{
-	reason: fmt.Sprintf("it matches a text over the limit of %d bytes or splits it into words", costlyText),
-}
+var errTooLong = callError{reason: fmt.Sprintf("the result has more than %d bytes", maxName)}
 
 // builtins of text/template that a template may use. The others call functions, escape text, print with
 // any width, or cut bytes.
-var builtins = []string{"and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "len"}
-
-// wordsWeigh is the cost of a character in copied bytes if a text is split into words of one character.
-const wordsWeigh = 8
+var builtins = map[string]any{
+	"and": true, "or": true, "not": true, "eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true,
+	"len": true,
+}
 
 // A meter spends the budget for the texts that the functions of a template read.
 type meter struct{ budget *budget.Budget }
-
-func (m *meter) spend(s string) error {
-	return m.budget.Spend(budget.Counted(1, charactersWeigh*len(s)))
-}
-
-// patternNames are the functions whose first argument is a regular expression.
-var patternNames = []string{"regexMatch", "regexReplaceAll"}
-
-// functionNames are all functions except the builtins.
-var functionNames = slices.Sorted(maps.Keys((&meter{}).functions(nil)))
 
 // functions returns the functions of a template, except the builtins. They have sprig's names, and
 // sprig's order of arguments. Sprig itself is not used. It would add 14 packages and 1 MB, and its
@@ -57,104 +44,125 @@ var functionNames = slices.Sorted(maps.Keys((&meter{}).functions(nil)))
 // a character in two, substr and repeat fail on some arguments, and b64dec returns the text of its
 // error as the key. Here all functions count characters, and their results are never longer than a
 // name. printf supports %s, %d and %v without flags.
-func (m *meter) functions(patterns map[string]*Pattern) template.FuncMap {
-	return template.FuncMap{
-		"upper":     m.text(strings.ToUpper),
-		"lower":     m.text(strings.ToLower),
-		"trim":      m.text(strings.TrimSpace),
-		"nospace":   m.text(func(s string) string { return strings.Join(strings.Fields(s), "") }),
-		"b64enc":    m.text(func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }),
-		"sha256sum": m.text(func(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s))) }),
-		"snakecase": m.inWords(func(w []string) string { return strings.ToLower(strings.Join(w, "_")) }),
-		"kebabcase": m.inWords(func(w []string) string { return strings.ToLower(strings.Join(w, "-")) }),
-		"camelcase": m.inWords(camelcase),
+func (m *meter) functions() template.FuncMap {
+	all := template.FuncMap{
+		"upper":     strings.ToUpper,
+		"lower":     strings.ToLower,
+		"trim":      strings.TrimSpace,
+		"nospace":   func(s string) string { return strings.Join(strings.Fields(s), "") },
+		"b64enc":    func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+		"b64dec":    b64dec,
+		"sha256sum": func(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s))) },
+		"snakecase": func(s string) string { return strings.ToLower(strings.Join(words(s), "_")) },
+		"kebabcase": func(s string) string { return strings.ToLower(strings.Join(words(s), "-")) },
+		"camelcase": camelcase,
 
 		// Keys may be paths, as in a store of secrets. The functions do not depend on the operating system.
-		"base":  m.text(path.Base),
-		"dir":   m.text(path.Dir),
-		"clean": m.text(path.Clean),
-		"ext":   m.text(path.Ext),
-		"isAbs": func(s string) (bool, error) { return path.IsAbs(s), m.spend(s) },
+		"base":  path.Base,
+		"dir":   path.Dir,
+		"clean": path.Clean,
+		"ext":   path.Ext,
+		"isAbs": path.IsAbs,
 
-		"trimAll":    m.part(func(cut, s string) string { return strings.Trim(s, cut) }),
-		"trimPrefix": m.part(func(prefix, s string) string { return strings.TrimPrefix(s, prefix) }),
-		"trimSuffix": m.part(func(suffix, s string) string { return strings.TrimSuffix(s, suffix) }),
-		"default":    m.part(func(other, s string) string { return cmp.Or(s, other) }),
-		"hasPrefix":  m.has(strings.HasPrefix),
-		"hasSuffix":  m.has(strings.HasSuffix),
-		"contains":   m.has(strings.Contains),
+		"trimAll":    func(cut, s string) string { return strings.Trim(s, cut) },
+		"trimPrefix": func(prefix, s string) string { return strings.TrimPrefix(s, prefix) },
+		"trimSuffix": func(suffix, s string) string { return strings.TrimSuffix(s, suffix) },
+		"default":    func(other, s string) string { return cmp.Or(s, other) },
+		"hasPrefix":  func(prefix, s string) bool { return strings.HasPrefix(s, prefix) },
+		"hasSuffix":  func(suffix, s string) bool { return strings.HasSuffix(s, suffix) },
+		"contains":   func(part, s string) bool { return strings.Contains(s, part) },
 		"ternary": func(yes, no string, condition bool) string {
 			if condition {
 				return yes
 			}
 			return no
 		},
-
-		"replace": m.replace,
-		"repeat":  repeat, // the function that uses its result spends the budget
-		"trunc":   func(n int, s string) (string, error) { return trunc(n, s), m.spend(s) },
-		"substr":  func(start, end int, s string) (string, error) { return substr(start, end, s), m.spend(s) },
-		"b64dec":  m.b64dec,
+		"replace": replace,
+		"repeat":  repeat,
+		"trunc":   trunc,
+		"substr":  substr,
 		"printf":  printf,
-
 		"regexMatch": func(pattern, s string) (bool, error) {
-			if len(s) > costlyText {
-				return false, errCostly
+			p, err := m.pattern(pattern)
+			if err != nil {
+				return false, err
 			}
-			return patterns[pattern].Match(m.budget, s)
+			return p.Match(m.budget, s)
 		},
 		"regexReplaceAll": func(pattern, s, by string) (string, error) {
-			if len(s) > costlyText {
-				return "", errCostly
-			}
-			if (len(s)+1)*(len(by)+1) > 16*maxName { // more than all matches, or all references, can produce
-				return "", errTooLong
-			}
-			out, err := patterns[pattern].replaceAll(m.budget, s, by)
+			p, err := m.pattern(pattern)
 			if err != nil {
 				return "", err
 			}
-			return short(out)
+			if why := p.checkReferences(by); why != "" {
+				return "", callError{why, true}
+			}
+			return p.replaceAll(m.budget, s, by)
 		},
 	}
-}
-
-// part wraps a function that returns one of two texts, or a part of it.
-func (m *meter) part(f func(a, s string) string) func(a, s string) (string, error) {
-	return func(a, s string) (string, error) { return f(a, s), m.spend(s) }
-}
-
-// has wraps a function that tests a text.
-func (m *meter) has(f func(s, part string) bool) func(part, s string) (bool, error) {
-	return func(part, s string) (bool, error) { return f(s, part), m.spend(s) }
-}
-
-// text wraps a function that can return a longer text than its argument.
-func (m *meter) text(f func(string) string) func(string) (string, error) {
-	return func(s string) (string, error) {
-		if err := m.spend(s); err != nil {
-			return "", err
-		}
-		return short(f(s))
+	for name, f := range all {
+		all[name] = m.bounded(reflect.ValueOf(f))
 	}
+	return all
 }
 
-// inWords is like [meter.text] for a function that splits a text into words.
-func (m *meter) inWords(f func([]string) string) func(string) (string, error) {
-	in := m.text(func(s string) string { return f(words(s)) })
-	return func(s string) (string, error) {
-		if len(s) > costlyText {
-			return "", errCostly
-		}
-		if err := m.budget.Spend(budget.Counted(0, wordsWeigh*len(s))); err != nil {
-			return "", err
-		}
-		return in(s)
+// bounded returns a function that spends the budget for its arguments before it calls f, and fails if f returns a text
+// that is too long for a name. Otherwise, a line of variables could double a text a hundred times.
+func (m *meter) bounded(f reflect.Value) any {
+	of := f.Type()
+	in := make([]reflect.Type, of.NumIn())
+	for i := range in {
+		in[i] = of.In(i)
 	}
+	failure := reflect.TypeFor[error]()
+	out := []reflect.Type{of.Out(0), failure}
+	call := func(args []reflect.Value) []reflect.Value {
+		size := 0
+		for _, arg := range args {
+			if arg.Kind() == reflect.String {
+				size += arg.Len()
+			}
+		}
+		err := m.budget.Spend(budget.Counted(1, wordsWeigh*size))
+		if err != nil {
+			return []reflect.Value{reflect.Zero(out[0]), reflect.ValueOf(&err).Elem()}
+		}
+		var results []reflect.Value
+		if of.IsVariadic() {
+			results = f.CallSlice(args)
+		} else {
+			results = f.Call(args)
+		}
+		if len(results) == 1 {
+			results = append(results, reflect.Zero(failure))
+		}
+		if results[0].Kind() == reflect.String && results[0].Len() > maxName {
+			err = errTooLong
+			results[1] = reflect.ValueOf(&err).Elem()
+		}
+		return results
+	}
+	return reflect.MakeFunc(reflect.FuncOf(in, out, of.IsVariadic()), call).Interface()
 }
 
-// short refuses a text that is too long for a name. Otherwise, a line of variables could double a text a
-// hundred times.
+// wordsWeigh is the cost of a character in copied bytes if a text is split into words of one character, which no other
+// function exceeds.
+const wordsWeigh = 8
+
+// pattern compiles a pattern in each call, because a pattern may be computed from a key.
+func (m *meter) pattern(source string) (*Pattern, error) {
+	const compileUnits = 4 // for each character of a pattern
+	if err := m.budget.Spend(compileUnits * int64(len(source))); err != nil {
+		return nil, err
+	}
+	p, wrong := CompilePattern("", source)
+	if wrong != nil {
+		return nil, callError{"a regular expression " + wrong[0].Message, true}
+	}
+	return p, nil
+}
+
+// short refuses a text that is too long for a name.
 func short(s string) (string, error) {
 	if len(s) > maxName {
 		return "", errTooLong
@@ -162,10 +170,7 @@ func short(s string) (string, error) {
 	return s, nil
 }
 
-func (m *meter) replace(from, to, s string) (string, error) {
-	if err := m.spend(s); err != nil {
-		return "", err
-	}
+func replace(from, to, s string) (string, error) {
 	if len(s)+strings.Count(s, from)*(len(to)-len(from)) > maxName {
 		return "", errTooLong
 	}
@@ -199,10 +204,7 @@ func substr(start, end int, s string) string {
 }
 
 // b64dec returns an error. Sprig's b64dec returns the text of the error.
-func (m *meter) b64dec(s string) (string, error) {
-	if err := m.spend(s); err != nil {
-		return "", err
-	}
+func b64dec(s string) (string, error) {
 	out, err := base64.StdEncoding.DecodeString(s)
 	if err != nil {
 		return "", callError{reason: "the argument of b64dec is not base64"}
@@ -210,43 +212,26 @@ func (m *meter) b64dec(s string) (string, error) {
 	return string(out), nil
 }
 
-// printf replaces %s, %d and %v by its arguments, and %% by a percent sign.
-func printf(format string, args ...any) (string, error) {
-	used := 0
-	for _, v := range verb.FindAllString(format, -1) {
-		if v == "%%" {
-			continue
-		}
-		if used == len(args) || !fits(v, args[used]) {
-			return "", errPrintf
-		}
-		used++
-	}
-	if used < len(args) {
-		return "", errPrintf
-	}
-	return short(fmt.Sprintf(format, args...))
-}
-
 // verb matches a verb of printf, or a text that looks like one.
 var verb = lazy.MustCompile(`(?s)%.?`)
 
-var errPrintf = callError{"printf must have one argument for each verb, " +
-	"and knows %s for a text, %d for a whole number and %v for both, without flags", true}
-
-func fits(verb string, arg any) bool {
-	switch arg.(type) {
-	case string:
-		return verb == "%s" || verb == "%v"
-	case int:
-		return verb == "%d" || verb == "%v"
+// printf replaces %s, %d and %v by its arguments, and %% by a percent sign.
+func printf(format string, args ...any) (string, error) {
+	for _, v := range verb.FindAllString(format, -1) {
+		if !slices.Contains([]string{"%%", "%s", "%d", "%v"}, v) {
+			return "", callError{"printf knows only %s, %d, %v and %%, without flags", true}
+		}
 	}
-	return false
+	out := fmt.Sprintf(format, args...)
+	if strings.Contains(out, "%!") {
+		return "", errors.New("wrong arguments of printf")
+	}
+	return out, nil
 }
 
-func camelcase(words []string) string {
+func camelcase(s string) string {
 	var out strings.Builder
-	for _, w := range words {
+	for _, w := range words(s) {
 		r := []rune(strings.ToLower(w))
 		out.WriteString(string(unicode.ToUpper(r[0])) + string(r[1:]))
 	}

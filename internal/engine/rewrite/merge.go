@@ -1,9 +1,13 @@
 package rewrite
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
@@ -42,24 +46,24 @@ func (m *Merge) compile(path string) apply {
 func (m *Merge) run(b *budget.Budget, path string, keys []Key) ([]Key, *Failed) {
 	if m.Strategy == "JSON" {
 		if i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == m.Into }); i >= 0 {
-			return nil, failed(path+".into", "cannot write the merged object into %s: "+
-				"%s already has this name; choose another one", quote(m.Into), keys[i].name())
+			return nil, failed(path+".into", "cannot write the merged object into %q: "+
+				"%s already has this name; choose another one", m.Into, keys[i])
 		}
 	}
 	ordered, err := m.order(path, keys)
-	if err != nil {
-		return nil, err
-	}
-	merged, err := m.merge(b, path, ordered)
 	if err != nil || len(keys) == 0 {
 		return nil, err // a merged object without keys would have no origin
 	}
+	merged, err := m.merge(b, path, ordered)
+	if err != nil {
+		return nil, err
+	}
 	if m.Strategy == "JSON" {
-		object, err := m.object(b, keys, merged)
-		if err != nil {
-			return nil, spent(path, err)
+		members := make(map[string]any, len(merged))
+		for name, member := range merged {
+			members[name] = member.value
 		}
-		return append(keys, object), nil
+		return append(keys, Key{m.Into, sensitive.New(encodeJSON(members)), origins(keys...)}), nil
 	}
 	out := make([]Key, 0, len(merged))
 	for name, member := range merged {
@@ -70,26 +74,17 @@ func (m *Merge) run(b *budget.Budget, path string, keys []Key) ([]Key, *Failed) 
 
 // order returns the keys, which are sorted by name, in the order in which they are merged.
 func (m *Merge) order(path string, keys []Key) ([]Key, *Failed) {
-	byName := make(map[string]Key, len(m.Priority))
-	out := make([]Key, 0, len(keys))
-	for _, k := range keys {
-		if slices.Contains(m.Priority, k.Name) {
-			byName[k.Name] = k
-			continue
-		}
-		out = append(out, k)
-	}
+	listed := func(k Key) bool { return slices.Contains(m.Priority, k.Name) }
+	out := slices.DeleteFunc(slices.Clone(keys), listed)
 	for i, name := range m.Priority {
-		k, ok := byName[name]
-		if ok {
-			out = append(out, k)
+		at := slices.IndexFunc(keys, func(k Key) bool { return k.Name == name })
+		if at >= 0 {
+			out = append(out, keys[at])
 		} else if m.PriorityPolicy != "IgnoreNotFound" {
-			return nil, &Failed{
-				Path: fmt.Sprintf("%s.priority[%d]", path, i),
-				Reason: fmt.Sprintf("the key %s of %s.priority: name a key that exists, or set priorityPolicy: IgnoreNotFound",
-					quote(name), path),
-				Missing: true,
-			}
+			f := failed(fmt.Sprintf("%s.priority[%d]", path, i), "the key %q of %s.priority: name a key that exists, "+
+				"or set priorityPolicy: IgnoreNotFound", name, path)
+			f.Missing = true
+			return nil, f
 		}
 	}
 	return out, nil
@@ -101,54 +96,131 @@ type member struct {
 	origins []Origin // of all keys that have it
 }
 
+// merge merges the members of keys. Of several conflicts, it reports the one with the first name.
 func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]member, *Failed) {
 	merged := map[string]member{}
 	var conflicts []string
 	for _, k := range ordered {
 		members, err := parseObject(b, k.Value.Reveal())
-		if b.Context().Err() != nil || errors.Is(err, budget.ErrSpent) {
-			return nil, spent(path, budget.ErrSpent)
-		}
-		if err != nil {
-			return nil, failed(path, "the value of %s %s", k.name(), err)
+		switch {
+		case isSpent(b, err):
+			return nil, spent(path)
+		case err != nil:
+			return nil, failed(path, "the value of %s %s", k, err)
 		}
 		for name, v := range members {
 			before, taken := merged[name]
-			if !taken {
-				merged[name] = member{v, k.Origins}
-				continue
-			}
-			if err := b.Spend(budget.Counted(4+len(before.origins)+len(k.Origins), 0)); err != nil {
-				return nil, spent(path, err)
-			}
-			if m.ConflictPolicy != "Ignore" {
+			if taken && m.ConflictPolicy != "Ignore" {
 				conflicts = append(conflicts, describe([]Key{{Origins: before.origins}, k}))
 				continue
 			}
-			merged[name] = member{v, union(before.origins, k.Origins)}
+			all := origins(k, Key{Origins: before.origins})
+			if b.Spend(budget.Counted(len(all), 0)) != nil {
+				return nil, spent(path)
+			}
+			merged[name] = member{v, all}
 		}
 	}
 	if len(conflicts) == 0 {
 		return merged, nil
 	}
-	slices.Sort(conflicts)
 	return nil, failed(path, "a member with the same name is in %s: remove one of them, or set conflictPolicy to Ignore",
-		several(slices.Compact(conflicts), "; "))
+		slices.Min(conflicts))
 }
 
-// object returns the key that the strategy JSON adds. Its origins are those of all keys.
-func (m *Merge) object(b *budget.Budget, keys []Key, merged map[string]member) (Key, error) {
-	members := make(map[string]any, len(merged))
-	for name, member := range merged {
-		members[name] = member.value
+// origins returns the origins of all keys, sorted and without duplicates.
+func origins(keys ...Key) []Origin {
+	if len(keys) == 1 || len(keys) == 2 && keys[1].Origins == nil {
+		return keys[0].Origins
 	}
-	origins, n := make([][]Origin, 0, len(keys)), len(members)
+	var out []Origin
 	for _, k := range keys {
-		origins = append(origins, k.Origins)
-		n += len(k.Origins)
+		out = append(out, k.Origins...)
 	}
-	if err := b.Spend(budget.Counted(n, 0)); err != nil {
-		return Key{}, err
+	slices.SortFunc(out, compareOrigins)
+	return slices.Compact(out)
+}
+
+// Open returns the members of a JSON object as keys. The object is in the value of a key, below the
+// members in path. Strings and numbers are unchanged, objects and lists become compact JSON, and null
+// becomes an empty text. The returned keys have the origins of the key, and their order is not defined.
+//
+// The error is a [*Failed]. It names the path, which is part of the input.
+func Open(b *budget.Budget, k Key, path []string) ([]Key, error) {
+	members, err := parseObject(b, k.Value.Reveal())
+	switch {
+	case isSpent(b, err):
+		return nil, spent("")
+	case err != nil:
+		return nil, failed("", "the value of %s %s", k, err)
 	}
-	return Key{m.Into, sensitive.New(encodeJSON(members)), union(origins...)}, nil
+	for i, name := range path {
+		below := fmt.Sprintf("%q in %s", strings.Join(path[:i+1], "."), k)
+		next, ok := members[name]
+		if !ok {
+			return nil, &Failed{Reason: below, Missing: true}
+		}
+		if members, ok = next.(map[string]any); !ok && next != nil {
+			return nil, failed("", "the value of %s %s", below, errNotObject)
+		}
+	}
+	out := make([]Key, 0, len(members))
+	for name, v := range members {
+		out = append(out, Key{name, sensitive.New(memberText(v)), k.Origins})
+	}
+	return out, nil
+}
+
+// Why a value cannot be merged, as the end of a sentence. The texts contain no part of the value, unlike
+// errors of encoding/json, which quote it.
+var (
+	errNotObject = errors.New("is not a JSON object")
+	errNotText   = errors.New("has a string that is not Unicode text: it cannot be kept unchanged")
+)
+
+func isSpent(b *budget.Budget, err error) bool {
+	return b.Context().Err() != nil || errors.Is(err, budget.ErrSpent)
+}
+
+// parseObject returns the members of a JSON object, with numbers as they are written. null has no members.
+func parseObject(b *budget.Budget, raw []byte) (map[string]any, error) {
+	const tokenFuel = 6 // the cost of reading and writing a value in JSON, with its name
+	if err := b.Spend(budget.Counted(tokenFuel*bytes.Count(raw, []byte{','})+1, charactersWeigh*len(raw))); err != nil {
+		return nil, err
+	}
+	if !json.Valid(raw) {
+		return nil, errNotObject
+	}
+	var members map[string]any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&members); err != nil {
+		return nil, errNotObject
+	}
+	// encoding/json replaces what is not Unicode, such as one half of a UTF-16 pair.
+	if !utf8.Valid(raw) || bytes.Contains(encodeJSON(members), []byte("\ufffd")) {
+		return nil, errNotText
+	}
+	return members, nil
+}
+
+// encodeJSON returns a value that parseObject has read as compact JSON with sorted members.
+func encodeJSON(v any) []byte {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) //nolint:errchkjson // it was JSON
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// memberText returns the value of a key for a member: the text of a string, an empty text for null, and JSON for all
+// others.
+func memberText(v any) []byte {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case string:
+		return []byte(v)
+	}
+	return encodeJSON(v)
 }

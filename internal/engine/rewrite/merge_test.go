@@ -1,6 +1,8 @@
 package rewrite
 
 import (
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,17 +38,11 @@ func TestMerge(t *testing.T) {
 			in:     two,
 			err:    `rewrite[0].merge.into: cannot write the merged object into "b": "b" of "redis" already has this name; choose another one`,
 		},
-		"JSONTakenFirst": {
-			reason: "also the first one",
-			rule:   Merge{Strategy: "JSON", Into: "a", ConflictPolicy: "Ignore"},
-			in:     two,
-			err:    `rewrite[0].merge.into: cannot write the merged object into "a": "a" of "mongo" already has this name; choose another one`,
-		},
 		"ConflictOrder": {
-			reason: "pairs are sorted, in whichever order the keys are merged",
+			reason: "the first pair is named, in whichever order the keys are merged",
 			rule:   Merge{Priority: []string{"b"}},
 			in:     []Key{key("db", "c", `{"p":1,"q":1}`), key("db", "a", `{"p":1,"q":1}`), key("db", "b", `{"p":1}`)},
-			err:    `rewrite[0].merge: a member with the same name is in "a" of "db" and "b" of "db"; "a" of "db" and "c" of "db": remove one of them, or set conflictPolicy to Ignore`,
+			err:    `rewrite[0].merge: a member with the same name is in "a" of "db" and "b" of "db": remove one of them, or set conflictPolicy to Ignore`,
 		},
 		"JSONOfNothing": {
 			reason: "an optional find that finds nothing exports nothing",
@@ -64,11 +60,6 @@ func TestMerge(t *testing.T) {
 			in:     two,
 			err:    `rewrite[0].merge: a member with the same name is in "a" of "mongo" and "b" of "redis": remove one of them, or set conflictPolicy to Ignore`,
 		},
-		"EqualConflict": {
-			reason: "equal values are one, too; each pair is named once, with the first that has it",
-			in:     []Key{key("db", "c", `{"p":1,"q":1}`), key("db", "a", `{"p":1,"q":1}`), key("db", "b", `{"p":1}`)},
-			err:    `rewrite[0].merge: a member with the same name is in "a" of "db" and "b" of "db"; "a" of "db" and "c" of "db": remove one of them, or set conflictPolicy to Ignore`,
-		},
 		"Ignore": {
 			reason: "the last one wins, in alphabetical order",
 			rule:   Merge{ConflictPolicy: "Ignore"},
@@ -78,12 +69,6 @@ func TestMerge(t *testing.T) {
 		"Priority": {
 			reason: "what is listed comes behind what is not",
 			rule:   Merge{ConflictPolicy: "Ignore", Priority: []string{"a"}},
-			in:     two,
-			want:   map[string]string{"x": "1", "y": "m", "z": ""},
-		},
-		"PriorityOrder": {
-			reason: "and the last of the list wins",
-			rule:   Merge{ConflictPolicy: "Ignore", Priority: []string{"b", "a"}},
 			in:     two,
 			want:   map[string]string{"x": "1", "y": "m", "z": ""},
 		},
@@ -136,19 +121,38 @@ func TestMergeRefusesValues(t *testing.T) {
 	}
 }
 
-// Origins tell which keys made one.
-func TestOrigins(t *testing.T) {
-	in := []Key{key("db", "a", `{"x":1,"y":1}`), key("web", "b", `{"y":2}`)}
-	got, err := run(Options{Rules: []Rule{mergeRule(Merge{ConflictPolicy: "Ignore"})}}, in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	origins := map[string][]Origin{}
-	for _, k := range got {
-		origins[k.Name] = k.Origins
-	}
-	want := map[string][]Origin{"x": {{"db", "a"}}, "y": {{"db", "a"}, {"web", "b"}}}
-	if diff := cmp.Diff(want, origins); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
+func TestOpen(t *testing.T) {
+	const value = `{"a": {"b": {"n": 1.10, "s": "canary", "z": null}}, "t": "canary"}`
+	for name, tc := range map[string]struct {
+		value   string
+		path    []string
+		want    []string
+		err     string
+		missing bool
+	}{
+		"Root":     {value: value, want: []string{`a={"b":{"n":1.10,"s":"canary","z":null}}`, "t=canary"}},
+		"Below":    {value: value, path: []string{"a", "b"}, want: []string{"n=1.10", "s=canary", "z="}},
+		"Missing":  {value: value, path: []string{"a", "x", "y"}, err: `"a.x" in "k" of "db"`, missing: true},
+		"NoObject": {value: "canary", err: `the value of "k" of "db" is not a JSON object`},
+		"Text":     {value: value, path: []string{"t"}, err: `the value of "t" in "k" of "db" is not a JSON object`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			keys, err := Open(fresh(), key("db", "k", tc.value), tc.path)
+			for i := range keys {
+				keys[i].Origins = []Origin{{Input: "db", Key: "k"}}
+			}
+			var got []string
+			for name, value := range texts(keys) {
+				got = append(got, name+"="+value)
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(tc.want, got) + cmp.Diff(tc.err, message(err)); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+			var f *Failed
+			if errors.As(err, &f) && f.Missing != tc.missing {
+				t.Errorf("want missing %t", tc.missing)
+			}
+		})
 	}
 }

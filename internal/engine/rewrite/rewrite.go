@@ -44,8 +44,7 @@ type Options struct {
 	// Rules are applied in their order.
 	Rules []Rule
 
-	// Conversion of the names after the last rule: Default, Unicode or None. Empty
-	// is Default.
+	// Conversion of the names after the last rule: Default, Unicode or None. Empty is Default.
 	Conversion string
 
 	// Decoding of the values at the end, after any merge: None, Base64, Base64URL or Auto. Empty is None.
@@ -69,6 +68,14 @@ type Origin struct {
 	Key string
 }
 
+// String describes the origin.
+func (o Origin) String() string {
+	if o.Input == "" {
+		return fmt.Sprintf("%q", o.Key)
+	}
+	return fmt.Sprintf("%q of %q", o.Key, o.Input)
+}
+
 // A Key is a name with its value and the origins of both.
 type Key struct {
 	// Name of the key.
@@ -80,6 +87,40 @@ type Key struct {
 	// Origins are sorted. There is at least one. Several keys may have the same origins.
 	// They are shared between keys: do not modify them.
 	Origins []Origin
+}
+
+// String describes the key by its origins, never by its name or value.
+func (k Key) String() string {
+	names := make([]string, len(k.Origins))
+	for i, o := range k.Origins {
+		names[i] = o.String()
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return "(" + several(names, " + ") + ")"
+}
+
+// describe lists the descriptions of keys, sorted. Members of one key have equal descriptions.
+func describe(keys []Key) string {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.String()
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if len(names) == 1 && len(keys) > 1 {
+		return "members of " + names[0]
+	}
+	return several(names, " and ")
+}
+
+// several joins names, and counts the names that exceed the limit of a message.
+func several(names []string, sep string) string {
+	if more := len(names) - limits.MessageItems; more > 0 {
+		names = append(slices.Clone(names[:limits.MessageItems]), fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, sep)
 }
 
 // Failed is the error of a step. It contains no value.
@@ -112,6 +153,20 @@ func (f *Failed) Error() string {
 
 // Unwrap returns the cause.
 func (f *Failed) Unwrap() error { return f.Cause }
+
+func failed(path, format string, args ...any) *Failed {
+	return &Failed{Path: path, Reason: fmt.Sprintf(format, args...)}
+}
+
+// spent returns the error of a step that exceeds the budget.
+func spent(path string) *Failed {
+	return failed(path, "was stopped: %s: export fewer keys, or use fewer and simpler rules", budget.ErrSpent)
+}
+
+// wrong returns a diagnostic about a field.
+func wrong(path, format string, args ...any) diagnostic.List {
+	return diagnostic.List{{Path: path, Rule: diagnostic.Expression, Message: fmt.Sprintf(format, args...)}}
+}
 
 // A Rewriter is the result of compiling options. It is immutable, and safe for concurrent use.
 type Rewriter struct{ steps []step }
@@ -184,7 +239,7 @@ func (r *Rewriter) Apply(b *budget.Budget, in []Key) ([]Key, error) {
 }
 
 // check sorts the keys that a step returns. It refuses too many or too large keys, empty names, and names that several
-// keys have.
+// keys have. It reports the first one.
 func (s step) check(b *budget.Budget, keys []Key) *Failed {
 	if len(keys) > maxKeys {
 		return failed(s.path, "produces %d keys, over the limit of %d: export fewer", len(keys), maxKeys)
@@ -194,72 +249,47 @@ func (s step) check(b *budget.Budget, keys []Key) *Failed {
 		size += len(k.Name) + k.Value.Len()
 	}
 	if size > maxBytes {
-		return failed(s.path, "produces %d bytes of keys and values, over the limit of %d: export fewer", size,
-			maxBytes)
+		const text = "produces %d bytes of keys and values, over the limit of %d: export fewer"
+		return failed(s.path, text, size, maxBytes)
 	}
-	if err := b.Spend(budget.Counted(len(keys), 0)); err != nil {
-		return spent(s.path, err)
+	if b.Spend(budget.Counted(len(keys), 0)) != nil {
+		return spent(s.path)
 	}
-	slices.SortFunc(keys, compareKeys)
-
-	empty := ""
-	var long, shared []string
-	for i := 0; i < len(keys); {
-		n := 1
-		for i+n < len(keys) && keys[i+n].Name == keys[i].Name {
-			n++
+	slices.SortFunc(keys, func(a, b Key) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), slices.CompareFunc(a.Origins, b.Origins, compareOrigins))
+	})
+	for n, rest := 0, keys; len(rest) > 0; rest = rest[n:] {
+		if n = slices.IndexFunc(rest, func(k Key) bool { return k.Name != rest[0].Name }); n < 0 {
+			n = len(rest)
 		}
-		same := keys[i : i+n]
-		switch {
-		case same[0].Name == "":
-			empty = describe(same)
-		case len(same[0].Name) > maxName:
-			long = append(long, describe(same))
+		switch same := describe(rest[:n]); {
+		case rest[0].Name == "":
+			return failed(s.path, "produces an empty name for %s: %s", same,
+				cmp.Or(s.ifEmpty, "a key needs a name of at least one character"))
+		case len(rest[0].Name) > maxName:
+			return failed(s.path, "produces a name over the limit of %d bytes for %s", maxName, same)
 		case n > 1:
-			shared = append(shared, describe(same))
+			return failed(s.path, "produces the same name for %s: %s", same,
+				cmp.Or(s.ifShared, "give them different names"))
 		}
-		i += n
-	}
-	switch { // the worst error is first
-	case empty != "":
-		return failed(s.path, "produces an empty name for %s: %s", empty,
-			cmp.Or(s.ifEmpty, "a key needs a name of at least one character"))
-	case len(long) > 0:
-		return failed(s.path, "produces a name over the limit of %d bytes for %s", maxName, several(long, "; "))
-	case len(shared) > 0:
-		return failed(s.path, "produces the same name for %s: %s", several(shared, "; and the same name for "),
-			cmp.Or(s.ifShared, "give them different names"))
 	}
 	return nil
 }
 
-func compareKeys(a, b Key) int {
-	return cmp.Or(strings.Compare(a.Name, b.Name), slices.CompareFunc(a.Origins, b.Origins, compareOrigins))
+func compareOrigins(a, b Origin) int {
+	return cmp.Or(strings.Compare(a.Input, b.Input), strings.Compare(a.Key, b.Key))
 }
 
-// rename returns the step that renames each key with f. It stops as soon as the names together are too large.
-func rename(path string, f func(b *budget.Budget, k Key) (string, *Failed)) apply {
+// rename returns the step that renames each key with f.
+func rename(f func(b *budget.Budget, k Key) (string, *Failed)) apply {
 	return func(b *budget.Budget, keys []Key) ([]Key, *Failed) {
-		size := 0
 		for i, k := range keys {
 			name, err := f(b, k)
 			if err != nil {
 				return nil, err
 			}
-			if size += len(name); size > maxBytes {
-				return nil, failed(path, "produces keys of more than %d bytes together: export fewer", maxBytes)
-			}
 			keys[i].Name = name
 		}
 		return keys, nil
 	}
-}
-
-// spent returns the error of a step that exceeds the budget.
-func spent(path string, err error) *Failed {
-	return failed(path, "was stopped: %s: export fewer keys, or use fewer and simpler rules", err)
-}
-
-func failed(path, format string, args ...any) *Failed {
-	return &Failed{Path: path, Reason: fmt.Sprintf(format, args...)}
 }

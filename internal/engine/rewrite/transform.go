@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"strconv"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"text/template"
@@ -12,16 +13,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
-	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
-)
-
-const (
-	// costlyText is the maximum length of a text that a template matches or splits into words, in bytes.
-	// These functions take many steps for each byte.
-	costlyText = 1 << 10
-
-	// templateName is the name of each template in errors of text/template.
-	templateName = "template"
 )
 
 // Transform computes each name from the previous one. It has exactly one of the fields.
@@ -37,35 +28,43 @@ type Transform struct {
 
 func (t *Transform) compile(path string) (apply, diagnostic.List) {
 	if t.Key != nil {
-		return rename(path, func(b *budget.Budget, k Key) (string, *Failed) {
+		return rename(func(b *budget.Budget, k Key) (string, *Failed) {
 			name, err := t.Key(k.Name, b)
 			if err != nil {
-				return "", &Failed{Path: path, Reason: "cannot rename " + k.name(), Cause: err}
+				return "", &Failed{Path: path, Reason: "cannot rename " + k.String(), Cause: err}
 			}
 			return name, nil
 		}), nil
 	}
 	path += ".template"
-	c, wrong := compileTemplate(path, t.Template)
-	if len(wrong) > 0 {
-		return nil, wrong
+	c, why := compileTemplate(t.Template)
+	if why != "" {
+		return nil, wrong(path, "%s", why)
 	}
-	return rename(path, func(b *budget.Budget, k Key) (string, *Failed) {
+	return rename(func(b *budget.Budget, k Key) (string, *Failed) {
 		name, err := c.execute(b, k.Name)
 		switch {
 		case errors.Is(err, budget.ErrSpent) || b.Context().Err() != nil:
-			return "", spent(path, budget.ErrSpent)
+			return "", spent(path)
 		case err != nil:
-			at, _ := c.place(path, err) // the message may hold the key
-			return "", failed(at.Place(), "cannot rename %s: %s", k.name(), publicReason(err))
+			return "", failed(path, "cannot rename %s: %s", k, publicReason(err))
 		}
 		return name, nil
 	}), nil
 }
 
+// publicReason returns a safe message for an error of a template. The text of an error may contain the key. Errors
+// of our own functions never do.
+func publicReason(err error) string {
+	var own callError
+	if errors.As(err, &own) {
+		return own.reason
+	}
+	return "the template fails for this key"
+}
+
 // A compiled template.
 type compiled struct {
-	source   string
 	nodes    int
 	programs sync.Pool // of *program
 }
@@ -76,31 +75,84 @@ type program struct {
 	meter *meter
 }
 
-// compileTemplate parses a template, checks all its nodes, and runs it once, because text/template finds
-// wrong arguments only when it runs.
-func compileTemplate(path, source string) (*compiled, diagnostic.List) {
+// templateName is the name of each template in errors of text/template.
+const templateName = "template"
+
+// compileTemplate parses a template, and runs it once, because text/template finds wrong arguments and fields only when
+// it runs. It returns why the template is refused, or an empty text.
+func compileTemplate(source string) (c *compiled, why string) {
+	text := func(err error) string { // the line and the column follow the name
+		return strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "template: "+templateName+":")), " ")
+	}
+	functions := (&meter{}).functions()
+	maps.Copy(functions, builtins)
 	trees := map[string]*parse.Tree{}
-	tree := parse.New(templateName)
-	tree.Mode = parse.SkipFuncCheck // walker checks them, and knows their positions
-	if _, err := tree.Parse(source, "", "", trees); err != nil {
-		return nil, diagnostic.List{(&compiled{}).diagnostic(path, err, "cannot be parsed: ")}
+	tree, err := parse.New(templateName).Parse(source, "", "", trees, functions)
+	if err != nil {
+		why = "cannot be parsed: line " + text(err)
+		if strings.HasSuffix(why, "not defined") {
+			why += ": use one of " + strings.Join(slices.Sorted(maps.Keys(functions)), ", ")
+		}
+		return nil, why
 	}
-	w := &walker{path: path, source: source, patterns: map[string]*Pattern{}}
-	w.list(tree.Root)
-	w.single(tree, trees)
-	if len(w.wrong) > 0 {
-		return nil, w.wrong
+	if len(trees) != 1 || trees[templateName] != tree {
+		return nil, "must not define other templates"
 	}
-	c := &compiled{source: source, nodes: w.nodes}
+	c = &compiled{}
+	if why := c.count(tree.Root); why != "" {
+		return nil, why
+	}
 	c.programs.New = func() any {
 		m := &meter{}
-		t := template.New(templateName).Option("missingkey=error").Funcs(m.functions(w.patterns))
+		t := template.New(templateName).Option("missingkey=error").Funcs(m.functions())
 		return &program{template.Must(t.AddParseTree(templateName, tree)), m}
 	}
-	if _, err := c.execute(budget.New(context.Background()), "sample"); err != nil && !dependsOnData(err) {
-		return nil, diagnostic.List{c.diagnostic(path, err, "")}
+	var own callError
+	_, err = c.execute(budget.New(context.Background()), "sample")
+	if errors.As(err, &own) {
+		if own.always {
+			return nil, own.reason
+		}
+	} else if err != nil {
+		return nil, "cannot be used: line " + text(err) + ": use .value for the name, and each function with its arguments"
 	}
-	return c, nil
+	return c, ""
+}
+
+// count counts the nodes of a template. It returns why a node is refused: each node must run at most once.
+func (c *compiled) count(n parse.Node) (why string) {
+	c.nodes++
+	branch := func(b *parse.BranchNode) {
+		why = c.count(b.Pipe) + c.count(b.List)
+		if b.ElseList != nil {
+			why += c.count(b.ElseList)
+		}
+	}
+	switch n := n.(type) {
+	case *parse.ListNode:
+		for _, child := range n.Nodes {
+			if why == "" {
+				why = c.count(child)
+			}
+		}
+	case *parse.IfNode:
+		branch(&n.BranchNode)
+	case *parse.WithNode:
+		branch(&n.BranchNode)
+	case *parse.ActionNode:
+		return c.count(n.Pipe)
+	case *parse.PipeNode:
+		for _, command := range n.Cmds {
+			for _, arg := range command.Args {
+				c.count(arg)
+			}
+		}
+	case *parse.RangeNode:
+		return "must not use range: a key is one text"
+	case *parse.TemplateNode:
+		return "must not use template or block, because there are no other templates"
+	}
+	return why
 }
 
 // execute returns the name that a template computes for a key.
@@ -127,54 +179,4 @@ func (b *bounded) Write(p []byte) (int, error) {
 		return 0, errTooLong
 	}
 	return b.Buffer.Write(p)
-}
-
-// publicReason returns a safe message for an error of a template. The text of an error may contain the key. Errors
-// of our own functions never do.
-func publicReason(err error) string {
-	var own callError
-	if errors.As(err, &own) {
-		return own.reason
-	}
-	return "the template fails for this key"
-}
-
-// dependsOnData reports whether another key may not cause the error.
-func dependsOnData(err error) bool {
-	var own callError
-	return errors.As(err, &own) && !own.always
-}
-
-// errorText matches the text of an error. Its groups are the line, the column in bytes from 0, which only
-// run-time errors have, and the message.
-var errorText = lazy.MustCompile(`(?s)^template: ` + templateName + `:(\d+)(?::(\d+): executing .*?>)?: (.*)$`)
-
-// diagnostic returns the diagnostic for an error of a template that has read no data.
-func (c *compiled) diagnostic(path string, err error, prefix string) *diagnostic.Diagnostic {
-	d, message := c.place(path, err)
-	var own callError
-	if errors.As(err, &own) {
-		message = own.reason
-	}
-	d.Message = prefix + strings.Join(strings.Fields(message), " ")
-	return d
-}
-
-// place returns the position at which a template failed, and the message of text/template. Only the text
-// of the error contains them.
-func (c *compiled) place(path string, err error) (*diagnostic.Diagnostic, string) {
-	m := errorText.FindStringSubmatch(err.Error())
-	if m == nil {
-		return wrong(path, ""), err.Error()
-	}
-	line, _ := strconv.Atoi(m[1])
-	if m[2] == "" {
-		return &diagnostic.Diagnostic{Path: path, Line: line, Rule: diagnostic.Expression}, m[3]
-	}
-	offset, _ := strconv.Atoi(m[2])
-	lines := strings.SplitAfter(c.source, "\n")
-	for _, before := range lines[:min(max(line-1, 0), len(lines))] {
-		offset += len(before)
-	}
-	return wrongAt(path, c.source, offset, ""), m[3]
 }
