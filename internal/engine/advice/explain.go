@@ -90,7 +90,7 @@ func (m *explainer) diagnostic(err *expression.Error) *diagnostic.Diagnostic {
 func (m *explainer) message(err *expression.Error) string {
 	switch err.Class { //nolint:exhaustive // the others have a message of CEL
 	case expression.Limit:
-		return err.Text + ": " + m.shorten()
+		return err.Text + ": split it into variables, or make it shorter"
 	case expression.NoVariable:
 		return m.noVariable(err)
 	case expression.NoItem:
@@ -112,14 +112,6 @@ func (m *explainer) message(err *expression.Error) string {
 		return message
 	}
 	return explainCEL(err.Text)
-}
-
-// shorten is the advice for an expression that is too large. Only some expressions see variables.
-func (m *explainer) shorten() string {
-	if slices.Contains(m.Environment.Names(m.Source), expression.Variables) {
-		return "split it into variables"
-	}
-	return "make it shorter"
 }
 
 // at returns the offset of an error, and offset that of a node.
@@ -167,7 +159,7 @@ func (m *explainer) noField(err *expression.Error) string {
 	of := celast.WithoutOptional(err.Types[0])
 	switch {
 	case err.Text != "":
-		return m.renamed(err.Node, err.Text) + m.withoutFrom(operand)
+		return err.Text
 	case slices.Contains(lengths, field) && celast.IsKind(of, types.StringKind, types.ListKind):
 		return m.instead(err.Node, "size("+m.sourceOf(operand)+")",
 			fmt.Sprintf("%s has no field %s: write size(...) around it", m.aType(err.Types[0]), field))
@@ -180,19 +172,6 @@ func (m *explainer) noField(err *expression.Error) string {
 			"or iterate over it with map or filter", field)
 	}
 	return fmt.Sprintf("cannot select %s from %s", field, m.aType(of))
-}
-
-// withoutFrom says that the composite was read as resource, because from is easily forgotten in one of several exports.
-func (m *explainer) withoutFrom(e ast.Expr) string {
-	for operand, _, ok := celast.Selection(e); ok; operand, _, ok = celast.Selection(e) {
-		e = operand
-	}
-	read, composite := m.Typing.Variables[expression.Resource], m.Typing.Variables[expression.Composite]
-	if e.Kind() != ast.IdentKind || !slices.Contains([]string{expression.Resource, expression.Self}, e.AsIdent()) ||
-		read == nil || composite == nil || !read.IsExactType(composite) {
-		return ""
-	}
-	return "; without from, " + e.AsIdent() + " is the composite"
 }
 
 // noBool returns the message for a value that must be true or false. It is empty if the other operand of || already

@@ -207,7 +207,8 @@ func (c *script) foreign(n, wrong int) (message string, at int) {
 		if t.text == "'" || t.text == `"` {
 			message := "the text that begins here does not end: close it with " + t.text
 			if t.end() == len(strings.TrimRight(c.text, " ")) {
-				message += ", and if a space and # come after it in the YAML, write `|-` after the key, and the expression indented in the next line"
+				message += ", and if a space and # come after it in the YAML, write `|-` after the key, and the expression " +
+					"indented in the next line"
 			}
 			if rest := c.text[t.end():]; !strings.ContainsAny(rest, `+()[]{}?'"`) {
 				c.replace(len(c.text), len(c.text), t.text, message)
@@ -229,8 +230,6 @@ func (c *script) foreignOperator(i int) string {
 		return "" // a list
 	case two == "??" || two == "?:":
 		return foreignOperators[two] + c.withDefaultBefore(c.tokens[i].at, c.literalAt(i+2))
-	case two == "=>" && c.open(i).text == "{":
-		return "there is no => in a map: write : between a key and its value"
 	case c.tokens[i].text == "." && c.tokens[i+1].kind == quoted:
 		return c.replace(c.tokens[i].at, c.tokens[i+1].end(), "["+c.tokens[i+1].text+"]",
 			fmt.Sprintf("a text cannot follow a dot: write [%s] without the dot", c.tokens[i+1]))

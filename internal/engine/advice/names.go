@@ -12,7 +12,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
-	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
@@ -22,11 +21,8 @@ import (
 // message is about the same mistake.
 func (m *explainer) noVariable(err *expression.Error) string {
 	parent, local, at := parentOf(err.Node), err.Name, m.at(err)
-	switch {
-	case m.ofUnknown(parent):
+	if m.ofUnknown(parent) {
 		return ""
-	case m.script().isMapOfTwo(local):
-		return mapOfTwo
 	}
 	text := "there is no variable " + local
 	if meant := m.Declared(err.Node.AsIdent()); meant != "" {
@@ -37,16 +33,12 @@ func (m *explainer) noVariable(err *expression.Error) string {
 	}
 	isText := parent == nil || celast.IsCall(parent, operators.Add)
 	if !isText && constants[strings.ToLower(local)] != "" {
-		return m.constant(at, local, constants[strings.ToLower(local)])
+		return fmt.Sprintf("there is no %s: write %s", local, constants[strings.ToLower(local)])
 	}
 	if wrong, meant := m.meantVariable(err, parent); meant != "" {
 		return text + m.script().replace(at, at+len(wrong), meant, suggest.DidYouMean(meant))
 	}
-	hint := m.insteadOfVariable(local, parent, isText)
-	if strings.HasPrefix(hint, "write a key in quotes") {
-		m.script().replace(at, at+len(local), "'"+local+"'", hint)
-	}
-	return text + ": " + hint
+	return text + ": " + m.insteadOfVariable(local, parent, isText)
 }
 
 // meantVariable returns the variable, or the path, that is probably meant, and the text that it replaces.
@@ -62,15 +54,6 @@ func (m *explainer) meantVariable(err *expression.Error, parent ast.Expr) (wrong
 		return path, expression.Resources + "." + path // a composed resource
 	}
 	return "", ""
-}
-
-// constant returns the message about a constant of another language.
-func (m *explainer) constant(at int, local, constant string) string {
-	hint := fmt.Sprintf("there is no %s: write %s", local, constant)
-	if constant == forNull {
-		return hint
-	}
-	return m.script().replace(at, at+len(local), constant, hint)
 }
 
 // isOfObject reports whether a node selects a field that objects have.
@@ -107,34 +90,14 @@ func (m *explainer) listed() string {
 // noItem returns the message for a variable of an item that a source does not see.
 func (m *explainer) noItem(variable string) string {
 	text := fmt.Sprintf("there is no variable %s here: ", variable)
-	if m.script().isMapOfTwo(variable) {
-		return mapOfTwo
+	if m.Source.Items == expression.ItemKey || m.Source.Items == expression.ItemList {
+		return text + "write it in the fields below forEachExpression and keyExpression, which return the items and their keys"
 	}
-	switch {
-	case m.Source.Items == expression.ItemKey:
-		return text + "this expression returns the key: use item or index"
-	case m.Source.Items == expression.ItemList:
-		return text + "this expression returns the list of items"
-	case m.Tree.Expr().Kind() == ast.IdentKind:
+	if m.Tree.Expr().Kind() == ast.IdentKind {
 		text += fmt.Sprintf("write %s\"'%s'\"; ", textInQuotes, variable)
 	}
 	return text + "only an export or a generator with forEachExpression and keyExpression has one"
 }
-
-// mapOfTwo is the message for map with two names, as other languages have it.
-const mapOfTwo = "map with three arguments filters a list: write .transformList(k, v, ...) for the entries of a map"
-
-// isMapOfTwo reports whether the second argument of a map is a name.
-func (c *script) isMapOfTwo(name string) bool {
-	for _, m := range mapOfTwoNames.FindAllStringSubmatch(c.text, -1) {
-		if m[1] == name {
-			return true
-		}
-	}
-	return false
-}
-
-var mapOfTwoNames = lazy.MustCompile(`\.map\(\s*[A-Za-z_]\w*\s*,\s*([A-Za-z_]\w*)\s*,`)
 
 // noFunction returns the message for a function that does not exist, and suggests another one. at is the offset
 // of its name.
@@ -154,7 +117,7 @@ func (m *explainer) noFunction(e ast.Expr, at int) string {
 		hint = "for a default write " + m.script().withDefaultBefore(at-1, "")
 	}
 	if hint != "" {
-		return text + ": " + m.recalled(e, name, hint)
+		return text + ": " + hint
 	}
 	if form, ok := macroForms[last]; ok {
 		return form
@@ -192,12 +155,11 @@ func (m *explainer) meantFunction(name, last string) string {
 // macroForms describe the arguments of macros, which are no functions if they have other arguments.
 var macroForms = func() map[string]string { //nolint:gochecknoglobals // a table
 	out := map[string]string{
-		"has": "has takes one field: write for example has(resource.status.host)",
-		"bind": "bind takes a name, a value and an expression that uses the name: " +
-			"write for example cel.bind(x, secret.host, x + ':' + x)",
+		"has":  "has takes one field: write for example has(resource.status.host)",
+		"bind": "bind takes a name, a value and an expression: write for example cel.bind(x, secret.host, x + ':' + x)",
 	}
-	for _, name := range []string{"all", "exists", "exists_one", "existsOne", "map", "filter", "sortBy", "optMap", "optFlatMap",
-		"transformList", "transformMap", "transformMapEntry"} {
+	for name := range strings.FieldsSeq("all exists exists_one existsOne map filter sortBy optMap optFlatMap transformList " +
+		"transformMap transformMapEntry") {
 		out[name] = fmt.Sprintf("%s takes a name for each element and an expression that uses the name: "+
 			"write for example list.%s(x, x.name)", name, name)
 	}

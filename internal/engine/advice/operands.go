@@ -75,9 +75,6 @@ func (m *explainer) noOverload(err *expression.Error) string {
 	if message != "" {
 		return message
 	}
-	if fn := call.FunctionName(); fn == operators.In {
-		m.called(err.Node, []ast.Expr{call.Args()[1], call.Args()[0]}, "contains", true, ": write text.contains(part)")
-	}
 	switch message = m.notAccepted(call, err.Types); {
 	case message == "":
 		return explainCEL(err.Text)
@@ -86,7 +83,12 @@ func (m *explainer) noOverload(err *expression.Error) string {
 	case slices.ContainsFunc(celast.Operands(call), isHash):
 		return message + hashHint
 	}
-	return message + cmp.Or(conversion(m.overloads(call), err.Types), opaqueHint(err.Name, err.Types))
+	for _, t := range err.Types {
+		if hint := kubernetes.Instead(t); hint != "" {
+			return message + ": " + hint
+		}
+	}
+	return message + conversion(m.overloads(call), err.Types)
 }
 
 // noOptional returns the message for a method of an optional, or for a comparison with null. It is empty for all other
@@ -167,9 +169,9 @@ func (m *explainer) wrongForm(e ast.Expr) string {
 	case isOperator(fn), slices.Contains(counts, n):
 		return ""
 	case len(counts) == 0 && call.IsMemberFunction():
-		return m.rewritten(e, fn, false, fmt.Sprintf("%s is a function, not a method: write %s(...) around the value", fn, fn))
+		return fmt.Sprintf("%s is a function, not a method: write %s(...) around the value", fn, fn)
 	case len(counts) == 0:
-		return m.rewritten(e, fn, true, fmt.Sprintf("%s is a method: write value.%s(...)", fn, fn))
+		return fmt.Sprintf("%s is a method: write value.%s(...)", fn, fn)
 	}
 	wanted := strings.ReplaceAll(strings.Trim(fmt.Sprint(counts), "[]"), " ", " or ")
 	return fmt.Sprintf("the number of arguments in the parentheses of %s must be %s, but is %d%s", fn, wanted, n, exampleOfMap(fn))
@@ -223,27 +225,12 @@ func conversion(overloads []*decls.OverloadDecl, have []*types.Type) string {
 func conversionOf(from, to *types.Type) string {
 	text := celast.IsKind(from, types.StringKind)
 	switch {
-	case text && kubernetes.Parser(to) != "":
-		return fmt.Sprintf(": wrap the string in %s(...)", kubernetes.Parser(to))
 	case !text && !celast.IsNumber(from) && !celast.IsKind(from, types.BoolKind, types.BytesKind):
 		return ""
 	case celast.IsKind(to, types.StringKind), text && celast.IsKind(to, types.BytesKind, types.IntKind, types.DoubleKind):
 		return fmt.Sprintf(": wrap the %s in %s(...)", cel.FormatCELType(from), cel.FormatCELType(to))
 	case celast.IsKind(to, types.ListKind):
 		return fmt.Sprintf(": write [ ] around the %s", cel.FormatCELType(from))
-	}
-	return ""
-}
-
-// opaqueHint returns what to write instead of a call with a value of Kubernetes' functions.
-func opaqueHint(fn string, have []*types.Type) string {
-	for _, t := range have {
-		switch hint := kubernetes.Instead(t); {
-		case hint != "" && slices.Contains(comparisons, fn):
-			return ": compare the values with .isLessThan(...), .isGreaterThan(...) or .compareTo(...)"
-		case hint != "":
-			return ": " + hint
-		}
 	}
 	return ""
 }

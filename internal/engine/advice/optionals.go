@@ -97,10 +97,6 @@ func (c *script) needsOptional(at int) string {
 	if before, ok := strings.CutSuffix(c.text[:at], "."); ok {
 		path = pathBefore(before)
 	}
-	if method == "value" && path != "" {
-		return c.replace(at-1, at+len(method)+len(c.bracket(at+len(method))), "",
-			fmt.Sprintf("value needs an optional, but %s is the value itself: leave out .value()", path))
-	}
 	call := method + c.arguments(at+len(method))
 	optional := cmp.Or(optionalPath(path), "? before the last field, as in composite.spec.?host")
 	hint := fmt.Sprintf("%s needs an optional: write %s.%s", method, optional, call)

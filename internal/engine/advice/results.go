@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
@@ -21,10 +20,7 @@ import (
 // result returns the diagnostic of a result, or a part of it, whose value has a type that cannot be used.
 func (m *explainer) result(err *expression.Error) *diagnostic.Diagnostic {
 	of, p := err.Types[0], err.Part
-	plain := of
-	for celast.IsOptional(plain) {
-		plain = celast.WithoutOptional(plain) // an optional inside another optional
-	}
+	plain := celast.WithoutOptional(of)
 	several := ""
 	if p.Entry == "" {
 		several = severalKeys(m.Environment, m.Source)
@@ -46,8 +42,6 @@ func (m *explainer) wrongResult(p *expression.Part, plain *types.Type, several s
 		return fmt.Sprintf("%s must be %s, but is null", p.Entry, p.Want), emptyText + ", or leave the key out"
 	case p.Entry != "":
 		return fmt.Sprintf("%s must be %s, but is %s", p.Entry, p.Want, m.aType(plain)), hint
-	case celast.IsCall(p, operators.LogicalAnd) || celast.IsCall(p, operators.LogicalOr):
-		hint = strings.ReplaceAll(hint, ": wrap", ": write condition ? one : other, or wrap")
 	}
 	return fmt.Sprintf("must return %s, but returns %s", p.Want, m.aType(plain)), hint
 }
@@ -111,11 +105,7 @@ func mapHint(t *types.Type) string {
 func convertedResult(hint string, p *expression.Part, plain *types.Type, optional bool) string {
 	switch {
 	case hint == valuesHint && p.Kind() != ast.MapKind:
-		convert := "string(v)"
-		if celast.IsKind(plain.Parameters()[1], types.ListKind, types.MapKind) {
-			convert = "json.encode(v)"
-		}
-		return ": convert its values with .transformMap(k, v, " + convert + ")"
+		return ": convert its values with .transformMap(k, v, string(v)), or with json.encode(v)"
 	case hint != stringHint:
 		return hint
 	case isHash(p.Expr):

@@ -14,7 +14,7 @@ import (
 )
 
 // unescape replaces the escapes that the CEL of Kubernetes has for the characters of names.
-var unescape = strings.NewReplacer("__dot__", ".", "__slash__", "/", "__dash__", "-", "__underscores__", "__")
+var unescape = strings.NewReplacer("__dot__", ".", "__slash__", "/", "__dash__", "-")
 
 // steps returns the names in a chain of selections that begins with a variable, as in resources['db'].status. It
 // returns nil for all other nodes.
@@ -36,7 +36,7 @@ func steps(e ast.Expr) []string {
 func (r *reviewer) neverExists(n ast.Expr, path []string, field string) string {
 	whole, object := written(path), isObject(path)
 	switch name := unescape.Replace(field); {
-	case name != field && isPart(path):
+	case name != field:
 		instead := written(append(path[:len(path):len(path)], name))
 		return r.instead(n, instead, "names are not escaped here: write "+instead)
 	case object && field == "connectionDetails" && path[0] != expression.Composite:
@@ -72,11 +72,6 @@ func isObject(path []string) bool {
 		return len(path) == 2
 	}
 	return false
-}
-
-// isPart reports whether a path is a resource or the composite, or is below one.
-func isPart(path []string) bool {
-	return slices.Contains([]string{expression.Resource, expression.Self, expression.Composite}, path[0]) || path[0] == expression.Resources && len(path) > 1
 }
 
 // statusOfCondition returns the message for a comparison of the status of a condition with true or false, which
