@@ -48,7 +48,7 @@ func (k *Knowledge) CheckEach(ctx context.Context, env *expression.Environment, 
 		all := wrong[i]
 		if p := plans[i]; p != nil {
 			var found diagnostic.List
-			c.Known = k.Of(ctx, env, s, p, others(steps, plans, i)...)
+			c.Known = k.Of(s, p, others(steps, plans, i)...)
 			c.Types, found = typecheck.Inspect(p, c.Known)
 			all = slices.Concat(all, p.Warnings, found)
 			if len(wrong[i]) == 0 {

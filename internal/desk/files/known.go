@@ -1,7 +1,6 @@
 package files
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,10 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/rules"
@@ -31,7 +28,6 @@ type Knowledge struct {
 	schemas   []string                    // files to learn from
 	resources map[string]plan.Kind        // by composed resource
 	keys      map[string][]string         // by composed resource, or kind
-	configs   map[string]*structpb.Struct // EnvironmentConfigs by name
 	functions []rules.Function            // installed by the checked files
 
 	mu      sync.Mutex
@@ -48,7 +44,7 @@ type Flags struct {
 func (s *System) newKnowledge(flags Flags, settings *Settings) (*Knowledge, error) {
 	k := &Knowledge{
 		Settings: settings, Catalog: catalog.NewCatalog(), resources: map[string]plan.Kind{}, keys: maps.Clone(settings.keys),
-		configs: map[string]*structpb.Struct{}, missing: map[plan.Kind]bool{},
+		missing: map[plan.Kind]bool{},
 	}
 	for name, text := range flags.Resources {
 		kind, ok := parseKind(text)
@@ -98,7 +94,6 @@ func (k *Knowledge) learn(read []File) []Diagnostic {
 	for _, f := range read {
 		for _, o := range f.Objects() {
 			object, _ := o.Value.(map[string]any)
-			k.learnConfig(object)
 			k.learnFunction(object)
 			if err := k.Catalog.Add(object); err != nil {
 				out = append(out, f.unreadable(o.start(), err.Error()))
@@ -111,8 +106,8 @@ func (k *Knowledge) learn(read []File) []Diagnostic {
 // learnSchemas learns the kinds that the steps read from the files with schemas.
 func (k *Knowledge) learnSchemas(s System, steps []Step) error {
 	s.Stdin = nil // it has inputs
-	if err := k.checkNames(steps); err != nil || len(k.schemas) == 0 {
-		return err
+	if len(k.schemas) == 0 {
+		return nil
 	}
 	wanted := k.wanted(steps)
 	var defines atomic.Bool
@@ -138,67 +133,6 @@ func (k *Knowledge) learnSchemas(s System, steps []Step) error {
 		return fmt.Errorf("--schema: cannot find an XRD or a CRD in %s: name the files with the definitions", suggest.List(k.schemas))
 	}
 	return nil
-}
-
-// checkNames refuses flags about composed resources that no pipeline composes, if all names are known. It does not quote
-// the name, because a value of another flag may be in its place.
-func (k *Knowledge) checkNames(steps []Step) error {
-	names, closed := composedNames(steps)
-	if !closed {
-		return nil
-	}
-	refuse := func(flag, name string) error {
-		if slices.Contains(names, name) || name == expression.Composite || strings.Contains(name, "/") {
-			return nil
-		}
-		return fmt.Errorf("%s: a name is not the name of a composed resource%s", flag,
-			suggest.ThereAre(name, names, "the pipeline composes none"))
-	}
-	for _, name := range slices.Sorted(maps.Keys(k.resources)) {
-		if err := refuse("--resource", name); err != nil {
-			return err
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(k.keys)) {
-		if err := refuse("--connection-keys", name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// composedNames returns the names of the composed resources of other steps. closed says that there are no others.
-func composedNames(steps []Step) (names []string, closed bool) {
-	for _, s := range steps {
-		if s.composition == nil || !s.composition.Closed() {
-			return nil, false
-		}
-		for _, step := range s.composition.Steps {
-			for _, r := range step.Resources {
-				if !IsExports(step) {
-					names = append(names, r.Name)
-				}
-			}
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names), len(steps) > 0
-}
-
-// learnConfig notes an EnvironmentConfig. If two differ, both are unknown, because no file says
-// which one is in the cluster.
-func (k *Knowledge) learnConfig(object map[string]any) {
-	apiVersion, _ := object["apiVersion"].(string)
-	if object["kind"] != "EnvironmentConfig" || !strings.HasPrefix(apiVersion, "apiextensions.crossplane.io/") {
-		return
-	}
-	metadata, _ := object["metadata"].(map[string]any)
-	name, _ := metadata["name"].(string)
-	config, err := structpb.NewStruct(object)
-	if former, ok := k.configs[name]; err != nil || ok && !proto.Equal(former, config) {
-		config = nil
-	}
-	k.configs[name] = config
 }
 
 // learnFunction notes a Function.
@@ -256,7 +190,7 @@ func kindsIn(v any) []string {
 
 // Of returns what is known about the objects that a step reads. Expressions of its plan, and of plans of other steps of
 // its Composition, show which of their fields are numbers.
-func (k *Knowledge) Of(ctx context.Context, env *expression.Environment, s Step, p *plan.Plan, others ...*plan.Plan) *typecheck.Known {
+func (k *Knowledge) Of(s Step, p *plan.Plan, others ...*plan.Plan) *typecheck.Known {
 	out := &typecheck.Known{Resources: map[string]plan.Kind{}, ConnectionKeys: map[string][]string{}, Schema: k.find,
 		Scope: k.Catalog.ScopeOf}
 	if c := s.composition; c != nil {
@@ -284,7 +218,6 @@ func (k *Knowledge) Of(ctx context.Context, env *expression.Environment, s Step,
 			}
 		}
 	}
-	out.Environment = k.environment(ctx, env, s, p)
 	maps.Copy(out.Resources, k.resources)
 	for name, kind := range out.Resources {
 		if keys := k.connectionKeys(name, kind); keys != nil {
@@ -311,64 +244,6 @@ func requiredNames(step composition.Step) []string {
 	return out
 }
 
-// environment returns the environment that a step sees, if it is known: with the changes of each
-// step before it and of the step itself.
-func (k *Knowledge) environment(ctx context.Context, env *expression.Environment, s Step, own *plan.Plan) *structpb.Struct {
-	if s.composition == nil || !s.composition.Closed() {
-		return nil
-	}
-	config := func(name string) *structpb.Struct { return k.configs[name] }
-	after := &structpb.Struct{}
-	for i, step := range s.composition.Steps {
-		if s.isStep(i) {
-			return typecheck.EnvironmentAfter(own, after, config) //nolint:contextcheck // files have no deadline
-		}
-		section, ok := environmentSection(step)
-		switch {
-		case !ok && mentionsEnvironment(step.Input):
-			return nil // it may write into it
-		case !ok:
-			continue
-		}
-		p, _ := Step{Input: map[string]any{"apiVersion": v1beta1.APIVersion, "kind": v1beta1.Kind, "environment": section}}.Compile(ctx, env)
-		if p == nil {
-			return nil // it has errors of its own
-		}
-		if after = typecheck.EnvironmentAfter(p, after, config); after == nil { //nolint:contextcheck // files have no deadline
-			return nil
-		}
-	}
-	return after
-}
-
-// environmentSection returns the environment of a step in the form of the function's input.
-func environmentSection(step composition.Step) (any, bool) {
-	if step.Environment != nil {
-		return step.Environment, true
-	}
-	section, ok := step.Input["environment"]
-	return section, ok && step.Input["apiVersion"] == v1beta1.APIVersion
-}
-
-// mentionsEnvironment reports whether the environment is anywhere in an input: as a
-// field, in a type of patch, or as a key of the context.
-func mentionsEnvironment(v any) bool {
-	is := func(text string) bool { return strings.Contains(strings.ToLower(text), "environment") }
-	switch c := v.(type) {
-	case string:
-		return is(c)
-	case map[string]any:
-		for k, e := range c {
-			if is(k) || mentionsEnvironment(e) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(c, mentionsEnvironment)
-	}
-	return false
-}
-
 func (k *Knowledge) connectionKeys(name string, kind plan.Kind) []string {
 	if keys, ok := k.keys[name]; ok {
 		return keys
@@ -379,9 +254,8 @@ func (k *Knowledge) connectionKeys(name string, kind plan.Kind) []string {
 	return k.Catalog.ConnectionSecretKeys(kind)
 }
 
-// mayMatter scans a text quickly. It returns true for each text with an input of this function, the
-// schema of a kind, or an EnvironmentConfig.
+// mayMatter scans a text quickly. It returns true for each text with an input of this function, the schema of a kind, or
+// a Function.
 func mayMatter(text string) bool {
-	return mayHoldSteps(text) || strings.Contains(text, "CustomResourceDefinition") || strings.Contains(text, "CompositeResourceDefinition") ||
-		strings.Contains(text, "EnvironmentConfig") || strings.Contains(text, "kind: Function")
+	return mayHoldSteps(text) || strings.Contains(text, "ResourceDefinition") || strings.Contains(text, "kind: Function")
 }

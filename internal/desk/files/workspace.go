@@ -124,9 +124,9 @@ func (w *Workspace) load() {
 	w.kinds = known.wanted(steps)
 }
 
-// teaches reports whether a file declares something about other files: a kind, an environment, or a function.
+// teaches reports whether a file declares something about other files: a kind or a function.
 func (f File) teaches() bool {
-	kinds := []any{"CompositeResourceDefinition", "CustomResourceDefinition", "EnvironmentConfig", "Function"}
+	kinds := []any{"CompositeResourceDefinition", "CustomResourceDefinition", "Function"}
 	return slices.ContainsFunc(f.Objects(), func(o Object) bool {
 		object, _ := o.Value.(map[string]any)
 		return slices.Contains(kinds, object["kind"])

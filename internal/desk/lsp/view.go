@@ -85,12 +85,12 @@ func (s *Server) view(ctx context.Context, b *buffer, line int) *view {
 func (v *view) read(ctx context.Context) {
 	found, _ := files.FindSteps(v.file)
 	for i, c := range v.workspace.Check(ctx, v.env, found) {
-		v.steps = append(v.steps, v.step(ctx, i, c))
+		v.steps = append(v.steps, v.step(i, c))
 	}
 }
 
 // step returns an input with its values. If it does not compile, what was known of it before is still known.
-func (v *view) step(ctx context.Context, i int, c *files.Checked) *step {
+func (v *view) step(i int, c *files.Checked) *step {
 	former := v.former[v.name]
 	switch {
 	case c.Types != nil:
@@ -98,7 +98,7 @@ func (v *view) step(ctx context.Context, i int, c *files.Checked) *step {
 		c.Plan, c.Known, c.Types = former[i].Plan, former[i].Known, former[i].Types
 	default:
 		c.Plan = &plan.Plan{Input: &v1beta1.Exports{}}
-		c.Known = v.workspace.Known().Of(ctx, v.env, c.Step, c.Plan)
+		c.Known = v.workspace.Known().Of(c.Step, c.Plan)
 		c.Types, _ = typecheck.Inspect(c.Plan, c.Known)
 	}
 	return &step{Checked: c, view: v}

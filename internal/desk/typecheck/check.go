@@ -196,10 +196,6 @@ func (c *typeCheck) typing(about *types.Type, list *plan.ForEach) expression.Typ
 	if list != nil {
 		variables[expression.Item] = c.itemOf(list)
 	}
-	if c.Environment != nil {
-		environment, _ := structpb.NewStruct(like(c.Environment))
-		variables[expression.Env] = c.types.Of(expression.Env, environment)
-	}
 	return expression.Typing{Objects: c.types, Number: Number, Variables: variables}
 }
 

@@ -55,12 +55,6 @@ func TestTypesKnown(t *testing.T) {
 				valueAt + "23: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did you mean host?",
 			},
 		},
-		"Property": {
-			reason: "what an extract takes of the environment is looked at where it is named",
-			known:  func(k *typecheck.Known) { k.Environment = plantest.Parse(t, "{network: {vpc: v}}") },
-			input:  "{configMaps: [{name: out, dataFrom: [{extract: {key: environment, property: netwrok}}]}]}",
-			want:   []string{"configMaps[0].dataFrom[0].extract.property: environment has no field netwrok: did you mean network?"},
-		},
 		"CompositePaths": {
 			reason: "each label of each selector, also behind one that has none, and up to an index",
 			input: "{environment: {environmentConfigs: [{type: Reference, ref: {name: a}}, {type: Selector, selector: {matchLabels: [{key: a, type: Value, value: spec.nope}, " +

@@ -183,7 +183,7 @@ func TestTypingNumbers(t *testing.T) {
 		"Element":     {"an element of a list", "composite.numbers[0]", expression.WantText, "number", "here:1:1: must return a string, but returns a number: wrap it in string(...)"},
 		"Elements":    {"a list", "composite.numbers", expression.WantText, "list(number)", "here:1:1: must return a string, but returns a list(number): join it with .join(',') or json.encode(...)"},
 		"Join":        {"a list of numbers is not joined", "composite.numbers.join(',')", expression.WantText, "dyn", "here:1:19: join does not accept list(number) and string: convert its elements with .map(x, string(x))"},
-		"Map":         {"a map", "composite.numberOf", expression.WantTextMap, "map(string, number)", "here:1:1: must return a map(string, string), but returns a map(string, number): convert its values with .transformMap(k, v, string(v))"},
+		"Map":         {"a map", "composite.numberOf", expression.WantTextMap, "map(string, number)", "here:1:1: must return a map(string, string), but returns a map(string, number): convert its values with .transformMap(k, v, string(v)), or with json.encode(v)"},
 		"Member":      {"a function of a string", "composite.number.lowerAscii()", expression.WantText, "dyn", "here:1:18: lowerAscii does not accept number: wrap the number in string(...)"},
 		"Optional":    {"an optional one", "composite.?number", expression.WantText, "optional_type(number)", "here:1:1: must return a string, but returns a number: convert the optional value with .optMap(v, string(v))"},
 		"Bound":       {"a local variable", "cel.bind(n, composite.number, n)", expression.WantText, "number", "here:1:31: must return a string, but returns a number: wrap it in string(...)"},

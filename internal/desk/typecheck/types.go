@@ -31,10 +31,6 @@ type Known struct {
 	// they are not known.
 	Required []string
 
-	// Environment is the environment that expressions see. An unknown value is null. It is nil if the
-	// environment may have any field. See EnvironmentAfter.
-	Environment *structpb.Struct
-
 	// ConnectionKeys are the keys of connection details, by composition resource name, or by the name
 	// composite for those of the composite.
 	ConnectionKeys map[string][]string

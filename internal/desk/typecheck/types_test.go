@@ -149,7 +149,7 @@ func TestTypesFind(t *testing.T) {
 		"NoFrom": {
 			reason: "from is easily forgotten in one of several exports",
 			input:  "{secrets: [{name: out, data: [{key: k, value: resource.status.atProvider.host}]}]}",
-			want:   []string{valueAt + "16: App of example.org/v1 has no field status.atProvider: add it to the schema in the XRD, or use one of by, endpoint, hosts, open, port; without from, resource is the composite"},
+			want:   []string{valueAt + "16: App of example.org/v1 has no field status.atProvider: add it to the schema in the XRD, or use one of by, endpoint, hosts, open, port"},
 		},
 		"Sum": {
 			reason: "an operator that does not accept its operands",
@@ -299,65 +299,5 @@ func TestTypesHostileSchema(t *testing.T) {
 	got := typed(t, "{secrets: [{name: out, from: db, data: [{key: k, value: json.encode(resource.deep)}, {key: l, value: \"resource.manny\"}]}]}", k)
 	if len(got) != 1 || len(strings.Join(got, "")) > 1000 {
 		t.Errorf("want one short fault, got %.2000v", got)
-	}
-}
-
-// The environment is of the type of what is known to be in it.
-func TestTypesEnvironment(t *testing.T) {
-	k := known(t)
-	k.Environment = plantest.Parse(t, "{region: eu, port: 5432, ratio: 0.5, network: {vpc: v, zones: [a, b]}, later: null, enabled: true, empty: {}}")
-	input := "{configMaps: [{name: out, data: [{key: k, value: environment.regoin}, {key: l, value: environment.port}, {key: m, value: 'environment.region + environment.later.x + environment.network.zones[0]'}, " +
-		"{key: n1, value: environment.network.vcp}, {key: o1, value: environment.enabled}, {key: p, value: string(environment.ratio)}]}]}"
-	want := []string{
-		"configMaps[0].data[0].value:1:12: environment has no field regoin: did you mean region?",
-		"configMaps[0].data[1].value:1:1: must return a string, but returns an int: wrap it in string(...)",
-		"configMaps[0].data[3].value:1:20: environment has no field network.vcp: did you mean vpc?",
-		"configMaps[0].data[4].value:1:1: must return a string, but returns a bool: wrap it in string(...)",
-	}
-	if diff := cmp.Diff(want, typed(t, input, k)); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
-	}
-}
-
-// The environment after an input is known if everything that the environment is made of is known.
-func TestEnvironmentAfter(t *testing.T) {
-	configs := map[string]*structpb.Struct{
-		"eu":  plantest.Parse(t, "{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: eu}, data: {region: eu, net: {a: 1}}}"),
-		"odd": plantest.Parse(t, "{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: odd}, data: [1]}"),
-		"":    plantest.Parse(t, "{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, data: {region: eu}}"),
-	}
-	for name, c := range map[string]struct {
-		reason string
-		before string
-		input  string
-		want   string
-	}{
-		"Nothing":   {"An input without an environment leaves it as it is.", "{a: 1}", "{}", "{a: 1}"},
-		"Unknown":   {"Of what is not known nothing is.", "", "{environment: {defaultData: {a: b}}}", ""},
-		"Reference": {"An EnvironmentConfig that is named is known, over defaults and what was there.", "{net: {b: 2}}", "{environment: {defaultData: {region: us, d: x}, environmentConfigs: [{type: Reference, ref: {name: eu}}]}}", "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, region: eu, d: x, net: {a: 1, b: 2}}"},
-		"Absent":    {"One that is not among the files is not.", "{}", "{environment: {environmentConfigs: [{type: Reference, ref: {name: us}}]}}", ""},
-		"Selector":  {"One that is found by labels may be any.", "{}", "{environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{key: a, type: Value, value: b}]}}]}}", ""},
-		"Set":       {"A field that is set is there, of whatever type.", "{}", "{environment: {set: [{fieldPath: a.b, value: composite.spec.x}]}}", "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, a: {b: null}}"},
-		"Empty":     {"One of which nothing is there is known, too.", "{}", "{}", "{}"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p, faults := plantest.Compile(t, plantest.Exports(c.input))
-			if faults != nil {
-				t.Fatal(faults)
-			}
-			var before *structpb.Struct
-			if c.before != "" {
-				before = plantest.Parse(t, c.before)
-			}
-			got := typecheck.EnvironmentAfter(p, before, func(name string) *structpb.Struct { return configs[name] })
-			if (got != nil) != (c.want != "") {
-				t.Fatalf("%s: want known %t, got %v", c.reason, c.want != "", got)
-			}
-			if got != nil {
-				if diff := cmp.Diff(plantest.Parse(t, c.want).AsMap(), got.AsMap()); diff != "" {
-					t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
-				}
-			}
-		})
 	}
 }

@@ -108,8 +108,11 @@ func (r *reviewer) suspicions(nodes []ast.NavigableExpr) {
 		}
 	}
 	for _, n := range nodes {
-		if celast.IsCall(n, "base64.decode") {
+		switch {
+		case celast.IsCall(n, "base64.decode"):
 			warn(n, r.decodedTwice(n))
+		case slices.Equal(steps(n), []string{expression.Env, "data"}):
+			warn(n, "leave data out, because the environment is the data of the EnvironmentConfigs")
 		}
 	}
 }

@@ -3,12 +3,10 @@ package check
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
-	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
@@ -94,64 +92,6 @@ spec:
 			dir := functiontest.Folder(t, functiontest.Files{"xr.yaml": "-", "composition.yaml": text})
 			if _, got := checkFiles(t, Command{Paths: []string{dir}}); (got != "") != (c.want != "") || !strings.Contains(got, c.want) {
 				t.Errorf("%s\nwant %q, got:\n%s", c.reason, c.want, got)
-			}
-		})
-	}
-}
-
-// TestCheckEnvironment has the environment that a step of function-environment-configs
-// looks up, of EnvironmentConfigs among the files.
-func TestCheckEnvironment(t *testing.T) {
-	const objects = `
-apiVersion: apiextensions.crossplane.io/v1
-kind: Composition
-metadata: {name: apps}
-spec:
-  compositeTypeRef: {apiVersion: example.org/v1, kind: App}
-  mode: Pipeline
-  pipeline:
-  - step: environment
-    functionRef: {name: function-environment-configs}
-    input:
-      apiVersion: environmentconfigs.fn.crossplane.io/v1beta1
-      kind: Input
-      spec:
-        environmentConfigs:
-        - {type: Reference, ref: {name: NAME}}
-  - step: export
-    functionRef: {name: function-export}
-    input:
-      apiVersion: export.fn.crossplane.io/v1beta1
-      kind: Exports
-      environment: {set: [{fieldPath: own.x, value: composite.spec.x}]}
-      configMaps:
-      - name: settings
-        data:
-        - {key: region, value: environment.regoin + environment.own.x}
----
-apiVersion: apiextensions.crossplane.io/v1beta1
-kind: EnvironmentConfig
-metadata: {name: base}
-data: {region: eu}
-`
-	const fault = "environment has no field regoin: did you mean region?"
-	for name, c := range map[string]struct {
-		reason string
-		files  string
-		want   bool
-	}{
-		"Known":    {"All that the environment is made of is known.", strings.Replace(objects, "NAME", "base", 1), true},
-		"NotThere": {"The EnvironmentConfig is not among the files.", strings.Replace(objects, "NAME", "other", 1), false},
-		"Two":      {"Two of one name: which is in the cluster no file says.", strings.Replace(objects, "NAME", "base", 1) + "---\napiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {name: base}\ndata: {regoin: us}\n", false},
-		"Patch":    {"A patch writes into it.", strings.Replace(strings.Replace(objects, "NAME", "base", 1), "  - step: environment", "  - {step: pt, functionRef: {name: pt}, input: {apiVersion: pt.fn.crossplane.io/v1beta1, kind: Resources, resources: [{name: a, base: {apiVersion: v1, kind: ConfigMap}, patches: [{type: ToEnvironmentFieldPath, fromFieldPath: metadata.name, toFieldPath: regoin}]}]}}\n  - step: environment", 1), false},
-		"Opaque":   {"Another step may write into it.", strings.Replace(strings.Replace(objects, "NAME", "base", 1), "  - step: environment", "  - {step: other, functionRef: {name: function-kcl}, input: {apiVersion: krm.kcl.dev/v1alpha1, kind: KCLInput}}\n  - step: environment", 1), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := functiontest.Folder(t, functiontest.Files{"xr.yaml": "-", "composition.yaml": c.files})
-			result, text := checkFiles(t, Command{Paths: []string{dir}})
-			got := slices.ContainsFunc(result.Diagnostics, func(f files.Diagnostic) bool { return f.Message == fault })
-			if got != c.want || !c.want && text != "" {
-				t.Errorf("%s\nwant the fault %t, got:\n%s", c.reason, c.want, text)
 			}
 		})
 	}
