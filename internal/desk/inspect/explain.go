@@ -29,13 +29,6 @@ type Explanation struct {
 	Asks   []Ask    `json:"asks,omitempty"`
 	Unused []string `json:"unused,omitempty"`
 
-	// Freshness says how a change of each input is noticed. The order is: the composite, composed resources, Asks,
-	// other objects that the Composition requires, the environment, the context, generators.
-	Freshness []Noticed `json:"freshness,omitempty"`
-
-	// NextCall is the next call of the function if no input changes.
-	NextCall NextCall `json:"nextCall"`
-
 	// Rules are the RBAC rules that Crossplane needs.
 	Rules []Rule `json:"rules,omitempty"`
 }
@@ -135,16 +128,17 @@ type ExplainedGenerator struct {
 // follow from them. plural returns the resource of a kind, or an empty string if it is unknown. It
 // may be nil.
 func Explain(p *plan.Plan, plural func(plan.Kind) string) *Explanation {
-	x := newExplainer(p)
+	x := &explainer{plan: p, variables: map[string][]Input{}}
 	out := &Explanation{}
 	for _, v := range p.Variables {
-		k := x.variable(v.Value, v.Name)
-		x.variables[v.Name], x.rootsOfVariables[v.Name] = k.Inputs, x.rootsOf(v.Value)
+		k := x.expression(v.Value, v.Name)
+		x.variables[v.Name] = k.Inputs
 		x.names = append(x.names, v.Name)
 		out.Variables = append(out.Variables, k)
 	}
 	for _, f := range p.Set {
-		out.Environment = append(out.Environment, x.declared(x.optional(x.expression(f.Value, f.At.String()), f.Optional)))
+		k := x.optional(x.expression(f.Value, f.At.String()), f.Optional)
+		out.Environment = append(out.Environment, x.declared(k))
 	}
 	for i := range p.Generators {
 		out.Generators = append(out.Generators, x.generator(&p.Generators[i]))
@@ -156,7 +150,6 @@ func Explain(p *plan.Plan, plural func(plan.Kind) string) *Explanation {
 		out.Status = append(out.Status, x.declared(x.optional(x.expression(s.Value, s.Path), s.Optional)))
 	}
 	x.ask(out)
-	x.freshness(out)
 	out.Rules = rulesOf(out.Asks, p.Generators, plural)
 	return out
 }
@@ -210,7 +203,9 @@ func (x *explainer) Object(e plan.Export) ExplainedObject {
 
 // ownNamespaceSpelling is the namespace if the input does not set it. Only the composite shows
 // whether it is namespaced, or is a legacy composite with a claim.
-var ownNamespaceSpelling = Spelling{Words: "namespace of the composite or its claim"} //nolint:gochecknoglobals // a constant
+//
+//nolint:gochecknoglobals // a constant
+var ownNamespaceSpelling = Spelling{Words: "namespace of the composite or its claim"}
 
 func defaultName(name string) Spelling {
 	return Spelling{Expression: fmt.Sprintf("composite.metadata.name + '-%s'", name)}

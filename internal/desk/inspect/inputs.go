@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -15,26 +14,10 @@ type explainer struct {
 	plan      *plan.Plan
 	names     []string           // names of the variables so far
 	variables map[string][]Input // the inputs of each variable
-
-	roots            map[root]bool            // that expressions read, directly and through variables
-	rootsOfVariables map[string]map[root]bool // by variable
-}
-
-func newExplainer(p *plan.Plan) *explainer {
-	return &explainer{
-		plan: p, variables: map[string][]Input{},
-		roots: map[root]bool{}, rootsOfVariables: map[string]map[root]bool{},
-	}
 }
 
 // expression explains the expression of the field or key with this name.
 func (x *explainer) expression(e *expression.Expression, name string) ExplainedKey {
-	maps.Copy(x.roots, x.rootsOf(e))
-	return x.variable(e, name)
-}
-
-// variable explains the expression of a variable. Its inputs are only read if another expression uses it.
-func (x *explainer) variable(e *expression.Expression, name string) ExplainedKey {
 	return ExplainedKey{Path: e.Source().Path, Names: []string{name}, Inputs: x.inputs(e), Own: e.Source().Own}
 }
 
@@ -212,11 +195,9 @@ func (x *explainer) find(b plan.DataFrom) ExplainedKey {
 		}
 	}
 	if input, _, whole := strings.Cut(f.Path, "/"); whole && x.isComposed(input) {
-		x.roots[root{expression.Resources, input}] = true
 		k.Inputs = append(k.Inputs,
 			Input{Name: expression.PathText(expression.Secrets, input), Secret: true, Need: expression.Conditional})
 	} else if !whole && len(f.Generators) == 0 {
-		x.roots[root{expression.Resources, plan.Anything}] = true
 		k.Inputs = append(k.Inputs, Input{Name: expression.Secrets + "[*]", Secret: true, Need: expression.Conditional})
 	}
 	k.Waits = []string{"each matching composed resource to be ready and to have connection details"}

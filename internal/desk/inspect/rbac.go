@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -107,21 +108,21 @@ func (e *Explanation) Missing() []Rule {
 	return slices.DeleteFunc(slices.Clone(e.Rules), func(r Rule) bool { return r.Installed })
 }
 
-// Endings of nouns and of their plurals, as the generators of CustomResourceDefinitions use them. The
-// first one that matches is used.
-var endings = []struct{ one, many string }{ //nolint:gochecknoglobals // a constant
-	{"ay", "ays"}, {"ey", "eys"}, {"iy", "iys"}, {"oy", "oys"}, {"uy", "uys"}, {"y", "ies"},
-	{"as", "ases"}, {"ss", "sses"}, {"us", "uses"}, {"s", "s"}, // settings, endpoints and so on are already plural
-	{"x", "xes"}, {"z", "zes"}, {"ch", "ches"}, {"sh", "shes"}, {"", "s"},
-}
+var (
+	endsInIes = lazy.MustCompile(`[^aeiou]y$`)
+	endsInEs  = lazy.MustCompile(`([aus]s|x|z|ch|sh)$`)
+)
 
 // guessPlural returns the usual name of the resource of a kind.
 func guessPlural(kind string) string {
 	name := strings.ToLower(kind)
-	for _, e := range endings {
-		if stem, ok := strings.CutSuffix(name, e.one); ok {
-			return stem + e.many
-		}
+	switch {
+	case endsInIes.MatchString(name):
+		return strings.TrimSuffix(name, "y") + "ies"
+	case endsInEs.MatchString(name):
+		return name + "es"
+	case strings.HasSuffix(name, "s"): // settings, endpoints and so on are already plural
+		return name
 	}
-	return name
+	return name + "s"
 }

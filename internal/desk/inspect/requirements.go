@@ -14,7 +14,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
-// An Ask is a requirement that the function may return: an object, or all objects with some labels.
+// An Ask is a requirement that the function may return: an object, or all objects with some labels. The objects whose
+// owners are checked before the function composes them are not listed.
 type Ask struct {
 	// Path is one path in the input, or several with commas. Why says why the object is needed.
 	Path string `json:"path"`
@@ -71,24 +72,6 @@ func (x *explainer) ask(out *Explanation) {
 		}
 	}
 	out.Asks = append(out.Asks, x.connectionAsks()...)
-	for i, e := range x.plan.Exports {
-		o := out.Objects[i]
-		out.Asks = append(out.Asks, Ask{
-			Path: o.Path, Why: "to check its owner before it is composed",
-			APIVersion: "v1", Kind: string(e.Kind), Namespace: o.Namespace, Name: o.ObjectName, Optional: true,
-		})
-	}
-	for i := range x.plan.Generators {
-		out.Asks = addAsks(out.Asks, generationAsks(&x.plan.Generators[i]))
-	}
-	if x.plan.Authors != nil {
-		for _, kind := range []object.Kind{object.Secret, object.ConfigMap} {
-			out.Asks = append(out.Asks, Ask{
-				Path: "fromComposite", Why: "to check the owner of objects that composite authors name, before they are composed",
-				APIVersion: "v1", Kind: string(kind), Namespace: ownNamespaceSpelling, Optional: true,
-			})
-		}
-	}
 }
 
 func (x *explainer) environmentAsks() []Ask {
@@ -155,7 +138,8 @@ func (x *explainer) grantAsks(source Ask) (out []Ask) {
 			name = Spelling{Words: "any name"}
 		}
 		out = append(out, Ask{
-			Path: source.Path, Why: "consent to read objects of another namespace", APIVersion: r.APIVersion, Kind: r.Kind,
+			Path: source.Path, Why: "consent to read objects of another namespace",
+			APIVersion: r.APIVersion, Kind: r.Kind,
 			Namespace: Spelling{Text: r.Namespace}, Name: name, Optional: true,
 		})
 	}
@@ -167,7 +151,8 @@ func (x *explainer) connectionAsks() []Ask {
 	var out []Ask
 	add := func(at, of string) {
 		out = addAsks(out, []Ask{{
-			Path: at, Why: "the connection details of " + of, APIVersion: "v1", Kind: string(object.Secret), Optional: true,
+			Path: at, Why: "the connection details of " + of,
+			APIVersion: "v1", Kind: string(object.Secret), Optional: true,
 			Namespace: Spelling{Words: "namespace of " + of},
 			Name:      Spelling{Words: "spec.writeConnectionSecretToRef.name of " + of},
 		}})
@@ -201,29 +186,6 @@ func (x *explainer) connectionAsks() []Ask {
 		}
 	}
 	return out
-}
-
-// generationAsks are the requirements for objects that may have the name of the next generation.
-func generationAsks(m *plan.Generator) []Ask {
-	object := m.Makes.Object()
-	a := Ask{Path: m.Path.String(), APIVersion: object.APIVersion, Kind: object.Kind, Optional: true}
-	a.Namespace = spelling(m.Namespace, nil, ownNamespaceSpelling)
-	item := ""
-	if m.ForEach != nil {
-		item = "key + '-' + "
-	}
-	name := Spelling{
-		Expression: fmt.Sprintf("composite.metadata.name + '-%s-' + %sstring(generation.number)", m.Name, item),
-	}
-	if r, ok := m.Makes.(*plan.Manifest); ok {
-		for _, f := range r.Set {
-			if f.At.String() == "metadata.name" {
-				name = Spelling{Expression: f.Value.Source().Text}
-			}
-		}
-	}
-	a.Why, a.Name = "to check its owner before it is composed", name
-	return []Ask{a}
 }
 
 // addAsks adds requirements. Equal requirements become one item with both paths.

@@ -21,12 +21,12 @@ import (
 // Command is the command `function-export explain`: it prints what the Exports inputs in files read and compose,
 // without any data. With --functions, it prints the functions of expressions.
 type Command struct {
-	Paths []string `arg:"" help:"Files, folders with all YAML files below them, patterns such as 'apis/**/composition.yaml', or - for stdin. With --functions, parts of names." name:"file|folder" optional:"" predictor:"path"`
+	Paths []string `arg:"" help:"Files, folders, or names of functions." name:"file|folder" optional:"" predictor:"path"`
 
 	// Flags. Keep them in alphabetical order.
-	Functions bool     `help:"Print the functions of expressions instead: all of them, or those whose name contains an argument."`
-	Output    string   `default:"text" enum:"text,json" short:"o" help:"The output format: ${enum}." placeholder:"FORMAT"`
-	Schema    []string `help:"Files or folders with XRDs and CRDs, for the names of the resources in the ClusterRole. XRDs and CRDs in the explained files are always used. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
+	Functions bool     `help:"Print the functions of expressions instead, whose name contains an argument."`
+	Output    string   `default:"text" enum:"text,json" short:"o" help:"The format: ${enum}." placeholder:"FORMAT"`
+	Schema    []string `help:"Files with XRDs and CRDs." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
 }
 
 // Help is what kong prints below the flags.
@@ -39,8 +39,8 @@ which of them it waits for:
     reads if present  the expression does not need the input
 
 Then prints which objects the function requires from Crossplane, by name or by the
-expression of the name; the ClusterRole that permits Crossplane to read them, if its
-default role does not; and how a change of each input is noticed, and how soon.
+expression of the name, and the ClusterRole that permits Crossplane to read them, if
+its default role does not.
 
 The command needs no cluster, no composite and no data, and evaluates nothing. The
 resource names in the ClusterRole come from XRDs and CRDs, or are guesses, which are
@@ -84,7 +84,8 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, std
 			wrong = append(wrong, s.InFile(d))
 		}
 		if p != nil {
-			out = append(out, explained{Title: s.Title(), File: s.File, Step: s.Name, Explanation: inspect.Explain(p, in.Known.Catalog.Plural)})
+			out = append(out, explained{Title: s.Title(), File: s.File, Step: s.Name,
+				Explanation: inspect.Explain(p, in.Known.Catalog.Plural)})
 		}
 	}
 	if n := len(wrong); n > 0 {
@@ -93,7 +94,11 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, std
 		_, _ = fmt.Fprintln(stderr, terminal.Name()+": error: "+terminal.OneLine(why))
 		return &terminal.ExitError{Code: exitCode(wrong), Why: why}
 	}
-	nameRoles(in.Steps, out)
+	for i, s := range in.Steps { // so that the role of one step does not replace another's
+		if len(out[i].Missing()) > 0 {
+			out[i].ClusterRole = objectName("function-export-sources", s.Owner(), s.Name)
+		}
+	}
 	var b bytes.Buffer
 	if err := printExplained(&b, c.Output, out); err != nil {
 		return err
@@ -127,30 +132,8 @@ type explained struct {
 	*inspect.Explanation
 }
 
-// nameRoles gives each ClusterRole a name of its own, so that the role of one Composition does not
-// replace another's. The name is that of the Composition, with the step if several of its steps
-// need a role, and that of the step without a Composition.
-func nameRoles(steps []files.Step, out []explained) {
-	needed := map[string]int{}
-	for i, s := range steps {
-		if len(out[i].Missing()) > 0 {
-			needed[s.Owner()]++
-		}
-	}
-	for i, s := range steps {
-		if len(out[i].Missing()) == 0 {
-			continue
-		}
-		parts := []string{"function-export-sources", s.Owner()}
-		if parts[1] == "" || needed[parts[1]] > 1 {
-			parts = append(parts, s.Name)
-		}
-		out[i].ClusterRole = objectName(parts)
-	}
-}
-
 // objectName returns a valid name of an object from any texts.
-func objectName(parts []string) string {
+func objectName(parts ...string) string {
 	var out []string
 	for _, p := range parts {
 		p = strings.Trim(notInNames.ReplaceAllString(strings.ToLower(p), "-"), "-.")

@@ -16,9 +16,11 @@ import (
 func (c *Command) Validate() error {
 	switch {
 	case c.Functions && (c.Output != "text" || len(c.Schema) > 0):
-		return &terminal.UsageError{Text: "--functions: leave out --output and --schema, because the list is a text without schemas"}
+		return &terminal.UsageError{Text: "--functions: leave out --output and --schema, because the list is a text " +
+			"without schemas"}
 	case !c.Functions && len(c.Paths) == 0:
-		return &terminal.UsageError{Text: fmt.Sprintf("expected \"<file|folder> ...\": see %s explain --help", terminal.Name())}
+		return &terminal.UsageError{Text: fmt.Sprintf("expected \"<file|folder> ...\": see %s explain --help",
+			terminal.Name())}
 	}
 	return nil
 }
@@ -36,7 +38,8 @@ func printFunctions(w io.Writer, texts []string) error {
 		p.functions(g, texts)
 	}
 	if b.Len() == 0 {
-		return errors.New("cannot find a function with this text in its name: leave the text out to print all functions")
+		return errors.New("cannot find a function with this text in its name: leave the text out to print all " +
+			"functions")
 	}
 	if _, err := w.Write(bytes.TrimPrefix(b.Bytes(), []byte("\n"))); err != nil {
 		return fmt.Errorf("cannot write the functions: %w", err)

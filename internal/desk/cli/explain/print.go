@@ -42,7 +42,6 @@ func printPlan(w io.Writer, ex explained) {
 	}
 	p.asks(ex.Explanation)
 	p.rules(ex.ClusterRole, ex.Explanation)
-	p.freshness(ex.Explanation)
 }
 
 // A printer writes lines. An error of a line shows at the end, because everything is written at
@@ -143,7 +142,8 @@ func inputText(k inspect.ExplainedKey, in inspect.Input) string {
 
 // needText returns the effect of a missing input.
 func needText(n expression.Need, optional bool) string {
-	texts := map[expression.Need]string{expression.Required: "waits for", expression.Conditional: "may wait for", expression.Optional: "reads if present"}
+	texts := map[expression.Need]string{expression.Required: "waits for", expression.Conditional: "may wait for",
+		expression.Optional: "reads if present"}
 	if optional {
 		texts[expression.Required], texts[expression.Conditional] = "is left out without", "may be left out without"
 	}
@@ -184,10 +184,7 @@ func (p *printer) asks(ex *inspect.Explanation) {
 // rules prints the ClusterRole with the rights that Crossplane needs in addition to its own.
 func (p *printer) rules(name string, ex *inspect.Explanation) {
 	missing := ex.Missing()
-	switch {
-	case len(ex.Rules) == 0:
-		return
-	case len(missing) == 0:
+	if len(missing) == 0 {
 		p.section("Crossplane's default role permits all of this")
 		return
 	}
