@@ -21,7 +21,7 @@ import (
 // Command is the command `function-export explain`: it prints what the Exports inputs in files read and compose,
 // without any data. With --functions, it prints the functions of expressions.
 type Command struct {
-	Paths []string `arg:"" help:"Files, folders, or names of functions." name:"file|folder" optional:"" predictor:"path"`
+	Paths []string `arg:"" help:"Files, folders, or names." name:"file|folder" optional:"" predictor:"path"`
 
 	// Flags. Keep them in alphabetical order.
 	Functions bool     `help:"Print the functions of expressions instead, whose name contains an argument."`
