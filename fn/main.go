@@ -6,14 +6,10 @@ package main
 
 import (
 	"context"
-	"io"
-	"math/rand/v2"
 	"os"
-	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/crossplane/function-sdk-go/logging"
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/check"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/completions"
@@ -27,9 +23,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/test"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/why"
-	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
-	"github.com/crossplane-contrib/function-export/internal/desk/world"
-	"github.com/crossplane-contrib/function-export/internal/engine/credential"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/engine/function"
 	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
 	"github.com/crossplane-contrib/function-export/internal/engine/server"
@@ -76,7 +70,8 @@ func newParser() *kong.Kong {
 			os.Exit(code)
 		}),
 		kong.Bind(serve.Builder(served)),
-		kong.Bind(terminal.Disk(os.Stdin), render.FunctionAt(functionAt), exportstest.Engine(engine)),
+		kong.Bind(terminal.Disk(os.Stdin)),
+		kong.BindSingletonProvider(pipeline.NewEngine),
 		kong.BindTo(context.Background(), (*context.Context)(nil)),
 	)
 }
@@ -89,27 +84,6 @@ func served(log logging.Logger, m *metrics.Metrics, requireGrants bool) (server.
 	}
 	f.RequireGrants = requireGrants
 	return f, nil
-}
-
-// functionAt returns the function to render with. A rehearsal returns the same bytes each time.
-func functionAt(at time.Time, seed [32]byte) (fnv1.FunctionRunnerServiceServer, error) {
-	f, err := function.New(logging.NewNopLogger(), nil)
-	if err == nil && !at.IsZero() {
-		f.Now = func() time.Time { return at }
-		f.Entropy = func() io.Reader { return credential.Seeded{Reader: rand.NewChaCha8(seed)} }
-	}
-	return f, err
-}
-
-// engine returns the function to test with: with the clock of the test, and randomness that goes on from a seed.
-func engine(now func() time.Time, seed [32]byte) (world.Function, error) {
-	f, err := function.New(logging.NewNopLogger(), nil)
-	if err != nil {
-		return nil, err
-	}
-	entropy := credential.Seeded{Reader: rand.NewChaCha8(seed)}
-	f.Now, f.Entropy = now, func() io.Reader { return entropy }
-	return f.RunFunction, nil
 }
 
 func main() {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"os"
@@ -22,10 +23,12 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
+	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/engine/server"
 )
 
@@ -210,7 +213,7 @@ func fnOutput(fn fnv1.FunctionRunnerServiceServer, args ...string) string {
 		}()
 		k, err := parser.Parse(args)
 		parser.FatalIfErrorf(terminal.Usage(err))
-		k.Bind(render.FunctionAt(func(time.Time, [32]byte) (fnv1.FunctionRunnerServiceServer, error) { return fn, nil }))
+		k.Bind(pipeline.Engine(func(func() time.Time, io.Reader, func(*reconcile.Result)) world.Function { return fn.RunFunction }))
 		err = k.Run()
 		if code, ok := terminal.ExitCode(err); ok {
 			return code

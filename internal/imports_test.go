@@ -46,6 +46,7 @@ const desk = `
 	document migrate/celtext pages catalog world
 	migrate/gotemplate
 	composition
+	pipeline
 	inspect vocabulary typecheck exportstest state
 	migrate reference rules diff forecast
 	why

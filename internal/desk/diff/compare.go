@@ -2,7 +2,6 @@ package diff
 
 import (
 	"cmp"
-	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
@@ -47,16 +47,6 @@ func newSide(e *End, p *Pipeline) *side {
 	return out
 }
 
-// nameOf returns the composition resource name of an object.
-func nameOf(o *structpb.Struct) string {
-	return world.Meta(o, "annotations", world.ResourceNameAnnotation)
-}
-
-// isGeneration reports whether an object is a generation of a generator.
-func isGeneration(o *structpb.Struct) bool {
-	return strings.HasPrefix(nameOf(o), plan.GenerationPrefix)
-}
-
 // A comparison finds the differences of two ends that began in the same state.
 type comparison struct {
 	state         *state.State
@@ -90,7 +80,7 @@ func (d *comparison) objects() {
 	for _, key := range names(d.before.own, d.after.own) {
 		o, was := d.after.own[key], d.before.own[key]
 		switch {
-		case isGeneration(o) || isGeneration(was):
+		case pipeline.IsGeneration(o) || pipeline.IsGeneration(was):
 		case o == nil && d.after.Stored[key] == nil && d.existed(key):
 			deleted = append(deleted, was)
 		case o == nil: // it stays, or was only composed in the rehearsal
@@ -118,9 +108,9 @@ func (d *comparison) existed(key string) bool {
 func (d *comparison) about(kind Kind, o *structpb.Struct, reason string) Effect {
 	r := state.RefOf(o)
 	out := Effect{Effect: kind, Object: &r, Reason: reason}
-	out.Export = cmp.Or(d.after.exports[nameOf(o)].Export, d.before.exports[nameOf(o)].Export)
-	if out.Export == "" && !isOurs(o) {
-		out.Reason = strings.TrimPrefix(fmt.Sprintf("%s; composed resource %q of another step", reason, nameOf(o)), "; ")
+	out.Export = cmp.Or(d.after.exports[pipeline.NameOf(o)].Export, d.before.exports[pipeline.NameOf(o)].Export)
+	if out.Export == "" && !pipeline.IsOurs(o) {
+		out.Reason = strings.TrimPrefix(fmt.Sprintf("%s; composed resource %q of another step", reason, pipeline.NameOf(o)), "; ")
 	}
 	return out
 }
@@ -136,7 +126,7 @@ func (d *comparison) renamed(created, deleted []*structpb.Struct) {
 		}
 		from[made] = gone
 		d.add(d.about(ObjectDeleted, gone, fmt.Sprintf("its export was renamed to %q: set metadata.name to %s to keep the object",
-			nameOf(made), world.Meta(gone, "name"))))
+			pipeline.NameOf(made), world.Meta(gone, "name"))))
 	}
 	for _, o := range created {
 		if gone := from[o]; gone != nil {
@@ -144,7 +134,7 @@ func (d *comparison) renamed(created, deleted []*structpb.Struct) {
 			continue
 		}
 		e := d.about(ObjectCreated, o, "")
-		e.Keys = plan.SortedKeys(dataOf(o))
+		e.Keys = plan.SortedKeys(pipeline.DataOf(o))
 		d.add(e)
 	}
 }
@@ -153,12 +143,12 @@ func (d *comparison) renamed(created, deleted []*structpb.Struct) {
 // are in one pipeline each.
 func (d *comparison) successor(gone *structpb.Struct, created []*structpb.Struct) *structpb.Struct {
 	only := func(x, y *side, o *structpb.Struct) bool { // whether only one side has the export
-		return x.exports[nameOf(o)].Export != "" && y.exports[nameOf(o)].Export == ""
+		return x.exports[pipeline.NameOf(o)].Export != "" && y.exports[pipeline.NameOf(o)].Export == ""
 	}
-	keys := plan.SortedKeys(dataOf(gone))
+	keys := plan.SortedKeys(pipeline.DataOf(gone))
 	out := slices.DeleteFunc(slices.Clone(created), func(o *structpb.Struct) bool {
 		return !only(d.before, d.after, gone) || !only(d.after, d.before, o) ||
-			state.RefOf(o).Kind != state.RefOf(gone).Kind || !slices.Equal(plan.SortedKeys(dataOf(o)), keys)
+			state.RefOf(o).Kind != state.RefOf(gone).Kind || !slices.Equal(plan.SortedKeys(pipeline.DataOf(o)), keys)
 	})
 	if len(out) != 1 {
 		return nil
@@ -168,17 +158,17 @@ func (d *comparison) successor(gone *structpb.Struct, created []*structpb.Struct
 
 // takenOver adds that an export has the object of another step, or of an export with another name, or the reverse.
 func (d *comparison) takenOver(was, is *structpb.Struct) {
-	from, had := d.before.exports[nameOf(was)]
-	to, has := d.after.exports[nameOf(is)]
+	from, had := d.before.exports[pipeline.NameOf(was)]
+	to, has := d.after.exports[pipeline.NameOf(is)]
 	why := ""
 	switch {
 	case had && has && from.Export != to.Export:
 		why = fmt.Sprintf("as the export %q in place of %q", to.Export, from.Export)
-	case nameOf(was) != nameOf(is):
-		why = fmt.Sprintf("with the composition resource name %q in place of %q", nameOf(is), nameOf(was))
+	case pipeline.NameOf(was) != pipeline.NameOf(is):
+		why = fmt.Sprintf("with the composition resource name %q in place of %q", pipeline.NameOf(is), pipeline.NameOf(was))
 	case had && !has:
 		why = "which another step composes"
-	case has && !had && d.before.pipeline != nil && !isOurs(was):
+	case has && !had && d.before.pipeline != nil && !pipeline.IsOurs(was):
 		why = "which another step composed"
 	default:
 		return
@@ -188,7 +178,7 @@ func (d *comparison) takenOver(was, is *structpb.Struct) {
 
 // data adds how the keys of an object change, and its type, labels and annotations.
 func (d *comparison) data(was, is *structpb.Struct) {
-	if isOurs(was) || isOurs(is) {
+	if pipeline.IsOurs(was) || pipeline.IsOurs(is) {
 		had, has := allOf(was), allOf(is)
 		for key, v := range allOf(d.first.Stored[world.KeyOf(is)]) {
 			_, before := had[key]
@@ -255,28 +245,13 @@ func (d *comparison) keys(about Effect, had, has map[string]string) {
 // allOf returns what people see of an object of this function: its data, its type, and its labels and annotations
 // except those of Crossplane, of kubectl, and of this function.
 func allOf(o *structpb.Struct) map[string]string {
-	out := dataOf(o)
+	out := pipeline.DataOf(o)
 	for _, field := range []string{"labels", "annotations"} {
 		for key, v := range object.Metadata(o)[field].GetStructValue().GetFields() {
 			domain, _, _ := strings.Cut(key, "/")
 			if !strings.HasSuffix(domain, "crossplane.io") && domain != "kubectl.kubernetes.io" {
 				out["metadata."+field+"."+key] = v.GetStringValue()
 			}
-		}
-	}
-	return out
-}
-
-// dataOf returns the decoded data of a Secret or a ConfigMap.
-func dataOf(o *structpb.Struct) map[string]string {
-	out := map[string]string{}
-	for _, field := range []string{"stringData", "data", "binaryData"} {
-		for key, v := range o.GetFields()[field].GetStructValue().GetFields() {
-			text := v.GetStringValue()
-			if b, err := base64.StdEncoding.DecodeString(text); err == nil && (field == "binaryData" || field == "data" && state.RefOf(o).Kind == "Secret") {
-				text = string(b)
-			}
-			out[key] = text
 		}
 	}
 	return out

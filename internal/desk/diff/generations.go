@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
@@ -20,25 +21,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
-// generators returns the generators in the inputs of a pipeline, by name.
-func (p *Pipeline) generators() map[string]map[string]any {
-	out := map[string]map[string]any{}
-	for _, s := range p.Steps {
-		list, _ := s.Input["generators"].([]any)
-		for _, v := range list {
-			g, _ := v.(map[string]any)
-			if name, _ := g["name"].(string); name != "" && isExports(s) {
-				out[name] = g
-			}
-		}
-	}
-	return out
-}
-
 // generator returns the section of a generator, or nil. An item has the generator of its list.
 func (p *Pipeline) generator(name string) map[string]any {
 	list, _, _ := strings.Cut(name, "/")
-	return p.generators()[list]
+	return p.Generators()[list]
 }
 
 // A generation is an observed or composed generation.
@@ -61,7 +47,7 @@ func (g generation) ends() string {
 func (s *side) generations() map[string]generation {
 	out := map[string]generation{}
 	for key, o := range s.own {
-		if name, number, ok := plan.ParseGeneration(nameOf(o)); ok {
+		if name, number, ok := plan.ParseGeneration(pipeline.NameOf(o)); ok {
 			read, _ := seal.ReadState(wire.Of(o))
 			out[key] = generation{name, number, o, read.State}
 		}
@@ -201,7 +187,7 @@ func (d *comparison) laterRotations(ctx context.Context) ([]Effect, error) {
 		return nil, nil
 	}
 	var out []Effect
-	was, is := d.before.pipeline.generators(), d.after.pipeline.generators()
+	was, is := d.before.pipeline.Generators(), d.after.pipeline.Generators()
 	for _, name := range slices.Sorted(maps.Keys(is)) {
 		if was[name] == nil || len(changedFields("", was[name], is[name])) == 0 || d.before.latest(name) != d.after.latest(name) {
 			continue

@@ -196,7 +196,7 @@ func (d *comparison) isOwn(r state.Ref) bool {
 
 // isGeneration reports whether a name is one that generations of a composite have.
 func (p *Pipeline) isGeneration(composite, name string) bool {
-	for g := range p.generators() {
+	for g := range p.Generators() {
 		rest, is := strings.CutPrefix(name, composite+"-"+plan.ObjectName(g)+"-")
 		if _, err := strconv.Atoi(rest[strings.LastIndexByte(rest, '-')+1:]); is && err == nil {
 			return true

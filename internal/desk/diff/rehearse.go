@@ -12,41 +12,17 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"time"
 
-	"github.com/crossplane/function-sdk-go/logging"
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
-	"github.com/crossplane-contrib/function-export/internal/engine/credential"
-	"github.com/crossplane-contrib/function-export/internal/engine/function"
-	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 )
-
-// An Engine returns this function with a clock, and with randomness from a seed. Each result of a call is passed to
-// seen before the call returns.
-type Engine func(now func() time.Time, seed [32]byte, seen func(*reconcile.Result)) world.Function
-
-// NewEngine returns an engine. All of its functions share the compiled inputs.
-func NewEngine() (Engine, error) {
-	shared, err := function.New(logging.NewNopLogger(), nil)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // of this program
-	}
-	return func(now func() time.Time, seed [32]byte, seen func(*reconcile.Result)) world.Function {
-		entropy := credential.Seeded{Reader: rand.NewChaCha8(seed)}
-		return (&function.Function{
-			Plans: shared.Plans, Log: shared.Log, Now: now, Entropy: func() io.Reader { return entropy }, Seen: seen,
-		}).RunFunction
-	}, nil
-}
 
 // A Recompose returns what the steps of other functions desire for a composite, by composition resource name, or nil if
 // they are taken as they are composed now.
@@ -55,7 +31,7 @@ type Recompose func(ctx context.Context, c *state.Composite, p *Pipeline) (map[s
 // A Rehearsal plays Compositions for the composites of a state. Several goroutines may use it.
 type Rehearsal struct {
 	State     *state.State
-	Engine    Engine
+	Engine    pipeline.Engine
 	Now       time.Time
 	Recompose Recompose // may be nil
 
@@ -64,11 +40,9 @@ type Rehearsal struct {
 
 // An End is a simulation in which nothing changes anymore.
 type End struct {
-	*world.World
+	*pipeline.Simulation
 
-	Results  map[int]*reconcile.Result // the last ones, by the index of the step
-	Required map[string]*fnv1.ResourceSelector
-	Invalid  error // why the API server refuses an object
+	Invalid error // why the API server refuses an object
 
 	composite *state.Composite
 	unknown   *secrets
@@ -80,46 +54,42 @@ func (r *Rehearsal) Play(ctx context.Context, c *state.Composite, p, inUse *Pipe
 }
 
 func (r *Rehearsal) play(ctx context.Context, c *state.Composite, p, inUse *Pipeline, unknown *secrets) (*End, error) {
-	e := &End{World: r.State.World(c, r.Now, unknown), composite: c, unknown: unknown}
+	e := r.begin(c, "observed", unknown)
 	if unknown.isReplayed() && inUse != nil { // begin with what the pipeline in use composes again
-		if err := r.compose(ctx, e, inUse, inUse, "observed"); err != nil {
+		if err := r.compose(ctx, e, inUse, inUse); err != nil {
 			return nil, err
 		}
 		e.Restart()
 		e.Now = r.Now
 		unknown.restoreAges(r.State, e)
 	}
-	return e, r.compose(ctx, e, p, inUse, "")
+	e.Simulation = r.simulate(c, "", e.World)
+	return e, r.compose(ctx, e, p, inUse)
+}
+
+// begin returns a simulation as it is now.
+func (r *Rehearsal) begin(c *state.Composite, phase string, unknown *secrets) *End {
+	return &End{Simulation: r.simulate(c, phase, r.State.World(c, r.Now, unknown)), composite: c, unknown: unknown}
+}
+
+func (r *Rehearsal) simulate(c *state.Composite, phase string, w *world.World) *pipeline.Simulation {
+	return r.Engine.Simulate(w, sha256.Sum256([]byte(phase+c.Ref.String()+r.Now.String())))
 }
 
 // compose settles a simulation with a pipeline.
-func (r *Rehearsal) compose(ctx context.Context, e *End, p, inUse *Pipeline, phase string) error {
-	var recomposed map[string]*structpb.Struct
+func (r *Rehearsal) compose(ctx context.Context, e *End, p, inUse *Pipeline) (err error) {
+	o := pipeline.Options{Environment: true, Seen: e.unknown.see}
+	if inUse != nil {
+		o.InUse = inUse.Pipeline
+	}
 	if r.Recompose != nil {
-		var err error
-		if recomposed, err = r.Recompose(ctx, e.composite, p); err != nil {
+		if o.Recomputed, err = r.Recompose(ctx, e.composite, p); err != nil {
 			return err
 		}
 	}
-	e.Results, e.Required = map[int]*reconcile.Result{}, map[string]*fnv1.ResourceSelector{}
-	seed := sha256.Sum256([]byte(phase + e.composite.Ref.String() + r.Now.String()))
-	p.play(e.World, func(step int) world.Function {
-		call := r.Engine(func() time.Time { return e.Now }, seed, func(result *reconcile.Result) {
-			e.Results[step] = result
-			e.unknown.see(result)
-		})
-		return func(ctx context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, err error) {
-			defer func() {
-				if value := recover(); value != nil { // it may contain any part of the request
-					err = fmt.Errorf("the function panicked with a %T", value)
-				}
-			}()
-			delete(e.Results, step) // a fatal result has none
-			rsp, err = call(ctx, req)
-			maps.Copy(e.Required, rsp.GetRequirements().GetResources())
-			return rsp, err //nolint:wrapcheck // of this program
-		}
-	}, inUse, recomposed)
+	if err := e.Compose(p.Pipeline, o); err != nil {
+		return err //nolint:wrapcheck // about the Composition
+	}
 	return e.Settle(ctx)
 }
 
@@ -137,16 +107,6 @@ func (e *End) Settle(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", e.composite.Ref, err)
 	}
 	return ctx.Err() //nolint:wrapcheck // the context's own
-}
-
-// Due returns when the function acts although nothing has changed, or zero.
-func (e *End) Due() (out time.Time) {
-	for _, result := range e.Results {
-		if d := result.Due; out.IsZero() || !d.IsZero() && d.Before(out) {
-			out = d
-		}
-	}
-	return out
 }
 
 // Effects returns what a changed pipeline would do to a composite, in a stable order. The pipeline in use may be nil:
@@ -169,7 +129,7 @@ func (r *Rehearsal) Effects(ctx context.Context, c *state.Composite, changed, in
 
 // compare plays both pipelines, and returns the differences of their ends.
 func (r *Rehearsal) compare(ctx context.Context, c *state.Composite, changed, inUse *Pipeline, unknown *secrets) ([]Effect, error) {
-	first := &End{World: r.State.World(c, r.Now, unknown), composite: c, unknown: unknown}
+	first := r.begin(c, "", unknown)
 	before := first
 	if inUse != nil {
 		var err error

@@ -11,7 +11,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
@@ -66,11 +68,7 @@ func (p *player) do(a *Action) error {
 
 // knowsGenerator returns an error about a generator that no input has. The generator of an item has its key after it.
 func (p *player) knowsGenerator(name string) error {
-	generators := p.setup.generators()
-	known := make([]string, len(generators))
-	for i, g := range generators {
-		known[i], _ = g["name"].(string)
-	}
+	known := slices.Sorted(maps.Keys(p.setup.generators()))
 	if slices.Contains(known, exportOf(name)) {
 		return nil
 	}
@@ -134,7 +132,7 @@ func (p *player) restore(moment string) error {
 		if p.w.Stored[world.KeyOf(o)] != nil || kind != "Secret" && kind != "ConfigMap" {
 			continue
 		}
-		maps.DeleteFunc(o.GetFields()["metadata"].GetStructValue().GetFields(), isServers)
+		maps.DeleteFunc(o.GetFields()["metadata"].GetStructValue().GetFields(), pipeline.IsServers)
 		p.w.Put(o)
 	}
 	return nil
@@ -214,7 +212,7 @@ func (p *player) others() (out []string) {
 		out = append(out, name)
 	}
 	for name := range p.named() {
-		if isOurs := p.laws.exports[exportOf(name)] != nil || strings.HasPrefix(name, generationPrefix); !isOurs {
+		if isOurs := p.laws.exports[exportOf(name)] != nil || strings.HasPrefix(name, plan.GenerationPrefix); !isOurs {
 			out = append(out, name)
 		}
 	}
@@ -273,10 +271,10 @@ func (p *player) offered(v *provider) string {
 	for _, n := range slices.Backward(slices.Sorted(maps.Keys(generations))) {
 		value := generations[n].outputs[v.output]
 		for name, key := range p.named() {
-			if strings.HasPrefix(name, generationPrefix) || value == "" {
+			if strings.HasPrefix(name, plan.GenerationPrefix) || value == "" {
 				continue
 			}
-			for k, has := range dataOf(p.w.Stored[key]) {
+			for k, has := range pipeline.DataOf(p.w.Stored[key]) {
 				text := p.laws.exports.expression(name, k)
 				if has == value && (strings.Contains(text, "candidate.") || !p.laws.hasSetter(v.generator)) {
 					return value

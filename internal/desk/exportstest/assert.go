@@ -8,12 +8,10 @@ import (
 	"time"
 
 	"cel.dev/cel-go/cel"
-	celast "cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
-	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // assertCost is the limit of CEL's cost for one assertion. Tests come from pull requests.
@@ -48,48 +46,12 @@ func compile(text string) (cel.Program, *diagnostic.Diagnostic) {
 		wrong.Message = fmt.Sprintf("must be true or false, but is of type %s", t)
 		return nil, wrong
 	}
-	program, err := programOf(env, ast)
+	program, err := env.Program(ast, cel.CostLimit(assertCost), cel.InterruptCheckFrequency(100))
 	if err != nil {
 		wrong.Message = err.Error()
 		return nil, wrong
 	}
 	return program, nil
-}
-
-func programOf(env *cel.Env, ast *cel.Ast) (cel.Program, error) {
-	return env.Program(ast, cel.CostLimit(assertCost), cel.InterruptCheckFrequency(100))
-}
-
-// operands returns the values that an assertion compares, as the end of a message. Those from objects can be a part of
-// a secret.
-func (p *player) operands(ctx context.Context, text string, variables map[string]any) (out string) {
-	env, err := environment()
-	if err != nil {
-		return ""
-	}
-	whole, _ := env.Compile(text)
-	expr := whole.NativeRep().Expr()
-	if expr.Kind() != celast.CallKind || !strings.HasPrefix(expr.AsCall().FunctionName(), "_") {
-		return ""
-	}
-	for _, arg := range expr.AsCall().Args() {
-		source, err := cel.ExprToString(arg, whole.NativeRep().SourceInfo())
-		part, issues := env.Compile(source)
-		if err != nil || issues.Err() != nil || arg.Kind() == celast.LiteralKind {
-			continue
-		}
-		program, err := programOf(env, part)
-		if err != nil {
-			continue
-		}
-		switch v, _, err := program.ContextEval(ctx, variables); v.(type) {
-		case types.String, types.Int, types.Double, types.Bool, types.Timestamp:
-			if err == nil {
-				out += fmt.Sprintf("\n+ %s is %s", p.clean(source), p.value(fmt.Sprint(v.Value()), strings.Contains(source, "objects")))
-			}
-		}
-	}
-	return out
 }
 
 // assert evaluates an assertion of the current moment.
@@ -108,22 +70,14 @@ func (p *player) assert(ctx context.Context, i int, text string) {
 	}
 	switch v, _, err := program.ContextEval(ctx, variables); {
 	case err != nil:
-		p.fail(field, "cannot be evaluated: %s\n- %s", p.reason(err, text), p.clean(text))
+		why := err.Error()
+		if key, isKey := strings.CutPrefix(why, "no such key: "); !p.mask.show && !(isKey && strings.Contains(text, key)) {
+			why = "--show-secrets says why" // the error can quote a value
+		}
+		p.fail(field, "cannot be evaluated: %s\n- %s", why, p.clean(text))
 	case v != types.True:
-		p.fail(field, "is not true\n- %s%s", p.clean(text), p.operands(ctx, text, variables))
+		p.fail(field, "is not true\n- %s", p.clean(text))
 	}
-}
-
-// withoutValue matches errors of CEL that quote nothing, or a key.
-var withoutValue = lazy.MustCompile(`^(?:no such key: (.+)|division by zero|no such overload.*|index out of bounds: \d+)$`)
-
-// reason returns why an assertion cannot be evaluated. CEL's messages can quote a value, so only those without one are
-// told, and keys that are in the assertion.
-func (p *player) reason(err error, text string) string {
-	if m := withoutValue.FindStringSubmatch(err.Error()); p.mask.show || m != nil && strings.Contains(text, m[1]) {
-		return err.Error()
-	}
-	return "--show-secrets says why"
 }
 
 // variables returns what assertions see of a moment.

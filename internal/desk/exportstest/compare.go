@@ -7,9 +7,10 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/world"
-	"github.com/crossplane-contrib/function-export/internal/engine/advice"
-	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // Compare compares objects that were rendered with expected ones, as far as this function decides them: the objects
@@ -19,23 +20,21 @@ func (r *Runner) Compare(want, got []map[string]any, observed map[string]bool) [
 	p := &player{mask: r.mask, secrets: map[string]bool{}}
 	expected, rendered := byName(want), byName(got)
 	for _, o := range rendered {
-		data, _ := o["data"].(map[string]any)
-		for _, v := range data {
-			p.secrets[textOf(v)] = p.secrets[textOf(v)] || isSecret(o)
+		for _, v := range pipeline.DataOf(o) {
+			p.secrets[v] = p.secrets[v] || object.IsSecret(wire.Of(o))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
-		o := expected[name]
-		if o == nil {
+		if expected[name] == nil {
 			p.failures = append(p.failures, Failure{Field: name, Message: "is rendered, but not expected"})
 			continue
 		}
-		random := strings.HasPrefix(name, generationPrefix) && !observed[name]
-		a, b := projected(o, random), projected(rendered[name], random)
+		random := strings.HasPrefix(name, plan.GenerationPrefix) && !observed[name]
+		a, b := projected(expected[name], random), projected(rendered[name], random)
 		p.walk(name, a, b, comparison{isSecret(b), true})
 	}
 	for _, name := range slices.Sorted(maps.Keys(expected)) {
-		if rendered[name] == nil && isMarked(expected[name]) {
+		if rendered[name] == nil && pipeline.IsOurs(expected[name]) {
 			p.failures = append(p.failures, Failure{Field: name, Message: "is expected, but not rendered"})
 		}
 	}
@@ -51,35 +50,19 @@ func (r *Runner) Compare(want, got []map[string]any, observed map[string]bool) [
 }
 
 // byName returns the composed objects.
-func byName(objects []map[string]any) map[string]map[string]any {
-	out := map[string]map[string]any{}
-	for _, o := range objects {
-		s, err := structpb.NewStruct(o)
-		if err != nil {
-			continue
-		}
-		if name := world.Meta(s, "annotations", world.ResourceNameAnnotation); name != "" {
-			out[name] = decoded(s)
+func byName(objects []map[string]any) map[string]*structpb.Struct {
+	out := map[string]*structpb.Struct{}
+	for _, fields := range objects {
+		if o, err := structpb.NewStruct(fields); err == nil && pipeline.NameOf(o) != "" {
+			out[pipeline.NameOf(o)] = o
 		}
 	}
 	return out
 }
 
-// isMarked reports whether an object has an annotation of this function.
-func isMarked(o map[string]any) bool {
-	metadata, _ := o["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
-	for key := range annotations {
-		if strings.HasPrefix(key, "export.fn.crossplane.io/") {
-			return true
-		}
-	}
-	return false
-}
-
 // projected returns what this function decides about an object.
-func projected(o map[string]any, random bool) map[string]any {
-	out := withoutServer(o)
+func projected(o *structpb.Struct, random bool) map[string]any {
+	out := withoutServer(decoded(o))
 	delete(out, "status")
 	data, _ := out["data"].(map[string]any)
 	if !random || data == nil {
@@ -105,7 +88,7 @@ func statusOf(composite map[string]any, types map[string]bool) (status map[strin
 		kind := textOf(fields["type"])
 		if of[kind] = true; types == nil || types[kind] {
 			conditions[kind] = map[string]any{
-				"status": fields["status"], "reason": fields["reason"], "message": withoutCause(fields["message"]),
+				"status": fields["status"], "reason": fields["reason"], "message": textOf(fields["message"]),
 			}
 		}
 	}
@@ -115,9 +98,3 @@ func statusOf(composite map[string]any, types map[string]bool) (status map[strin
 	}
 	return status, of
 }
-
-// uncomposed is why a resource is missing that a skipped step composes.
-var uncomposed = lazy.MustCompile(`\((?:it does not exist yet|` + advice.Uncomposed + `[^)]*)\)`)
-
-// withoutCause returns a text of a condition that does not depend on whether other steps ran.
-func withoutCause(v any) string { return uncomposed.ReplaceAllString(textOf(v), "(missing)") }

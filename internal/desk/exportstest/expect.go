@@ -13,8 +13,10 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
@@ -169,7 +171,7 @@ func withoutServer(o map[string]any) map[string]any {
 	out := maps.Clone(o)
 	metadata, _ := o["metadata"].(map[string]any)
 	metadata = maps.Clone(metadata)
-	maps.DeleteFunc(metadata, isServers)
+	maps.DeleteFunc(metadata, pipeline.IsServers)
 	for _, field := range []string{"annotations", "labels"} {
 		m, _ := metadata[field].(map[string]any)
 		m = maps.Clone(m)
@@ -232,7 +234,7 @@ func (p *player) expectChanges(now *snapshot, e *Expectation) {
 			name, field := nameOf(item), fmt.Sprintf("expect.%s[%d]", list, i)
 			got, exists := now.stored[name]
 			was, existed := before.stored[name]
-			same := exists && existed && maps.Equal(dataOf(was), dataOf(got))
+			same := exists && existed && maps.Equal(pipeline.DataOf(was), pipeline.DataOf(got))
 			switch {
 			case list == "gone":
 				p.expectGone(now, field, name)
@@ -251,7 +253,7 @@ func (p *player) expectChanges(now *snapshot, e *Expectation) {
 // expectGone fails if an object exists, or if its name can only be misspelled.
 func (p *player) expectGone(now *snapshot, field, name string) {
 	known := p.names()
-	generator, _, isGeneration := generationOf(name)
+	generator, _, isGeneration := plan.ParseGeneration(name)
 	wrong := p.knowsGenerator(generator)
 	switch _, exists := now.objects[name]; {
 	case exists:
@@ -270,7 +272,7 @@ const byAuthors = "fromComposite"
 func (p *player) names() []string {
 	out := map[string]bool{}
 	if len(p.setup.generators()) > 0 {
-		out[exportOf(generationPrefix)] = true
+		out[exportOf(plan.GenerationPrefix)] = true
 	}
 	for _, s := range p.moments {
 		for name := range s.objects {
@@ -280,21 +282,22 @@ func (p *player) names() []string {
 	for name := range p.laws.exports {
 		out[name] = true
 	}
-	for _, step := range slices.Concat(p.setup.Pipelines()...) {
-		if isExports(step) && step.Input[byAuthors] != nil {
-			out[byAuthors] = true
+	for _, composed := range p.setup.Pipelines() {
+		for _, input := range composed.Exports() {
+			out[byAuthors] = out[byAuthors] || input[byAuthors] != nil
 		}
 	}
 	for name := range p.w.Response.GetDesired().GetResources() {
 		out[exportOf(name)] = true
 	}
+	maps.DeleteFunc(out, func(_ string, is bool) bool { return !is })
 	return slices.Sorted(maps.Keys(out))
 }
 
 // differences lists the keys that differ.
 func (p *player) differences(before, after *structpb.Struct) string {
 	var out []string
-	was, got, secret := dataOf(before), dataOf(after), isSecret(after.AsMap())
+	was, got, secret := pipeline.DataOf(before), pipeline.DataOf(after), isSecret(after.AsMap())
 	keys := maps.Clone(was)
 	maps.Copy(keys, got)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {

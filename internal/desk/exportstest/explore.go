@@ -33,6 +33,9 @@ func (t *ExportsTest) Explored(index int) *Test {
 	return &test
 }
 
+// firstDay is when a test begins that names no time.
+var firstDay = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // timeOf returns when a moment is, if reconciles took no time.
 func (t *Test) timeOf(moment int) time.Time {
 	now := firstDay
@@ -79,7 +82,9 @@ func (h *history) moment() Moment {
 // waits returns how long a moment may take: times around those in the inputs of generators.
 func (h *history) waits() []time.Duration {
 	out := []time.Duration{time.Second, time.Minute, time.Hour, 25 * time.Hour}
-	for _, g := range h.setup.generators() {
+	generators := h.setup.generators()
+	for _, name := range slices.Sorted(maps.Keys(generators)) {
+		g := generators[name]
 		for _, field := range []string{"refreshInterval", "gracePeriod", "abandonAfter"} {
 			text, _ := g[field].(string)
 			if d, err := time.ParseDuration(text); err == nil {
@@ -96,11 +101,10 @@ func (h *history) actions() []Action {
 	possible := []Action{
 		{Restart: true}, {Pause: &paused}, {Late: "ConfigMap"}, {Late: "EnvironmentConfig"},
 	}
-	for _, g := range h.setup.generators() {
-		name, _ := g["name"].(string)
+	for _, name := range slices.Sorted(maps.Keys(h.setup.generators())) {
 		possible = append(possible, Action{Rotate: name}, Action{Rotate: name})
 	}
-	exports := newExports(h.setup.Steps)
+	exports := newExports(h.setup.Pipeline)
 	for _, name := range slices.Sorted(maps.Keys(exports)) {
 		edited := map[string]any{}
 		for key := range exports[name] {

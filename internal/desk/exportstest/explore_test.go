@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 )
 
 // TestHistories draws histories until each kind of failure was in one. The same seed has the same history.
@@ -16,14 +17,17 @@ func TestHistories(t *testing.T) {
 	test := &exportstest.Test{Name: "x", Moments: []exportstest.Moment{
 		{Name: "created", Do: []exportstest.Action{{Provider: &exportstest.Provider{Resource: "db", Accepts: "candidate.admin.password"}}}},
 	}}
-	setup := &exportstest.Setup{
-		Observed: []exportstest.Observed{{Name: "db", Details: map[string][]byte{"password": []byte("not-real")}}},
-		Steps: []composition.Step{{Input: map[string]any{
-			"apiVersion": "export.fn.crossplane.io/v1beta1", "kind": "Exports",
-			"generators": []any{map[string]any{"name": "admin", "gracePeriod": "24h"}},
-			"secrets":    []any{map[string]any{"name": "url", "data": []any{map[string]any{"key": "url", "value": "'x'"}}}},
-		}}},
+	p, err := pipeline.New(&composition.Composition{Steps: []composition.Step{{Input: map[string]any{
+		"apiVersion": "export.fn.crossplane.io/v1beta1", "kind": "Exports",
+		"generators": []any{map[string]any{"name": "admin", "gracePeriod": "24h"}},
+		"secrets":    []any{map[string]any{"name": "url", "data": []any{map[string]any{"key": "url", "value": "'x'"}}}},
+	}}}})
+	if err != nil {
+		t.Fatal(err)
 	}
+	setup := &exportstest.Setup{Setup: &pipeline.Setup{
+		Observed: []pipeline.Observed{{Name: "db", Details: map[string][]byte{"password": []byte("not-real")}}}, Pipeline: p,
+	}}
 	var all strings.Builder
 	for seed := range uint64(200) {
 		h, again := exportstest.History(test, setup, seed), exportstest.History(test, setup, seed)

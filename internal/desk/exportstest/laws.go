@@ -10,8 +10,9 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
 // leastOutput is the length from which a part of a value is recognized as an output of a generation.
@@ -56,7 +57,7 @@ type mayGo struct {
 	keys  bool // and exports, because there is another Composition
 }
 
-func newLawbook(always []any, steps []composition.Step) *lawbook {
+func newLawbook(always []any, p *pipeline.Pipeline) *lawbook {
 	b := &lawbook{
 		generations: map[string]map[int]*generation{}, keys: map[string]map[string]bool{},
 		refused: map[string]time.Time{}, broken: map[string]bool{},
@@ -66,17 +67,17 @@ func newLawbook(always []any, steps []composition.Step) *lawbook {
 			b.laws = append(b.laws, l)
 		}
 	}
-	b.compose(steps)
+	b.compose(p)
 	return b
 }
 
 // compose sets the pipeline.
-func (b *lawbook) compose(steps []composition.Step) { b.exports = newExports(steps) }
+func (b *lawbook) compose(p *pipeline.Pipeline) { b.exports = newExports(p) }
 
 // forget forgets an object that someone deletes or edits. It is not lost by the function.
 func (b *lawbook) forget(name string) {
 	delete(b.keys, name)
-	if generator, n, ok := generationOf(name); ok {
+	if generator, n, ok := plan.ParseGeneration(name); ok {
 		g := b.generation(generator, n)
 		g.stored, g.gone, g.excused = false, false, true
 	}
@@ -165,7 +166,7 @@ func (b *lawbook) remember(now time.Time, holdings []holding) {
 func (b *lawbook) learn(p *player, objects map[string]*structpb.Struct) map[string][]int {
 	exist := map[*generation]bool{}
 	remember := func(name string, values map[string]string, isStored bool) {
-		generator, n, ok := generationOf(name)
+		generator, n, ok := plan.ParseGeneration(name)
 		if !ok {
 			return
 		}
@@ -177,12 +178,12 @@ func (b *lawbook) learn(p *player, objects map[string]*structpb.Struct) map[stri
 		}
 	}
 	for name, r := range p.w.Response.GetDesired().GetResources() {
-		if objects[name] == nil && strings.HasPrefix(name, generationPrefix) {
-			remember(name, dataOf(r.GetResource()), false)
+		if objects[name] == nil && strings.HasPrefix(name, plan.GenerationPrefix) {
+			remember(name, pipeline.DataOf(r.GetResource()), false)
 		}
 	}
 	for name, o := range objects {
-		values := dataOf(o)
+		values := pipeline.DataOf(o)
 		for k, v := range p.w.Details[world.KeyOf(o)] {
 			values[k] = string(v)
 		}
@@ -205,24 +206,13 @@ func (b *lawbook) leave(exist map[*generation]bool) map[string][]int {
 	return deleted
 }
 
-// generationOf returns the generator and the number of a generation. The generator of an item has its key after it.
-func generationOf(resource string) (generator string, n int, ok bool) {
-	name, isGeneration := strings.CutPrefix(resource, generationPrefix)
-	i := strings.LastIndex(name, "/")
-	if !isGeneration || i < 0 {
-		return "", 0, false
-	}
-	n, err := strconv.Atoi(name[i+1:])
-	return name[:i], n, err == nil
-}
-
 // holdings returns the values of all exports, in order.
 func (b *lawbook) holdings(objects map[string]*structpb.Struct) (out []holding) {
 	for _, name := range slices.Sorted(maps.Keys(objects)) {
 		if b.exports[exportOf(name)] == nil {
 			continue
 		}
-		data := dataOf(objects[name])
+		data := pipeline.DataOf(objects[name])
 		for _, key := range slices.Sorted(maps.Keys(data)) {
 			out = append(out, holding{name, key, data[key], b.exports.expression(name, key), b.contained(data[key])})
 		}

@@ -10,6 +10,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // Labels gives values labels, which are random so that they tell nothing about the value. In one run, equal values have
@@ -49,8 +53,8 @@ func (m *masker) label(value string) string {
 // learn adds the values of all Secrets and connection details to those that the test has had.
 func (p *player) learn() {
 	for _, o := range p.w.Stored {
-		if f := o.GetFields(); f["kind"].GetStringValue() == "Secret" && f["apiVersion"].GetStringValue() == "v1" {
-			for _, v := range dataOf(o) {
+		if object.IsSecret(wire.Of(o)) {
+			for _, v := range pipeline.DataOf(o) {
 				p.secrets[v] = true
 			}
 		}
@@ -117,6 +121,4 @@ func Inline(v any) string {
 func encode(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
 // isSecret reports whether the data of an object is secret.
-func isSecret(object map[string]any) bool {
-	return object["apiVersion"] == "v1" && object["kind"] == "Secret"
-}
+func isSecret(o map[string]any) bool { return o["apiVersion"] == "v1" && o["kind"] == "Secret" }

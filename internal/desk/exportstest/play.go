@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
@@ -39,13 +39,13 @@ type Result struct {
 
 // A Runner plays tests. Several goroutines may use it.
 type Runner struct {
-	engine Engine
+	engine pipeline.Engine
 	seed   [32]byte
 	mask   *masker
 }
 
 // NewRunner returns a runner. Without secrets, failures have the length and a label of a secret value.
-func NewRunner(engine Engine, seed [32]byte, showSecrets bool) *Runner {
+func NewRunner(engine pipeline.Engine, seed [32]byte, showSecrets bool) *Runner {
 	return &Runner{engine, seed, newMasker(showSecrets)}
 }
 
@@ -88,8 +88,8 @@ type player struct {
 	test    *Test
 	at      string // the field of the test
 	setup   *Setup
-	compose func(steps []composition.Step) error // sets the pipeline
-	w       *world.World
+	compose func(p *pipeline.Pipeline) error // sets the pipeline
+	w       *pipeline.Simulation
 
 	moment    int
 	moments   []*snapshot
@@ -125,15 +125,18 @@ func (r *Runner) startOf(t *ExportsTest, test *Test, setup *Setup) (*player, err
 		test: test, setup: setup, mask: r.mask, secrets: map[string]bool{},
 		faults: faults{lose: map[string]bool{}},
 	}
-	call, err := r.engine(func() time.Time { return p.w.Now }, r.seed)
-	if err != nil {
+	recorded := map[string]map[string]any{}
+	for name, step := range t.Spec.Steps {
+		recorded[name] = step.Resources
+	}
+	p.w = r.engine.Simulate(setup.Cluster(test.timeOf(0)), r.seed)
+	p.compose = func(composed *pipeline.Pipeline) error {
+		return p.w.Compose(composed, pipeline.Options{Others: setup.Functions, Recorded: recorded})
+	}
+	if err := p.compose(setup.Pipeline); err != nil {
 		return nil, err
 	}
-	p.compose = func(steps []composition.Step) error { return setup.compose(p.w, steps, call, t.Spec.Steps) }
-	if p.w, err = setup.build(test.timeOf(0), call, t.Spec.Steps); err != nil {
-		return nil, err
-	}
-	p.laws = newLawbook(test.Always, setup.Steps)
+	p.laws = newLawbook(test.Always, setup.Pipeline)
 	p.w.Before = p.before
 	return p, nil
 }
@@ -168,12 +171,12 @@ func (p *player) play(ctx context.Context, i int) error {
 	if err := p.advance(ctx, end); err != nil {
 		return err
 	}
-	steps, recomposed := p.setup.Later[i]
+	composed, recomposed := p.setup.Later[i]
 	if p.laws.mayGo = m.mayGo(recomposed); recomposed {
-		if err := p.compose(steps); err != nil {
+		if err := p.compose(composed); err != nil {
 			return err
 		}
-		p.laws.compose(steps)
+		p.laws.compose(composed)
 	}
 	p.faults.reports = maps.Clone(m.Observe)
 	for j := range m.Do {

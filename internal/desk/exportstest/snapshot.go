@@ -1,7 +1,6 @@
 package exportstest
 
 import (
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,7 +8,9 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
 // A snapshot is what exists at the end of a moment. Its texts are those that a test writes: data of Secrets is decoded.
@@ -61,7 +62,7 @@ func (p *player) snapshot(name string) *snapshot {
 func (p *player) named() map[string]string {
 	out := map[string]string{}
 	for key, o := range p.w.Stored {
-		if name := world.Meta(o, "annotations", world.ResourceNameAnnotation); name != "" {
+		if name := pipeline.NameOf(o); name != "" {
 			out[name] = key
 		}
 	}
@@ -71,28 +72,12 @@ func (p *player) named() map[string]string {
 // decoded returns an object with the data of a Secret as text.
 func decoded(o *structpb.Struct) map[string]any {
 	out := o.AsMap()
-	if data, ok := out["data"].(map[string]any); ok && isSecret(out) {
-		for key, v := range data {
-			text, _ := v.(string)
-			if b, err := base64.StdEncoding.DecodeString(text); err == nil {
-				data[key] = string(b)
-			}
+	if _, ok := out["data"].(map[string]any); ok && isSecret(out) {
+		data := map[string]any{}
+		for key, text := range pipeline.DataOf(o) {
+			data[key] = text
 		}
-	}
-	return out
-}
-
-// dataOf returns the data of a Secret or a ConfigMap as text.
-func dataOf(o *structpb.Struct) map[string]string {
-	f := o.GetFields()
-	encoded := f["kind"].GetStringValue() == "Secret" && f["apiVersion"].GetStringValue() == "v1"
-	data := f["data"].GetStructValue().GetFields()
-	out := make(map[string]string, len(data))
-	for key, v := range data {
-		out[key] = v.GetStringValue()
-		if b, err := base64.StdEncoding.DecodeString(out[key]); encoded && err == nil {
-			out[key] = string(b)
-		}
+		out["data"] = data
 	}
 	return out
 }
@@ -114,7 +99,7 @@ func nameOf(item any) string {
 		return item
 	case map[string]any:
 		if text, ok := item["generation"].(string); ok && len(item) == 1 && strings.Contains(text, "/") {
-			return generationPrefix + text
+			return plan.GenerationPrefix + text
 		}
 	}
 	return ""

@@ -56,7 +56,7 @@ func (s *State) Composites(changed map[string]any) []*Composite {
 
 // compositeType returns the kind of the composites of a Composition.
 func compositeType(c map[string]any) Ref {
-	of, _ := field(c, "spec", "compositeTypeRef").(map[string]any)
+	of, _ := Field(c, "spec", "compositeTypeRef").(map[string]any)
 	return RefIn(of)
 }
 
@@ -72,10 +72,10 @@ func (s *State) AllComposites() []*Composite {
 
 // crossplane returns a field that Crossplane reads. Composites of the v1 style have it directly in their spec.
 func (c *Composite) crossplane(path ...string) any {
-	if v := field(c.fields, append([]string{"spec", "crossplane"}, path...)...); v != nil || c.Namespace != "" {
+	if v := Field(c.fields, append([]string{"spec", "crossplane"}, path...)...); v != nil || c.Namespace != "" {
 		return v
 	}
-	return field(c.fields, append([]string{"spec"}, path...)...)
+	return Field(c.fields, append([]string{"spec"}, path...)...)
 }
 
 func (c *Composite) crossplaneText(path ...string) string {
@@ -86,15 +86,15 @@ func (c *Composite) crossplaneText(path ...string) string {
 // compositionOf returns the name of the Composition that a composite uses. One that Crossplane has not seen yet names
 // none: its definition decides.
 func (c *Composite) compositionOf(xrd map[string]any) string {
-	return cmp.Or(text(xrd, "spec", "enforcedCompositionRef", "name"), c.crossplaneText("compositionRef", "name"),
-		text(xrd, "spec", "defaultCompositionRef", "name"))
+	return cmp.Or(Text(xrd, "spec", "enforcedCompositionRef", "name"), c.crossplaneText("compositionRef", "name"),
+		Text(xrd, "spec", "defaultCompositionRef", "name"))
 }
 
 // Definition returns the definition of a kind of composites, or nil.
 func (s *State) Definition(of Ref) map[string]any {
 	for _, o := range s.OfKind(group, kindXRD) {
 		xrd := o.Map()
-		if text(xrd, "spec", "group") == of.group() && text(xrd, "spec", "names", "kind") == of.Kind {
+		if Text(xrd, "spec", "group") == of.group() && Text(xrd, "spec", "names", "kind") == of.Kind {
 			return xrd
 		}
 	}
@@ -109,16 +109,16 @@ func (s *State) inUse(c *Composite, name string) *Object {
 
 // pinned returns why a change of its Composition does not reach a composite.
 func (c *Composite) pinned(changed map[string]any) string {
-	selector := textsOf(c.crossplane("compositionRevisionSelector", "matchLabels"))
+	selector := Texts(c.crossplane("compositionRevisionSelector", "matchLabels"))
 	switch selects := labels.SelectorFromSet(selector); {
-	case text(c.fields, "metadata", "deletionTimestamp") != "":
+	case Text(c.fields, "metadata", "deletionTimestamp") != "":
 		return "it is being deleted"
-	case textsOf(field(c.fields, "metadata", "annotations"))["crossplane.io/paused"] == "true":
+	case Texts(Field(c.fields, "metadata", "annotations"))["crossplane.io/paused"] == "true":
 		return "it is paused (annotation crossplane.io/paused)"
 	case c.crossplaneText("compositionUpdatePolicy") == "Manual":
 		revision := cmp.Or(c.crossplaneText("compositionRevisionRef", "name"), "its revision")
 		return fmt.Sprintf("its compositionUpdatePolicy is Manual, so it stays at %s", revision)
-	case !selects.Matches(labels.Set(textsOf(field(changed, "metadata", "labels")))):
+	case !selects.Matches(labels.Set(Texts(Field(changed, "metadata", "labels")))):
 		return "its compositionRevisionSelector does not select the labels of the changed Composition"
 	}
 	return ""
@@ -126,11 +126,11 @@ func (c *Composite) pinned(changed map[string]any) string {
 
 // claim returns the claim of a composite, as far as its reference shows it, or nil.
 func (c *Composite) claim() map[string]any {
-	ref, _ := field(c.fields, "spec", "claimRef").(map[string]any)
+	ref, _ := Field(c.fields, "spec", "claimRef").(map[string]any)
 	if ref == nil || c.Namespace != "" {
 		return nil
 	}
-	out := Ref{text(ref, "apiVersion"), text(ref, "kind"), text(ref, "namespace"), text(ref, "name")}.object()
+	out := Ref{Text(ref, "apiVersion"), Text(ref, "kind"), Text(ref, "namespace"), Text(ref, "name")}.object()
 	out["spec"] = map[string]any{"resourceRef": map[string]any{"apiVersion": c.APIVersion, "kind": c.Kind, "name": c.Name}}
 	return out
 }
@@ -141,7 +141,7 @@ func (c *Composite) Refs() []Ref {
 	var out []Ref
 	for _, v := range list {
 		ref, _ := v.(map[string]any)
-		r := Ref{text(ref, "apiVersion"), text(ref, "kind"), cmp.Or(c.Namespace, text(ref, "namespace")), text(ref, "name")}
+		r := Ref{Text(ref, "apiVersion"), Text(ref, "kind"), cmp.Or(c.Namespace, Text(ref, "namespace")), Text(ref, "name")}
 		if r.Name != "" && !slices.Contains(out, r) {
 			out = append(out, r)
 		}

@@ -53,9 +53,9 @@ func OneFromCluster(ctx context.Context, k Kubectl, kind, namespace, name string
 func (s *State) compositeResources(kind string, namespaced bool) (out []string) {
 	for _, o := range s.OfKind(group, kindXRD) {
 		xrd := o.Map()
-		inScope := (text(xrd, "spec", "scope") == "Namespaced") == namespaced
-		if inScope && (kind == "" || strings.EqualFold(text(xrd, "spec", "names", "kind"), kind)) {
-			out = append(out, text(xrd, "spec", "names", "plural")+"."+text(xrd, "spec", "group"))
+		inScope := (Text(xrd, "spec", "scope") == "Namespaced") == namespaced
+		if inScope && (kind == "" || strings.EqualFold(Text(xrd, "spec", "names", "kind"), kind)) {
+			out = append(out, Text(xrd, "spec", "names", "plural")+"."+Text(xrd, "spec", "group"))
 		}
 	}
 	return out

@@ -32,7 +32,7 @@ func (s *State) Read(name, content string) (int, error) {
 // addAll adds an object, or the items of a list, and returns their number.
 func (s *State) addAll(v any) int {
 	o, _ := v.(map[string]any)
-	kind := text(o, "kind")
+	kind := Text(o, "kind")
 	items, isList := o["items"].([]any)
 	switch {
 	case isList && strings.HasSuffix(kind, "List"):
@@ -44,7 +44,7 @@ func (s *State) addAll(v any) int {
 			n += s.addAll(item)
 		}
 		return n
-	case kind == "" || text(o, "apiVersion") == "" || text(o, "metadata", "name") == "":
+	case kind == "" || Text(o, "apiVersion") == "" || Text(o, "metadata", "name") == "":
 		return 0
 	}
 	s.Add(o)

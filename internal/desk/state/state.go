@@ -44,7 +44,7 @@ func (r Ref) object() map[string]any {
 
 // RefIn identifies an object that was read from YAML or JSON.
 func RefIn(o map[string]any) Ref {
-	return Ref{text(o, "apiVersion"), text(o, "kind"), text(o, "metadata", "namespace"), text(o, "metadata", "name")}
+	return Ref{Text(o, "apiVersion"), Text(o, "kind"), Text(o, "metadata", "namespace"), Text(o, "metadata", "name")}
 }
 
 // RefOf identifies an object of a simulation.
@@ -105,7 +105,7 @@ func New() *State {
 
 // Add adds an object, in place of another one with the same identity.
 func (s *State) Add(o map[string]any) {
-	out := &Object{Ref: RefIn(o), labels: textsOf(field(o, "metadata", "labels"))}
+	out := &Object{Ref: RefIn(o), labels: Texts(Field(o, "metadata", "labels"))}
 	if out.isSecret() && !s.Complete {
 		out.hidden = hide(o)
 	}
@@ -172,8 +172,8 @@ func (s *State) HiddenKeys(r Ref) []string {
 	return nil
 }
 
-// field returns the value at a path, or nil.
-func field(o map[string]any, path ...string) any {
+// Field returns the value at a path, or nil.
+func Field(o map[string]any, path ...string) any {
 	var v any = o
 	for _, name := range path {
 		fields, _ := v.(map[string]any)
@@ -182,13 +182,14 @@ func field(o map[string]any, path ...string) any {
 	return v
 }
 
-func text(o map[string]any, path ...string) string {
-	s, _ := field(o, path...).(string)
+// Text returns the text at a path, or nothing.
+func Text(o map[string]any, path ...string) string {
+	s, _ := Field(o, path...).(string)
 	return s
 }
 
-// textsOf returns the texts of a map.
-func textsOf(v any) map[string]string {
+// Texts returns the texts of a map.
+func Texts(v any) map[string]string {
 	fields, _ := v.(map[string]any)
 	out := make(map[string]string, len(fields))
 	for key, v := range fields {

@@ -97,7 +97,7 @@ func (s *State) details(o *structpb.Struct, unknown Unknown) map[string][]byte {
 		return nil
 	}
 	out := map[string][]byte{}
-	for key, v := range textsOf(field(found.Map(), "data")) {
+	for key, v := range Texts(Field(found.Map(), "data")) {
 		out[key], _ = base64.StdEncoding.DecodeString(v)
 	}
 	return out

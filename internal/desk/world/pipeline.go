@@ -97,7 +97,12 @@ func (p *Pipeline) step(
 			req.RequiredResources[name] = lookUp(s)
 		}
 	}
-	call := func(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	call := func(ctx context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, err error) {
+		defer func() {
+			if value := recover(); value != nil { // it may contain any part of the request
+				err = fmt.Errorf("the function panicked with a %T", value)
+			}
+		}()
 		p.Calls++
 		return p.Steps[i].Call(ctx, proto.CloneOf(req))
 	}

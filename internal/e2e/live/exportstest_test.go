@@ -9,16 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crossplane/function-sdk-go/logging"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	simulation "github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
-	engine "github.com/crossplane-contrib/function-export/internal/engine/function"
 )
 
 // A played is a test that the control plane plays, in seconds.
@@ -92,27 +91,26 @@ func play(t *testing.T, text string) *played {
 		t.Fatal(wrong)
 	}
 
-	simulated := func(now func() time.Time, _ [32]byte) (simulation.Function, error) {
-		f, err := engine.New(logging.NewNopLogger(), nil)
-		if err != nil {
-			return nil, err
-		}
-
-		f.Now = now
-
-		return f.RunFunction, nil
+	engine, err := pipeline.NewEngine()
+	if err != nil {
+		t.Fatal(err)
 	}
 
-	pipeline, err := composition.Read(in.Spec.Inputs.Composition.(map[string]any))
+	read, err := composition.Read(in.Spec.Inputs.Composition.(map[string]any))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	composed, err := pipeline.New(read)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	xr := &unstructured.Unstructured{Object: in.Spec.Inputs.XR.(map[string]any)}
-	setup := &exportstest.Setup{XR: structOf(t, xr.Object), Steps: pipeline.Steps}
+	setup := &exportstest.Setup{Setup: &pipeline.Setup{XR: structOf(t, xr.Object), Pipeline: composed}}
 	simulation.Set(setup.XR, "11111111-1111-1111-1111-111111111111", "metadata", "uid")
 
-	return &played{ExportsTest: in, setup: setup, runner: exportstest.NewRunner(simulated, [32]byte{}, false), xr: live.RefOf(xr)}
+	return &played{ExportsTest: in, setup: setup, runner: exportstest.NewRunner(engine, [32]byte{}, false), xr: live.RefOf(xr)}
 }
 
 func structOf(t *testing.T, o map[string]any) *structpb.Struct {

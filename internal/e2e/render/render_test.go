@@ -4,6 +4,7 @@ package render
 import (
 	"bytes"
 	"context"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -67,7 +68,7 @@ func saysNothing(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error
 func rendered(t *testing.T, c render.Command, fn fnv1.FunctionRunnerServiceServer) (stdout, stderr, failure string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if err := c.RunWith(t.Context(), terminal.Disk(nil), fn, &out, &errs); err != nil {
+	if err := c.RunWith(t.Context(), terminal.Disk(nil), fn.RunFunction, &out, &errs); err != nil {
 		failure = err.Error()
 	}
 	return out.String(), errs.String(), failure
@@ -97,7 +98,7 @@ func TestRenderLikeCrossplane(t *testing.T) {
 
 			c := render.Command{Paths: []string{dir}, ShowSecrets: true, IncludeContext: true, IncludeFullXR: true}
 			if f := filepath.Join(dir, "credentials.yaml"); exists(f) {
-				c.FunctionCredentials = f
+				c.RequiredResources = []string{f}
 			}
 			hasSchemas := exists(filepath.Join(dir, "schemas"))
 			if hasSchemas {
@@ -172,8 +173,8 @@ func TestRenderAcceptsMore(t *testing.T) {
 	}
 }
 
-// TestRenderFlagsOfCrossplane: this command has each flag of Crossplane's command with the same short form, or refuses
-// it with a reason. Only -o is the output, as in all commands.
+// TestRenderFlagsOfCrossplane: this command has each flag of Crossplane's command about files and output, with the same
+// short form. Only -o is the output, as in all commands.
 func TestRenderFlagsOfCrossplane(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), e2e.PeersForTest(t).CLI, "composition", "render", "--help").Output()
 	if err != nil {
@@ -188,34 +189,34 @@ func TestRenderFlagsOfCrossplane(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours, refused, own := map[string]string{}, []string{}, []string{}
+	ours, own := map[string]string{}, []string{}
 	for _, f := range parser.Model.Flags {
-		for _, name := range append(f.Aliases, f.Name) {
-			ours[name] = strings.Trim(string(f.Short), "\x00")
+		for _, name := range f.Aliases {
+			ours[name] = theirs[name]
 		}
+		ours[f.Name] = strings.Trim(string(f.Short), "\x00")
 		if _, known := theirs[f.Name]; !known {
 			own = append(own, f.Name)
 		}
-		if f.Hidden {
-			refused = append(refused, f.Name)
-		}
 	}
-	ours["extra-resources"] = "" // an alias of -e
 	theirs["observed-resources"] = ""
-	for name, short := range theirs {
-		if got, ok := ours[name]; !ok || got != short {
-			t.Errorf("Crossplane's render has --%s with the short form %q, fn render has it: %t, %q", name, short, ok, got)
+	var others []string
+	for _, name := range slices.Sorted(maps.Keys(theirs)) {
+		if got, ok := ours[name]; !ok {
+			others = append(others, name)
+		} else if got != theirs[name] {
+			t.Errorf("Crossplane's render has --%s with the short form %q, ours has %q", name, theirs[name], got)
 		}
 	}
-	if diff := cmp.Diff([]string{"allow-waiting", "at", "changes", "output", "show-secrets"}, own); diff != "" {
-		t.Errorf("flags that only fn render has: -want, +got:\n%s", diff)
+	if diff := cmp.Diff([]string{"allow-waiting", "at", "output", "show-secrets"}, own); diff != "" {
+		t.Errorf("flags that only our render has: -want, +got:\n%s", diff)
 	}
-	want := []string{
+	want := []string{ // about Docker, Crossplane, and projects
 		"cache-dir", "config", "crossplane-binary", "crossplane-docker-network", "crossplane-image", "crossplane-version",
-		"max-concurrency", "project-file", "verbose",
+		"function-annotations", "max-concurrency", "project-file", "verbose",
 	}
-	if diff := cmp.Diff(want, refused); diff != "" {
-		t.Errorf("flags that are refused: -want, +got:\n%s", diff)
+	if diff := cmp.Diff(want, others); diff != "" {
+		t.Errorf("flags that only Crossplane's render has: -want, +got:\n%s", diff)
 	}
 }
 

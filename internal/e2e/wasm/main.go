@@ -7,16 +7,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"testing/fstest"
-	"time"
 
 	"github.com/alecthomas/kong"
-	"github.com/crossplane/function-sdk-go/logging"
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/check"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/explain"
@@ -24,8 +19,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/lsp"
-	"github.com/crossplane-contrib/function-export/internal/engine/credential"
-	"github.com/crossplane-contrib/function-export/internal/engine/function"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 )
 
 // A Request has the texts of files, command lines, and messages of an editor.
@@ -112,7 +106,7 @@ func run(system *files.System, args []string) Result {
 		Explain explain.Command `cmd:""`
 	}
 	var stdout, stderr bytes.Buffer
-	k, err := kong.Must(&cli, kong.Writers(&stdout, &stderr), kong.Bind(system, render.FunctionAt(functionAt)),
+	k, err := kong.Must(&cli, kong.Writers(&stdout, &stderr), kong.Bind(system), kong.BindSingletonProvider(pipeline.NewEngine),
 		kong.BindTo(context.Background(), (*context.Context)(nil))).Parse(args)
 	if err == nil {
 		err = k.Run()
@@ -124,14 +118,4 @@ func run(system *files.System, args []string) Result {
 		out.Code, out.Stderr = terminal.ExitUnread, out.Stderr+"function-export: error: "+err.Error()+"\n"
 	}
 	return out
-}
-
-// functionAt returns the function to render with.
-func functionAt(at time.Time, seed [32]byte) (fnv1.FunctionRunnerServiceServer, error) {
-	f, err := function.New(logging.NewNopLogger(), nil)
-	if err == nil && !at.IsZero() {
-		f.Now = func() time.Time { return at }
-		f.Entropy = func() io.Reader { return credential.Seeded{Reader: rand.NewChaCha8(seed)} }
-	}
-	return f, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	rehearsal "github.com/crossplane-contrib/function-export/internal/desk/diff"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 )
 
@@ -88,13 +89,13 @@ func (c *Command) Validate() error {
 func (c *Command) place() Place { return Place{c.Cluster, c.Context, c.Kubeconfig, c.From} }
 
 // Run is called by kong, with the values that main binds.
-func (c *Command) Run(ctx context.Context, k *kong.Kong, system *files.System) error {
+func (c *Command) Run(ctx context.Context, k *kong.Kong, system *files.System, engine pipeline.Engine) error {
 	terminal.EndsSoon()
-	return c.RunWith(ctx, system, k.Stdout, k.Stderr)
+	return c.RunWith(ctx, system, engine, k.Stdout, k.Stderr)
 }
 
 // RunWith rehearses, and prints the effects. Its error tells the exit code.
-func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, stderr io.Writer) error {
+func (c *Command) RunWith(ctx context.Context, system *files.System, engine pipeline.Engine, stdout, stderr io.Writer) error {
 	changed, err := readCompositions(ctx, system, c.Compositions, stderr)
 	if err != nil {
 		return err
@@ -107,7 +108,8 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, std
 	if c.Cluster && !all.Complete {
 		r.note("kubectl lacks the right to read Secrets, so what depends on their values is not known")
 	}
-	if err := c.rehearse(ctx, r, all, changed, stderr); err != nil {
+	run := &rehearsal.Rehearsal{State: all, Engine: engine, Now: TimeOf(c.At)}
+	if err := c.rehearse(ctx, r, run, changed, stderr); err != nil {
 		return err
 	}
 	matters := kindsOf(c.Only)
@@ -133,12 +135,8 @@ type task struct {
 }
 
 // rehearse finds the effects for each composite of each Composition.
-func (c *Command) rehearse(ctx context.Context, r *report, all *state.State, changed []*composition, stderr io.Writer) error {
-	engine, err := rehearsal.NewEngine()
-	if err != nil {
-		return err
-	}
-	run := &rehearsal.Rehearsal{State: all, Engine: engine, Now: TimeOf(c.At)}
+func (c *Command) rehearse(ctx context.Context, r *report, run *rehearsal.Rehearsal, changed []*composition, stderr io.Writer) error {
+	all := run.State
 	if c.Functions != "" {
 		run.Recompose = (&renderer{functions: c.Functions, state: all}).recompose
 		r.Source.OtherSteps = "recomputed"

@@ -222,7 +222,7 @@ func TestPipelines(t *testing.T) {
 			"- Secret orders-url is deleted: no step composes it anymore", "~ PostgreSQL status.endpoint changes",
 		}},
 		"NoInput": {"its input is missing", plain, plain[:strings.Index(plain, "    input:\n      apiVersion: export")], "", []string{
-			"x PostgreSQL is refused: invalid input: apiVersion: must be export.fn.crossplane.io/v1beta1; kind: must be Exports",
+			"x PostgreSQL is refused: invalid input: input: must be set: add an input of kind Exports to the pipeline step",
 		}},
 		"Legacy": {"connection details of a composite of the v1 style", composed(published), composed(strings.Replace(published, "{key: user,", "{key: login,", 1)), legacy(instance("team-a", "orders")), []string{
 			"~ Secret team-a/orders-conn user is removed, login is added", "~ Secret team-a/orders login is added",

@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	rehearsal "github.com/crossplane-contrib/function-export/internal/desk/diff"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 )
@@ -27,8 +28,8 @@ var (
 	now   = began.Add(48 * time.Hour)
 )
 
-// pipeline is a Composition with a database, and with the input of this function.
-const pipeline = `apiVersion: apiextensions.crossplane.io/v1
+// base is a Composition with a database, and with the input of this function.
+const base = `apiVersion: apiextensions.crossplane.io/v1
 kind: Composition
 metadata: {name: postgresql}
 spec:
@@ -71,7 +72,7 @@ status:
 
 // composed returns the pipeline with an input.
 func composed(input string) string {
-	return pipeline + strings.ReplaceAll(strings.TrimRight(input, "\n"), "\n", "\n      ") + "\n"
+	return base + strings.ReplaceAll(strings.TrimRight(input, "\n"), "\n", "\n      ") + "\n"
 }
 
 // marked is in each value that is secret, and at each place where a copy of one may be.
@@ -136,7 +137,7 @@ func cluster(t testing.TB, composition string, objects ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := rehearsal.NewEngine()
+	engine, err := pipeline.NewEngine()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,8 +187,12 @@ func run(t testing.TB, c Command, composition, state string) (string, int) {
 	if !c.Cluster {
 		c.From = []string{"dump.yaml"}
 	}
+	engine, err := pipeline.NewEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out bytes.Buffer
-	err := c.RunWith(context.Background(), terminal.Disk(nil), &out, &out)
+	err = c.RunWith(context.Background(), terminal.Disk(nil), engine, &out, &out)
 	code, known := terminal.ExitCode(err)
 	if err != nil && !known {
 		fmt.Fprintln(&out, "error:", err)

@@ -216,7 +216,7 @@ func TestMigrateAndRender(t *testing.T) {
 	fn.Now = func() time.Time { return time.Unix(0, 0) }
 	var out, errs bytes.Buffer
 	c := render.Command{Paths: []string{dir}, ShowSecrets: true}
-	if err := c.RunWith(t.Context(), terminal.Disk(nil), fn, &out, &errs); err != nil {
+	if err := c.RunWith(t.Context(), terminal.Disk(nil), fn.RunFunction, &out, &errs); err != nil {
 		t.Fatalf("%v\n%s", err, errs.String())
 	}
 	_, secret, _ := strings.Cut(out.String(), "---\napiVersion: v1\n")

@@ -57,7 +57,7 @@ func renderResponse(t *testing.T, text string) *fnv1.RunFunctionResponse {
 func rendered(t *testing.T, c Command, fn fnv1.FunctionRunnerServiceServer) (stdout, stderr, failure string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if err := c.RunWith(t.Context(), terminal.Disk(nil), fn, &out, &errs); err != nil {
+	if err := c.RunWith(t.Context(), terminal.Disk(nil), fn.RunFunction, &out, &errs); err != nil {
 		failure = err.Error()
 	}
 	dir := ""

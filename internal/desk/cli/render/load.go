@@ -12,15 +12,23 @@ import (
 	"strings"
 	"time"
 
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/uuid"
-	"k8s.io/apimachinery/pkg/util/validation"
-	"sigs.k8s.io/yaml"
+	"google.golang.org/protobuf/types/known/structpb"
+	kubeschema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
+	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
-	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
+	"github.com/crossplane-contrib/function-export/internal/desk/state"
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/decode"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // environmentKey is the key of the environment in the pipeline context.
@@ -28,25 +36,19 @@ const environmentKey = "apiextensions.crossplane.io/environment"
 
 // inputs are the files, read and checked.
 type inputs struct {
-	system *files.System
+	pipeline.Setup
 
-	// composite has a UID even if it has none in its file, xr.
-	composite, xr object
-	legacy        bool // the composite has the v1 style
-
-	steps    []composition.Step
-	exports  map[string]files.Step // the inputs of this function, by step
-	observed []object
-	details  []object // connection Secrets that are among the observed resources, but are not composed
-	required []object
-	context  map[string]any
-	schemas  *catalog.Catalog
-	now      time.Time // in now.txt, or zero
+	reader
+	xr      manifest              // as it is in its file
+	exports map[string]files.Step // the inputs of this function, by step
+	context map[string]any
+	schemas *catalog.Catalog
+	now     time.Time // in now.txt, or zero
 }
 
 // A layout holds the path of each file. The path of a missing file is "".
 type layout struct {
-	xr, composition, functions, environment, now string
+	xr, composition, environment, now string
 
 	observed, required, xrd []string
 }
@@ -57,32 +59,21 @@ const (
 	wantOrder = "pass the files in the order xr.yaml composition.yaml [functions.yaml]"
 )
 
-// layout finds the files by their names in a folder, or by their order.
+// layout finds the files by their names in a folder, or by their order. Functions are not read, because the input of a
+// step decides which function it runs.
 func (c *Command) layout(system *files.System) (layout, error) {
-	for i, p := range c.Paths {
-		if files.IsFragment(p) {
-			continue
-		}
-		isFolder, err := system.IsFolder(p)
-		switch {
-		case err != nil:
-			return layout{}, files.CannotRead(p, err)
-		case isFolder && len(c.Paths) == 1:
-			return folderLayout(system, p)
-		case isFolder && i != 2: // functions can be a folder
-			const text = "cannot render the folder %s with other paths: pass only the folder, or %s"
-			return layout{}, fmt.Errorf(text, p, wantFiles)
+	switch n := len(c.Paths); n {
+	case 2, 3:
+		return layout{xr: c.Paths[0], composition: c.Paths[1]}, nil
+	case 1:
+		if isFolder, err := system.IsFolder(c.Paths[0]); err != nil {
+			return layout{}, files.CannotRead(c.Paths[0], err)
+		} else if isFolder {
+			return folderLayout(system, c.Paths[0])
 		}
 	}
-	if n := len(c.Paths); n != 2 && n != 3 {
-		count := terminal.Counted(n, "file", "files")
-		return layout{}, fmt.Errorf("cannot render %s: pass one folder, or %s", count, wantFiles)
-	}
-	l := layout{xr: c.Paths[0], composition: c.Paths[1]}
-	if len(c.Paths) == 3 {
-		l.functions = c.Paths[2]
-	}
-	return l, nil
+	count := terminal.Counted(len(c.Paths), "file", "files")
+	return layout{}, fmt.Errorf("cannot render %s: pass one folder, or %s", count, wantFiles)
 }
 
 func folderLayout(system *files.System, dir string) (layout, error) {
@@ -90,27 +81,23 @@ func folderLayout(system *files.System, dir string) (layout, error) {
 	if err != nil {
 		return layout{}, files.CannotRead(dir, err)
 	}
-	ifThere := func(name string) []string { // a broken link is there, and an error
-		if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name }) {
-			return nil
+	there := func(names ...string) (out []string) { // a broken link is there, and an error
+		for _, name := range names {
+			if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name }) {
+				out = append(out, filepath.Join(dir, name))
+			}
 		}
-		return []string{filepath.Join(dir, name)}
+		return out
 	}
 	for _, name := range []string{"xr.yaml", "composition.yaml"} {
-		if ifThere(name) == nil {
+		if there(name) == nil {
 			return layout{}, fmt.Errorf("cannot find %s in the folder %s: add it, or pass %s", name, dir, wantFiles)
 		}
 	}
-	first := func(ps []string) string { return slices.Concat(ps, []string{""})[0] }
+	one := func(name string) string { return append(there(name), "")[0] }
 	return layout{
-		xr:          filepath.Join(dir, "xr.yaml"),
-		composition: filepath.Join(dir, "composition.yaml"),
-		functions:   first(ifThere("functions.yaml")),
-		environment: first(ifThere("environment.yaml")),
-		now:         first(ifThere("now.txt")),
-		observed:    slices.Concat(ifThere("observed.yaml"), ifThere("observed")),
-		required:    slices.Concat(ifThere("required.yaml"), ifThere("required")),
-		xrd:         ifThere("xrd.yaml"),
+		xr: one("xr.yaml"), composition: one("composition.yaml"), environment: one("environment.yaml"), now: one("now.txt"),
+		observed: there("observed.yaml", "observed"), required: there("required.yaml", "required"), xrd: there("xrd.yaml"),
 	}, nil
 }
 
@@ -126,19 +113,18 @@ func (c *Command) load(system *files.System) (*inputs, error) {
 	}
 	onDisk := *system
 	onDisk.Stdin = nil // it is read once, and these files can be read again
-	in := &inputs{system: &onDisk, schemas: catalog.NewCatalog()}
+	in := &inputs{reader: reader{&onDisk}, schemas: catalog.NewCatalog()}
+	in.Schemas = func(s *fnv1.SchemaSelector) *fnv1.Schema { // an empty one was not found
+		return &fnv1.Schema{OpenapiV3: in.schemas.Find(catalog.Kind{APIVersion: s.GetApiVersion(), Kind: s.GetKind()})}
+	}
 	for _, load := range []func() error{
-		func() (err error) { in.xr, err = in.loadXR(l.xr); return err },
-		func() error { return in.loadXRD(l.xrd) },
-		func() error { return in.loadComposition(l.composition) },
-		func() error { return in.checkFunctions(l.functions) },
-		func() error { return in.loadObserved(l.observed, c.ObservedResources) },
-		func() (err error) {
-			in.required, err = in.loadObjects(slices.Concat(l.required, c.RequiredResources, c.credentials()))
-			return err
+		func() error { return in.loadXR(l.xr, l.xrd) },
+		func() (err error) { in.Pipeline, err = in.loadComposition(l.composition); return err },
+		func() error {
+			return in.loadObjects(l.observed, c.ObservedResources, slices.Concat(l.required, c.RequiredResources))
 		},
 		func() error { return in.loadSchemas(c.RequiredSchemas) },
-		func() (err error) { in.context, err = c.loadContext(in, l.environment); return err },
+		func() error { return in.loadContext(c, l.environment) },
 		func() (err error) { in.now, err = in.loadNow(l.now); return err },
 	} {
 		if err := load(); err != nil {
@@ -164,132 +150,244 @@ func (in *inputs) loadNow(file string) (time.Time, error) {
 	return now, nil
 }
 
-// loadOne reads a file that must contain one object. Its errors name the expected object with the argument what.
-func (in *inputs) loadOne(file, what string) (object, error) {
-	docs, err := in.readObjects(file)
-	switch {
-	case err != nil:
-		return object{}, err
-	case len(docs) == 0:
-		return object{}, fmt.Errorf("%s: is empty: it must contain %s", file, what)
-	case len(docs) > 1:
-		return object{}, fmt.Errorf("%s is a second object: the file must contain only %s", docs[1].at(), what)
-	}
-	return docs[0], nil
-}
-
-func (in *inputs) loadXR(file string) (object, error) {
-	xr, err := in.loadOne(file, "the composite resource (XR)")
+// loadXR reads the composite. As the API server does, it sets fields to the defaults of the definition.
+func (in *inputs) loadXR(file string, xrd []string) error {
+	xr, err := in.one(file, "the composite resource (XR)")
 	if err != nil {
-		return object{}, err
+		return err
 	}
-	if g := xr.gvk().Group; g == composition.Group || g == packageGroup {
-		return object{}, fmt.Errorf("%s is not a composite resource (XR): %s", xr.at(), wantOrder)
+	if g := object.GroupOf(xr.APIVersion); g == composition.Group || g == packageGroup {
+		return fmt.Errorf("%s is not a composite resource (XR): %s", xr.at(), wantOrder)
 	}
-	return object{xr.clone(), xr.file, xr.from}, xr.named()
-}
-
-// withUID returns the composite with a UID. Every real composite has one. A composite without a UID
-// gets the UID that `crossplane composition render` would set.
-func withUID(xr object) object {
-	out := object{xr.clone(), xr.file, xr.from}
-	if metadata, ok := out.value("metadata").(map[string]any); ok && out.uid() == "" {
-		id := xr.gvk().String() + "\x00" + xr.namespace() + "\x00" + xr.name()
-		metadata["uid"] = uuid.NewSHA1(uuid.Nil, []byte(id)).String()
+	if err := cmp.Or(xr.named(), in.loadSchemas(xrd)); err != nil {
+		return err
 	}
-	return out
-}
-
-// loadObjects reads objects that the function may require.
-func (in *inputs) loadObjects(paths []string) ([]object, error) {
-	docs, err := in.readObjects(paths...)
-	for _, d := range docs {
-		if err := cmp.Or(d.named(), d.normalizeSecret()); err != nil {
-			return nil, err
+	if len(xrd) > 0 {
+		s := in.schemas.Find(catalog.Kind{APIVersion: xr.APIVersion, Kind: xr.Kind})
+		if s == nil {
+			return fmt.Errorf("%s: has no definition of %s of %s, the kind of the composite at %s: "+
+				"pass the CompositeResourceDefinition of the composite", strings.Join(xrd, ", "), xr.Kind, xr.APIVersion, xr.line())
 		}
+		catalog.SetDefaults(xr.fields, s)
 	}
-	return docs, err
+	in.xr = xr
+	in.XR, err = withUID(xr)
+	return err
 }
 
-// credentials returns the path of the Secrets that a Composition passes to functions. This function needs none. As in
-// Crossplane, they are among the objects that it may require.
-func (c *Command) credentials() []string {
-	if c.FunctionCredentials == "" {
-		return nil
+// withUID returns the composite with a UID, which every real one has. A composite without a UID gets the UID that
+// `crossplane composition render` would set.
+func withUID(xr manifest) (*structpb.Struct, error) {
+	out, err := xr.message()
+	if err == nil && world.Meta(out, "uid") == "" {
+		id := kubeschema.FromAPIVersionAndKind(xr.APIVersion, xr.Kind).String() + "\x00" + xr.Namespace + "\x00" + xr.Name
+		world.Set(out, uuid.NewSHA1(uuid.Nil, []byte(id)).String(), "metadata", "uid")
 	}
-	return []string{c.FunctionCredentials}
+	return out, err
 }
 
 // packageGroup is the API group of Functions.
 const packageGroup = "pkg.crossplane.io"
 
-// checkFunctions detects files in the wrong order. The functions are not used, because the input of
-// a step decides which function it runs.
-func (in *inputs) checkFunctions(path string) error {
-	if path == "" {
-		return nil
+// loadComposition reads a pipeline that composes the composite.
+func (in *inputs) loadComposition(file string) (*pipeline.Pipeline, error) {
+	d, err := in.one(file, "the Composition")
+	if err != nil {
+		return nil, err
 	}
-	docs, err := in.readObjects(path)
+	if object.GroupOf(d.APIVersion) != composition.Group || d.Kind != composition.Kind {
+		return nil, fmt.Errorf("%s is not a Composition of %s: %s", d.at(), composition.Group, wantOrder)
+	}
+	c, err := composition.Read(d.fields)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", d.line(decode.At(err)...), err)
+	case c.CompositeAPIVersion != in.xr.APIVersion || c.CompositeKind != in.xr.Kind:
+		return nil, fmt.Errorf("%s: spec.compositeTypeRef is %s %s, but the composite at %s is %s %s: make them equal",
+			d.line("spec", "compositeTypeRef"), c.CompositeAPIVersion, c.CompositeKind, in.xr.line(), in.xr.APIVersion, in.xr.Kind)
+	case !slices.ContainsFunc(c.Steps, pipeline.IsExports):
+		return nil, fmt.Errorf("%s: no pipeline step has an input of function-export: add a step with an input of apiVersion %s, kind %s",
+			d.line("spec", "pipeline"), v1beta1.APIVersion, v1beta1.Kind)
+	}
+	in.exports = map[string]files.Step{}
+	steps, _ := files.FindSteps(d.file) // an error in an input is a diagnostic of the function
+	for _, s := range steps {
+		in.exports[s.Name] = s
+	}
+	return pipeline.New(c)
+}
+
+// loadContext reads the context of earlier steps: the environment, then files, then values. Later ones take
+// precedence. Its errors quote neither values nor keys: a key may be part of a value with a semicolon.
+func (in *inputs) loadContext(c *Command, environment string) (err error) {
+	in.context = map[string]any{}
+	if environment != "" {
+		d, err := in.one(environment, "the environment")
+		if err != nil {
+			return err
+		}
+		in.context[environmentKey] = d.fields
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.ContextFiles)) {
+		data, err := in.system.ReadFile(c.ContextFiles[key])
+		if err != nil {
+			return fmt.Errorf("--context-files: cannot read a file: %w", files.WithoutPath(err))
+		}
+		if in.context[key], err = valueOf(string(data)); err != nil {
+			return fmt.Errorf("--context-files: a file: %w", err)
+		}
+	}
+	for key, text := range c.ContextValues {
+		if in.context[key], err = valueOf(text); err != nil {
+			return errors.New("--context-values: a value is not valid JSON or YAML: separate values with a semicolon, " +
+				"write a semicolon in a value as \\;, or use --context-files")
+		}
+	}
+	if in.Context, err = structpb.NewStruct(in.context); err != nil {
+		return fmt.Errorf("cannot convert the context: %w", err)
+	}
+	return nil
+}
+
+// valueOf returns the first value in a text. Its errors quote no value.
+func valueOf(text string) (any, error) {
+	docs, wrong := document.Parse(text)
+	switch {
+	case len(wrong) > 0:
+		return nil, wrong[0]
+	case len(docs) == 0:
+		return nil, nil //nolint:nilnil // an empty text is null
+	}
+	return docs[0].Value(), nil
+}
+
+// loadSchemas reads the kinds that definitions and OpenAPI documents declare.
+func (in *inputs) loadSchemas(paths []string) error {
+	read, err := in.files(files.WithJSONBelow, paths)
 	if err != nil {
 		return err
 	}
-	for _, d := range docs {
-		if gvk := d.gvk(); gvk.Group != packageGroup || gvk.Kind != "Function" {
-			if gvk.Group == "meta."+packageGroup {
-				return fmt.Errorf("%s is the metadata of a package, not a Function: leave %s out", d.at(), path)
+	for _, f := range read {
+		for _, o := range f.Objects() {
+			d := manifestIn(f, o)
+			add := in.schemas.Add
+			switch {
+			case catalog.IsOpenAPI(d.fields):
+				add = in.schemas.AddOpenAPI
+			case !d.isObject():
+				return fmt.Errorf("%s: neither a CustomResourceDefinition, a CompositeResourceDefinition, "+
+					"nor an OpenAPI v3 document of kubectl get --raw /openapi/v3/apis/GROUP/VERSION", d.line())
 			}
-			return fmt.Errorf("%s is not a Function of %s: pass observed and required objects with --observed-resources and -e",
-				d.at(), packageGroup)
+			if err := add(d.fields); err != nil {
+				return fmt.Errorf("%s: %w", d.line(decode.At(err)...), err)
+			}
 		}
 	}
 	return nil
 }
 
-// loadContext returns the context of earlier steps: the environment, then files, then values. Later
-// ones take precedence.
-func (c *Command) loadContext(in *inputs, environment string) (map[string]any, error) {
-	out := map[string]any{}
-	if environment != "" {
-		d, err := in.loadOne(environment, "the environment")
+// loadObjects reads observed composed resources and other objects. A resource from added replaces the one from base
+// with the same composition resource name. Within each of the two, that name is unique.
+func (in *inputs) loadObjects(base, added, required []string) error {
+	byName := map[string]manifest{}
+	others, err := in.objects(required)
+	if err != nil {
+		return err
+	}
+	for _, paths := range [][]string{base, added} {
+		read, err := in.objects(paths)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out[environmentKey] = d.Object
+		group := map[string]manifest{}
+		for _, d := range read {
+			name := d.resourceName()
+			if name == "" && d.isSecret() { // of the resource that names it as its connection Secret
+				others = slices.Insert(others, 0, d)
+				continue
+			}
+			if err := in.checkObserved(d); err != nil {
+				return err
+			}
+			if other, ok := group[name]; ok {
+				return fmt.Errorf("%s has the same annotation %s=%s as %s: set a different one on each",
+					d.at("metadata", "annotations"), world.ResourceNameAnnotation, name, other.at("metadata", "annotations"))
+			}
+			group[name] = d
+		}
+		maps.Copy(byName, group)
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.ContextFiles)) {
-		data, err := in.system.ReadFile(c.ContextFiles[key])
-		if err != nil { // the path may be a value that was meant for --context-values
-			return nil, fmt.Errorf("--context-files%s: %w", contextKey(key, " %s: cannot read its file", ": cannot read a file"), files.WithoutPath(err))
-		}
-		var v any
-		if err := yaml.Unmarshal(data, &v); err != nil {
-			return nil, fmt.Errorf("--context-files%s: %s", contextKey(key, " %s", ": a file"), files.WhyNotYAML(string(data)))
-		}
-		out[key] = v
+	observed := make([]manifest, 0, len(byName))
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		observed = append(observed, byName[name])
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.ContextValues)) {
-		if v := c.ContextValues[key]; !json.Valid([]byte(v)) && secondValue.MatchString(v) {
-			return nil, errors.New("--context-values: two values are separated by a comma: write a semicolon between them, as in 'a={...};b={...}'")
-		}
-		var v any
-		if err := yaml.Unmarshal([]byte(c.ContextValues[key]), &v); err != nil {
-			return nil, fmt.Errorf("--context-values%s", contextKey(key, " %s: not valid JSON or YAML", ": a value is not valid JSON or YAML: write a semicolon in it as \\;, or use --context-files"))
-		}
-		out[key] = v
-	}
-	return out, nil
+	return in.setObjects(observed, others)
 }
 
-// contextKey returns a text that names a key of the context, if the key is a name with a domain, as all
-// keys of Crossplane are. Otherwise the text does not contain the key, because it may be part of a value
-// with a semicolon.
-func contextKey(key, named, unnamed string) string {
-	domain, _, ok := strings.Cut(key, "/")
-	if !ok || !strings.Contains(domain, ".") || len(validation.IsQualifiedName(key)) > 0 {
-		return unnamed
+// setObjects sets what the simulation begins with. Of two copies of an object, the observed one counts.
+func (in *inputs) setObjects(observed, others []manifest) error {
+	secrets := map[state.Ref]manifest{}
+	for _, d := range slices.Concat(others, observed) {
+		secrets[d.Ref] = d
 	}
-	return fmt.Sprintf(named, key)
+	others = slices.DeleteFunc(others, func(d manifest) bool { return secrets[d.Ref].resourceName() != "" })
+	connection := map[state.Ref]bool{}
+	for _, d := range observed {
+		m, err := d.message()
+		if err != nil {
+			return err
+		}
+		to := connectionSecret(m)
+		in.Observed = append(in.Observed, pipeline.Observed{Name: d.resourceName(), Object: m, Details: secrets[to].details()})
+		connection[to] = true
+	}
+	if object.IsLegacy(wire.Of(in.XR)) {
+		in.Details = secrets[connectionSecret(in.XR)].details()
+	}
+	for _, d := range others {
+		m, err := d.message()
+		if err != nil {
+			return err
+		}
+		list := &in.Required
+		if connection[d.Ref] {
+			list = &in.Connection
+		}
+		*list = append(*list, m)
+	}
+	return nil
 }
 
-// secondValue is a comma between two values of --context-values.
-var secondValue = lazy.MustCompile(`[}\]] *, *[A-Za-z][-.\w]*(?:/[-.\w]+)?=`)
+// checkObserved refuses an object that Crossplane cannot observe as a resource of this composite.
+func (in *inputs) checkObserved(d manifest) error {
+	if d.resourceName() == "" {
+		return fmt.Errorf("%s has no annotation %s: add it, with the name of the resource in the pipeline; or pass the object with -e",
+			d.at("metadata", "annotations"), world.ResourceNameAnnotation)
+	}
+	owners, _ := state.Field(d.fields, "metadata", "ownerReferences").([]any)
+	for _, o := range owners {
+		owner, _ := o.(map[string]any)
+		if uid := world.Meta(in.XR, "uid"); owner["controller"] == true && owner["uid"] != uid {
+			return fmt.Errorf("%s is controlled by an object other than the composite: set the uid of that owner reference "+
+				"to %s, or pass the object with -e", d.at("metadata", "ownerReferences"), uid)
+		}
+	}
+	return nil
+}
+
+// connectionSecret returns which Secret an object names in spec.writeConnectionSecretToRef. As in Crossplane, that of a
+// namespaced object is in its own namespace.
+func connectionSecret(o *structpb.Struct) state.Ref {
+	to := wire.Of(o).At("spec", "writeConnectionSecretToRef").Struct()
+	namespace := cmp.Or(world.Meta(o, "namespace"), to.Get("namespace").Text())
+	return state.Ref{APIVersion: "v1", Kind: "Secret", Namespace: namespace, Name: to.Get("name").Text()}
+}
+
+// seed returns the seed of a rehearsal, which depends only on the content of the files and on the time.
+func (in *inputs) seed(at time.Time) ([]byte, error) {
+	text, err := json.Marshal([]any{at.UTC(), in.XR, in.Pipeline.Steps, in.Observed, in.Connection, in.Required, in.context})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the files as JSON: %w", err)
+	}
+	return text, nil
+}

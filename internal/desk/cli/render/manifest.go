@@ -1,92 +1,181 @@
 package render
 
 import (
+	"encoding/base64"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/state"
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 )
 
-// This file reads the fields that all objects have. Kubernetes' package for that brings serializers and schemes, which
-// take a megabyte of the program.
+// A manifest is an object of a file, with its position.
+type manifest struct {
+	state.Ref
 
-// A manifest is an object of any kind.
-type manifest struct{ Object map[string]any }
+	fields map[string]any
+	file   files.File
+	from   files.Object
+}
 
-// value returns the value at a path, or nil.
-func (m *manifest) value(path ...string) any {
-	var v any = m.Object
-	for _, name := range path {
-		fields, _ := v.(map[string]any)
-		v = fields[name]
+func manifestIn(f files.File, o files.Object) manifest {
+	fields, _ := o.Value.(map[string]any)
+	return manifest{state.RefIn(fields), fields, f, o}
+}
+
+func (d manifest) isObject() bool { return d.APIVersion != "" && d.Kind != "" }
+
+func (d manifest) isSecret() bool { return d.APIVersion == "v1" && d.Kind == "Secret" }
+
+// at names the object and its position, for an error. With the path of a field, the position is that of the field, or
+// of the nearest parent if the field is missing.
+func (d manifest) at(path ...any) string {
+	if d.Name == "" {
+		return d.line(path...) + ": " + d.Kind
 	}
-	return v
+	return fmt.Sprintf("%s: %s %q", d.line(path...), d.Kind, d.Name)
 }
 
-// text returns the text at a path, or nothing.
-func (m *manifest) text(path ...string) string {
-	s, _ := m.value(path...).(string)
-	return s
+// line returns the file and the line of a field, or of the object.
+func (d manifest) line(path ...any) string {
+	return fmt.Sprintf("%s:%d", d.file.Name, d.from.Line(path...))
 }
 
-// texts returns the map of texts at a path. It is nil if one value is not a text.
-func (m *manifest) texts(path ...string) map[string]string {
-	fields, _ := m.value(path...).(map[string]any)
-	out := make(map[string]string, len(fields))
-	for name, v := range fields {
-		text, ok := v.(string)
-		if !ok {
-			return nil
-		}
-		out[name] = text
+// message converts the object. Its errors do not quote it.
+func (d manifest) message() (*structpb.Struct, error) {
+	m, err := structpb.NewStruct(d.fields)
+	if err != nil {
+		return nil, fmt.Errorf("%s: contains something that is not JSON", d.at())
+	}
+	return m, nil
+}
+
+// named refuses an object without a name.
+func (d manifest) named() error {
+	if d.Name == "" {
+		return fmt.Errorf("%s: %s without a name: set metadata.name", d.line("metadata"), d.Kind)
+	}
+	return nil
+}
+
+// resourceName returns the composition resource name of an observed object.
+func (d manifest) resourceName() string {
+	return state.Texts(state.Field(d.fields, "metadata", "annotations"))[world.ResourceNameAnnotation]
+}
+
+// details returns the decoded data of a Secret, or nil without one.
+func (d manifest) details() map[string][]byte {
+	if d.fields == nil {
+		return nil
+	}
+	out := map[string][]byte{}
+	for key, text := range state.Texts(d.fields["data"]) {
+		out[key], _ = base64.StdEncoding.DecodeString(text) // it was checked
 	}
 	return out
 }
 
-func (m *manifest) apiVersion() string { return m.text("apiVersion") }
-func (m *manifest) kind() string       { return m.text("kind") }
-func (m *manifest) namespace() string  { return m.text("metadata", "namespace") }
-func (m *manifest) name() string       { return m.text("metadata", "name") }
-func (m *manifest) uid() string        { return m.text("metadata", "uid") }
-
-// gvk returns the group, the version and the kind.
-func (m *manifest) gvk() schema.GroupVersionKind {
-	return schema.FromAPIVersionAndKind(m.apiVersion(), m.kind())
+// checkSecret changes a Secret as the API server does: stringData goes into data, and replaces existing keys. Its
+// errors name the key, never the value.
+func (d manifest) checkSecret() error {
+	data, isMap := d.fields["data"].(map[string]any)
+	plain, isPlain := d.fields["stringData"].(map[string]any)
+	if !isMap && d.fields["data"] != nil || !isPlain && d.fields["stringData"] != nil {
+		return fmt.Errorf("%s: data and stringData must be maps of keys and values", d.at())
+	}
+	all := map[string]any{}
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		text, isText := data[key].(string)
+		if _, err := base64.StdEncoding.DecodeString(text); err != nil || !isText && data[key] != nil {
+			return fmt.Errorf("%s: data.%s is not base64: encode it, or move it to stringData", d.at("data", key), key)
+		}
+		all[key] = text
+	}
+	for _, key := range slices.Sorted(maps.Keys(plain)) {
+		text, isText := plain[key].(string)
+		if !isText && plain[key] != nil {
+			return fmt.Errorf("%s: stringData.%s is not a string: put it in quotes", d.at("stringData", key), key)
+		}
+		all[key] = base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	delete(d.fields, "stringData")
+	if d.fields["data"] = all; len(all) == 0 {
+		delete(d.fields, "data")
+	}
+	return nil
 }
 
-// controller returns the UID of the object's controller, if it has one.
-func (m *manifest) controller() (uid string, ok bool) {
-	owners, _ := m.value("metadata", "ownerReferences").([]any)
-	for _, o := range owners {
-		owner, _ := o.(map[string]any)
-		if owner["controller"] == true {
-			uid, _ = owner["uid"].(string)
-			return uid, true
+// A reader reads objects.
+type reader struct{ system *files.System }
+
+// files reads files, and those that are selected in folders.
+func (r reader) files(selected files.Selection, paths []string) ([]files.File, error) {
+	names, err := r.system.Find(paths, selected)
+	if err != nil {
+		return nil, err
+	}
+	read := r.system.ReadAll(names, files.AnyText)
+	for _, f := range read {
+		if err := f.First(); err != nil {
+			return nil, err
 		}
 	}
-	return "", false
+	return read, nil
 }
 
-// clone returns a deep copy.
-func (m *manifest) clone() *manifest {
-	fields, _ := cloneValue(m.Object).(map[string]any)
-	return &manifest{fields}
-}
+// An object without apiVersion and kind.
+var errNoObject = errors.New("not a Kubernetes object: it needs apiVersion and kind")
 
-func cloneValue(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := maps.Clone(v)
-		for name, below := range out {
-			out[name] = cloneValue(below)
-		}
-		return out
-	case []any:
-		out := slices.Clone(v)
-		for i, below := range out {
-			out[i] = cloneValue(below)
-		}
-		return out
+// all reads all objects of the files, and of the YAML files in folders, in their order. A List is read as its items.
+func (r reader) all(paths []string) ([]manifest, error) {
+	read, err := r.files(files.In, paths)
+	if err != nil {
+		return nil, err
 	}
-	return v
+	var out []manifest
+	for _, f := range read {
+		for _, o := range f.Objects() {
+			d := manifestIn(f, o)
+			if !d.isObject() {
+				return nil, fmt.Errorf("%s: %w", d.line(), errNoObject)
+			}
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+// one reads a file that must contain one object. Its errors name the expected object with the argument what.
+func (r reader) one(file, what string) (manifest, error) {
+	all, err := r.all([]string{file})
+	switch {
+	case err != nil:
+		return manifest{}, err
+	case len(all) == 0:
+		return manifest{}, fmt.Errorf("%s: is empty: it must contain %s", file, what)
+	case len(all) > 1:
+		return manifest{}, fmt.Errorf("%s is a second object: the file must contain only %s", all[1].at(), what)
+	}
+	return all[0], nil
+}
+
+// objects reads objects with names.
+func (r reader) objects(paths []string) ([]manifest, error) {
+	all, err := r.all(paths)
+	for _, d := range all {
+		if err := d.named(); err != nil {
+			return nil, err
+		}
+		if d.isSecret() {
+			if err := d.checkSecret(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, err
 }

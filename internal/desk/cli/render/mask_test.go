@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
@@ -192,25 +193,25 @@ func secretsOf(t *testing.T, dir, rendered string) map[string]string {
 	t.Helper()
 	docs := parseRendered(t, rendered)
 	for _, file := range []string{"observed.yaml", "required.yaml"} {
-		more, err := (&inputs{system: terminal.Disk(nil)}).readObjects(filepath.Join(dir, file))
+		more, err := reader{terminal.Disk(nil)}.all([]string{filepath.Join(dir, file)})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
 		for _, d := range more {
-			docs = append(docs, d.Object)
+			docs = append(docs, d.fields)
 		}
 	}
 	out := map[string]string{}
 	for _, d := range docs {
-		u := manifest{Object: d.(map[string]any)}
-		data, _ := u.Object["data"].(map[string]any)
+		fields := d.(map[string]any)
+		data, _ := fields["data"].(map[string]any)
 		for key, v := range data {
 			encoded, _ := v.(string)
 			plain, err := base64.StdEncoding.DecodeString(encoded)
-			if u.kind() != "Secret" || err != nil || len(plain) < 8 {
+			if state.RefIn(fields).Kind != "Secret" || err != nil || len(plain) < 8 {
 				continue // a port or a region may be anywhere
 			}
-			out[string(plain)] = u.name() + "/" + key
+			out[string(plain)] = state.RefIn(fields).Name + "/" + key
 		}
 	}
 	return out

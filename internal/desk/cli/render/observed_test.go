@@ -62,18 +62,14 @@ func TestRenderConnectionDetails(t *testing.T) {
 			files:  functiontest.Files{"observed.yaml": db("namespace: default,", "{name: conn}"), "credentials.yaml": secret("default", "data: {k: djE=}")},
 			want:   map[string]string{"k": "v1"},
 		},
-		"XRDOfV2": {
-			reason: "The XRD decides the style.",
-			files:  functiontest.Files{"xr.yaml": legacy, "xrd.yaml": strings.Replace(xrd, "spec:", "spec:\n  scope: Cluster", 1), "required.yaml": secret("a", "data: {k: djE=}")},
-		},
-		"RequiredWins": {
-			reason: "Of two copies of the Secret the required one counts.",
+		"ObservedWins": {
+			reason: "Of two copies of the Secret, the observed one counts.",
 			files: functiontest.Files{
 				"required.yaml": secret("default", "data: {k: djI=}"),
 				"observed.yaml": db("namespace: default,", "{name: conn}") + "---\n" +
 					strings.Replace(secret("default", "data: {k: djE=}"), "name: conn,", "name: conn, annotations: {crossplane.io/composition-resource-name: s},", 1),
 			},
-			want: map[string]string{"k": "v2"},
+			want: map[string]string{"k": "v1"},
 		},
 		"StringData": {
 			reason: "stringData becomes data, over a key that is there.",
@@ -95,7 +91,7 @@ func TestRenderConnectionDetails(t *testing.T) {
 			fn := &fakeFunction{}
 			c := Command{Paths: []string{functiontest.Folder(t, tc.files)}}
 			if tc.files["credentials.yaml"] != "" {
-				c.FunctionCredentials = filepath.Join(c.Paths[0], "credentials.yaml")
+				c.RequiredResources = []string{filepath.Join(c.Paths[0], "credentials.yaml")}
 			}
 			if _, _, failure := rendered(t, c, fn); failure != "" {
 				t.Fatal(failure)

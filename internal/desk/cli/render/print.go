@@ -11,6 +11,8 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 )
 
 // The kinds that Crossplane's render uses for output that is not an object, and one more for connection details.
@@ -19,16 +21,19 @@ const (
 	kindDetails = "ConnectionDetails"
 )
 
-// docs returns the output: the composite, the composed resources by composition resource name, and
+// docs returns the output: the composite, the composed resources of this function by composition resource name, and
 // on request the results and the context. It does not contain what Crossplane adds when it applies
 // objects: owner references, labels, generated names and its own conditions.
 //
 // Connection details of a legacy composite come last, in a document of kind ConnectionDetails,
 // which is not a kind of any API.
 func (c *Command) docs(in *inputs, r *run) []map[string]any {
-	docs := []map[string]any{c.composite(in.xr, r.desired.GetComposite())}
-	for _, name := range slices.Sorted(maps.Keys(r.desired.GetResources())) {
-		docs = append(docs, composedDoc(name, r.desired.GetResources()[name]))
+	desired := r.GetDesired()
+	docs := []map[string]any{c.composite(in.xr, desired.GetComposite())}
+	for _, name := range slices.Sorted(maps.Keys(desired.GetResources())) {
+		if _, other := r.world.Earlier.GetResources()[name]; !other {
+			docs = append(docs, composedDoc(name, desired.GetResources()[name]))
+		}
 	}
 	if c.IncludeFunctionResults {
 		for _, rs := range r.results {
@@ -36,13 +41,9 @@ func (c *Command) docs(in *inputs, r *run) []map[string]any {
 		}
 	}
 	if c.IncludeContext {
-		docs = append(docs, map[string]any{
-			"apiVersion": apiVersion,
-			"kind":       "Context",
-			"fields":     r.context.AsMap(),
-		})
+		docs = append(docs, map[string]any{"apiVersion": apiVersion, "kind": "Context", "fields": r.GetContext().AsMap()})
 	}
-	if details := r.desired.GetComposite().GetConnectionDetails(); len(details) > 0 {
+	if details := desired.GetComposite().GetConnectionDetails(); len(details) > 0 {
 		docs = append(docs, detailsDoc(details))
 	}
 	return docs
@@ -79,38 +80,37 @@ func (c *Command) print(in *inputs, r *run) ([]byte, error) {
 // composite returns the desired composite: its identity and its status, because a function decides
 // only the status. With IncludeFullXR the status is merged over the status of the file, and the
 // rest of the file is included.
-func (c *Command) composite(xr object, desired *fnv1.Resource) map[string]any {
-	status, _ := desired.GetResource().AsMap()["status"].(map[string]any)
+func (c *Command) composite(xr manifest, desired *fnv1.Resource) map[string]any {
+	out := map[string]any{}
 	if c.IncludeFullXR {
-		full := xr.clone().Object
-		if status != nil {
-			observed, _ := full["status"].(map[string]any)
-			full["status"] = mergeMaps(observed, status)
-		}
-		return full
+		out = maps.Clone(xr.fields)
 	}
-	metadata := map[string]any{"name": xr.name()}
-	if ns := xr.namespace(); ns != "" {
-		metadata["namespace"] = ns
+	metadata := map[string]any{"name": xr.Name}
+	if xr.Namespace != "" {
+		metadata["namespace"] = xr.Namespace
 	}
-	out := map[string]any{"apiVersion": xr.apiVersion(), "kind": xr.kind(), "metadata": metadata}
-	if status != nil {
-		out["status"] = status
+	identity := map[string]any{"apiVersion": xr.APIVersion, "kind": xr.Kind, "metadata": metadata}
+	if status := mapIn(desired.GetResource().AsMap(), "status"); status != nil {
+		identity["status"] = status
 	}
+	return mergeMaps(out, identity)
+}
+
+// mapIn returns a field that is a map, or nil.
+func mapIn(o map[string]any, field string) map[string]any {
+	out, _ := o[field].(map[string]any)
 	return out
 }
 
-// mergeMaps merges b into a: maps are merged, all other values are replaced.
+// mergeMaps returns b merged over a: maps are merged, all other values are replaced.
 func mergeMaps(a, b map[string]any) map[string]any {
 	out := maps.Clone(a)
 	if out == nil {
 		out = map[string]any{}
 	}
 	for k, v := range b {
-		av, aok := out[k].(map[string]any)
-		bv, bok := v.(map[string]any)
-		if aok && bok {
-			v = mergeMaps(av, bv)
+		if was, is := mapIn(out, k), mapIn(b, k); was != nil && is != nil {
+			v = mergeMaps(was, is)
 		}
 		out[k] = v
 	}
@@ -119,19 +119,9 @@ func mergeMaps(a, b map[string]any) map[string]any {
 
 // composedDoc returns a desired resource with its composition resource name.
 func composedDoc(name string, r *fnv1.Resource) map[string]any {
-	doc := r.GetResource().AsMap()
-	metadata, ok := doc["metadata"].(map[string]any)
-	if !ok {
-		metadata = map[string]any{}
-		doc["metadata"] = metadata
-	}
-	annotations, ok := metadata["annotations"].(map[string]any)
-	if !ok {
-		annotations = map[string]any{}
-		metadata["annotations"] = annotations
-	}
-	annotations[resourceNameKey] = name
-	return doc
+	return mergeMaps(r.GetResource().AsMap(), map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{world.ResourceNameAnnotation: name}},
+	})
 }
 
 // doc returns the event that Crossplane creates for a result.

@@ -6,65 +6,62 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
-	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 )
 
-// Command is the command `function-export render`: it runs only this function, on local files, and prints the
+// Command is the command `function-export render`: it calls only this function, on local files, and prints the
 // composed objects.
 //
 // Flags have the names, types and meaning of `crossplane composition render`, with these differences: -o is the format
 // of the output, as in the other commands, --observed-resources and -s may be repeated, -s accepts definitions, and
-// --allow-waiting, --at, --changes and --show-secrets are added.
+// --allow-waiting, --at and --show-secrets are added.
 type Command struct {
-	Paths []string `arg:"" help:"A folder (see above), or the files xr.yaml composition.yaml [functions.yaml], in this order." name:"dir|files" predictor:"path"`
+	Paths []string `arg:"" help:"A folder (see above), or the files xr.yaml composition.yaml [functions.yaml]." name:"dir|files" predictor:"path"`
 
 	// Flags. Keep them in alphabetical order.
-	AllowWaiting           bool              `help:"Exit with 0 also if an export only waits for an input, as exports do before the composed resources exist."`
-	At                     time.Time         `help:"Render at this time instead of now, for example 2026-11-21T12:00:00Z, to see the later steps of generators. The default is the time in the now.txt of the folder."                                                                  placeholder:"TIME"`
-	Changes                bool              `help:"Print how the observed objects change instead of the objects, without values. The exit code is 1 if an export is not ready, or if a Secret or a ConfigMap is deleted or loses or changes a key."`
-	ContextFiles           map[string]string `help:"Context key-value pairs, separated by semicolons. Values are files with JSON or YAML."                                                      mapsep:""`
-	ContextValues          map[string]string `help:"Context key-value pairs, separated by semicolons. Values are JSON or YAML, and win over --context-files and environment.yaml." mapsep:""`
-	FunctionAnnotations    []string          `help:"Accepted as in Crossplane's command, but has no effect." placeholder:"KEY=VALUE" short:"a"`
-	FunctionCredentials    string            `help:"A YAML file or folder with the Secrets that a Composition passes to functions. The function may also require them." placeholder:"PATH" predictor:"path"`
-	IncludeContext         bool              `help:"Include the context in the output as an object of kind: Context."                                                                                                              short:"c"`
-	IncludeFullXR          bool              `help:"Include a copy of the composite's spec and metadata in the output."                                                                                                            short:"x"`
-	IncludeFunctionResults bool              `help:"Include normal and warning results of the function in the output as objects of kind: Result."                                                                                  short:"r"`
-	ObservedResources      []string          `help:"A YAML file or folder with observed composed resources, and their connection Secrets. May be repeated. An object here replaces that of the folder."       placeholder:"PATH" predictor:"path" sep:"none"`
+	AllowWaiting           bool              `help:"Exit with 0 also if an export only waits for an input."`
+	At                     time.Time         `help:"Render at this time, for example 2026-11-21T12:00:00Z. The default is that in now.txt, or now." placeholder:"TIME"`
+	ContextFiles           map[string]string `help:"Context key-value pairs, separated by semicolons. Values are files." mapsep:""`
+	ContextValues          map[string]string `help:"Context key-value pairs, separated by semicolons. Values are JSON or YAML." mapsep:""`
+	IncludeContext         bool              `help:"Include the context in the output, as an object." short:"c"`
+	IncludeFullXR          bool              `help:"Include the spec and the metadata of the composite in the output." short:"x"`
+	IncludeFunctionResults bool              `help:"Include results of the function in the output, as objects." short:"r"`
+	ObservedResources      []string          `help:"Observed resources and their connection Secrets. May be repeated." placeholder:"PATH" predictor:"path" sep:"none"`
 	Output                 string            `default:"yaml" enum:"yaml,json" help:"The output format: ${enum}. JSON is a list." short:"o"`
-	RequiredResources      []string          `aliases:"extra-resources" help:"A YAML file or folder with objects that the function may require. May be repeated. An object here replaces that of the folder." placeholder:"PATH" predictor:"path" short:"e"`
-	RequiredSchemas        []string          `aliases:"schema" help:"A file or folder with schemas that the function may require: OpenAPI v3 documents, XRDs or CRDs. May be repeated. --schema is the same flag." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
+	RequiredResources      []string          `aliases:"extra-resources,function-credentials" help:"Objects that the function may require. May be repeated." placeholder:"PATH" predictor:"path" short:"e"`
+	RequiredSchemas        []string          `aliases:"schema" help:"OpenAPI v3 documents, XRDs or CRDs. May be repeated." placeholder:"PATH" predictor:"path" sep:"none" short:"s"`
 	ShowSecrets            bool              `help:"Print the data of Secrets and connection details, instead of its length."`
 	Timeout                time.Duration     `default:"1m" help:"The maximum time for all steps."`
-	XRD                    string            `help:"The XRD of the composite, for its defaults and its schema. It replaces xrd.yaml of the folder." placeholder:"PATH" predictor:"path"`
-
-	// Refused are the flags that this command does not need.
-	Refused refused `embed:""`
+	XRD                    string            `help:"The XRD of the composite, for its defaults and its schema." placeholder:"PATH" predictor:"path"`
 }
 
 // Help is what kong prints below the flags.
 func (c *Command) Help() string {
 	return `Runs every pipeline step whose input is an Exports, without a cluster and without
-a container. Other steps are skipped, and named on stderr.
+a container. Other steps are named on stderr, and compose what is observed of their
+resources, or else the bases of function-patch-and-transform.
 
 A folder contains xr.yaml and composition.yaml. The command also reads these files
-and folders if they exist: functions.yaml, observed.yaml and observed/, required.yaml
-and required/, xrd.yaml, now.txt (a time, see --at), and environment.yaml (the context
-value apiextensions.crossplane.io/environment of an earlier step). Flags add to them.
-A List, as kubectl prints several objects, is read as its items.
+and folders if they exist: observed.yaml and observed/, required.yaml and required/,
+xrd.yaml, now.txt (a time, see --at), and environment.yaml (the context value
+apiextensions.crossplane.io/environment of an earlier step). Flags add to them, and an
+object of a flag replaces that of the folder. PATH is a YAML file or a folder. A List, as
+kubectl prints several objects, is read as its items.
 
 The connection details of an observed resource are read from the Secret that its
 spec.writeConnectionSecretToRef names, if that Secret is in the files. It may be among
@@ -81,27 +78,20 @@ Docker, Crossplane and projects: this command needs none of them.
 Exit codes: 0 if each export is ready, or is created in this reconcile. 1 if the input
 has errors, or an export waits, is held, or is in conflict; --allow-waiting allows
 exports that wait. 2 if a file could not be read, if the command line is wrong, or if a
-step does not end in time. With --changes, 1 also means that a Secret or a ConfigMap is
-deleted or loses or changes a key.
+step does not end in time.
 
 Examples:
 
     function-export render example/postgresql-url
-
-    function-export render xr.yaml composition.yaml --changes \
-      --observed-resources observed.yaml
 
     function-export render xr.yaml composition.yaml --observed-resources observed.yaml \
       --required-resources required.yaml --allow-waiting \
       --context-values 'apiextensions.crossplane.io/environment={"region":"eu"}'`
 }
 
-// FunctionAt returns the function to render with: now and with the system's randomness if the time is zero, and
-// otherwise as a rehearsal at that time, with randomness from the seed. Bind one with kong.Bind.
-type FunctionAt func(at time.Time, seed [32]byte) (fnv1.FunctionRunnerServiceServer, error)
-
-// Run is called by kong, with the values that main binds.
-func (c *Command) Run(k *kong.Context, system *files.System, build FunctionAt) error {
+// Run is called by kong, with the values that main binds. With a time, it is a rehearsal: the same files and the same
+// time have the same result.
+func (c *Command) Run(k *kong.Context, system *files.System, engine pipeline.Engine) error {
 	in, err := c.load(system)
 	if err != nil {
 		return err
@@ -111,67 +101,41 @@ func (c *Command) Run(k *kong.Context, system *files.System, build FunctionAt) e
 		at = in.now
 		_, _ = fmt.Fprintf(k.Stderr, "at %s, as in now.txt\n", at.Format(time.RFC3339)) // the exit code tells the result
 	}
-	seed, err := in.seed(at)
-	if err != nil {
-		return err
-	}
-	fn, err := build(at, seed)
+	call, err := in.functionAt(engine, at)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.Timeout)
 	defer cancel()
-	return c.render(ctx, in, fn, k.Stdout, k.Stderr)
+	return c.render(ctx, in, call, k.Stdout, k.Stderr)
 }
 
-// seed returns the seed of a rehearsal, which depends only on the content of the files and on the time.
-func (in *inputs) seed(at time.Time) ([32]byte, error) {
-	content := []any{at.UTC(), in.composite.Object, in.steps, in.context}
-	for _, list := range [][]object{in.observed, in.details, in.required} {
-		for _, o := range list {
-			content = append(content, o.Object)
-		}
+// functionAt returns the function at a time, or at the time of the system if it is zero.
+func (in *inputs) functionAt(engine pipeline.Engine, at time.Time) (world.Function, error) {
+	if at.IsZero() {
+		return engine(nil, nil, nil), nil
 	}
-	text, err := json.Marshal(content)
-	if err != nil {
-		return [32]byte{}, fmt.Errorf("cannot read the files as JSON: %w", err)
-	}
-	return sha256.Sum256(text), nil
+	content, err := in.seed(at)
+	return engine(func() time.Time { return at }, pipeline.Seeded(sha256.Sum256(content)), nil), err
 }
 
-// RunWith renders the files with the function. It writes objects to stdout, in one write and only
+// RunWith renders the files with a function. It writes objects to stdout, in one write and only
 // without errors, and messages to stderr, one per line.
 //
 // A fatal result is a line on stderr and a *terminal.ExitError, which does not repeat it. No text
 // that it writes or returns contains a value of a Secret, except stdout with ShowSecrets.
-func (c *Command) RunWith(
-	ctx context.Context, system *files.System, fn fnv1.FunctionRunnerServiceServer, stdout, stderr io.Writer,
-) error {
+func (c *Command) RunWith(ctx context.Context, system *files.System, call world.Function, stdout, stderr io.Writer) error {
 	in, err := c.load(system)
 	if err != nil {
 		return err
 	}
-	return c.render(ctx, in, fn, stdout, stderr)
+	return c.render(ctx, in, call, stdout, stderr)
 }
 
-func (c *Command) render(
-	ctx context.Context, in *inputs, fn fnv1.FunctionRunnerServiceServer, stdout, stderr io.Writer,
-) error {
-	if c.Changes { // one report
-		stderr = stdout
-	}
-	r, err := newRun(in, fn, stderr)
+func (c *Command) render(ctx context.Context, in *inputs, call world.Function, stdout, stderr io.Writer) error {
+	r, err := in.run(ctx, call, stderr)
 	if err != nil {
 		return err
-	}
-	for _, step := range in.steps {
-		if err := r.step(ctx, step); err != nil {
-			return err
-		}
-	}
-	r.sayDeleted(in)
-	if c.Changes {
-		return r.printChanges(in, stdout, c.AllowWaiting)
 	}
 	out, err := c.print(in, r)
 	if err != nil {
@@ -186,39 +150,12 @@ func (c *Command) render(
 	return nil
 }
 
-// printChanges prints the report of --changes. Its error says that applications would notice.
-func (r *run) printChanges(in *inputs, stdout io.Writer, allowWaiting bool) error {
-	report := r.changes(in)
-	if _, err := stdout.Write(report.Bytes()); err != nil {
-		return fmt.Errorf("cannot write the changes: %w", err)
-	}
-	if report.losses || !r.ready(allowWaiting) {
-		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "an object is lost or changes, or an export is not ready"}
-	}
-	return nil
-}
-
-// run is one run of the pipeline: the values that each step passes to the next one, and the result
-// at the end.
+// A run is what one run of the pipeline returned.
 type run struct {
-	fn     fnv1.FunctionRunnerServiceServer
-	stderr io.Writer
-	store  store
+	*fnv1.RunFunctionResponse
 
-	schemas *catalog.Catalog
-	exports map[string]files.Step // by step
-	skipped []composition.Step
-
-	required []object
-	observed *fnv1.State
-	desired  *fnv1.State
-	context  *structpb.Struct
-	results  []result
-	notes    []string // how to pass the resources of skipped steps
-	unready  bool     // a condition is not true
-
-	conditions []*fnv1.Condition // of all steps
-	deletes    bool              // a Secret or a ConfigMap is deleted
+	world   *world.World
+	results []result
 }
 
 // A result is a result that did not end the pipeline, and its step.
@@ -227,98 +164,54 @@ type result struct {
 	*fnv1.Result
 }
 
-func newRun(in *inputs, fn fnv1.FunctionRunnerServiceServer, stderr io.Writer) (*run, error) {
-	store, err := newStore(in)
+// run runs the pipeline as Crossplane does, and prints messages. After a fatal result, it also returns what the
+// pipeline returned until then.
+func (in *inputs) run(ctx context.Context, call world.Function, stderr io.Writer) (*run, error) {
+	r, p := &run{world: in.Files()}, &printer{stderr}
+	responses, last := map[int]*fnv1.RunFunctionResponse{}, ""
+	err := in.Pipeline.Play(r.world, pipeline.Options{Call: func(step int) world.Function {
+		return func(ctx context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, err error) {
+			last = in.Pipeline.Steps[step].Name
+			responses[step], err = call(ctx, req)
+			return responses[step], err
+		}
+	}})
 	if err != nil {
 		return nil, err
 	}
-	observed, err := in.observedState(store)
-	if err != nil {
-		return nil, err
+	req, _ := r.world.Observe(r.world.XR, r.world.Listed)
+	r.RunFunctionResponse, err = r.world.Run(ctx, req, r.world.LookUp)
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("cannot run pipeline step %q: it needs longer than allowed: set a longer --timeout", last)
+	case err != nil:
+		return nil, fmt.Errorf("cannot run pipeline step %q: %s", last, terminal.OneLine(err.Error()))
 	}
-	pipelineContext, err := structpb.NewStruct(in.context)
-	if err != nil {
-		return nil, fmt.Errorf("cannot convert the context: %w", err)
-	}
-	return &run{
-		fn:       fn,
-		stderr:   stderr,
-		store:    store,
-		schemas:  in.schemas,
-		exports:  in.exports,
-		required: in.required,
-		observed: observed,
-		desired:  &fnv1.State{},
-		context:  pipelineContext,
-	}, nil
-}
-
-// step runs one pipeline step as Crossplane does: with the results of the steps before it, and the
-// resources that the Composition requires for it.
-func (r *run) step(ctx context.Context, s composition.Step) error {
-	if !files.IsExports(s) {
-		r.skipped = append(r.skipped, s)
-		r.say(fmt.Sprintf("skipped step %q (%s)", s.Name, s.Function), "only function-export runs here")
-		return nil
-	}
-	input, err := structpb.NewStruct(s.Input)
-	if err != nil {
-		return fmt.Errorf("cannot convert the input of pipeline step %q: %w", s.Name, err)
-	}
-	rsp, err := r.store.runFunction(ctx, r.fn, r.schemas, &fnv1.RunFunctionRequest{
-		Meta:              &fnv1.RequestMeta{Capabilities: world.Capabilities()},
-		Observed:          r.observed,
-		Desired:           r.desired,
-		Context:           r.context,
-		Input:             input,
-		RequiredResources: r.store.bootstrap(s),
-	})
-	if ctx.Err() != nil {
-		return fmt.Errorf("cannot run pipeline step %q: it needs longer than allowed: set a longer --timeout", s.Name)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot run pipeline step %q: %s", s.Name, terminal.OneLine(err.Error()))
-	}
-	diagnostics, err := r.diagnose(ctx, s.Name, rsp)
-	if err != nil {
-		return err
-	}
-	err = r.take(s.Name, rsp, diagnostics)
-	r.sayNotes()
-	return err
-}
-
-// take prints the messages of a step, and keeps its results for the next step. The diagnostics of its input are printed
-// as function-export check does, instead of the one line that the function returns.
-func (r *run) take(step string, rsp *fnv1.RunFunctionResponse, diagnostics []files.Diagnostic) error {
-	r.desired, r.context = rsp.GetDesired(), rsp.GetContext()
-
-	invalid := len(diagnostics) > 0
-	_ = terminal.PrintText(r.stderr, diagnostics) // the exit code tells the result
-	for _, rs := range rsp.GetResults() {
-		text := r.withSkipped(rs.GetMessage())
-		isFatal := rs.GetSeverity() == fnv1.Severity_SEVERITY_FATAL
-		if isFatal && invalid {
-			text = fmt.Sprintf("the input of pipeline step %q has %s", step, terminal.Counted(len(diagnostics), "error", "errors"))
+	for i, step := range in.Pipeline.Steps {
+		if !pipeline.IsExports(step) {
+			p.say(fmt.Sprintf("skipped step %q (%s)", step.Name, step.Function), "only function-export runs here")
+			continue
 		}
-		r.say(severityText(rs.GetSeverity()), text)
-		if !isFatal {
-			r.results = append(r.results, result{step: step, Result: rs})
+		diagnostics, err := in.diagnose(ctx, step.Name, responses[i])
+		if err != nil {
+			return nil, err
+		}
+		p.response(step.Name, responses[i], diagnostics)
+		if world.FatalOf(responses[i]) != "" {
+			return r, &terminal.ExitError{Code: terminal.ExitErrors, Why: fmt.Sprintf("pipeline step %q returned a fatal result", step.Name)}
+		}
+		for _, rs := range responses[i].GetResults() {
+			r.results = append(r.results, result{step.Name, rs})
 		}
 	}
-	r.conditions = append(r.conditions, rsp.GetConditions()...)
-	for _, c := range rsp.GetConditions() {
-		text := r.withSkipped(c.GetMessage())
-		if invalid && c.GetReason() == reasonInvalid {
-			text = "" // the diagnostics
+	for _, name := range slices.Sorted(maps.Keys(req.GetObserved().GetResources())) {
+		if r.GetDesired().GetResources()[name] == nil {
+			o := req.GetObserved().GetResources()[name].GetResource()
+			at := strings.TrimPrefix(world.Meta(o, "namespace")+"/"+world.Meta(o, "name"), "/")
+			p.say("deleted", fmt.Sprintf("%s %s, composed resource %q", o.GetFields()["kind"].GetStringValue(), at, name))
 		}
-		r.unready = r.unready || c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE
-		r.say(fmt.Sprintf("%s=%s %s", c.GetType(), statusText(c.GetStatus()), c.GetReason()), text)
 	}
-	if isFatal(rsp) {
-		return &terminal.ExitError{Code: terminal.ExitErrors, Why: fmt.Sprintf("pipeline step %q returned a fatal result", step)}
-	}
-	return nil
+	return r, nil
 }
 
 // ready reports whether all exports are ready, or will be in the next reconcile, because only their objects do not
@@ -328,13 +221,15 @@ func (r *run) ready(allowWaiting bool) bool {
 	if allowWaiting {
 		allowed = reconcile.Waiting
 	}
-	reports := r.context.GetFields()["export.fn.crossplane.io/exports"].GetStructValue().GetFields()
+	reports := r.GetContext().GetFields()["export.fn.crossplane.io/exports"].GetStructValue().GetFields()
 	for _, report := range reports {
 		if reconcile.State(report.GetStructValue().GetFields()["state"].GetNumberValue()) > allowed {
 			return false
 		}
 	}
-	return len(reports) > 0 || !r.unready
+	return len(reports) > 0 || !slices.ContainsFunc(r.GetConditions(), func(c *fnv1.Condition) bool {
+		return c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE
+	})
 }
 
 // severityText returns the text of a severity. An unknown severity is a warning, as in Crossplane.
@@ -346,4 +241,61 @@ func severityText(s fnv1.Severity) string {
 func statusText(s fnv1.Status) string {
 	known := map[fnv1.Status]string{fnv1.Status_STATUS_CONDITION_TRUE: "True", fnv1.Status_STATUS_CONDITION_FALSE: "False"}
 	return cmp.Or(known[s], "Unknown")
+}
+
+// A Rendering is what the command prints for a folder, with secrets.
+type Rendering struct {
+	Objects  []map[string]any // the composite first, with its conditions
+	Observed map[string]bool  // composition resource names
+}
+
+// Render renders a folder at the time of its now.txt, or else at another time.
+func (c *Command) Render(ctx context.Context, system *files.System, at time.Time, engine pipeline.Engine) (*Rendering, error) {
+	in, err := c.load(system)
+	if err != nil {
+		return nil, err
+	}
+	if !in.now.IsZero() {
+		at = in.now
+	}
+	call, err := in.functionAt(engine, at)
+	if err != nil {
+		return nil, err
+	}
+	r, err := in.run(ctx, call, io.Discard)
+	if r == nil {
+		return nil, err
+	}
+	out := &Rendering{Objects: (&Command{IncludeContext: true}).docs(in, r), Observed: map[string]bool{}}
+	for _, o := range in.Observed {
+		out.Observed[o.Name] = true
+	}
+	conditions := []any{}
+	for _, c := range r.GetConditions() {
+		conditions = append(conditions, map[string]any{
+			"type": c.GetType(), "status": statusText(c.GetStatus()), "reason": c.GetReason(), "message": c.GetMessage(),
+		})
+	}
+	out.Objects[0]["status"] = mergeMaps(map[string]any{"conditions": conditions}, mapIn(out.Objects[0], "status"))
+	return out, nil
+}
+
+// Setup reads and checks the files, as what a test begins with. The values of the context win over those of the flags.
+func (c *Command) Setup(system *files.System, pipelineContext map[string]any) (*pipeline.Setup, error) {
+	in, err := c.load(system)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(in.context, pipelineContext)
+	in.Context, err = structpb.NewStruct(in.context)
+	return &in.Setup, err
+}
+
+// Pipeline reads the pipeline of another Composition.
+func (c *Command) Pipeline(system *files.System, file string) (*pipeline.Pipeline, error) {
+	in, err := c.load(system)
+	if err != nil {
+		return nil, err
+	}
+	return in.loadComposition(file)
 }

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -127,19 +126,18 @@ func TestRenderSteps(t *testing.T) {
 	}
 	wantErr := `skipped step "compose" (function-patch-and-transform): only function-export runs here
 skipped step "no-input" (function-auto-ready): only function-export runs here
-skipped step "other-kind" (function-export): only function-export runs here
 `
 	if diff := cmp.Diff(wantErr, stderr); diff != "" {
 		t.Error(diff)
 	}
-	if strings.Count(stdout, "crossplane.io/composition-resource-name: from-") != 2 {
-		t.Errorf("want from-1 and from-2:\n%s", stdout)
+	if strings.Count(stdout, "crossplane.io/composition-resource-name: from-") != 3 {
+		t.Errorf("want from-1, from-2 and from-3:\n%s", stdout)
 	}
-	if len(fn.requests) != 2 {
-		t.Fatalf("%d calls, want 2", len(fn.requests))
+	if len(fn.requests) != 3 {
+		t.Fatalf("%d calls, want 3", len(fn.requests))
 	}
 	second := fn.requests[1]
-	if diff := cmp.Diff([]string{"from-1"}, slices.Collect(maps.Keys(second.GetDesired().GetResources()))); diff != "" {
+	if diff := cmp.Diff([]string{"db", "from-1"}, slices.Sorted(maps.Keys(second.GetDesired().GetResources()))); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(map[string]any{"calls": 1.0}, second.GetContext().AsMap()); diff != "" {
@@ -161,7 +159,7 @@ conditions:
 `)}
 	c := Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": strings.Replace(functiontest.TwoSteps, ", n: 1", "", 1)})}, IncludeFullXR: true, IncludeFunctionResults: true, IncludeContext: true}
 	var stdout, stderr bytes.Buffer
-	err := c.RunWith(t.Context(), terminal.Disk(nil), fn, &stdout, &stderr)
+	err := c.RunWith(t.Context(), terminal.Disk(nil), fn.RunFunction, &stdout, &stderr)
 	if code, ok := terminal.ExitCode(err); !ok || code != 1 || !strings.Contains(err.Error(), `"first"`) {
 		t.Errorf("got error %v, want exit code 1 for step first", err)
 	}
@@ -171,7 +169,7 @@ conditions:
 	want := `skipped step "compose" (function-patch-and-transform): only function-export runs here
 warning: first of two lines
 fatal: secrets[0].data[2].value: does not compile
-ExportsReady=False InvalidInput: see results
+ExportsReady=False InvalidInput
 `
 	if diff := cmp.Diff(want, stderr.String()); diff != "" {
 		t.Error(diff)
@@ -221,20 +219,20 @@ func TestRenderFlags(t *testing.T) {
 	}{
 		"Long": {
 			args: []string{"dir", "--observed-resources=o", "--required-resources=e", "--context-values=a=1;b=2", "--context-files", "c=f", "--include-function-results", "--include-context", "--include-full-xr", "--show-secrets",
-				"--function-annotations=a=b,c=d", "--function-credentials=s", "--required-schemas=k,1", "--timeout=5s", "--xrd=x"},
+				"--function-credentials=s", "--required-schemas=k,1", "--timeout=5s", "--xrd=x"},
 			want: Command{
-				Paths: []string{"dir"}, ObservedResources: []string{"o"}, RequiredResources: []string{"e"},
+				Paths: []string{"dir"}, ObservedResources: []string{"o"}, RequiredResources: []string{"e", "s"},
 				ContextValues: map[string]string{"a": "1", "b": "2"}, ContextFiles: map[string]string{"c": "f"},
 				IncludeFunctionResults: true, IncludeContext: true, IncludeFullXR: true, ShowSecrets: true, Output: "yaml",
-				FunctionAnnotations: []string{"a=b", "c=d"}, FunctionCredentials: "s", RequiredSchemas: []string{"k,1"}, Timeout: 5 * time.Second, XRD: "x",
+				RequiredSchemas: []string{"k,1"}, Timeout: 5 * time.Second, XRD: "x",
 			},
 		},
 		"Short": {
-			args: []string{"xr", "comp", "fns", "--observed-resources", "o1", "--observed-resources", "o2,3", "-o", "json", "-e", "e1", "-e", "e2", "-rcx", "-s", "s1", "-s", "s2", "-a", "a=b"},
+			args: []string{"xr", "comp", "fns", "--observed-resources", "o1", "--observed-resources", "o2,3", "-o", "json", "-e", "e1", "-e", "e2", "-rcx", "-s", "s1", "-s", "s2"},
 			want: Command{
 				Paths: []string{"xr", "comp", "fns"}, ObservedResources: []string{"o1", "o2,3"}, RequiredResources: []string{"e1", "e2"},
 				IncludeFunctionResults: true, IncludeContext: true, IncludeFullXR: true, Output: "json",
-				RequiredSchemas: []string{"s1", "s2"}, FunctionAnnotations: []string{"a=b"}, Timeout: time.Minute,
+				RequiredSchemas: []string{"s1", "s2"}, Timeout: time.Minute,
 			},
 		},
 		"Alias": {
@@ -259,20 +257,6 @@ func TestRenderFlags(t *testing.T) {
 	}
 }
 
-// TestRenderRefusedFlags: a flag that the command does not need is refused with a reason, and without its value.
-func TestRenderRefusedFlags(t *testing.T) {
-	for _, args := range [][]string{{"--crossplane-binary=hunter2"}, {"--crossplane-image", "hunter2"}, {"--verbose"}, {"-f", "hunter2"}, {"--max-concurrency=8"}} {
-		p, err := kong.New(&Command{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = p.Parse(append([]string{"dir"}, args...))
-		if err = terminal.Usage(err); err == nil || !regexp.MustCompile(`^--[-a-z]+: remove this flag: function-export render .`).MatchString(err.Error()) {
-			t.Errorf("%s: got %v, want the reason why it is refused", args[0], err)
-		}
-	}
-}
-
 // TestRenderTimeout: a step that does not end is an error, not an empty result.
 func TestRenderTimeout(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -282,7 +266,7 @@ func TestRenderTimeout(t *testing.T) {
 		return nil, ctx.Err()
 	}}
 	c := Command{Paths: []string{functiontest.Folder(t, nil)}}
-	err := c.RunWith(ctx, terminal.Disk(nil), fn, io.Discard, io.Discard)
+	err := c.RunWith(ctx, terminal.Disk(nil), fn.RunFunction, io.Discard, io.Discard)
 	const want = `cannot run pipeline step "export": it needs longer than allowed: set a longer --timeout`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)

@@ -3,32 +3,27 @@ package render
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/advice"
-	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
-	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
-// The reason of the condition about an invalid input, and the start of its message.
-const (
-	reasonInvalid = "InvalidInput"
-	invalidInput  = "invalid input: "
-)
+// The reason of the condition about an invalid input.
+const reasonInvalid = "InvalidInput"
 
-// diagnose returns the diagnostics of the input of a step, in the order of the file, if the function refused the input:
-// those of the input alone, or those that the function found with the files. There are none if the position of one
-// is unknown.
-func (r *run) diagnose(ctx context.Context, step string, rsp *fnv1.RunFunctionResponse) ([]files.Diagnostic, error) {
-	s, ok := r.exports[step]
+// diagnose returns the diagnostics of the input of a step, in the order of the file, if the function refused the input.
+// There are none if the input is only wrong together with the files.
+func (in *inputs) diagnose(ctx context.Context, step string, rsp *fnv1.RunFunctionResponse) ([]files.Diagnostic, error) {
+	s, ok := in.exports[step]
 	isInvalid := func(c *fnv1.Condition) bool { return c.GetReason() == reasonInvalid }
-	if !ok || !isFatal(rsp) || !slices.ContainsFunc(rsp.GetConditions(), isInvalid) {
+	if !ok || world.FatalOf(rsp) == "" || !slices.ContainsFunc(rsp.GetConditions(), isInvalid) {
 		return nil, nil
 	}
 	env, err := advice.NewEnvironment()
@@ -36,42 +31,37 @@ func (r *run) diagnose(ctx context.Context, step string, rsp *fnv1.RunFunctionRe
 		return nil, err
 	}
 	_, list := s.Compile(ctx, env)
-	for _, rs := range rsp.GetResults() {
-		if len(list) == 0 && rs.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
-			list = diagnosticsIn(rs.GetMessage(), s.Input)
-		}
-	}
 	return s.AllInFile(list), nil
 }
 
-// placed is a reason with its place in the input, as the function writes it.
-var placed = lazy.MustCompile(`^((\w+)[^:\s]*?)(?::(\d+))?(?::(\d+))?: (.+)$`)
+// A printer prints messages for a person. A line that cannot be written is lost, because only the objects and the exit
+// code matter.
+type printer struct{ io.Writer }
 
-// diagnosticsIn returns the diagnostics of a message, or nil if a reason is about no field of the input.
-func diagnosticsIn(message string, input map[string]any) diagnostic.List {
-	message, ok := strings.CutPrefix(message, invalidInput)
-	if !ok {
-		return nil
-	}
-	var out diagnostic.List
-	for _, reason := range reasonsOf(message) {
-		m := placed.FindStringSubmatch(reason)
-		if m == nil || input[m[2]] == nil {
-			return nil
+// response prints the messages of a step. The diagnostics of its input are printed as function-export check does,
+// instead of the one line that the function returns.
+func (p *printer) response(step string, rsp *fnv1.RunFunctionResponse, diagnostics []files.Diagnostic) {
+	invalid := len(diagnostics) > 0
+	_ = terminal.PrintText(p, diagnostics) // the exit code tells the result
+	for _, rs := range rsp.GetResults() {
+		text := rs.GetMessage()
+		if rs.GetSeverity() == fnv1.Severity_SEVERITY_FATAL && invalid {
+			text = fmt.Sprintf("the input of pipeline step %q has %s", step, terminal.Counted(len(diagnostics), "error", "errors"))
 		}
-		line, _ := strconv.Atoi(m[3]) // 0 if there is none
-		column, _ := strconv.Atoi(m[4])
-		out = append(out, &diagnostic.Diagnostic{
-			Path: m[1], Line: line, Column: column, Rule: diagnostic.Input, Message: m[5],
-		})
+		p.say(severityText(rs.GetSeverity()), text)
 	}
-	return out
+	for _, c := range rsp.GetConditions() {
+		text := c.GetMessage()
+		if c.GetReason() == reasonInvalid && world.FatalOf(rsp) != "" {
+			text = "" // that of the result
+		}
+		p.say(fmt.Sprintf("%s=%s %s", c.GetType(), statusText(c.GetStatus()), c.GetReason()), text)
+	}
 }
 
-// say prints a message for a person. If the message has several reasons, or a command that shows more, each has a line
-// of its own. A line that cannot be written is lost, because only the objects and the exit code matter.
-func (r *run) say(head, message string) {
-	text := terminal.ColorsFor(r.stderr).Result(terminal.OneLine(head))
+// say prints a message. If the message has several reasons, or a command that shows more, each has a line of its own.
+func (p *printer) say(head, message string) {
+	text := terminal.ColorsFor(p.Writer).Result(terminal.OneLine(head))
 	switch reasons := reasonsOf(terminal.OneLine(message)); {
 	case message == "":
 	case len(reasons) == 1:
@@ -79,7 +69,7 @@ func (r *run) say(head, message string) {
 	default:
 		text += ":\n  " + strings.Join(reasons, "\n  ")
 	}
-	_, _ = fmt.Fprintln(r.stderr, text)
+	_, _ = fmt.Fprintln(p, text)
 }
 
 // reasonsOf splits a message at semicolons that are not in quotes.

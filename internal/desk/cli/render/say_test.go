@@ -8,7 +8,6 @@ import (
 	"github.com/crossplane/function-sdk-go/logging"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/function"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
@@ -46,7 +45,7 @@ func TestSay(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			(&run{stderr: &out}).say("Held", tc.message)
+			(&printer{&out}).say("Held", tc.message)
 			if diff := cmp.Diff(tc.want, out.String()); diff != "" {
 				t.Errorf("%s\n%s", tc.reason, diff)
 			}
@@ -81,34 +80,6 @@ func TestRenderDiagnostics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			stdout, stderr, failure := rendered(t, Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": text})}}, fn)
 			functiontest.CheckGolden(t, "testdata/diagnostics-"+strings.ToLower(strings.TrimSuffix(name, ".yaml"))+".txt", stdout+stderr+failure+"\n")
-		})
-	}
-}
-
-// TestDiagnosticsIn: an error that the function finds only with the files has its place in its text.
-func TestDiagnosticsIn(t *testing.T) {
-	input := map[string]any{"secrets": []any{}, "ttl": "1s"}
-	cases := map[string]struct {
-		reason, message string
-		want            diagnostic.List
-	}{
-		"Places": {
-			reason:  "With and without a position.",
-			message: "invalid input: secrets[0].data[1].value:2:7: wrong: use x; ttl: is too short",
-			want: diagnostic.List{
-				{Path: "secrets[0].data[1].value", Line: 2, Column: 7, Rule: diagnostic.Input, Message: "wrong: use x"},
-				{Path: "ttl", Rule: diagnostic.Input, Message: "is too short"},
-			},
-		},
-		"More":       {reason: "A message that is cut is printed as it is.", message: "invalid input: ttl: is too short; and 3 more"},
-		"OtherField": {message: "invalid input: somewhere: is wrong"},
-		"Other":      {reason: "Another message is not about the input.", message: "ttl: is too short"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, diagnosticsIn(tc.message, input)); diff != "" {
-				t.Errorf("%s\n%s", tc.reason, diff)
-			}
 		})
 	}
 }

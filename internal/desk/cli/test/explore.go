@@ -9,15 +9,15 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 )
 
 // explore plays random histories of each test. It prints the shortest one that breaks a law as a test.
 func (c *Command) explore(
-	ctx context.Context, stdout, stderr io.Writer, all []*test, runner *exportstest.Runner, _ render.FunctionAt,
+	ctx context.Context, stdout, stderr io.Writer, all []*test, runner *exportstest.Runner, _ pipeline.Engine,
 ) error {
 	all = slices.DeleteFunc(all, func(t *test) bool { return t.in == nil })
 	if len(all) == 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 )
 
@@ -150,11 +151,11 @@ func readRecorded(file string, steps map[string]exportstest.Recorded) (wrong dia
 }
 
 // run plays a test.
-func (t *test) run(ctx context.Context, runner *exportstest.Runner, build render.FunctionAt) *outcome {
+func (t *test) run(ctx context.Context, runner *exportstest.Runner, engine pipeline.Engine) *outcome {
 	began := time.Now()
 	out := &outcome{test: t}
 	if t.in == nil {
-		out.runFolder(ctx, build, runner)
+		out.runFolder(ctx, engine, runner)
 	} else {
 		out.moments = len(t.in.Spec.Tests[t.index].Moments)
 		var setup *exportstest.Setup
@@ -197,13 +198,14 @@ func (t *test) setup() (*exportstest.Setup, error) {
 	if values == nil {
 		values = t.in.Spec.Inputs.Context
 	}
-	setup, err := c.Setup(terminal.Disk(nil), values)
+	read, err := c.Setup(terminal.Disk(nil), values)
 	if err != nil {
 		return nil, err
 	}
+	setup := &exportstest.Setup{Setup: read, Later: map[int]*pipeline.Pipeline{}}
 	for i, m := range t.in.Spec.Tests[t.index].Moments {
 		if path := r.path(m.Composition, "spec", "tests", t.index, "moments", i, "composition"); path != "" && err == nil {
-			setup.Later[i], err = c.Steps(terminal.Disk(nil), path)
+			setup.Later[i], err = c.Pipeline(terminal.Disk(nil), path)
 		}
 	}
 	if err = cmp.Or(r.err, err); err == nil {

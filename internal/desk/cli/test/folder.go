@@ -16,15 +16,16 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 )
 
 // folderTime is the time of a folder without a now.txt.
 var folderTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // runFolder renders a folder, and compares the objects with its expected.yaml.
-func (o *outcome) runFolder(ctx context.Context, build render.FunctionAt, runner *exportstest.Runner) {
+func (o *outcome) runFolder(ctx context.Context, engine pipeline.Engine, runner *exportstest.Runner) {
 	c := &render.Command{Paths: []string{o.file}}
-	if o.rendering, o.err = c.Render(ctx, terminal.Disk(nil), folderTime, build); o.err != nil {
+	if o.rendering, o.err = c.Render(ctx, terminal.Disk(nil), folderTime, engine); o.err != nil {
 		return
 	}
 	path := filepath.Join(o.file, expectedFile)

@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
@@ -116,13 +117,17 @@ func (p *programs) add(ctx context.Context, f files.File, o files.Object) error 
 
 // of returns the Functions that run the steps of pipelines, by their names. Recorded steps, and those of this function,
 // need none.
-func (p *programs) of(pipelines [][]composition.Step, recorded map[string]exportstest.Recorded) (map[string]world.Function, error) {
+func (p *programs) of(pipelines []*pipeline.Pipeline, recorded map[string]exportstest.Recorded) (map[string]world.Function, error) {
 	out := map[string]world.Function{}
 	if p.file == "" {
 		return out, nil
 	}
-	for _, step := range slices.Concat(pipelines...) {
-		if _, ok := recorded[step.Name]; ok || files.IsExports(step) {
+	var steps []composition.Step
+	for _, of := range pipelines {
+		steps = append(steps, of.Steps...)
+	}
+	for _, step := range steps {
+		if _, ok := recorded[step.Name]; ok || pipeline.IsExports(step) {
 			continue
 		}
 		known := p.known[step.Function]
@@ -177,8 +182,7 @@ func freeAddress(ctx context.Context) (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// call calls the Function. Its TTL is left out: a call between two times of this function would see and do the same. An
-// error does not quote the answer, which may have values.
+// call calls the Function. An error does not quote the answer, which may have values.
 func (p *program) call(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	client, err := p.connect()
 	if err != nil {
@@ -190,9 +194,6 @@ func (p *program) call(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1
 	rsp, err := client.RunFunction(ctx, req, grpc.WaitForReady(p.binary != ""))
 	switch why := context.Cause(p.ended); { //nolint:contextcheck // see above
 	case err == nil:
-		if rsp.GetMeta() != nil {
-			rsp.Meta.Ttl = nil
-		}
 		return rsp, nil
 	case why != nil && !errors.Is(why, context.Canceled):
 		return nil, fmt.Errorf("%s: the Function %q: %w", p.at, p.name, why)

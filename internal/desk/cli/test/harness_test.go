@@ -3,47 +3,27 @@ package test_test
 import (
 	"bytes"
 	"context"
-	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/alecthomas/kong"
-	"github.com/crossplane/function-sdk-go/logging"
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/test"
-	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
-	"github.com/crossplane-contrib/function-export/internal/desk/world"
-	"github.com/crossplane-contrib/function-export/internal/engine/credential"
-	"github.com/crossplane-contrib/function-export/internal/engine/function"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 )
 
 const examples = "../../../../example"
 
-func engine(now func() time.Time, seed [32]byte) (world.Function, error) {
-	f, err := function.New(logging.NewNopLogger(), nil)
+func engine(t testing.TB) pipeline.Engine {
+	t.Helper()
+	out, err := pipeline.NewEngine()
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	entropy := credential.Seeded{Reader: rand.NewChaCha8(seed)}
-	f.Now, f.Entropy = now, func() io.Reader { return entropy }
-	return f.RunFunction, nil
-}
-
-func functionAt(at time.Time, seed [32]byte) (fnv1.FunctionRunnerServiceServer, error) {
-	f, err := function.New(logging.NewNopLogger(), nil)
-	if err != nil {
-		return nil, err
-	}
-	f.Now = func() time.Time { return at }
-	f.Entropy = func() io.Reader { return credential.Seeded{Reader: rand.NewChaCha8(seed)} }
-	return f, nil
+	return out
 }
 
 // run runs the command. It returns its output and its exit code.
@@ -53,7 +33,7 @@ func run(ctx context.Context, t testing.TB, c *test.Command) (stdout, stderr str
 	if c.Output == "" {
 		c.Output = "text"
 	}
-	err := c.Run(ctx, &kong.Kong{Stdout: &out, Stderr: &errs}, render.FunctionAt(functionAt), exportstest.Engine(engine))
+	err := c.Run(ctx, &kong.Kong{Stdout: &out, Stderr: &errs}, engine(t))
 	code, _ = terminal.ExitCode(err)
 	if err != nil && code == 0 {
 		code = terminal.ExitUnread

@@ -99,7 +99,6 @@ func TestUnknownNames(t *testing.T) {
 		"{do: [{provider: {accepts: candidate.root.password}}]}":                                               `no generator has the name "root"`,
 		"{expect: {gone: [{generation: root/1}]}}":                                                             `no generator has the name "root"`,
 		"{do: [{edit: {patch: {status: {password: x}}}}], expect: {assert: [composite.status.passwd == 'x']}}": "cannot be evaluated: no such key: passwd",
-		"{expect: {assert: [conditions.ExportsReady.reason == 'Held']}}":                                       `conditions.ExportsReady.reason is "Available"`,
 		"{do: [{loseWrite: usr/anna}]}":                                                                        `no write of "usr/anna" is lost, because there is none`,
 		"{do: [{delete: user/ann}]}":                                                                           `no object has the composition resource name "user/ann": did you mean user/anna?`,
 		"{do: [{edit: {object: usr, patch: {a: b}}}]}":                                                         `no object has the composition resource name "usr"`,

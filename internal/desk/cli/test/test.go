@@ -18,10 +18,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 )
 
 // Command is the command `fn test`.
@@ -67,8 +67,8 @@ Examples:
 }
 
 // Run is called by kong, with the values that main binds.
-func (c *Command) Run(ctx context.Context, k *kong.Kong, build render.FunctionAt, engine exportstest.Engine) error {
-	run := func() error { return c.run(ctx, k.Stdout, k.Stderr, build, engine) }
+func (c *Command) Run(ctx context.Context, k *kong.Kong, engine pipeline.Engine) error {
+	run := func() error { return c.run(ctx, k.Stdout, k.Stderr, engine) }
 	if c.Watch {
 		return terminal.Watch(ctx, append(slices.Clone(c.Paths), c.Functions), k.Stderr, run)
 	}
@@ -78,7 +78,7 @@ func (c *Command) Run(ctx context.Context, k *kong.Kong, build render.FunctionAt
 // hidesSecrets reports whether an output goes to a place that many people read.
 func (c *Command) hidesSecrets() bool { return c.Output == "junit" || c.Output == "github" }
 
-func (c *Command) run(ctx context.Context, stdout, stderr io.Writer, build render.FunctionAt, engine exportstest.Engine) error {
+func (c *Command) run(ctx context.Context, stdout, stderr io.Writer, engine pipeline.Engine) error {
 	all, err := c.tests(stderr)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (c *Command) run(ctx context.Context, stdout, stderr io.Writer, build rende
 	if c.Explore > 0 {
 		play = c.explore
 	}
-	if err := play(ctx, stdout, stderr, all, runner, build); ctx.Err() == nil {
+	if err := play(ctx, stdout, stderr, all, runner, engine); ctx.Err() == nil {
 		return err
 	}
 	return errors.New("interrupted")
@@ -108,7 +108,7 @@ func (c *Command) run(ctx context.Context, stdout, stderr io.Writer, build rende
 
 // play plays the tests, and reports their outcomes.
 func (c *Command) play(
-	ctx context.Context, stdout, stderr io.Writer, all []*test, runner *exportstest.Runner, build render.FunctionAt,
+	ctx context.Context, stdout, stderr io.Writer, all []*test, runner *exportstest.Runner, engine pipeline.Engine,
 ) error {
 	began := time.Now()
 	var stopped atomic.Bool // tests that are running come to their end
@@ -116,7 +116,7 @@ func (c *Command) play(
 		if stopped.Load() {
 			return &outcome{test: t, skipped: true}
 		}
-		out := t.run(ctx, runner, build)
+		out := t.run(ctx, runner, engine)
 		if c.FailFast && !out.passed() {
 			stopped.Store(true)
 		}

@@ -10,9 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/test"
-	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 )
 
 // A writer keeps what a command prints while it runs.
@@ -35,7 +33,7 @@ func (w *writer) String() string {
 
 func (w *writer) watch(ctx context.Context, t *testing.T, dir string) {
 	c := &test.Command{Paths: []string{dir}, Output: "text", Watch: true}
-	err := c.Run(ctx, &kong.Kong{Stdout: w, Stderr: w}, render.FunctionAt(functionAt), exportstest.Engine(engine))
+	err := c.Run(ctx, &kong.Kong{Stdout: w, Stderr: w}, engine(t))
 	if err != nil {
 		t.Errorf("the watch ends with %v", err)
 	}

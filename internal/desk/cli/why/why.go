@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/diff"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/why"
 )
@@ -62,13 +63,13 @@ func (c *Command) place() cmddiff.Place {
 }
 
 // Run is called by kong, with the values that main binds.
-func (c *Command) Run(ctx context.Context, k *kong.Kong, system *files.System) error {
-	return c.RunWith(ctx, system, k.Stdout)
+func (c *Command) Run(ctx context.Context, k *kong.Kong, system *files.System, engine pipeline.Engine) error {
+	return c.RunWith(ctx, system, engine, k.Stdout)
 }
 
 // RunWith prints the answer. Its error tells the exit code.
-func (c *Command) RunWith(ctx context.Context, system *files.System, stdout io.Writer) error {
-	answer, err := c.answer(ctx, system)
+func (c *Command) RunWith(ctx context.Context, system *files.System, engine pipeline.Engine, stdout io.Writer) error {
+	answer, err := c.answer(ctx, system, engine)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, stdout io.W
 }
 
 // answer reads the state, until nothing more is required of it.
-func (c *Command) answer(ctx context.Context, system *files.System) (*why.Answer, error) {
+func (c *Command) answer(ctx context.Context, system *files.System, engine pipeline.Engine) (*why.Answer, error) {
 	namespace, name, ok := strings.Cut(c.Composite, "/")
 	if !ok {
 		namespace, name = "", c.Composite
@@ -97,10 +98,6 @@ func (c *Command) answer(ctx context.Context, system *files.System) (*why.Answer
 	all, err := c.read(ctx, system, namespace, name)
 	if err != nil {
 		return nil, err
-	}
-	engine, err := diff.NewEngine()
-	if err != nil {
-		return nil, err //nolint:wrapcheck // of this program
 	}
 	run := &diff.Rehearsal{State: all, Engine: engine, Now: cmddiff.TimeOf(c.At)}
 	for {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/diff"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 )
@@ -123,7 +124,7 @@ func dump(t *testing.T) string {
 		t.Fatal(err)
 	}
 
-	engine, err := diff.NewEngine()
+	engine, err := pipeline.NewEngine()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +174,12 @@ func run(t *testing.T, dump string, c Command) (string, int) {
 
 	var out bytes.Buffer
 
-	err := c.RunWith(context.Background(), terminal.Disk(nil), &out)
+	engine, err := pipeline.NewEngine()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	err = c.RunWith(context.Background(), terminal.Disk(nil), engine, &out)
 	code, known := terminal.ExitCode(err)
 
 	if err != nil && !known {

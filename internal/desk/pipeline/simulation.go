@@ -1,0 +1,91 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/sha256"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"time"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/credential"
+	"github.com/crossplane-contrib/function-export/internal/engine/function"
+	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
+)
+
+// An Engine returns this function with a clock and a source of randomness. If they are nil, they are those of the
+// system. Each result of a call is passed to seen, which may be nil, before the call returns.
+type Engine func(now func() time.Time, entropy io.Reader, seen func(*reconcile.Result)) world.Function
+
+// NewEngine returns an engine. All of its functions share the compiled inputs.
+func NewEngine() (Engine, error) {
+	shared, err := function.New(logging.NewNopLogger(), nil)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // of this program
+	}
+	return func(now func() time.Time, entropy io.Reader, seen func(*reconcile.Result)) world.Function {
+		f := &function.Function{Plans: shared.Plans, Log: shared.Log, Now: shared.Now, Entropy: shared.Entropy, Seen: seen}
+		if now != nil {
+			f.Now, f.Entropy = now, func() io.Reader { return entropy }
+		}
+		return f.RunFunction
+	}, nil
+}
+
+// Seeded returns a source of randomness whose bytes depend only on a seed.
+func Seeded(seed [32]byte) io.Reader { return credential.Seeded{Reader: rand.NewChaCha8(seed)} }
+
+// A Simulation has a pipeline with this function.
+type Simulation struct {
+	*world.World
+
+	Results  map[int]*reconcile.Result         // the last ones, by the index of the step
+	Required map[string]*fnv1.ResourceSelector // by any call
+
+	engine  Engine
+	seed    [32]byte
+	entropy map[string]io.Reader // of each step
+}
+
+// Simulate returns a simulation with the clock of w, and with randomness that goes on from a seed.
+func (e Engine) Simulate(w *world.World, seed [32]byte) *Simulation {
+	return &Simulation{World: w, engine: e, seed: seed, entropy: map[string]io.Reader{}}
+}
+
+// Compose sets the pipeline of the simulation.
+func (s *Simulation) Compose(p *Pipeline, o Options) error {
+	s.Results, s.Required = map[int]*reconcile.Result{}, map[string]*fnv1.ResourceSelector{}
+	o.Call = func(step int) world.Function {
+		name := p.Steps[step].Name
+		if s.entropy[name] == nil {
+			s.entropy[name] = Seeded(sha256.Sum256(append(s.seed[:], name...)))
+		}
+		seen := func(r *reconcile.Result) {
+			if s.Results[step] = r; o.Seen != nil {
+				o.Seen(r)
+			}
+		}
+		call := s.engine(func() time.Time { return s.Now }, s.entropy[name], seen)
+		return func(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+			delete(s.Results, step) // a fatal result has none
+			rsp, err := call(ctx, req)
+			maps.Copy(s.Required, rsp.GetRequirements().GetResources())
+			return rsp, err
+		}
+	}
+	return p.Play(s.World, o)
+}
+
+// Due returns when the function acts although nothing has changed, or zero. In between, it would see and do the same.
+func (s *Simulation) Due() (out time.Time) {
+	for _, result := range s.Results {
+		if d := result.Due; out.IsZero() || !d.IsZero() && d.Before(out) {
+			out = d
+		}
+	}
+	return out
+}
