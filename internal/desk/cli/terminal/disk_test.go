@@ -60,12 +60,14 @@ func TestReadIsBounded(t *testing.T) {
 		"FIFO":       {"a pipe without a writer never opens", in("fifo.yaml"), irregular, nil},
 		"LinkToFIFO": {"a link to it", in("link.yaml"), irregular, nil},
 		"Device":     {"it never ends", in("device.yaml"), irregular, nil},
-		"Descriptor": {"a file of the repository never stands for standard input", in("descriptor.yaml"), irregular, nil},
+		"Descriptor": {"a file of the repository never stands for standard input", in("descriptor.yaml"), irregular,
+			nil},
 		"System":     {"it says that it is empty, and can be without an end", in("system.yaml"), "", nil},
 		"Large":      {"one more byte", in("large.yaml"), ": it has more than 67108864 bytes", nil},
 		"LargeStdin": {"a stream without an end", files.Stdin, ": it has more than 67108864 bytes", endless{}},
-		"Many":       {"each document takes time", in("many.yaml"), ": it has 100001 documents, over the limit of 100000", nil},
-		"Folder":     {"it has its own error", dir, ": is a directory", nil},
+		"Many": {"each document takes time", in("many.yaml"),
+			": it has 100001 documents, over the limit of 100000", nil},
+		"Folder": {"it has its own error", dir, ": is a directory", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, got, want := Disk(c.stdin).Read(c.file, files.AnyText), "", ""

@@ -14,8 +14,8 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// watchEvery is how often the times of files are compared. A change is noticed within 200 ms, also in folders whose file
-// system has no events.
+// watchEvery is how often the times of files are compared. A change is noticed within 200 ms, also in folders whose
+// file system has no events.
 const watchEvery = 100 * time.Millisecond
 
 // Watch calls run, and again after each change of a file in the folders of the paths, until the context ends.
