@@ -40,12 +40,11 @@ func (e *expr) complete(offset int, snippets bool) []CompletionItem {
 	n := len(before)
 	if n > 0 && before[n-1].end == offset {
 		last := before[n-1]
-		_, closed := last.textValue()
 		switch {
-		case last.kind == tokenComment || last.kind == tokenNumber || last.kind == tokenText && closed:
-			return nil
-		case last.kind == tokenText:
+		case last.kind == tokenText && n > 2 && before[n-2].is("[", "[?"):
 			return c.quoted(before, offset)
+		case last.kind == tokenComment || last.kind == tokenNumber || last.kind == tokenText:
+			return nil
 		case last.isName():
 			start, n = last.start, n-1
 		}
@@ -56,38 +55,21 @@ func (e *expr) complete(offset int, snippets bool) []CompletionItem {
 		}
 	}
 	c.in = e.rangeOf(start, end)
-	c.after(before[:n], start)
-	return c.items
-}
-
-// after adds what can be written after tokens.
-func (c *completion) after(before []token, start int) {
-	n := len(before)
 	if n > 1 && before[n-1].is(".", ".?") {
 		c.members(before[:n-1], before[n-1])
-		return
+	} else {
+		c.names()
 	}
-	if n > 1 && before[n-1].is("[", "[?") {
-		c.keys(before[:n-1], "'", "'")
-	}
-	c.names(start)
+	return c.items
 }
 
 // quoted completes a key in quotes: secret['|.
 func (c *completion) quoted(before []token, offset int) []CompletionItem {
 	n := len(before) - 1
-	if n < 2 || !before[n-1].is("[", "[?") {
-		return nil
+	c.in = c.rangeOf(min(before[n].start+len(textStart.FindString(before[n].text)), offset), offset)
+	for _, m := range c.membersOf(before[:n-1]) {
+		c.add(m.name, kindField, m.detail, m.name, "0").Documentation = markdown(m.does)
 	}
-	opening := textStart.FindString(before[n].text)
-	start, end := before[n].start+len(opening), offset
-	for _, t := range c.tokens {
-		if content, closed := t.textValue(); t.kind == tokenText && t.start == before[n].start && closed {
-			end = t.start + len(opening) + len(content)
-		}
-	}
-	c.in = c.rangeOf(start, end)
-	c.keys(before[:n-1], "", "")
 	return c.items
 }
 
@@ -97,14 +79,6 @@ func (c *completion) add(name string, kind int, detail, text string, order strin
 		TextEdit: &TextEdit{Range: c.view.text.editorRange(c.in), NewText: c.prefix + text},
 	})
 	return &c.items[len(c.items)-1]
-}
-
-// keys adds the names of what can be selected from the operand before a bracket, in quotes.
-func (c *completion) keys(before []token, opening, closing string) {
-	for _, m := range c.membersOf(before) {
-		i := c.add(m.name, kindField, m.detail, opening+m.name+closing, "0")
-		i.FilterText, i.Documentation = opening+m.name+closing, markdown(m.does)
-	}
 }
 
 // members adds what can be selected from the operand before a dot.
@@ -164,11 +138,8 @@ func (c *completion) functions(label, namespace string) {
 }
 
 // names adds what an expression can begin with.
-func (c *completion) names(start int) {
+func (c *completion) names() {
 	source, env, _ := c.source()
-	for name, t := range c.nameSite(start).locals {
-		c.add(name, kindVariable, c.site(start).typeName(t), name, "0")
-	}
 	for _, name := range env.Names(source) {
 		v := variableNamed(name)
 		detail := v.Type
@@ -189,7 +160,7 @@ type member struct{ name, detail, does string }
 func (e *expr) membersOf(before []token) []member {
 	s := e.site(before[len(before)-1].end)
 	_, path, isPath := operandBefore(before, len(before))
-	if isPath && s.locals[path[0]] == nil {
+	if isPath {
 		if found := e.known(path); found != nil {
 			return found
 		}

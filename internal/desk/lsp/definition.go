@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
 
 // definition returns where the name at the position is declared: a variable, a generator, a source, an export, the step
@@ -22,11 +21,8 @@ func (v *question) definition() any {
 		return nil
 	}
 	t, path, ok := e.pathAt(offset)
-	switch {
-	case !ok:
+	if !ok || len(path) < 2 {
 		return nil
-	case len(path) == 1:
-		return e.definitionOfRoot(path[0])
 	}
 	s := e.site(e.beforeName(t))
 	kind, steps := e.Types.Path(s.object())
@@ -61,18 +57,6 @@ func (e *expr) beforeName(name token) int {
 		}
 	}
 	return end
-}
-
-// definitionOfRoot returns where resource, self or secret get their meaning.
-func (e *expr) definitionOfRoot(name string) []Location {
-	source, _, _ := e.source()
-	if name != expression.Resource && name != expression.Self && name != expression.Secret || source.From == "" {
-		return nil
-	}
-	if in, ok := e.composes(source.From); ok {
-		return e.view.here(in)
-	}
-	return nil
 }
 
 func (v *view) here(in document.Range) []Location { return []Location{{v.uri, v.text.editorRange(in)}} }

@@ -63,8 +63,9 @@ func newEdited(t *testing.T, path string, seed uint64) *edited {
 		e.folder[filepath.Base(name)] = &fstest.MapFile{Data: data}
 	}
 	e.original = string(e.folder["composition.yaml"].Data)
-	e.pieces = append(strings.Fields(e.original), "\n", " ", "  ", "'", `"`, "`", "\t", "#", ":", "-", "{", "}", "[", "]", "|", ">", "\\", "💥",
-		"\r\n", "\ufeff", "é", "&a", "*a", "---\n", "<<: *a", "resources.", "secret.", "variables['", ".?", "?", "map(x, x.", "// ")
+	e.pieces = append(strings.Fields(e.original), "\n", " ", "  ", "'", `"`, "`", "\t", "#", ":", "-", "{", "}",
+		"[", "]", "|", ">", "\\", "💥", "\r\n", "\ufeff", "é", "&a", "*a", "---\n", "<<: *a", "resources.", "secret.",
+		"variables['", ".?", "?", "map(x, x.", "// ")
 	server, err := NewServer(&files.System{FS: e.folder})
 	if err != nil {
 		t.Fatal(err)
@@ -85,12 +86,14 @@ func (e *edited) edit() {
 	start := e.random.IntN(len(e.before) + 1)
 	end := min(start+e.random.IntN(12)*e.random.IntN(2), len(e.before))
 	t := e.text()
-	in := Range{t.at(len(strings.ToValidUTF8(e.before[:start], ""))), t.at(len(strings.ToValidUTF8(e.before[:end], "")))}
+	at := func(end int) Position { return t.at(len(strings.ToValidUTF8(e.before[:end], ""))) }
+	in := Range{at(start), at(end)}
 	e.change([]any{map[string]any{"range": in, "text": e.pieces[e.random.IntN(len(e.pieces))]}})
 }
 
 func (e *edited) change(changes []any) {
-	e.call("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": uriOfCase, "version": 1}, "contentChanges": changes})
+	document := map[string]any{"uri": uriOfCase, "version": 1}
+	e.call("textDocument/didChange", map[string]any{"textDocument": document, "contentChanges": changes})
 }
 
 // compare compares what the server publishes with a check of the same folder by another workspace.
@@ -113,12 +116,14 @@ func (e *edited) compare() {
 		for _, d := range append(in.Unread, in.Known.Check(e.t.Context(), e.server.env, in.Steps)...) {
 			if d.File == "composition.yaml" {
 				shown := newText(text).editorRange(d.Range)
-				want = append(want, fmt.Sprint(shown, d.Level(), d.Rule, " ", strings.TrimPrefix(d.Field+": ", ": "), d.Message))
+				text := strings.TrimPrefix(d.Field+": ", ": ") + d.Message
+				want = append(want, fmt.Sprint(shown, d.Level(), d.Rule, " ", text))
 			}
 		}
 	}
 	for _, d := range got {
-		have = append(have, fmt.Sprint(d.Range, map[int]string{1: "error", 2: "warning"}[d.Severity], d.Code, " ", d.Message))
+		level := map[int]string{1: "error", 2: "warning"}[d.Severity]
+		have = append(have, fmt.Sprint(d.Range, level, d.Code, " ", d.Message))
 	}
 	slices.Sort(want)
 	slices.Sort(have)
@@ -131,14 +136,18 @@ func (e *edited) compare() {
 func (e *edited) askSomething() {
 	e.at = e.text().at(len(strings.ToValidUTF8(e.text().string[:e.random.IntN(len(e.text().string)+1)], "")))
 	end := e.text().at(len(e.text().string))
-	for _, method := range []string{"completion", "hover", "definition", "references", "codeAction", "inlayHint", "semanticTokens/full",
-		"documentSymbol", "formatting", "rename", "prepareRename"} {
+	for _, method := range []string{
+		"completion", "hover", "definition", "references", "codeAction", "inlayHint", "semanticTokens/full",
+		"documentSymbol", "formatting", "rename",
+	} {
 		if e.random.IntN(3) > 0 {
 			continue
 		}
-		_, _, err := e.try("textDocument/"+method, map[string]any{"textDocument": map[string]any{"uri": uriOfCase}, "position": e.at,
-			"range": Range{End: end}, "newName": "other"})
-		if err != nil && method != "rename" && method != "prepareRename" {
+		_, _, err := e.try("textDocument/"+method, map[string]any{
+			"textDocument": map[string]any{"uri": uriOfCase}, "position": e.at, "range": Range{End: end},
+			"newName": "other",
+		})
+		if err != nil && method != "rename" {
 			e.t.Fatalf("%s at %v: %v of\n%s", method, e.at, err, e.text().string)
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/schema"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // This file evaluates expressions with values that it makes up from the names and types of what they read. It never has
@@ -123,18 +122,13 @@ const longestSample = 8
 // deepestSample is how many levels of an object are made up.
 const deepestSample = 2
 
-// sample makes up a value of a type: what its schema names, or one that the name suggests.
+// sample makes up a value of a type: the first one that its schema permits, or one with the name.
 func (e *expr) sample(name string, t *types.Type, n schema.Node, depth int) any {
-	named := []wire.Value{n.Get("default"), n.Get("example")}
-	for _, v := range n.Get("enum").List().All() {
-		named = append(named, v)
-	}
-	given := slices.IndexFunc(named, func(v wire.Value) bool { return !v.IsNull() })
 	switch isNumber := celast.IsNumber(t) || t.TypeName() == typecheck.Number.TypeName(); {
-	case isNumber: // whose type JSON does not have
-		return sampleNumber(name)
-	case given >= 0:
-		return named[given].Proto().AsInterface()
+	case isNumber:
+		return int64(3)
+	case n.Get("enum").List().Len() > 0:
+		return n.Get("enum").List().At(0).Proto().AsInterface()
 	case t.Kind() == types.BoolKind:
 		return true
 	case t.Kind() == types.ListKind && depth < deepestSample:
@@ -144,7 +138,7 @@ func (e *expr) sample(name string, t *types.Type, n schema.Node, depth int) any 
 	case t.Kind() == types.StructKind:
 		return e.sampleObject(t.TypeName(), depth)
 	}
-	return sampleText(name, n.Get("format").Text())
+	return "example-" + name
 }
 
 func (e *expr) sampleObject(of string, depth int) map[string]any {
@@ -155,29 +149,4 @@ func (e *expr) sampleObject(of string, depth int) map[string]any {
 		}
 	}
 	return object
-}
-
-func sampleNumber(name string) any {
-	if strings.Contains(strings.ToLower(name), "port") {
-		return int64(5432)
-	}
-	return int64(3)
-}
-
-// samples are texts for fields whose names contain another text.
-var samples = []struct{ part, text string }{ //nolint:gochecknoglobals // a table
-	{"port", "5432"}, {"endpoint", "db.example.org"}, {"host", "db.example.org"}, {"address", "db.example.org"},
-	{"fqdn", "db.example.org"}, {"url", "https://example.org"}, {"uri", "https://example.org"},
-	{"arn", "arn:aws:iam::123456789012:role/example"}, {"region", "eu-west-1"}, {"namespace", "team-a"},
-	{"date-time", "2026-01-02T03:04:05Z"}, {"uid", "0b0c5c3e-5c0a-4d59-9d7b-6f2f0c4c2a11"},
-	{"uuid", "0b0c5c3e-5c0a-4d59-9d7b-6f2f0c4c2a11"},
-}
-
-func sampleText(name, format string) any {
-	for _, s := range samples {
-		if strings.Contains(strings.ToLower(name+" "+format), s.part) {
-			return s.text
-		}
-	}
-	return "example-" + name
 }

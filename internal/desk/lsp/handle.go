@@ -23,24 +23,14 @@ type InvalidError struct{ Err error }
 // Error returns the cause.
 func (e *InvalidError) Error() string { return e.Err.Error() }
 
-// A Message is a notification to the client, or a request whose result is not needed.
+// A Message is a notification to the client.
 type Message struct {
-	Method  string
-	Params  any
-	Request bool
+	Method string
+	Params any
 }
 
 // clientCapabilities are those that change what the server sends.
 type clientCapabilities struct {
-	Workspace struct {
-		WorkspaceEdit struct {
-			DocumentChanges         bool      `json:"documentChanges"`
-			ChangeAnnotationSupport *struct{} `json:"changeAnnotationSupport"`
-		} `json:"workspaceEdit"`
-		DidChangeWatchedFiles struct {
-			DynamicRegistration bool `json:"dynamicRegistration"`
-		} `json:"didChangeWatchedFiles"`
-	} `json:"workspace"`
 	TextDocument struct {
 		Completion struct {
 			CompletionItem struct {
@@ -70,12 +60,8 @@ type params struct {
 	Range    Range    `json:"range"`
 	NewName  string   `json:"newName"`
 	Context  struct {
-		IncludeDeclaration bool     `json:"includeDeclaration"`
-		Only               []string `json:"only"`
+		IncludeDeclaration bool `json:"includeDeclaration"`
 	} `json:"context"`
-	Changes []struct {
-		URI string `json:"uri"`
-	} `json:"changes"`
 }
 
 // Handle answers a request, or takes note of a notification. It also returns the notifications that the client gets
@@ -94,14 +80,13 @@ func (s *Server) Handle(ctx context.Context, method string, raw json.RawMessage)
 		return nil, nil, s.change(&p)
 	case "textDocument/didClose":
 		s.close(p.TextDocument.URI)
-	case "initialized":
-		return nil, s.watch(), nil
-	case "workspace/didChangeWatchedFiles":
-		for _, c := range p.Changes {
-			s.changed(s.nameOf(c.URI))
+	case "textDocument/didSave": // another program may have written other files
+		for _, f := range s.workspace.Files() {
+			s.changed(f.Name)
 		}
+		s.changed(files.SettingsFile)
 		s.workspace.List()
-	case "textDocument/didSave", "workspace/didChangeConfiguration":
+	case "initialized", "workspace/didChangeConfiguration", "workspace/didChangeWatchedFiles":
 	default:
 		return s.ask(ctx, method, &p)
 	}
@@ -113,9 +98,8 @@ type question struct {
 	*view
 	*params
 
-	ctx   context.Context //nolint:containedctx // of the request
-	at    document.Position
-	whole bool // it is about the whole file
+	ctx context.Context //nolint:containedctx // of the request
+	at  document.Position
 }
 
 // answers are the results of the methods that only ask.
@@ -124,12 +108,12 @@ var answers = map[string]func(*question) any{
 	"textDocument/definition": (*question).definition, "textDocument/references": (*question).references,
 	"textDocument/codeAction": (*question).actions, "textDocument/inlayHint": (*question).hints,
 	"textDocument/semanticTokens/full": (*question).semanticTokens, "textDocument/documentSymbol": (*question).outline,
-	"textDocument/formatting": (*question).format, "textDocument/rangeFormatting": (*question).format,
+	"textDocument/formatting": (*question).format,
 }
 
 // ask answers a question.
 func (s *Server) ask(ctx context.Context, method string, p *params) (any, []Message, error) {
-	answer, renames := answers[method], method == "textDocument/rename" || method == "textDocument/prepareRename"
+	answer, renames := answers[method], method == "textDocument/rename"
 	b := s.open[p.TextDocument.URI]
 	switch {
 	case strings.HasPrefix(method, "$/"):
@@ -139,38 +123,15 @@ func (s *Server) ask(ctx context.Context, method string, p *params) (any, []Mess
 	case b == nil:
 		return nil, nil, &InvalidError{fmt.Errorf("cannot find %s: it is not open", p.TextDocument.URI)}
 	}
-	whole := method == "textDocument/formatting"
-	q := &question{s.view(ctx, b, p.Position.Line), p, ctx, b.text.document(p.Position), whole}
+	q := &question{s.view(ctx, b, p.Position.Line), p, ctx, b.text.document(p.Position)}
 	if q.load(); answer != nil {
 		return answer(q), nil, nil
 	}
-	in, o, err := q.renameable(q.at)
-	if err != nil {
-		return nil, nil, &InvalidError{err}
-	}
-	if method == "textDocument/prepareRename" {
-		return map[string]any{"range": q.text.editorRange(o.in), "placeholder": o.name}, nil, nil
-	}
-	edit, messages, err := q.rename(in, o)
+	edit, messages, err := q.rename()
 	if err != nil {
 		return nil, nil, &InvalidError{err}
 	}
 	return edit, messages, nil
-}
-
-// watch asks the client to tell when a file changes outside of the editor, if it can.
-func (s *Server) watch() []Message {
-	if !s.client.Workspace.DidChangeWatchedFiles.DynamicRegistration {
-		return nil
-	}
-	var watchers []any
-	for _, pattern := range []string{"**/*.{yaml,yml}", "**/" + files.SettingsFile} {
-		watchers = append(watchers, map[string]any{"globPattern": pattern})
-	}
-	registration := map[string]any{"id": "files", "method": "workspace/didChangeWatchedFiles",
-		"registerOptions": map[string]any{"watchers": watchers}}
-	all := map[string]any{"registrations": []any{registration}}
-	return []Message{{Method: "client/registerCapability", Params: all, Request: true}}
 }
 
 // show returns a message that the client shows to the person.
@@ -253,11 +214,11 @@ func (s *Server) initialize(p *params) any {
 			"completionProvider":         map[string]any{"triggerCharacters": []string{".", "[", "'", "\"", " "}},
 			"definitionProvider":         true,
 			"referencesProvider":         true,
-			"renameProvider":             map[string]any{"prepareProvider": true},
-			"codeActionProvider":         map[string]any{"codeActionKinds": []string{"quickfix", "source.fixAll"}},
+			"renameProvider":             true,
+			"codeActionProvider":         true,
 			"inlayHintProvider":          true,
 			"documentSymbolProvider":     true,
-			"documentFormattingProvider": true, "documentRangeFormattingProvider": true,
+			"documentFormattingProvider": true,
 			"semanticTokensProvider": map[string]any{
 				"full": true, "legend": map[string]any{"tokenTypes": tokenTypes, "tokenModifiers": tokenModifiers},
 			},

@@ -15,9 +15,8 @@ import (
 var (
 	tokenTypes = []string{ //nolint:gochecknoglobals // a table
 		"variable", "property", "function", "method", "string", "number", "operator", "keyword", "comment",
-		"parameter", "namespace",
 	}
-	tokenModifiers = []string{"readonly", "secret"} //nolint:gochecknoglobals // a table
+	tokenModifiers = []string{"secret"} //nolint:gochecknoglobals // a table
 )
 
 // semanticTokens returns the words of all expressions.
@@ -32,7 +31,7 @@ func (v *question) semanticTokens() any {
 			}
 			modifiers := 0
 			if class == "variable" && variableNamed(t.text).Secret {
-				modifiers = 2 // the second one
+				modifiers = 1
 			}
 			for _, r := range e.lines(t) {
 				in := v.text.editorRange(r)
@@ -96,7 +95,6 @@ func (e *expr) classOf(i int) string {
 		next = e.tokens[i+1]
 	}
 	selected, called := i > 0 && e.tokens[i-1].is(".", ".?"), next.is("(")
-	isNamespace := func(f function) bool { return strings.HasPrefix(f.name, t.text+".") }
 	switch {
 	case t.is("(", ")", "[", "]", "{", "}", ",", "."):
 		return ""
@@ -110,10 +108,6 @@ func (e *expr) classOf(i int) string {
 		return "function"
 	case selected:
 		return "property"
-	case e.declaresLocal(t.text):
-		return "parameter"
-	case next.is(".") && slices.ContainsFunc(functions(), isNamespace):
-		return "namespace"
 	}
 	return "variable"
 }

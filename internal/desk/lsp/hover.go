@@ -95,13 +95,9 @@ func (e *expr) describe(ctx context.Context, offset int) (string, token) {
 	s := e.site(e.endOf(t))
 	var b strings.Builder
 	fmt.Fprintf(&b, "```cel\n%s: %s\n```", strings.Join(e.spelled(path), ""), s.typeName(s.of))
-	_, local := e.nameSite(t.start).locals[path[0]]
-	if path[0] != "" && !local {
+	if path[0] != "" {
 		b.WriteString(e.origin(path))
 		b.WriteString(e.exampleOf(ctx, strings.Join(e.spelled(path), "")))
-	}
-	if local {
-		b.WriteString("\n\nA variable of the macro around it.")
 	}
 	return b.String(), t
 }

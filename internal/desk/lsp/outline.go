@@ -11,7 +11,7 @@ import (
 
 // kindOfSymbols are the kinds that the protocol has for a module, and for what the lists of an input declare.
 var kindOfSymbols = map[string]int{ //nolint:gochecknoglobals // a table
-	"": 2, "variables": 13, "generators": 24, "sources": 19, "secrets": 19, "configMaps": 19, "status": 7, "data": 20,
+	"": 2, "variables": 13, "generators": 24, "sources": 19, "secrets": 19, "configMaps": 19, "status": 7,
 }
 
 // outline returns the steps of the file, with what they declare.
@@ -24,7 +24,7 @@ func (v *question) outline() any {
 		for _, list := range []string{"variables", "sources", "generators", "secrets", "configMaps", "status"} {
 			items, _ := s.Input[list].([]any)
 			for i, item := range items {
-				if child, ok := s.symbol(entries, list, item, list, i); ok {
+				if child, ok := s.symbol(entries, list, item, i); ok {
 					top.Children = append(top.Children, child)
 				}
 			}
@@ -34,20 +34,11 @@ func (v *question) outline() any {
 	return out
 }
 
-// symbol returns an item of a list, with the keys of an export.
-func (s *step) symbol(entries []document.Entry, list string, item any, path ...any) (Symbol, bool) {
+// symbol returns an item of a list.
+func (s *step) symbol(entries []document.Entry, list string, item any, i int) (Symbol, bool) {
 	m, _ := item.(map[string]any)
-	out := Symbol{Detail: list, Kind: kindOfSymbols[list]}
-	if out.Name = cmp.Or(textOf(m["name"]), textOf(m["key"]), textOf(m["fieldPath"])); out.Name == "" {
-		return out, false
-	}
-	data, _ := m["data"].([]any)
-	for i, below := range data {
-		if child, ok := s.symbol(entries, "data", below, append(slices.Clone(path), "data", i)...); ok {
-			out.Children = append(out.Children, child)
-		}
-	}
-	return out, out.place(s.view, entries, s.At(path...))
+	out := Symbol{Name: cmp.Or(textOf(m["name"]), textOf(m["fieldPath"])), Detail: list, Kind: kindOfSymbols[list]}
+	return out, out.Name != "" && out.place(s.view, entries, s.At(list, i))
 }
 
 // place sets the ranges of a symbol to those of an entry.
@@ -78,26 +69,19 @@ func (v *view) diagnostic(d files.Diagnostic) Diagnostic {
 	return out
 }
 
-// actions returns the fixes of the diagnostics in a range, and one for all of the file.
+// actions returns the fixes of the diagnostics in a range.
 func (v *question) actions() any {
 	out := []CodeAction{}
-	only := v.Context.Only
-	wanted := func(kind string) bool {
-		return len(only) == 0 || slices.ContainsFunc(only, func(o string) bool { return strings.HasPrefix(kind, o) })
-	}
-	fixable := slices.DeleteFunc(v.diagnostics(), func(d files.Diagnostic) bool { return len(d.Edits) == 0 })
-	fixes := make([][]document.Edit, 0, len(fixable))
-	for _, d := range fixable {
-		fixes = append(fixes, d.Edits)
+	for _, d := range v.diagnostics() {
 		shown := v.diagnostic(d)
-		if !overlaps(shown.Range, v.Range) || !wanted("quickfix") {
+		if len(d.Edits) == 0 || !overlaps(shown.Range, v.Range) {
 			continue
 		}
-		out = append(out, CodeAction{titleOf(d.Edits), "quickfix", []Diagnostic{shown}, true, v.edit(v.edits(d.Edits))})
-	}
-	if text, applied := document.Apply(v.text.string, fixes); applied > 0 && wanted("source.fixAll") {
-		all := TextEdit{Range: Range{End: v.text.at(len(v.text.string))}, NewText: text}
-		out = append(out, CodeAction{"Apply all fixes", "source.fixAll", nil, false, v.edit([]TextEdit{all})})
+		title := "Fix this"
+		if text := d.Edits[0].Text; len(d.Edits) == 1 && text != "" && !strings.Contains(text, "\n") {
+			title = "Write " + text
+		}
+		out = append(out, CodeAction{title, "quickfix", []Diagnostic{shown}, true, v.edit(v.edits(d.Edits))})
 	}
 	return out
 }
@@ -112,19 +96,6 @@ func (v *view) edits(edits []document.Edit) (out []TextEdit) {
 		out = append(out, TextEdit{Range: v.text.editorRange(e.Range), NewText: e.Text})
 	}
 	return out
-}
-
-// titleOf says what edits do.
-func titleOf(edits []document.Edit) string {
-	text := strings.TrimSpace(edits[0].Text)
-	const longest = 60
-	switch {
-	case len(edits) > 1 || len(text) > longest || strings.Contains(text, "\n"):
-		return "Fix this"
-	case text == "":
-		return "Remove it"
-	}
-	return "Write " + text
 }
 
 func overlaps(a, b Range) bool {

@@ -5,55 +5,36 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/engine/definition"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
-// renameable returns the name at a position, if it can be renamed.
-func (v *view) renameable(p document.Position) (*step, *occurrence, error) {
-	s, o := v.occurrenceAt(p)
+// rename returns the edits that give the name at the position another one everywhere in the file, and a warning if it
+// changes objects in a cluster.
+func (v *question) rename() (*WorkspaceEdit, []Message, error) {
+	s, o := v.occurrenceAt(v.at)
 	if o == nil {
 		return nil, nil, errors.New("cannot rename this: select the name of a variable, generator, source or export")
 	}
 	if _, declared := s.definition(o.symbol); !declared || o.kind == ofResource {
 		return nil, nil, fmt.Errorf("cannot rename %s: the input does not declare it", o.name)
 	}
-	return s, o, nil
-}
-
-// rename returns the edits that give a symbol another name everywhere in the file. A person confirms one that changes
-// objects in a cluster; a client without annotations shows a message instead.
-func (v *question) rename(s *step, o *occurrence) (*WorkspaceEdit, []Message, error) {
 	if err := s.refuseName(o.symbol, v.NewName); err != nil {
 		return nil, nil, err
 	}
-	const id = "rename"
-	warning, can := warningOf(o.symbol, v.NewName), v.client.Workspace.WorkspaceEdit
-	annotates := can.DocumentChanges && can.ChangeAnnotationSupport != nil && warning != ""
 	var edits []TextEdit
 	for _, r := range s.all(o.symbol) {
-		edit := TextEdit{NewText: v.NewName}
-		if r.sign != "" && !isField(v.NewName) { // it needs quotes
-			r.in.Position, edit.NewText = r.at, "["+r.sign[1:]+r.quote+v.NewName+r.quote+"]"
+		if r.dotted && !isField(v.NewName) {
+			return nil, nil, fmt.Errorf("cannot rename %s: %s cannot follow a dot: write ['%[1]s'] first", o.name,
+				v.NewName)
 		}
-		if edit.Range = v.text.editorRange(r.in); annotates {
-			edit.AnnotationID = id
-		}
-		edits = append(edits, edit)
+		edits = append(edits, TextEdit{v.text.editorRange(r.in), v.NewName})
 	}
-	switch {
-	case warning == "":
-		return v.edit(edits), nil, nil
-	case !annotates:
-		return v.edit(edits), []Message{show(2, warning)}, nil
+	var messages []Message
+	if warning := warningOf(o.symbol, v.NewName); warning != "" {
+		messages = []Message{show(2, warning)}
 	}
-	annotation := map[string]any{"label": "Rename " + o.name, "description": warning, "needsConfirmation": true}
-	document := map[string]any{"uri": v.uri, "version": v.version}
-	return &WorkspaceEdit{
-		DocumentChanges: []any{map[string]any{"textDocument": document, "edits": edits}},
-		Annotations:     map[string]any{id: annotation},
-	}, nil, nil
+	return v.edit(edits), messages, nil
 }
 
 // plainName matches a name that needs no quotes in YAML and in an expression.
@@ -88,8 +69,8 @@ func warningOf(sym symbol, name string) string {
 		return fmt.Sprintf("A renamed export composes a renamed object, unless its metadata names it: <composite>-%s "+
 			"becomes <composite>-%s, and what reads the former one must change.", sym.name, name)
 	case ofGenerator:
-		return fmt.Sprintf("The generator %s is another one than %s: it generates new credentials, and the former ones "+
-			"are deleted.", name, sym.name)
+		return fmt.Sprintf("The generator %s is another one than %s: it generates new credentials, and the former "+
+			"ones are deleted.", name, sym.name)
 	}
 	return ""
 }

@@ -22,8 +22,7 @@ const mark = "zz_cursor"
 type site struct {
 	expression.Typing
 
-	of     *types.Type            // of the operand before the place; nil if it is not known
-	locals map[string]*types.Type // the variables that macros around the place declare
+	of *types.Type // of the operand before the place; nil if it is not known
 }
 
 // site returns what is known after the first bytes of an expression that end with an operand. The rest of the text is
@@ -36,11 +35,6 @@ func (e *expr) site(end int) site {
 		alone = e.text[tokens[start].start:end]
 	}
 	return e.siteOf(e.text[:end]+"."+mark+closersOf(tokens), alone+"."+mark)
-}
-
-// nameSite returns what is known where a name begins.
-func (e *expr) nameSite(start int) site {
-	return e.siteOf(e.text[:start]+mark+closersOf(tokensOf(e.text[:start])), mark)
 }
 
 func (e *expr) siteOf(texts ...string) site {
@@ -61,48 +55,9 @@ func (e *expr) siteOf(texts ...string) site {
 		for _, n := range ast.MatchDescendants(ast.NavigateAST(tree), ast.AllMatcher()) {
 			if operand, name, ok := celast.Selection(n); ok && name == mark {
 				out.of = celast.WithoutOptional(tree.GetType(operand.ID()))
-				out.locals = localsAt(tree, n)
-				return out
-			}
-			if n.Kind() == ast.IdentKind && n.AsIdent() == mark {
-				out.locals = localsAt(tree, n)
 				return out
 			}
 		}
-	}
-	return out
-}
-
-// localsAt returns the variables that the macros around a node declare.
-func localsAt(tree *ast.AST, n ast.NavigableExpr) map[string]*types.Type {
-	out := map[string]*types.Type{}
-	add := func(name string, t *types.Type) {
-		if _, inner := out[name]; !inner && isIdentifier.MatchString(name) { // and not one of the compiler
-			out[name] = t
-		}
-	}
-	for parent, ok := n.Parent(); ok; parent, ok = parent.Parent() {
-		if parent.Kind() != ast.ComprehensionKind {
-			continue
-		}
-		c := parent.AsComprehension()
-		if celast.IsBind(c) {
-			add(c.AccuVar(), tree.GetType(c.AccuInit().ID()))
-			continue
-		}
-		of := tree.GetType(c.IterRange().ID())
-		first, second := types.DynType, types.DynType
-		switch parameters := of.Parameters(); {
-		case of.Kind() == types.ListKind:
-			first, second = parameters[0], parameters[0]
-			if c.HasIterVar2() {
-				first = types.IntType
-			}
-		case of.Kind() == types.MapKind:
-			first, second = parameters[0], parameters[1]
-		}
-		add(c.IterVar(), first)
-		add(c.IterVar2(), second)
 	}
 	return out
 }

@@ -33,9 +33,7 @@ type occurrence struct {
 
 	in       document.Range
 	declares bool
-	sign     string            // the dot before the name, which must be an identifier
-	at       document.Position // of the dot
-	quote    string            // that texts of the expression can have
+	dotted   bool // it must be an identifier
 }
 
 // kindsOfVariables are what the names below variables stand for.
@@ -124,8 +122,8 @@ func (e *expr) occurrences() (out []occurrence) {
 		sign, name := e.tokens[i+1], e.tokens[i+2]
 		switch {
 		case sign.is(".", ".?") && name.isName():
-			out = append(out, occurrence{symbol: e.resolve(symbol{kind, strings.Trim(name.text, "`")}), sign: sign.text,
-				in: e.rangeOf(name.start, name.end), at: e.letters[sign.start], quote: e.quote()})
+			sym := e.resolve(symbol{kind, strings.Trim(name.text, "`")})
+			out = append(out, occurrence{symbol: sym, in: e.rangeOf(name.start, name.end), dotted: true})
 		case sign.is("[", "[?") && name.kind == tokenText:
 			if text, closed := name.textValue(); closed {
 				start := name.start + len(textStart.FindString(name.text))
@@ -135,15 +133,6 @@ func (e *expr) occurrences() (out []occurrence) {
 		}
 	}
 	return out
-}
-
-// quote returns the quotes that an expression can have without an escape in YAML.
-func (e *expr) quote() string {
-	place, _ := e.Document().Find(e.At(e.path...)...)
-	if strings.HasPrefix(string([]rune(e.Document().Line(place.Value.Line))[place.Value.Column-1:]), "'") {
-		return `"`
-	}
-	return "'"
 }
 
 // declaresLocal reports whether a macro declares a variable: name.map(x, …), cel.bind(x, …).
@@ -196,31 +185,14 @@ func (s *step) definition(sym symbol) (document.Range, bool) {
 	return document.Range{}, false
 }
 
-// composes returns where a step composes a resource.
+// composes returns the step that composes a resource.
 func (s *step) composes(name string) (document.Range, bool) {
 	steps, at := s.Pipeline()
 	for i, other := range steps {
-		if !slices.ContainsFunc(other.Resources, func(r composition.Resource) bool { return r.Name == name }) {
-			continue
+		if slices.ContainsFunc(other.Resources, func(r composition.Resource) bool { return r.Name == name }) {
+			place, _ := s.Document().Find(append(slices.Clone(at), i, "step")...)
+			return place.Value, true
 		}
-		step := append(slices.Clone(at), i)
-		for _, e := range s.Document().Entries() {
-			if len(e.Path) <= len(step) || !slices.Equal(e.Path[:len(step)], step) {
-				continue
-			}
-			text, isText := s.Document().At(e.Path...).(string)
-			key := textOf(e.Path[len(e.Path)-1])
-			if text == name && (key == "name" || key == "id") {
-				return e.Value, true
-			}
-			if at := strings.Index(text, "composition-resource-name: "+name); isText && at >= 0 {
-				start := at + len("composition-resource-name: ")
-				letters := s.Document().Letters(e.Path...)
-				return document.Range{Position: letters[start], End: letters[start+len(name)]}, true
-			}
-		}
-		place, _ := s.Document().Find(append(step, "step")...)
-		return place.Value, true
 	}
 	return document.Range{}, false
 }

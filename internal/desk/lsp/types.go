@@ -24,16 +24,13 @@ type Location struct {
 
 // A TextEdit replaces a range.
 type TextEdit struct {
-	Range        Range  `json:"range"`
-	NewText      string `json:"newText"`
-	AnnotationID string `json:"annotationId,omitempty"`
+	Range   Range  `json:"range"`
+	NewText string `json:"newText"`
 }
 
-// A WorkspaceEdit changes files. Annotations are only for clients that know them, which need documentChanges.
+// A WorkspaceEdit changes files.
 type WorkspaceEdit struct {
-	Changes         map[string][]TextEdit `json:"changes,omitempty"`
-	DocumentChanges []any                 `json:"documentChanges,omitempty"`
-	Annotations     map[string]any        `json:"changeAnnotations,omitempty"`
+	Changes map[string][]TextEdit `json:"changes"`
 }
 
 // A Diagnostic is one of the command check.
@@ -114,7 +111,7 @@ type InlayHint struct {
 type CodeAction struct {
 	Title       string         `json:"title"`
 	Kind        string         `json:"kind"`
-	Diagnostics []Diagnostic   `json:"diagnostics,omitempty"`
-	IsPreferred bool           `json:"isPreferred,omitempty"`
+	Diagnostics []Diagnostic   `json:"diagnostics"`
+	IsPreferred bool           `json:"isPreferred"`
 	Edit        *WorkspaceEdit `json:"edit"`
 }

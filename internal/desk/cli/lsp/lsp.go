@@ -19,7 +19,7 @@ import (
 
 // Command is the command `function-export lsp`.
 type Command struct {
-	Stdio bool `help:"Use standard input and output, as without this flag. Some editors pass it to each language server."`
+	Stdio bool `help:"Use standard input and output, as without it. Some editors pass it to each server."`
 }
 
 // Help is what kong prints below the flags.
