@@ -9,9 +9,8 @@ import (
 
 // failures are what was done to the system, for laws that are about it.
 type failures struct {
-	paused    []pause
-	protected []protection
-	wrong     []wrong
+	paused []pause
+	wrong  []wrong
 
 	// past are the histories that ended when etcd was restored, and cut is set for each of them.
 	past []*History
@@ -25,13 +24,6 @@ type pause struct {
 	before    time.Time
 }
 
-// A protection is a time in which a Secret could not be deleted: after a revision, and before a moment.
-type protection struct {
-	uid    string
-	after  int64
-	before time.Time
-}
-
 // wrong is a time in which the clock of a replica was possibly wrong.
 type wrong struct{ from, until time.Time }
 
@@ -43,14 +35,6 @@ func (h *History) Paused(composite string, after int64, before time.Time) {
 	h.paused = append(h.paused, pause{composite, after, before})
 }
 
-// Protected adds that a Usage protected a Secret after a revision and before a moment.
-func (h *History) Protected(uid string, after int64, before time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	h.protected = append(h.protected, protection{uid, after, before})
-}
-
 // WrongClock adds that the clock of a replica was possibly wrong for some time.
 func (h *History) WrongClock(from, until time.Time) {
 	h.mu.Lock()
@@ -59,8 +43,7 @@ func (h *History) WrongClock(from, until time.Time) {
 	h.wrong = append(h.wrong, wrong{from, until})
 }
 
-// still returns the Secrets that Crossplane changed while it did not reconcile their composite. A Usage only changes
-// labels and annotations that are its own.
+// still returns the Secrets that Crossplane changed while it did not reconcile their composite.
 func still(l lives) (out []string) {
 	for _, secrets := range []map[string][]Version{l.exported, l.generations} {
 		for _, name := range slices.Sorted(maps.Keys(secrets)) {
@@ -76,19 +59,6 @@ func still(l lives) (out []string) {
 				}) {
 					out = append(out, fmt.Sprintf("%s: changed while %s was paused", v, v.Composite))
 				}
-			}
-		}
-	}
-
-	return out
-}
-
-// refused returns the Secrets that were deleted while a Usage protected them.
-func refused(l lives) (out []string) {
-	for _, p := range l.protected {
-		for _, v := range l.versions {
-			if v.uid == p.uid && v.event == Deleted && v.Revision > p.after && v.at.Before(p.before) {
-				out = append(out, fmt.Sprintf("%s: deleted while a Usage protected it", v))
 			}
 		}
 	}

@@ -20,7 +20,6 @@ var laws = map[string]func(l lives) []string{
 	"an exported change has a revision of its own":              counted,
 	"in the end one generation is left, and all that is has it": settled,
 	"nothing changes while its composite is paused":             still,
-	"nothing is deleted while a Usage protects it":              refused,
 }
 
 // Judge checks a history, and those that ended when etcd was restored. It returns the broken laws, and what broke them.

@@ -114,11 +114,6 @@ func TestLaws(t *testing.T) {
 			changes: chapter{"09b paused": func(s *story) { s.Paused("xr", s.now(), s.at(10)) }},
 			want:    []string{"is paused"},
 		},
-		"DeletedInUseByUsage": {
-			reason:  "a generation is deleted although a Usage protects it",
-			changes: chapter{"09b protected": func(s *story) { s.Protected("uid-of-xr-admin-1", s.now(), s.at(13)) }},
-			want:    []string{"a Usage protects it"},
-		},
 		"GraceTooShortByAWrongClock": {
 			reason: "the grace period is measured with a clock that is ahead",
 			changes: chapter{

@@ -31,8 +31,7 @@ func (h *History) Restored(revision int64) {
 		Final: slices.Collect(maps.Values(there)),
 		seen:  h.seen, versions: slices.Clone(h.versions), asks: slices.Clone(h.asks),
 		failures: failures{
-			paused: slices.Clone(h.paused), protected: slices.Clone(h.protected), wrong: slices.Clone(h.wrong),
-			cut: true,
+			paused: slices.Clone(h.paused), wrong: slices.Clone(h.wrong), cut: true,
 		},
 	})
 	h.versions = slices.DeleteFunc(h.versions, func(v Version) bool { return v.Revision > revision })

@@ -49,7 +49,8 @@ func newClient(config *rest.Config) (*Client, error) {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
 	}
 
-	return &Client{dynamic: d, rest: disco.RESTClient(), mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))}, nil
+	return &Client{dynamic: d, rest: disco.RESTClient(),
+		mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))}, nil
 }
 
 // A Ref names an object.
@@ -104,7 +105,8 @@ func (c *Client) Get(ctx context.Context, r Ref) (*unstructured.Unstructured, er
 func IsNotFound(err error) bool { return apierrors.IsNotFound(err) }
 
 // List returns all objects of a kind with some labels, which may be empty.
-func (c *Client) List(ctx context.Context, apiVersion, kind, namespace, labels string) ([]unstructured.Unstructured, error) {
+func (c *Client) List(ctx context.Context, apiVersion, kind, namespace, labels string) ([]unstructured.Unstructured,
+	error) {
 	res, err := c.resource(apiVersion, kind, namespace)
 	if err != nil {
 		return nil, err
@@ -144,7 +146,8 @@ func (c *Client) ApplyObject(ctx context.Context, o *unstructured.Unstructured, 
 	o = o.DeepCopy()
 	o.SetManagedFields(nil)
 
-	if _, err := res.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager, Force: true}, subresources...); err != nil {
+	if _, err := res.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager, Force: true},
+		subresources...); err != nil {
 		return fmt.Errorf("cannot apply %s: %w", RefOf(o), err)
 	}
 
@@ -158,7 +161,8 @@ func (c *Client) Patch(ctx context.Context, r Ref, patch string, subresources ..
 		return err
 	}
 
-	if _, err := res.Patch(ctx, r.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: fieldManager}, subresources...); err != nil {
+	if _, err := res.Patch(ctx, r.Name, types.MergePatchType, []byte(patch),
+		metav1.PatchOptions{FieldManager: fieldManager}, subresources...); err != nil {
 		return fmt.Errorf("cannot patch %s: %w", r, err)
 	}
 
@@ -174,7 +178,8 @@ func (c *Client) Delete(ctx context.Context, r Ref) error {
 	}
 
 	background := metav1.DeletePropagationBackground
-	if err := res.Delete(ctx, r.Name, metav1.DeleteOptions{PropagationPolicy: &background}); err != nil && !apierrors.IsNotFound(err) {
+	if err := res.Delete(ctx, r.Name, metav1.DeleteOptions{PropagationPolicy: &background}); err != nil &&
+		!apierrors.IsNotFound(err) {
 		return fmt.Errorf("cannot delete %s: %w", r, err)
 	}
 
@@ -183,7 +188,8 @@ func (c *Client) Delete(ctx context.Context, r Ref) error {
 
 // Watch watches a kind in all namespaces. It calls do for each event, in order, until the context ends. do
 // must not block for long.
-func (c *Client) Watch(ctx context.Context, apiVersion, kind string, do func(event string, o *unstructured.Unstructured)) error {
+func (c *Client) Watch(ctx context.Context, apiVersion, kind string,
+	do func(event string, o *unstructured.Unstructured)) error {
 	res, err := c.resource(apiVersion, kind, "")
 	if err != nil {
 		return err
@@ -206,13 +212,6 @@ func (c *Client) Watch(ctx context.Context, apiVersion, kind string, do func(eve
 	}()
 
 	return nil
-}
-
-// Metrics returns the metrics of the API server as text.
-func (c *Client) Metrics(ctx context.Context) (string, error) {
-	b, err := c.rest.Get().AbsPath("/metrics").DoRaw(ctx)
-
-	return string(b), err
 }
 
 // Data returns the decoded data of a Secret.

@@ -52,7 +52,8 @@ type ControlPlane struct {
 
 // Start starts a control plane with its state in a folder, and reports its progress. Stop it even
 // after an error.
-func Start(ctx context.Context, dir string, peers e2e.Peers, programs e2e.ControlPlane, progress func(text string)) (*ControlPlane, error) {
+func Start(ctx context.Context, dir string, peers e2e.Peers, programs e2e.ControlPlane,
+	progress func(text string)) (*ControlPlane, error) {
 	c := &ControlPlane{dir: dir, peers: peers, programs: programs, progress: progress, ports: map[string]int{}}
 
 	for _, name := range []string{"etcd", "etcd-peer", "apiserver", "controller-manager", "metrics", "health"} {
@@ -153,7 +154,8 @@ func (c *ControlPlane) makeCertificates(context.Context) error {
 	}
 
 	for name, b := range map[string][]byte{
-		"ca.crt": c.ca.pem, "apiserver.crt": server.cert, "apiserver.key": server.key, "accounts.crt": accounts.cert, "accounts.key": accounts.key,
+		"ca.crt": c.ca.pem, "apiserver.crt": server.cert, "apiserver.key": server.key, "accounts.crt": accounts.cert,
+		"accounts.key": accounts.key,
 	} {
 		if err := writeFile(c.dir, name, b); err != nil {
 			return err
@@ -176,7 +178,8 @@ func (c *ControlPlane) writeKubeconfig(name string, subject pkix.Name) error {
 	}
 
 	config := clientcmdapi.NewConfig()
-	config.Clusters["live"] = &clientcmdapi.Cluster{Server: "https://" + c.address("apiserver"), CertificateAuthorityData: c.ca.pem}
+	config.Clusters["live"] = &clientcmdapi.Cluster{Server: "https://" + c.address("apiserver"),
+		CertificateAuthorityData: c.ca.pem}
 	config.AuthInfos["live"] = &clientcmdapi.AuthInfo{ClientCertificateData: p.cert, ClientKeyData: p.key}
 	config.Contexts["live"] = &clientcmdapi.Context{Cluster: "live", AuthInfo: "live"}
 	config.CurrentContext = "live"
@@ -195,7 +198,8 @@ func (c *ControlPlane) startEtcd(ctx context.Context) error {
 	client, peer := "http://"+c.address("etcd"), "http://"+c.address("etcd-peer")
 	c.Etcd = c.process("etcd", c.programs.Etcd, nil, "--name=live", "--data-dir="+c.path("etcd"), "--log-level=warn",
 		"--listen-client-urls="+client, "--advertise-client-urls="+client,
-		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=live="+peer, "--unsafe-no-fsync")
+		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=live="+peer,
+		"--unsafe-no-fsync")
 
 	if err := c.Etcd.Start(); err != nil {
 		return err
@@ -230,8 +234,10 @@ func (c *ControlPlane) startAPIServer(ctx context.Context) error {
 	}
 
 	c.APIServer = c.process("kube-apiserver", c.programs.APIServer, nil, "--etcd-servers=http://"+c.address("etcd"),
-		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none", "--secure-port="+strconv.Itoa(c.ports["apiserver"]),
-		"--tls-cert-file="+c.path("apiserver.crt"), "--tls-private-key-file="+c.path("apiserver.key"), "--client-ca-file="+c.path("ca.crt"),
+		"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
+		"--secure-port="+strconv.Itoa(c.ports["apiserver"]),
+		"--tls-cert-file="+c.path("apiserver.crt"), "--tls-private-key-file="+c.path("apiserver.key"),
+		"--client-ca-file="+c.path("ca.crt"),
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+c.path("accounts.crt"),
 		"--service-account-signing-key-file="+c.path("accounts.key"), "--service-cluster-ip-range=10.96.0.0/24",
 		"--authorization-mode=RBAC", "--anonymous-auth=false", "--profiling=false",
@@ -263,11 +269,14 @@ func (c *ControlPlane) WaitForAPIServer(ctx context.Context) error {
 func (c *ControlPlane) startControllers(ctx context.Context) error {
 	config := "=" + c.path("controller-manager.kubeconfig")
 	c.ControllerManager = c.process("kube-controller-manager", c.programs.ControllerManager, nil,
-		"--kubeconfig"+config, "--authentication-kubeconfig"+config, "--authorization-kubeconfig"+config, "--authentication-skip-lookup",
-		"--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(c.ports["controller-manager"]), "--cert-dir="+c.path("controller-manager"),
+		"--kubeconfig"+config, "--authentication-kubeconfig"+config, "--authorization-kubeconfig"+config,
+		"--authentication-skip-lookup",
+		"--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(c.ports["controller-manager"]),
+		"--cert-dir="+c.path("controller-manager"),
 		"--leader-elect=false", "--profiling=false", "--use-service-account-credentials",
 		"--service-account-private-key-file="+c.path("accounts.key"), "--root-ca-file="+c.path("ca.crt"),
-		"--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller,serviceaccount-token-controller,clusterrole-aggregation-controller")
+		"--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller,"+
+			"serviceaccount-token-controller,clusterrole-aggregation-controller")
 	c.Registry = c.process("registry", c.programs.Registry, nil)
 
 	for _, p := range []*Process{c.ControllerManager, c.Registry} {
@@ -287,7 +296,8 @@ func (c *ControlPlane) startControllers(ctx context.Context) error {
 
 // applyChart installs the objects of Crossplane's chart, except those that run containers.
 func (c *ControlPlane) applyChart(ctx context.Context) error {
-	chart := exec.CommandContext(ctx, c.programs.Chart, filepath.Join(c.programs.CrossplaneSource, "cluster", "charts", "crossplane"), namespace) //nolint:gosec // Built for this.
+	chart := exec.CommandContext(ctx, c.programs.Chart, filepath.Join(c.programs.CrossplaneSource, "cluster", "charts",
+		"crossplane"), namespace) //nolint:gosec // Built for this.
 	chart.Stderr = os.Stderr
 
 	text, err := chart.Output()
@@ -387,8 +397,10 @@ func (c *ControlPlane) WaitForCondition(ctx context.Context, within time.Duratio
 // startCrossplane does the work of the init container, and then starts Crossplane and its RBAC manager.
 func (c *ControlPlane) startCrossplane(ctx context.Context) error {
 	env := []string{
-		"KUBECONFIG=" + c.path("crossplane.kubeconfig"), "POD_NAMESPACE=" + namespace, "POD_SERVICE_ACCOUNT=crossplane", "ENABLE_WEBHOOKS=false",
-		"TLS_CA_SECRET_NAME=crossplane-root-ca", "TLS_CLIENT_SECRET_NAME=crossplane-tls-client", "TLS_SERVER_SECRET_NAME=crossplane-tls-server",
+		"KUBECONFIG=" + c.path("crossplane.kubeconfig"), "POD_NAMESPACE=" +
+			namespace, "POD_SERVICE_ACCOUNT=crossplane", "ENABLE_WEBHOOKS=false",
+		"TLS_CA_SECRET_NAME=crossplane-root-ca", "TLS_CLIENT_SECRET_NAME=crossplane-tls-client",
+		"TLS_SERVER_SECRET_NAME=crossplane-tls-server",
 		"CRDS_PATH=" + filepath.Join(c.programs.CrossplaneSource, "cluster", "crds"),
 	}
 
@@ -417,11 +429,15 @@ func (c *ControlPlane) startCrossplane(ctx context.Context) error {
 		}
 	}
 
-	c.Crossplane = c.process("crossplane", c.peers.Core, env[:1], "core", "start", "--namespace="+namespace, "--service-account=crossplane",
-		"--package-runtime=External", "--enable-webhooks=false", "--metrics-port="+strconv.Itoa(c.ports["metrics"]), "--health-probe-port="+strconv.Itoa(c.ports["health"]),
+	c.Crossplane = c.process("crossplane", c.peers.Core, env[:1], "core", "start", "--namespace="+namespace,
+		"--service-account=crossplane",
+		"--package-runtime=External", "--enable-webhooks=false", "--metrics-port="+strconv.Itoa(c.ports["metrics"]),
+		"--health-probe-port="+strconv.Itoa(c.ports["health"]),
 		"--xpkg-cache-dir="+c.path("xpkg-cache"), "--xfn-cache-dir="+c.path("xfn-cache"),
 		"--tls-client-certs-dir="+c.path("client"), "--tls-client-secret-name=crossplane-tls-client")
-	c.Crossplane.args = append(c.Crossplane.args, withoutCircuitBreaker...)
+	// A test writes more objects in a second than users write in a minute.
+	c.Crossplane.args = append(c.Crossplane.args, "--circuit-breaker-burst=100000",
+		"--circuit-breaker-refill-rate=1000")
 	c.RBACManager = c.process("rbac-manager", c.peers.Core, []string{"KUBECONFIG=" + c.path("rbac-manager.kubeconfig")},
 		"rbac", "start", "--provider-clusterrole=crossplane:allowed-provider-permissions")
 
@@ -438,18 +454,9 @@ func (c *ControlPlane) startCrossplane(ctx context.Context) error {
 	return c.WaitForCrossplane(ctx)
 }
 
-// withoutCircuitBreaker are the flags of Crossplane in most tests. A test writes more objects in a second than users
-// write in a minute.
-var withoutCircuitBreaker = []string{"--circuit-breaker-burst=100000", "--circuit-breaker-refill-rate=1000"} //nolint:gochecknoglobals // Constant.
-
-// RestartCrossplane starts Crossplane again. Its circuit breaker has the default limits, and the flags are added. The
-// returned function starts it as it was before.
-func (c *ControlPlane) RestartCrossplane(ctx context.Context, flags ...string) (restore func(ctx context.Context) error, err error) {
+// RestartCrossplane starts Crossplane again with more flags. The returned function starts it as it was before.
+func (c *ControlPlane) RestartCrossplane(ctx context.Context, flags ...string) (func(context.Context) error, error) {
 	before := c.Crossplane.args
-	usual := slices.DeleteFunc(slices.Clone(before), func(arg string) bool {
-		return slices.Contains(withoutCircuitBreaker, arg)
-	})
-
 	restart := func(ctx context.Context, args []string) error {
 		c.Crossplane.Stop(10 * time.Second)
 		c.Crossplane.args = args
@@ -457,7 +464,7 @@ func (c *ControlPlane) RestartCrossplane(ctx context.Context, flags ...string) (
 		return c.WaitForCrossplane(ctx)
 	}
 
-	return func(ctx context.Context) error { return restart(ctx, before) }, restart(ctx, append(usual, flags...))
+	return func(ctx context.Context) error { return restart(ctx, before) }, restart(ctx, slices.Concat(before, flags))
 }
 
 // rbacManagerPort is the port that the RBAC manager always uses, on all addresses. No flag changes it.
@@ -466,14 +473,16 @@ const rbacManagerPort = ":8080"
 // waitForRBACManager waits until the RBAC manager runs. Another RBAC manager on this machine may use its port.
 // Without an RBAC manager, Crossplane would wait for its rights without a message.
 func (c *ControlPlane) waitForRBACManager(ctx context.Context) error {
-	err := until(ctx, time.Minute, "port "+rbacManagerPort+", which Crossplane's RBAC manager needs: end what else has it", func(ctx context.Context) error {
-		lis, err := (&net.ListenConfig{}).Listen(ctx, "tcp", rbacManagerPort)
-		if err != nil {
-			return err
-		}
+	err := until(ctx, time.Minute,
+		"port "+rbacManagerPort+", which Crossplane's RBAC manager needs: end what else has it",
+		func(ctx context.Context) error {
+			lis, err := (&net.ListenConfig{}).Listen(ctx, "tcp", rbacManagerPort)
+			if err != nil {
+				return err
+			}
 
-		return lis.Close()
-	})
+			return lis.Close()
+		})
 	if err != nil {
 		return err
 	}
@@ -496,9 +505,4 @@ func (c *ControlPlane) WaitForCrossplane(ctx context.Context) error {
 
 		return healthy(ctx, "http://"+c.address("health")+"/readyz")
 	})
-}
-
-// CrossplaneMetrics returns the address of Crossplane's own metrics.
-func (c *ControlPlane) CrossplaneMetrics() string {
-	return "http://" + c.address("metrics") + "/metrics"
 }

@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -82,106 +83,129 @@ const (
 `
 )
 
+// Entries of the exports of the fleets.
+const (
+	keyUsername    = "{key: username, value: secret.username}"
+	keyPassword    = "{key: password, value: secret.password}"
+	keyUsernameAt  = "{key: username, value: secret.username + '@db'}"
+	keyHost        = "{key: host, value: resource.status.host}"
+	keyRegion      = "{key: region, value: composite.spec.region}"
+	keyRegionMaybe = "{key: region, value: composite.spec.region, optional: true}"
+	keyTierMaybe   = "{key: tier, value: composite.spec.tier, optional: true}"
+	keysOfSecret   = "{valueMap: secret}"
+	pinName        = `metadata: {nameExpression: "composite.metadata.name + '-conn'"}, `
+	idGenerator    = "{name: id, uuid: {}}"
+)
+
+// diffExport returns the entry of a Secret, or of a ConfigMap, in a stage.
+func diffExport(name, fields string, data ...string) string {
+	return fmt.Sprintf("{name: %s, %sdata: [%s]}", name, fields, strings.Join(data, ", "))
+}
+
+func diffSecrets(exports ...string) string {
+	return "\nsecrets: [" + strings.Join(exports, ",\n  ") + "]"
+}
+func diffConfigMaps(exports ...string) string {
+	return "\nconfigMaps: [" + strings.Join(exports, ",\n  ") + "]"
+}
+func adminGenerator(fields string, generators ...string) string {
+	one := "{name: admin, " + fields + ", symbols: 0}}"
+	return "\ngenerators: [" + strings.Join(append([]string{one}, generators...), ",\n  ") + "]"
+}
+
+// The exports that several stages have.
+var (
+	copyExport  = diffExport("copy", "from: db, ", "{key: user, value: secret.username}")
+	pinnedDB    = diffSecrets(diffExport("all", pinName+"from: db, ", keysOfSecret))
+	settingsMap = diffConfigMaps(diffExport("settings", "", keyRegion))
+	inA         = diffConfigMaps(diffExport("settings", "metadata: {namespace: diff-a}, ", keyRegion))
+	inB         = diffSecrets(diffExport("conn", "metadata: {namespace: diff-b}, from: db, ", keysOfSecret))
+	ofAdmin     = diffSecrets(diffExport("admin", "", "{key: password, value: generated.admin.password}"))
+	withID      = diffSecrets(diffExport("admin", "", "{key: password, value: generated.admin.password}",
+		"{key: id, value: generated.id.uuid}"))
+	handledBy = "\nstatus: [{fieldPath: handled, value: composite.spec.region}]"
+)
+
 // fleets are five Compositions. All of them change at once, so that each round has five changes.
 var fleets = []fleet{
 	{name: "orders", kind: "App", others: databaseByPatch, stages: []fleetStage{
-		{"", []string{`
-secrets: [{name: conn, from: db, data: [{key: username, value: secret.username}, {key: password, value: secret.password}]}]`}},
-		{"a key is added, and another one changes", []string{`
-secrets: [{name: conn, from: db, data: [{key: username, value: "secret.username + '@db'"}, {key: password, value: secret.password}, {key: host, value: resource.status.host}]}]`}},
-		{"the export is renamed", []string{`
-secrets: [{name: login, from: db, data: [{key: username, value: "secret.username + '@db'"}, {key: password, value: secret.password}, {key: host, value: resource.status.host}]}]`}},
-		{"a key is removed, and a label is added", []string{`
-secrets: [{name: login, from: db, metadata: {labels: {team: payments}}, data: [{key: username, value: "secret.username + '@db'"}, {key: password, value: secret.password}]}]`}},
-		{"the Secret becomes a ConfigMap", []string{`
-configMaps: [{name: login, from: db, data: [{key: host, value: resource.status.host}]}]`}},
-		{"the ConfigMap becomes a Secret again, of another type", []string{`
-secrets: [{name: login, from: db, type: kubernetes.io/basic-auth, data: [{key: username, value: secret.username}, {key: password, value: secret.password}]}]`}},
+		{"", []string{diffSecrets(diffExport("conn", "from: db, ", keyUsername, keyPassword))}},
+		{"a key is added, and another one changes",
+			[]string{diffSecrets(diffExport("conn", "from: db, ", keyUsernameAt, keyPassword, keyHost))}},
+		{"the export is renamed",
+			[]string{diffSecrets(diffExport("login", "from: db, ", keyUsernameAt, keyPassword, keyHost))}},
+		{"a key is removed, and a label is added", []string{
+			diffSecrets(diffExport("login", "from: db, metadata: {labels: {team: payments}}, ", keyUsernameAt,
+				keyPassword)),
+		}},
+		{"the Secret becomes a ConfigMap", []string{diffConfigMaps(diffExport("login", "from: db, ", keyHost))}},
 	}},
 	{name: "carts", kind: "App", others: databaseByTemplate, stages: []fleetStage{
-		{"", []string{`
-secrets: [{name: conn, from: db, data: [{key: username, value: secret.username}, {key: password, value: secret.password}]}]`}},
-		{"from is a resource that few composites have", []string{`
-secrets: [{name: conn, from: cache, data: [{key: username, value: secret.username}, {key: password, value: secret.password}]}]`}},
-		{"from is changed back, and a new input is required", []string{`
-secrets: [{name: conn, from: db, data: [{key: username, value: secret.username}, {key: password, value: secret.password}, {key: region, value: composite.spec.region}]}]`}},
-		{"a new input is optional", []string{`
-secrets: [{name: conn, from: db, data: [{key: username, value: secret.username}, {key: password, value: secret.password}, {key: region, value: composite.spec.region}, {key: tier, value: composite.spec.tier, optional: true}]}]`}},
-		{"the object gets another name", []string{`
-secrets: [{name: conn, from: db, metadata: {nameExpression: "composite.metadata.name + '-other'"}, data: [{key: username, value: secret.username}, {key: password, value: secret.password}, {key: region, value: composite.spec.region, optional: true}]}]`}},
-		{"an expression fails", []string{`
-secrets: [{name: conn, from: db, data: [{key: username, value: "secret.username.substring(1000)"}, {key: password, value: secret.password}]}]`}},
+		{"", []string{diffSecrets(diffExport("conn", "from: db, ", keyUsername, keyPassword))}},
+		{"from is a resource that few composites have", []string{
+			diffSecrets(diffExport("conn", "from: cache, ", keyUsername, keyPassword)),
+		}},
+		{"from is changed back, and new inputs are required and optional", []string{
+			diffSecrets(diffExport("conn", "from: db, ", keyUsername, keyPassword, keyRegion, keyTierMaybe)),
+		}},
+		{"the object gets another name", []string{diffSecrets(diffExport(
+			"conn", `metadata: {nameExpression: "composite.metadata.name + '-other'"}, from: db, `, keyUsername,
+			keyPassword, keyRegionMaybe,
+		))}},
+		{"an expression fails", []string{
+			diffSecrets(diffExport("conn", "from: db, ", "{key: username, value: secret.username.substring(1000)}",
+				keyPassword)),
+		}},
 	}},
 	{name: "shops", kind: "App", others: databaseByPatch, stages: []fleetStage{
-		{"", []string{`
-secrets: [{name: conn, from: db, data: [{valueMap: secret}]}, {name: copy, from: db, data: [{key: user, value: secret.username}]}]`, `
-configMaps: [{name: settings, data: [{key: region, value: composite.spec.region}]}]`}},
-		{"an export moves to another step", []string{`
-secrets: [{name: copy, from: db, data: [{key: user, value: secret.username}]}]`, `
-secrets: [{name: conn, from: db, data: [{valueMap: secret}]}]
-configMaps: [{name: settings, data: [{key: region, value: composite.spec.region}]}]`}},
-		{"an export is renamed, and keeps the name of its object", []string{`
-secrets: [{name: copy, from: db, data: [{key: user, value: secret.username}]}]`, `
-secrets: [{name: all, from: db, metadata: {nameExpression: "composite.metadata.name + '-conn'"}, data: [{valueMap: secret}]}]
-configMaps: [{name: settings, data: [{key: region, value: composite.spec.region}]}]`}},
-		{"an export is removed", []string{`
-configMaps: []`, `
-secrets: [{name: all, from: db, metadata: {nameExpression: "composite.metadata.name + '-conn'"}, data: [{valueMap: secret}]}]
-configMaps: [{name: settings, data: [{key: region, value: composite.spec.region}]}]`}},
-		{"the composite authors may request exports", []string{`
-fromComposite: {fieldPath: spec.exports, allow: {resources: [db]}}`, `
-secrets: [{name: all, from: db, metadata: {nameExpression: "composite.metadata.name + '-conn'"}, data: [{valueMap: secret}]}]
-configMaps: [{name: settings, data: [{key: region, value: composite.spec.region}]}]`}},
-		{"the composite authors may not request exports", []string{`
-secrets: [{name: all, from: db, metadata: {nameExpression: "composite.metadata.name + '-conn'"}, data: [{valueMap: secret}]}]`, `
-configMaps: [{name: settings, data: [{key: region, value: composite.spec.region}]}]`}},
+		{"", []string{diffSecrets(diffExport("conn", "from: db, ", keysOfSecret), copyExport), settingsMap}},
+		{"an export moves to another step", []string{
+			diffSecrets(copyExport), diffSecrets(diffExport("conn", "from: db, ", keysOfSecret)) + settingsMap,
+		}},
+		{"an export is renamed, and keeps the name of its object",
+			[]string{diffSecrets(copyExport), pinnedDB + settingsMap}},
+		{"an export is removed, and the composite authors may request exports", []string{
+			"\nfromComposite: {fieldPath: spec.exports, allow: {resources: [db]}}", pinnedDB + settingsMap,
+		}},
+		{"the composite authors may not request exports", []string{pinnedDB, settingsMap}},
 	}},
 	{name: "vaults", kind: "App", others: databaseByPatch, stages: []fleetStage{
-		{"", []string{`
-generators: [{name: admin, refreshPolicy: OnChange, gracePeriod: 24h, password: {length: 24, symbols: 0}}, {name: id, uuid: {}}]
-secrets: [{name: admin, data: [{key: password, value: generated.admin.password}, {key: id, value: generated.id.uuid}]}]`}},
-		{"a password is longer", []string{`
-generators: [{name: admin, refreshPolicy: OnChange, gracePeriod: 24h, password: {length: 32, symbols: 0}}, {name: id, uuid: {}}]
-secrets: [{name: admin, data: [{key: password, value: generated.admin.password}, {key: id, value: generated.id.uuid}]}]`}},
-		{"the grace period ends at once", []string{`
-generators: [{name: admin, refreshPolicy: OnChange, gracePeriod: 0s, password: {length: 32, symbols: 0}}, {name: id, uuid: {}}]
-secrets: [{name: admin, data: [{key: password, value: generated.admin.password}, {key: id, value: generated.id.uuid}]}]`}},
-		{"a password rotates from now on", []string{`
-generators: [{name: admin, refreshPolicy: Periodic, refreshInterval: 720h, password: {length: 32, symbols: 0}}, {name: id, uuid: {}}]
-secrets: [{name: admin, data: [{key: password, value: generated.admin.password}, {key: id, value: generated.id.uuid}]}]`}},
-		{"a generator is removed with its key", []string{`
-generators: [{name: admin, refreshPolicy: Periodic, refreshInterval: 720h, password: {length: 32, symbols: 0}}]
-secrets: [{name: admin, data: [{key: password, value: generated.admin.password}]}]`}},
-		{"a longer password must work before it is used", []string{`
-generators: [{name: admin, refreshPolicy: OnChange, readyExpression: "candidate.admin.password == 'other'", password: {length: 40, symbols: 0}}]
-secrets: [{name: admin, data: [{key: password, value: generated.admin.password}]}]`}},
+		{"", []string{adminGenerator("refreshPolicy: OnChange, gracePeriod: 24h, password: {length: 24", idGenerator) +
+			withID}},
+		{"a password is longer", []string{
+			adminGenerator("refreshPolicy: OnChange, gracePeriod: 24h, password: {length: 32", idGenerator) + withID,
+		}},
+		{"the grace period ends at once, and the password rotates from now on", []string{
+			adminGenerator("refreshPolicy: Periodic, refreshInterval: 720h, gracePeriod: 0s, password: {length: 32",
+				idGenerator) + withID,
+		}},
+		{"a generator is removed with its key", []string{
+			adminGenerator("refreshPolicy: Periodic, refreshInterval: 720h, password: {length: 32") + ofAdmin,
+		}},
+		{"a longer password must work before it is used", []string{
+			adminGenerator(`refreshPolicy: OnChange, readyExpression: "candidate.admin.password == 'other'", `+
+				`password: {length: 40`) +
+				ofAdmin,
+		}},
 	}},
 	{name: "sites", kind: "Site", others: databaseByPatch, stages: []fleetStage{
-		{"", []string{`
-secrets: [{name: conn, metadata: {namespace: diff-a}, from: db, data: [{valueMap: secret}]}]
-configMaps: [{name: settings, metadata: {namespace: diff-a}, data: [{key: region, value: composite.spec.region}]}]`}},
-		{"there is a new status field, and a new field of the environment", []string{`
-environment: {set: [{fieldPath: region, value: composite.spec.region, optional: true}]}
-secrets: [{name: conn, metadata: {namespace: diff-a}, from: db, data: [{valueMap: secret}]}]
-configMaps: [{name: settings, metadata: {namespace: diff-a}, data: [{key: region, value: composite.spec.region}]}]
-status: [{fieldPath: handled, value: composite.spec.region}]`}},
-		{"a source is required that does not exist", []string{`
-sources: [{name: cfg, apiVersion: v1, kind: ConfigMap, namespace: diff-a, name: platform}]
-secrets: [{name: conn, metadata: {namespace: diff-a}, from: db, data: [{valueMap: secret}]}]
-configMaps: [{name: settings, metadata: {namespace: diff-a}, data: [{key: region, value: "composite.spec.region + sources.cfg.data.suffix"}]}]
-status: [{fieldPath: handled, value: composite.spec.region}]`}},
-		{"an export has another namespace, and the source is not read any more", []string{`
-secrets: [{name: conn, metadata: {namespace: diff-b}, from: db, data: [{valueMap: secret}]}]
-configMaps: [{name: settings, metadata: {namespace: diff-a}, data: [{key: region, value: composite.spec.region}]}]
-status: [{fieldPath: handled, value: composite.spec.region}]`}},
-		{"an EnvironmentConfig is required that does not exist", []string{`
-environment: {environmentConfigs: [{ref: {name: diff-missing}}]}
-secrets: [{name: conn, metadata: {namespace: diff-b}, from: db, data: [{valueMap: secret}]}]
-configMaps: [{name: settings, metadata: {namespace: diff-a}, data: [{key: region, value: composite.spec.region}]}]
-status: [{fieldPath: handled, value: composite.spec.region}]`}},
-		{"the EnvironmentConfig is not required any more, and a status field is removed", []string{`
-secrets: [{name: conn, metadata: {namespace: diff-b}, from: db, data: [{valueMap: secret}]}]
-configMaps: [{name: settings, metadata: {namespace: diff-a}, data: [{key: region, value: composite.spec.region}]}]`}},
+		{"", []string{diffSecrets(diffExport("conn", "metadata: {namespace: diff-a}, from: db, ", keysOfSecret)) +
+			inA}},
+		{"there is a new status field, and a new field of the environment", []string{
+			"\nenvironment: {set: [{fieldPath: region, value: composite.spec.region, optional: true}]}" +
+				diffSecrets(diffExport("conn", "metadata: {namespace: diff-a}, from: db, ", keysOfSecret)) + inA +
+				handledBy,
+		}},
+		{"a source is required that does not exist", []string{
+			"\nsources: [{name: cfg, apiVersion: v1, kind: ConfigMap, namespace: diff-a, name: platform}]" +
+				diffSecrets(diffExport("conn", "metadata: {namespace: diff-a}, from: db, ", keysOfSecret)) +
+				diffConfigMaps(diffExport("settings", "metadata: {namespace: diff-a}, ",
+					"{key: region, value: composite.spec.region + sources.cfg.data.suffix}")) + handledBy,
+		}},
+		{"an export has another namespace, and the source is not read any more", []string{inB + inA + handledBy}},
+		{"an EnvironmentConfig is required that does not exist", []string{
+			"\nenvironment: {environmentConfigs: [{ref: {name: diff-missing}}]}" + inB + inA + handledBy,
+		}},
 	}},
 }
 
@@ -201,14 +225,12 @@ func (f fleet) composition(stage int) (*unstructured.Unstructured, error) {
 		}
 
 		pipeline = append(pipeline, map[string]any{
-			"step": fmt.Sprintf("export-%d", i), "functionRef": map[string]any{"name": diffFunction}, "input": in[0].Object,
+			"step": fmt.Sprintf("export-%d", i), "functionRef": map[string]any{"name": diffFunction},
+			"input": in[0].Object,
 		})
 	}
 
-	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": map[string]any{"name": f.name},
-		"spec": map[string]any{"mode": "Pipeline", "compositeTypeRef": map[string]any{"apiVersion": group, "kind": f.kind}, "pipeline": pipeline},
-	}}, nil
+	return compositionOf(f.name, f.kind, pipeline), nil
 }
 
 // app returns a composite of the fleet.
@@ -230,7 +252,8 @@ func (f fleet) manifest(i int) string {
 	}
 
 	if i < firstTier {
-		spec += ", tier: gold, exports: {secretExpressions: [{name: " + r.Name + "-own, key: host, value: resources.db.status.host}]}"
+		spec += ", tier: gold, exports: {secretExpressions: [" +
+			"{name: " + r.Name + "-own, key: host, value: resources.db.status.host}]}"
 	}
 
 	if i%3 == 0 {
@@ -241,5 +264,6 @@ func (f fleet) manifest(i int) string {
 		crossplane += ", compositionUpdatePolicy: Manual"
 	}
 
-	return fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %s, namespace: %q}, spec: {crossplane: {%s}%s}}", r.APIVersion, r.Kind, r.Name, r.Namespace, crossplane, spec)
+	return fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %s, namespace: %q}, spec: {crossplane: {%s}%s}}",
+		r.APIVersion, r.Kind, r.Name, r.Namespace, crossplane, spec)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,44 +29,38 @@ import (
 // diffFunction is the function of the fleets. A recorder is in front of it.
 const diffFunction = "function-export-diff"
 
-// TestDiff changes five Compositions of sixty composites, 25 changes in all. Before each change, the command diff
+// TestDiff changes five Compositions of sixty composites, 20 changes in all. Before each change, the command diff
 // predicts its effects, from the cluster and from a dump of it. After it, the effects are those that etcd recorded:
 // none is missed, and none is invented.
 func TestDiff(t *testing.T) {
-	if err := stage(); err != nil {
-		t.Fatal(err)
-	}
+	s := newScenario(t, "diff-a")
+	installNeighbors(t)
 
-	ctx := t.Context()
+	d := &diffRun{scenario: s, calls: record(t, diffFunction)}
 
-	installNeighbors(ctx, t)
-
-	d := &diffRun{t: t, calls: record(ctx, t, diffFunction)}
-
-	programs, err := e2e.BuildControlPlane(ctx, func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	programs, err := e2e.BuildControlPlane(t.Context(), func(string) {})
+	d.must(err)
 
 	d.kubectl = programs.Kubectl
 
-	if err := first(d.create, d.provide, d.settle); err != nil {
-		t.Fatalf("%v\n%s%s", err, events("diff-a"), events("diff-b"))
-	}
+	d.create()
+	d.provideAll()
+	d.settle()
 
 	for i := range len(fleets[0].stages) - 1 {
-		d.change(ctx, i+1)
+		d.change(i + 1)
 	}
 
-	why, err := d.run(ctx, state("function-export"), "why", "diff-b/carts-9", "--cluster")
-	if want := "who must act: the provider of Database carts-9-db\n"; err != nil || !strings.Contains(string(why), want) {
-		t.Errorf("why has no %q: %v\n%s", want, err, why)
+	why := d.run(state("function-export"), "why", "diff-b/carts-9", "--cluster")
+	if want := "who must act: the provider of Database carts-9-db\n"; !strings.Contains(string(why), want) {
+		t.Errorf("why has no %q\n%s", want, why)
 	}
 }
 
 // A diffRun is the composites of all fleets, and the record of what is stored for them.
 type diffRun struct {
-	t       *testing.T
+	scenario
+
 	calls   *recorder
 	called  int // so many calls were made before the last reconciles
 	kubectl string
@@ -75,15 +70,9 @@ type diffRun struct {
 }
 
 // create creates the composites in the first stage, and starts the record.
-func (d *diffRun) create() error {
-	ctx := d.t.Context()
-
-	d.t.Cleanup(func() {
-		for _, f := range fleets {
-			for i := range fleetSize {
-				_ = plane.Delete(context.WithoutCancel(ctx), f.app(i))
-			}
-		}
+func (d *diffRun) create() {
+	d.Cleanup(func() {
+		eachApp(func(_ fleet, _ int, r live.Ref) { _ = d.Delete(context.WithoutCancel(d.Context()), r) })
 	})
 
 	add := func(kind string, o *unstructured.Unstructured) {
@@ -96,129 +85,86 @@ func (d *diffRun) create() error {
 	}
 
 	for _, ns := range []string{"diff-a", "diff-b"} {
-		if err := plane.Apply(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+ns+"}}"); err != nil {
-			return err
-		}
+		d.apply("{apiVersion: v1, kind: Namespace, metadata: {name: " + ns + "}}")
 
-		status, err := plane.EtcdStatus(ctx)
-		if err != nil {
-			return err
-		}
+		status, err := d.EtcdStatus(d.Context())
+		d.must(err)
 
 		go func() {
-			if err := plane.RecordSecrets(ctx, ns, status.Revision+1, add); err != nil {
-				d.t.Errorf("the record of etcd is not complete: %v", err)
+			if err := d.RecordSecrets(d.Context(), ns, status.Revision+1, add); err != nil {
+				d.Errorf("the record of etcd is not complete: %v", err)
 			}
 		}()
 	}
 
-	if err := plane.Watch(ctx, "v1", "ConfigMap", add); err != nil {
-		return err
-	}
+	d.must(d.Watch(d.Context(), "v1", "ConfigMap", add))
+	d.applyStage(0)
+	eachApp(func(f fleet, i int, _ live.Ref) { d.apply(f.manifest(i)) })
+}
 
-	for _, f := range fleets {
-		if _, err := d.apply(ctx, f, 0); err != nil {
-			return err
-		}
+// provideAll acts as the provider of all Databases.
+func (d *diffRun) provideAll() {
+	eachApp(func(f fleet, i int, r live.Ref) {
+		s := d.scenario
+		s.ns = max(r.Namespace, "diff-a")
 
-		for i := range fleetSize {
-			if err := plane.Apply(ctx, f.manifest(i)); err != nil {
-				return err
+		for _, db := range []string{"db", "cache"} {
+			name := r.Name + "-" + db
+
+			if db == "cache" && (f.name != "carts" || i%3 != 0) {
+				continue
+			}
+
+			s.provide(name, name+"-details", login(), readyStatus(`"host": "`+name+`.example.org",`))
+
+			if i == unread {
+				s.remove(s.core("Secret", name+"-details"))
 			}
 		}
-	}
-
-	return nil
+	})
 }
 
-// provide acts as the provider of all Databases.
-func (d *diffRun) provide() error {
+// applyStage applies the Compositions of a stage.
+func (d *diffRun) applyStage(stage int) {
 	for _, f := range fleets {
-		for i := range fleetSize {
-			s := scenario{ControlPlane: plane, ns: max(f.app(i).Namespace, "diff-a")}
-			data := login()
-
-			for _, db := range []string{"db", "cache"} {
-				name := f.app(i).Name + "-" + db
-
-				if db == "cache" && (f.name != "carts" || i%3 != 0) {
-					continue
-				}
-
-				err := s.connect(d.t.Context(), name, name+"-details", data)
-				if i == unread {
-					err = s.Delete(d.t.Context(), s.core("Secret", name+"-details"))
-				}
-
-				if err == nil {
-					err = s.Patch(d.t.Context(), s.database(name), `{"status": `+readyStatus(`"host": "`+name+`.example.org",`)+`}`, "status")
-				}
-
-				if err != nil {
-					return err
-				}
-			}
-		}
+		o, err := f.composition(stage)
+		d.must(err)
+		d.must(d.ApplyObject(d.Context(), o))
 	}
-
-	return nil
 }
 
-// apply applies the Composition of a stage. It returns the path of its file.
-func (d *diffRun) apply(ctx context.Context, f fleet, stage int) (string, error) {
-	file, err := d.file(f, stage)
-	if err != nil {
-		return "", err
+// files writes the Compositions of a stage, and returns the paths of the files.
+func (d *diffRun) files(stage int) (files []string) {
+	d.must(os.MkdirAll(state("diff"), 0o700))
+
+	for _, f := range fleets {
+		o, err := f.composition(stage)
+		d.must(err)
+
+		text, err := yaml.Marshal(o.Object)
+		d.must(err)
+
+		files = append(files, filepath.Join(state("diff"), f.name+".yaml"))
+		d.must(os.WriteFile(files[len(files)-1], text, 0o600))
 	}
 
-	o, err := f.composition(stage)
-	if err != nil {
-		return "", err
-	}
-
-	return file, plane.ApplyObject(ctx, o)
-}
-
-// file writes the Composition of a stage.
-func (d *diffRun) file(f fleet, stage int) (string, error) {
-	o, err := f.composition(stage)
-	if err != nil {
-		return "", err
-	}
-
-	text, err := yaml.Marshal(o.Object)
-	if err != nil {
-		return "", err
-	}
-
-	file := filepath.Join(state("diff"), f.name+".yaml")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return "", err
-	}
-
-	return file, os.WriteFile(file, text, 0o600)
+	return files
 }
 
 // eachApp calls a function for each composite.
-func eachApp(do func(f fleet, i int, r live.Ref) error) error {
+func eachApp(do func(f fleet, i int, r live.Ref)) {
 	for _, f := range fleets {
 		for i := range fleetSize {
-			if err := do(f, i, f.app(i)); err != nil {
-				return err
-			}
+			do(f, i, f.app(i))
 		}
 	}
-
-	return nil
 }
 
 // settle reconciles all composites until two rounds in a row have written nothing.
-func (d *diffRun) settle() error {
-	ctx := d.t.Context()
-
+func (d *diffRun) settle() {
 	for quiet, round := 0, 0; quiet < 2; round++ {
 		if round == 20 {
-			return errors.New("objects still change after 20 reconciles")
+			d.must(errors.New("objects still change after 20 reconciles"))
 		}
 
 		d.mu.Lock()
@@ -229,18 +175,14 @@ func (d *diffRun) settle() error {
 		d.called = len(d.calls.calls)
 		d.calls.mu.Unlock()
 
-		token := fmt.Sprint(time.Now().UnixNano())
+		token := rand.Text()
 
-		err := eachApp(func(_ fleet, _ int, r live.Ref) error {
-			return plane.Patch(ctx, r, fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, reconcileAt, token))
+		eachApp(func(_ fleet, _ int, r live.Ref) {
+			d.patch(r, fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, reconcileAt, token))
 		})
-		if err != nil {
-			return err
-		}
-
-		if err := eventually(ctx, 2*time.Minute, "all composites to be reconciled", func() error { return d.reconciled(token) }); err != nil {
-			return err
-		}
+		d.must(eventually(d.Context(), 2*time.Minute, "all composites to be reconciled", func() error {
+			return d.reconciled(token)
+		}))
 
 		d.mu.Lock()
 		if quiet++; len(d.events) > written {
@@ -248,8 +190,6 @@ func (d *diffRun) settle() error {
 		}
 		d.mu.Unlock()
 	}
-
-	return nil
 }
 
 // reconciled returns an error unless the function was called for all composites with a token.
@@ -266,62 +206,33 @@ func (d *diffRun) reconciled(token string) error {
 		}
 	}
 
-	if want := len(fleets) * fleetSize; len(names) != want {
-		return fmt.Errorf("the function was called for %d of %d composites", len(names), want)
-	}
+	want := len(fleets) * fleetSize
 
-	return nil
+	return wantText(len(names) == want,
+		fmt.Sprintf("the function was called for %d of %d composites", len(names), want))
 }
 
 // change predicts the effects of the next stage of all fleets, applies it, and compares what happened.
-func (d *diffRun) change(ctx context.Context, stage int) {
-	dump, err := d.dump(ctx)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-
-	var files []string
-
-	for _, f := range fleets {
-		file, err := d.file(f, stage)
-		if err != nil {
-			d.t.Fatal(err)
-		}
-
-		files = append(files, file)
-	}
-
-	predicted := d.predict(ctx, files, "--cluster")
+func (d *diffRun) change(stage int) {
+	files := d.files(stage)
+	predicted := d.predict(files, "--cluster")
 
 	// A Secret that is not in a dump may be left out, so what depends on it cannot be known.
 	ofUnread := func(effect string) bool {
-		return slices.ContainsFunc(fleets, func(f fleet) bool { return strings.HasPrefix(effect, f.app(unread).Name+" ") })
+		return slices.ContainsFunc(fleets,
+			func(f fleet) bool { return strings.HasPrefix(effect, f.app(unread).Name+" ") })
 	}
-	fromDump := slices.DeleteFunc(d.predict(ctx, files, "--from", dump), ofUnread)
+	fromDump := slices.DeleteFunc(d.predict(files, "--from", d.dump()), ofUnread)
 
 	if fromCluster := slices.DeleteFunc(slices.Clone(predicted), ofUnread); !slices.Equal(fromCluster, fromDump) {
-		d.t.Errorf("the effects from the cluster are %q, and those from a dump %q", fromCluster, fromDump)
+		d.Errorf("the effects from the cluster are %q, and those from a dump %q", fromCluster, fromDump)
 	}
 
-	before, err := d.look(ctx)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	before := d.look()
+	d.applyStage(stage)
+	d.settle()
 
-	for _, f := range fleets {
-		if _, err := d.apply(ctx, f, stage); err != nil {
-			d.t.Fatal(err)
-		}
-	}
-
-	if err := d.settle(); err != nil {
-		d.t.Fatalf("%v\n%s%s", err, events("diff-a"), events("diff-b"))
-	}
-
-	after, err := d.look(ctx)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	after := d.look()
 
 	var happened []string
 	for _, f := range fleets {
@@ -330,17 +241,17 @@ func (d *diffRun) change(ctx context.Context, stage int) {
 
 	for _, e := range happened {
 		if !slices.Contains(predicted, e) {
-			d.t.Errorf("%s: missed: %s", changeOf(e, stage), e)
+			d.Errorf("%s: missed: %s", changeOf(e, stage), e)
 		}
 	}
 
 	for _, e := range predicted {
 		if !slices.Contains(happened, e) {
-			d.t.Errorf("%s: invented: %s", changeOf(e, stage), e)
+			d.Errorf("%s: invented: %s", changeOf(e, stage), e)
 		}
 	}
 
-	d.t.Logf("change %d: %d effects were predicted, and %d happened", stage, len(predicted), len(happened))
+	d.Logf("change %d: %d effects were predicted, and %d happened", stage, len(predicted), len(happened))
 }
 
 // changeOf returns the change of a stage that has an effect.
@@ -351,47 +262,40 @@ func changeOf(effect string, stage int) string {
 }
 
 // run runs a program that reads the cluster with kubectl. It may end with the exit code 1.
-func (d *diffRun) run(ctx context.Context, program string, args ...string) ([]byte, error) {
+func (d *diffRun) run(program string, args ...string) []byte {
+	d.Helper()
+
 	var stdout, stderr bytes.Buffer
 
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig(), "KUBECACHEDIR="+state("kubectl-cache"),
-		"PATH="+filepath.Dir(d.kubectl)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd := exec.CommandContext(d.Context(), program, args...)
+	cmd.Env = kubectlEnv(d.kubectl)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 
 	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != 1 {
-		return nil, fmt.Errorf("cannot run %s %s: %w\n%s", filepath.Base(program), args[0], err, stderr.Bytes())
+		d.Fatalf("cannot run %s %s: %v\n%s", filepath.Base(program), args[0], err, stderr.Bytes())
 	}
 
 	if all := stdout.String() + stderr.String(); program != d.kubectl && strings.Contains(all, marker) {
-		d.t.Errorf("%s prints a value of a Secret", args[0])
+		d.Errorf("%s prints a value of a Secret", args[0])
 	}
 
-	return stdout.Bytes(), nil
+	return stdout.Bytes()
 }
 
-// dumped are the kinds that a dump has.
-const dumped = "compositeresourcedefinitions,compositions,compositionrevisions,environmentconfigs,apps.live.example.org,sites,databases,secrets,configmaps"
-
 // dump returns the path of a file with what the cluster has.
-func (d *diffRun) dump(ctx context.Context) (string, error) {
-	text, err := d.run(ctx, d.kubectl, "get", dumped, "--all-namespaces", "--output", "yaml")
-	if err != nil {
-		return "", err
-	}
-
+func (d *diffRun) dump() string {
+	text := d.run(d.kubectl, "get",
+		"compositeresourcedefinitions,compositions,compositionrevisions,environmentconfigs,"+
+			"apps.live.example.org,sites,databases,secrets,configmaps", "--all-namespaces", "--output", "yaml")
 	file := filepath.Join(state("diff"), "dump.yaml")
+	d.must(os.WriteFile(file, text, 0o600))
 
-	return file, os.WriteFile(file, text, 0o600)
+	return file
 }
 
 // predict returns the effects that the command diff names for Compositions.
-func (d *diffRun) predict(ctx context.Context, files []string, from ...string) []string {
-	text, err := d.run(ctx, state("function-export"), slices.Concat([]string{"diff", "--output", "json"}, from, files)...)
-	if err != nil {
-		d.t.Error(err)
-		return nil
-	}
+func (d *diffRun) predict(files []string, from ...string) (all []string) {
+	text := d.run(state("function-export"), slices.Concat([]string{"diff", "--output", "json"}, from, files)...)
 
 	var out struct {
 		Composites []struct {
@@ -404,11 +308,7 @@ func (d *diffRun) predict(ctx context.Context, files []string, from ...string) [
 		}
 	}
 
-	if err := json.Unmarshal(text, &out); err != nil {
-		d.t.Errorf("cannot read the output of diff: %v", err)
-	}
-
-	var all []string
+	d.must(json.Unmarshal(text, &out))
 
 	for _, c := range out.Composites {
 		for _, e := range c.Effects {
@@ -430,7 +330,9 @@ func (d *diffRun) predict(ctx context.Context, files []string, from ...string) [
 		}
 	}
 
-	return slices.Sorted(slices.Values(all))
+	slices.Sort(all)
+
+	return all
 }
 
 // keysOfEffect returns the keys of effects that are about keys.
@@ -452,22 +354,17 @@ type seen struct {
 }
 
 // look reads everything.
-func (d *diffRun) look(ctx context.Context) (seen, error) {
+func (d *diffRun) look() seen {
 	s := seen{
 		apps: map[string]*unstructured.Unstructured{}, objects: map[string]*unstructured.Unstructured{},
 		required: map[string]map[string]bool{}, environment: map[string]map[string]string{},
 	}
 
-	err := eachApp(func(_ fleet, _ int, r live.Ref) error {
-		o, err := plane.Get(ctx, r)
-		s.apps[r.Name], s.required[r.Name] = o, map[string]bool{}
-
-		return err
-	})
+	eachApp(func(_ fleet, _ int, r live.Ref) { s.apps[r.Name], s.required[r.Name] = d.get(r), map[string]bool{} })
 
 	for _, kind := range []string{"Secret", "ConfigMap"} {
-		list, e := plane.List(ctx, "v1", kind, "", "crossplane.io/composite")
-		err = errors.Join(err, e)
+		list, err := d.List(d.Context(), "v1", kind, "", "crossplane.io/composite")
+		d.must(err)
 
 		for _, o := range list {
 			s.objects[live.RefOf(&o).String()] = &o
@@ -482,7 +379,9 @@ func (d *diffRun) look(ctx context.Context) (seen, error) {
 		name := textAt(o, "metadata", "name")
 
 		s.environment[name] = map[string]string{}
-		for field, v := range c.rsp.GetContext().GetFields()["apiextensions.crossplane.io/environment"].GetStructValue().GetFields() {
+
+		environment := c.rsp.GetContext().GetFields()["apiextensions.crossplane.io/environment"]
+		for field, v := range environment.GetStructValue().GetFields() {
 			if field != "apiVersion" && field != "kind" { // function-patch-and-transform adds them
 				s.environment[name]["environment."+field] = v.String()
 			}
@@ -501,7 +400,7 @@ func (d *diffRun) look(ctx context.Context) (seen, error) {
 
 	s.events = len(d.events)
 
-	return s, err
+	return s
 }
 
 // effectsOf returns the effects that a change had on a fleet.
@@ -517,8 +416,9 @@ func effectsOf(f fleet, before, after seen, events []event) (out []string) {
 
 		for _, e := range events[before.events:after.events] {
 			r := live.RefOf(e.object).String()
+			// A deleted one does not have the label anymore.
 			for _, o := range []*unstructured.Unstructured{e.object, before.objects[r], after.objects[r]} {
-				if o != nil && o.GetLabels()["crossplane.io/composite"] == name { // a deleted one does not have it anymore
+				if o != nil && o.GetLabels()["crossplane.io/composite"] == name {
 					versions[r] = append(versions[r], e.object)
 					break
 				}
@@ -548,7 +448,8 @@ func effectsOf(f fleet, before, after seen, events []event) (out []string) {
 	return slices.Sorted(slices.Values(out))
 }
 
-var unfinished = regexp.MustCompile(`(?:(Secret|ConfigMap) "[^"]+" \(([^)]+)\)|status\.\S+|generator "[^"]+": generation \d+) (is kept unchanged|is not created|is not written|is not ready)|` +
+var unfinished = regexp.MustCompile(`(?:(Secret|ConfigMap) "[^"]+" \(([^)]+)\)|status\.\S+|` +
+	`generator "[^"]+": generation \d+) (is kept unchanged|is not created|is not written|is not ready)|` +
 	`(Secret|ConfigMap) "[^"]+" keeps the name ([^,]+), because`)
 
 // compositeEffects adds what changed in the status of a composite.
@@ -557,8 +458,12 @@ func compositeEffects(was, is *unstructured.Unstructured, add func(effect string
 		out := map[string]string{}
 
 		for _, m := range unfinished.FindAllStringSubmatch(live.ConditionOf(o, "ExportsReady").Message, -1) {
-			state := map[string]string{"is not created": "waiting", "is not written": "waiting", "is not ready": "waiting"}[m[3]]
-			out[strings.TrimSpace(m[1]+m[4]+" "+m[2]+m[5])] = cmp.Or(state, "held")
+			state := "held"
+			if strings.HasPrefix(m[3], "is not") {
+				state = "waiting"
+			}
+
+			out[strings.TrimSpace(m[1]+m[4]+" "+m[2]+m[5])] = state
 		}
 
 		return out
@@ -583,7 +488,9 @@ func compositeEffects(was, is *unstructured.Unstructured, add func(effect string
 	}
 
 	status := func(o *unstructured.Unstructured) map[string]string {
-		return map[string]string{"status.host": textAt(o.Object, "status", "host"), "status.handled": textAt(o.Object, "status", "handled")}
+		return map[string]string{
+			"status.host": textAt(o.Object, "status", "host"), "status.handled": textAt(o.Object, "status", "handled"),
+		}
 	}
 	if keys := differing(status(was), status(is)); len(keys) > 0 {
 		add("statusChanged", keys...)
@@ -591,10 +498,12 @@ func compositeEffects(was, is *unstructured.Unstructured, add func(effect string
 }
 
 // objectEffects adds what happened to an object. A key that changed, and changed back, has changed.
-func objectEffects(was, is *unstructured.Unstructured, versions []*unstructured.Unstructured, add func(effect string, about ...string)) {
+func objectEffects(was, is *unstructured.Unstructured, versions []*unstructured.Unstructured,
+	add func(effect string, about ...string)) {
 	generation := versions[0].GetLabels()["export.fn.crossplane.io/generation"]
 
-	if slices.ContainsFunc(versions, func(o *unstructured.Unstructured) bool { return stageOf(o) == "retired" }) && stageOf(was) != "retired" {
+	retired := func(o *unstructured.Unstructured) bool { return stageOf(o) == "retired" }
+	if slices.ContainsFunc(versions, retired) && !retired(was) {
 		add("retires")
 	}
 
@@ -619,14 +528,17 @@ func objectEffects(was, is *unstructured.Unstructured, versions []*unstructured.
 		add("objectTakenOver")
 	}
 
-	changes := map[string][]string{}
+	before, changes := textsIn(was), map[string][]string{}
 
 	for _, v := range versions {
-		before, after := textsIn(was), textsIn(v)
+		after := textsIn(v)
 		for _, key := range differing(before, after) {
-			_, had := before[key]
-			_, has := after[key]
-			effect := map[[2]bool]string{{false, true}: "keysAdded", {true, false}: "keysRemoved", {true, true}: "keysChanged"}[[2]bool{had, has}]
+			effect := "keysChanged"
+			if _, had := before[key]; !had {
+				effect = "keysAdded"
+			} else if _, has := after[key]; !has {
+				effect = "keysRemoved"
+			}
 
 			if !slices.Contains(changes[effect], key) {
 				changes[effect] = append(changes[effect], key)
@@ -643,7 +555,7 @@ func objectEffects(was, is *unstructured.Unstructured, versions []*unstructured.
 func stageOf(o *unstructured.Unstructured) string {
 	var s struct{ State struct{ Stage string } }
 	if o != nil {
-		_ = json.Unmarshal([]byte(o.GetAnnotations()["export.fn.crossplane.io/generator-state"]), &s) // other objects have none
+		_ = json.Unmarshal([]byte(o.GetAnnotations()[generationState]), &s) // other objects have none
 	}
 
 	return s.State.Stage
@@ -652,26 +564,22 @@ func stageOf(o *unstructured.Unstructured) string {
 // exportOf returns the name of the export that has an object.
 func exportOf(o *unstructured.Unstructured) string {
 	var r struct{ Export string }
-	_ = json.Unmarshal([]byte(o.GetAnnotations()["export.fn.crossplane.io/export-state"]), &r) // most objects have none
+	_ = json.Unmarshal([]byte(o.GetAnnotations()[exportState]), &r) // most objects have none
 
 	return cmp.Or(r.Export, o.GetAnnotations()["crossplane.io/composition-resource-name"])
 }
 
 // differing returns the sorted keys whose values differ.
 func differing(a, b map[string]string) []string {
-	all := map[string]bool{}
+	all := map[string]string{}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	maps.DeleteFunc(all, func(key, _ string) bool {
+		v, had := a[key]
+		other, has := b[key]
 
-	for k, v := range a {
-		if other, ok := b[k]; !ok || v != other {
-			all[k] = true
-		}
-	}
-
-	for k := range b {
-		if _, ok := a[k]; !ok {
-			all[k] = true
-		}
-	}
+		return had == has && v == other
+	})
 
 	return slices.Sorted(maps.Keys(all))
 }

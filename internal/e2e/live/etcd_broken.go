@@ -24,7 +24,8 @@ func (c *ControlPlane) SetEtcdQuota(bytes int64) {
 	c.Etcd.mu.Lock()
 	defer c.Etcd.mu.Unlock()
 
-	c.Etcd.args = slices.DeleteFunc(slices.Clone(c.Etcd.args), func(a string) bool { return strings.HasPrefix(a, flag) })
+	c.Etcd.args = slices.DeleteFunc(slices.Clone(c.Etcd.args),
+		func(a string) bool { return strings.HasPrefix(a, flag) })
 	c.Etcd.args = append(c.Etcd.args, flag+fmt.Sprint(bytes))
 }
 

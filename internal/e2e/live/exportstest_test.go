@@ -23,6 +23,7 @@ import (
 // A played is a test that the control plane plays, in seconds.
 type played struct {
 	*exportstest.ExportsTest
+	scenario
 
 	setup    *exportstest.Setup
 	runner   *exportstest.Runner
@@ -40,7 +41,8 @@ func TestExportsTest(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	short := strings.NewReplacer("Rotated", "Hasty", "rotated", "hasty", "gracePeriod: 30s", "gracePeriod: 4s").Replace(string(text))
+	short := strings.NewReplacer("Rotated", "Hasty", "rotated", "hasty", "gracePeriod: 30s",
+		"gracePeriod: 4s").Replace(string(text))
 
 	for name, tc := range map[string]struct{ text, want string }{
 		"Passes":           {string(text), ""},
@@ -52,17 +54,15 @@ func TestExportsTest(t *testing.T) {
 			p := play(t, tc.text)
 
 			simulated, err := p.runner.Run(t.Context(), p.ExportsTest, 0, p.setup)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p.must(err)
 
 			if got := fieldsOf(simulated.Failures); !strings.Contains(got, tc.want) || (got == "") != (tc.want == "") {
 				t.Fatalf("simulated: want %q, got %v", tc.want, simulated.Failures)
 			}
 
-			failures := p.inControlPlane(t)
+			failures := p.inControlPlane()
 			if got := fieldsOf(failures); !strings.Contains(got, tc.want) || (got == "") != (tc.want == "") {
-				t.Errorf("in the control plane: want %q, got %v\n%s", tc.want, failures, events(p.xr.Namespace))
+				t.Errorf("in the control plane: want %q, got %v\n%s", tc.want, failures, events(p.ns))
 			}
 		})
 	}
@@ -91,7 +91,7 @@ func play(t *testing.T, text string) *played {
 		t.Fatal(wrong)
 	}
 
-	engine, err := pipeline.NewEngine()
+	simulated, err := pipeline.NewEngine()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,10 @@ func play(t *testing.T, text string) *played {
 	setup := &exportstest.Setup{Setup: &pipeline.Setup{XR: structOf(t, xr.Object), Pipeline: composed}}
 	simulation.Set(setup.XR, "11111111-1111-1111-1111-111111111111", "metadata", "uid")
 
-	return &played{ExportsTest: in, setup: setup, runner: exportstest.NewRunner(engine, [32]byte{}, false), xr: live.RefOf(xr)}
+	return &played{
+		ExportsTest: in, scenario: newScenario(t, xr.GetNamespace()), setup: setup, xr: live.RefOf(xr),
+		runner: exportstest.NewRunner(simulated, [32]byte{}, false),
+	}
 }
 
 func structOf(t *testing.T, o map[string]any) *structpb.Struct {
@@ -131,41 +134,26 @@ func structOf(t *testing.T, o map[string]any) *structpb.Struct {
 }
 
 // inControlPlane plays the moments. Each one ends as soon as what it expects exists, or fails after some time.
-func (p *played) inControlPlane(t *testing.T) []exportstest.Failure {
-	t.Helper()
-
-	ctx := t.Context()
-	p.create(ctx, t)
+func (p *played) inControlPlane() (failures []exportstest.Failure) {
+	p.create()
 
 	for i := range p.Spec.Tests[0].Moments {
 		m := &p.Spec.Tests[0].Moments[i]
 		time.Sleep(m.After.Duration)
 
 		for _, a := range m.Do {
-			if err := p.do(ctx, &a, i); err != nil {
-				t.Fatal(err)
-			}
+			p.must(p.do(&a, i))
 		}
 
-		var failures []exportstest.Failure
-
 		p.readings = append(p.readings, exportstest.Reading{})
-		_ = eventually(ctx, soon, m.Name, func() error { // the failures say why not
-			p.readings[i] = p.read(t)
 
-			var err error
-			if failures, err = p.runner.Check(ctx, p.ExportsTest, 0, p.setup, p.readings); err != nil {
-				t.Fatal(err)
-			}
+		if err := eventually(p.Context(), soon, m.Name, func() (err error) {
+			p.readings[i] = p.read()
+			failures, err = p.runner.Check(p.Context(), p.ExportsTest, 0, p.setup, p.readings)
+			p.must(err)
 
-			if len(failures) > 0 {
-				return fmt.Errorf("%d expectations", len(failures))
-			}
-
-			return nil
-		})
-
-		if len(failures) > 0 {
+			return wantText(len(failures) == 0, "the failures say why not")
+		}); err != nil {
 			return failures
 		}
 	}
@@ -174,55 +162,28 @@ func (p *played) inControlPlane(t *testing.T) []exportstest.Failure {
 }
 
 // create creates the definition, the Composition and the composite.
-func (p *played) create(ctx context.Context, t *testing.T) {
-	t.Helper()
-
+func (p *played) create() {
 	in := p.Spec.Inputs
 	xrd := &unstructured.Unstructured{Object: in.XRD.(map[string]any)}
 
-	t.Cleanup(func() { _ = plane.Delete(context.WithoutCancel(ctx), p.xr) })
-
-	if err := first(
-		func() error {
-			return plane.Apply(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+p.xr.Namespace+"}}")
-		},
-		func() error { return plane.ApplyObject(ctx, xrd) },
-		func() error { return plane.WaitForCondition(ctx, soon, live.RefOf(xrd), "Established") },
-		func() error {
-			return plane.ApplyObject(ctx, &unstructured.Unstructured{Object: in.Composition.(map[string]any)})
-		},
-		func() error {
-			return eventually(ctx, soon, "the composite", func() error {
-				return plane.ApplyObject(ctx, &unstructured.Unstructured{Object: in.XR.(map[string]any)})
-			})
-		},
-	); err != nil {
-		t.Fatal(err)
-	}
+	p.Cleanup(func() { _ = p.Delete(context.WithoutCancel(p.Context()), p.xr) })
+	p.apply("{apiVersion: v1, kind: Namespace, metadata: {name: " + p.ns + "}}")
+	p.must(p.ApplyObject(p.Context(), xrd))
+	p.must(p.WaitForCondition(p.Context(), soon, live.RefOf(xrd), "Established"))
+	p.must(p.ApplyObject(p.Context(), &unstructured.Unstructured{Object: in.Composition.(map[string]any)}))
+	p.eventually("the composite", func() error {
+		return p.ApplyObject(p.Context(), &unstructured.Unstructured{Object: in.XR.(map[string]any)})
+	})
 }
 
 // do does what an action says.
-func (p *played) do(ctx context.Context, a *exportstest.Action, moment int) error {
-	patch := func(r live.Ref, fields map[string]any) error {
-		b, err := json.Marshal(fields)
-		if err != nil {
-			return err
-		}
-
-		return plane.Patch(ctx, r, string(b))
-	}
-
+func (p *played) do(a *exportstest.Action, moment int) error {
 	switch {
 	case a.Rotate != "":
-		return patch(p.xr, map[string]any{"metadata": map[string]any{"annotations": map[string]any{
-			"export.fn.crossplane.io/rotate": fmt.Sprintf("%s=%d", a.Rotate, moment),
-		}}})
-	case a.Edit != nil && a.Edit.Object == "":
-		return patch(p.xr, a.Edit.Patch)
-	case a.Edit != nil:
-		return patch(p.refOf(a.Edit.Object), a.Edit.Patch)
+		return p.Patch(p.Context(), p.xr, fmt.Sprintf(
+			`{"metadata": {"annotations": {"export.fn.crossplane.io/rotate": "%s=%d"}}}`, a.Rotate, moment))
 	case a.Delete != "":
-		return plane.Delete(ctx, p.refOf(a.Delete))
+		return p.Delete(p.Context(), p.refOf(a.Delete))
 	}
 
 	return fmt.Errorf("the control plane does not play %+v", *a)
@@ -240,24 +201,15 @@ func (p *played) refOf(name string) live.Ref {
 }
 
 // read reads the composite, and the Secrets that it composes.
-func (p *played) read(t *testing.T) exportstest.Reading {
-	t.Helper()
+func (p *played) read() exportstest.Reading {
+	secrets, err := p.List(p.Context(), "v1", "Secret", p.ns, "crossplane.io/composite="+p.xr.Name)
+	p.must(err)
 
-	xr, err := plane.Get(t.Context(), p.xr)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	secrets, err := plane.List(t.Context(), "v1", "Secret", p.xr.Namespace, "crossplane.io/composite="+p.xr.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	out := exportstest.Reading{At: time.Now(), Composite: structOf(t, xr.Object)}
+	out := exportstest.Reading{At: time.Now(), Composite: structOf(p.T, p.get(p.xr).Object)}
 
 	for _, o := range secrets {
 		if o.GetDeletionTimestamp() == nil {
-			out.Objects = append(out.Objects, structOf(t, o.Object))
+			out.Objects = append(out.Objects, structOf(p.T, o.Object))
 		}
 	}
 

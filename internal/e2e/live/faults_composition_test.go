@@ -50,7 +50,9 @@ spec:
       - {name: vault, apiVersion: v1, kind: Secret, nameExpression: "composite.metadata.name + '-account-source'"}
       - {name: config, apiVersion: v1, kind: ConfigMap, nameExpression: "composite.metadata.name + '-settings-source'"}
       generators:
-      - {name: admin, gracePeriod: 3s, password: {length: 20, symbols: 2, symbolCharacters: "-_", secretKeys: [password, token]}}
+      - name: admin
+        gracePeriod: 3s
+        password: {length: 20, symbols: 2, symbolCharacters: "-_", secretKeys: [password, token]}
       - {name: id, gracePeriod: 3s, uuid: {}}
       - {name: clock, gracePeriod: 3s, refreshPolicy: Periodic, refreshInterval: 60s, password: {length: 20}}
       - {name: ca, gracePeriod: 3s, certificate: {isCA: true, subject: {commonName: ca}, duration: 8760h}}
@@ -95,24 +97,34 @@ spec:
 func faultsHistory(composites []string) *laws.History {
 	admin, clock := laws.Output{Generator: "admin", Name: "password"}, laws.Output{Generator: "clock", Name: "password"}
 	source := func(name string) laws.Shape {
-		return laws.Shape{Keys: []string{"user", "password", "both"}, Whole: laws.WholeSource, Source: name, Moment: laws.Moment}
+		return laws.Shape{Keys: []string{"user", "password", "both"}, Whole: laws.WholeSource, Source: name,
+			Moment: laws.Moment}
 	}
 
 	return &laws.History{
 		Composites: composites, Grace: 3 * time.Second,
-		Generators: map[string]laws.Rotates{"admin": {}, "id": {}, "clock": {Every: time.Minute}, "ca": {}, "server": {With: "ca"}},
+		Generators: map[string]laws.Rotates{"admin": {}, "id": {}, "clock": {Every: time.Minute}, "ca": {},
+			"server": {With: "ca"}},
 		Exports: map[string]laws.Shape{
 			"connection": {
-				Generated: map[string]laws.Output{"password": admin, "token": {Generator: "admin", Name: "token"}, "id": {Generator: "id", Name: "uuid"}, "clock": clock},
-				Former:    map[string]laws.Output{"former": admin, "former-clock": clock}, Keys: []string{"url"}, Whole: laws.WholeConnection,
+				Generated: map[string]laws.Output{"password": admin, "token": {Generator: "admin", Name: "token"},
+					"id": {Generator: "id", Name: "uuid"}, "clock": clock},
+				Former: map[string]laws.Output{"former": admin,
+					"former-clock": clock}, Keys: []string{"url"}, Whole: laws.WholeConnection,
 			},
-			"app": {Generated: map[string]laws.Output{"password": admin}, Former: map[string]laws.Output{"former": admin}, Keys: []string{"digest"}, Whole: laws.WholeDigest},
+			"app": {Generated: map[string]laws.Output{"password": admin},
+				Former: map[string]laws.Output{"former": admin}, Keys: []string{"digest"}, Whole: laws.WholeDigest},
 			// Generations of one CA have one ca.crt: whether it belongs there is for laws.WholeTLS.
-			"tls": {Generated: map[string]laws.Output{"tls.crt": {Generator: "server", Name: "tls.crt"}, "tls.key": {Generator: "server", Name: "tls.key"}}, Keys: []string{"ca.crt"}, Whole: laws.WholeTLS},
+			"tls": {Generated: map[string]laws.Output{"tls.crt": {Generator: "server", Name: "tls.crt"},
+				"tls.key": {Generator: "server", Name: "tls.key"}}, Keys: []string{"ca.crt"}, Whole: laws.WholeTLS},
 
 			"account": source("account"), "settings": source("settings"),
 		},
 	}
+}
+
+var shopDefinition = live.Ref{
+	APIVersion: "apiextensions.crossplane.io/v2", Kind: "CompositeResourceDefinition", Name: "shops.faults.example.org",
 }
 
 func compositeRef(name string) live.Ref {
@@ -124,11 +136,7 @@ func (w *world) create(ctx context.Context) error {
 		return err
 	}
 
-	definition := live.Ref{
-		APIVersion: "apiextensions.crossplane.io/v2", Kind: "CompositeResourceDefinition",
-		Name: "shops.faults.example.org",
-	}
-	if err := plane.WaitForCondition(ctx, time.Minute, definition, "Established"); err != nil {
+	if err := plane.WaitForCondition(ctx, time.Minute, shopDefinition, "Established"); err != nil {
 		return err
 	}
 
@@ -165,20 +173,11 @@ func (w *world) remove(ctx context.Context) {
 		return err
 	})
 	w.insist(ctx, "delete the definition", func(ctx context.Context) error {
+		const name = "shops.faults.example.org"
+
 		return errors.Join(
-			plane.Delete(
-				ctx,
-				live.Ref{
-					APIVersion: "apiextensions.crossplane.io/v1", Kind: "Composition", Name: "shops.faults.example.org",
-				},
-			),
-			plane.Delete(
-				ctx,
-				live.Ref{
-					APIVersion: "apiextensions.crossplane.io/v2", Kind: "CompositeResourceDefinition",
-					Name: "shops.faults.example.org",
-				},
-			),
+			plane.Delete(ctx, live.Ref{APIVersion: "apiextensions.crossplane.io/v1", Kind: "Composition", Name: name}),
+			plane.Delete(ctx, shopDefinition),
 			plane.Delete(ctx, live.Ref{APIVersion: "v1", Kind: "Namespace", Name: faultsNamespace}))
 	})
 }

@@ -32,23 +32,20 @@ func (w *world) etcds() []fault {
 	}
 }
 
-// down kills processes, and prevents that they are started until do returns.
-func (w *world) down(do func() error, p ...*live.Process) error {
-	away := func(n int) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-
-		for _, p := range p {
-			w.away[p] += n
-		}
-	}
-
-	away(1)
-	defer away(-1)
+// keepAway adds n to the callers that keep processes from running.
+func (w *world) keepAway(n int, p ...*live.Process) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 
 	for _, p := range p {
-		p.Kill()
+		w.away[p] += n
 	}
+}
+
+// down kills processes, and prevents that they are started until do returns.
+func (w *world) down(do func() error, p ...*live.Process) error {
+	w.hold(p...)
+	defer w.keepAway(-1, p...)
 
 	return do()
 }

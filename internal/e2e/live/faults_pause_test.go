@@ -41,7 +41,8 @@ func (w *world) pause(ctx context.Context, composite string, d time.Duration) {
 	}
 	annotate := func(value string) {
 		w.insist(context.WithoutCancel(ctx), "pause a composite", func(ctx context.Context) error {
-			return plane.Patch(ctx, compositeRef(composite), `{"metadata":{"annotations":{"crossplane.io/paused":`+value+`}}}`)
+			return plane.Patch(ctx, compositeRef(composite),
+				`{"metadata":{"annotations":{"crossplane.io/paused":`+value+`}}}`)
 		})
 	}
 

@@ -10,7 +10,9 @@ import (
 // keep keeps processes running, as kubelets do.
 func (w *world) keep(ctx context.Context) {
 	for ctx.Err() == nil {
-		for _, p := range append([]*live.Process{plane.Etcd, plane.APIServer, plane.ControllerManager, plane.Crossplane, plane.RBACManager}, function.Replicas...) {
+		for _, p := range append([]*live.Process{
+			plane.Etcd, plane.APIServer, plane.ControllerManager, plane.Crossplane, plane.RBACManager,
+		}, function.Replicas...) {
 			w.mu.Lock()
 			if w.away[p] == 0 && ctx.Err() == nil {
 				if err := p.Start(); err != nil {
@@ -47,24 +49,13 @@ func (w *world) hurry(ctx context.Context) {
 	}
 }
 
-// hold kills processes, and prevents for some time that they are started again.
-func (w *world) hold(d time.Duration, p ...*live.Process) {
-	hold := func(n int) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-
-		for _, p := range p {
-			w.away[p] += n
-		}
-	}
-
-	hold(1)
+// hold kills processes, and prevents that they are started again until keepAway is called.
+func (w *world) hold(p ...*live.Process) {
+	w.keepAway(1, p...)
 
 	for _, p := range p {
 		p.Kill()
 	}
-
-	w.later(d, func() { hold(-1) })
 }
 
 // later calls do, which repairs what the test broke, after the duration d.

@@ -15,36 +15,19 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/e2e/laws"
 )
 
-// An etcdRecord adds each version that etcd stores to a history. A watch through the API server runs beside it, only to
-// count what such a watch misses.
+// An etcdRecord adds each version that etcd stores to a history. A watch through the API server misses some of them.
 type etcdRecord struct {
 	t       *testing.T
 	history *laws.History
 
 	mu       sync.Mutex
-	watched  map[string]bool // versions that the watch through the API server had
-	missed   int             // versions that it missed before etcd was restored
-	revision int64           // the revision of the last version that etcd reported
+	revision int64 // the revision of the last version that etcd reported
 
 	stop func() // stops the watch of etcd, and waits until it has ended
 }
 
-// start starts both watches. They end with the context.
+// start starts the watch. It ends with the context.
 func (r *etcdRecord) start(ctx context.Context) error {
-	r.watched = map[string]bool{}
-
-	err := plane.Watch(ctx, "v1", "Secret", func(event string, o *unstructured.Unstructured) {
-		if o.GetNamespace() == faultsNamespace {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-
-			r.watched[laws.VersionOf(event, o, time.Now()).ID()] = true
-		}
-	})
-	if err != nil {
-		return err
-	}
-
 	status, err := plane.EtcdStatus(ctx)
 	if err == nil {
 		r.follow(ctx, status.Revision+1)
@@ -97,26 +80,12 @@ func (r *etcdRecord) finish(ctx context.Context, revision int64) {
 	r.stop()
 }
 
-// unwatched returns the versions that etcd had, and that the watch through the API server missed.
-func (r *etcdRecord) unwatched() []laws.Version {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	return slices.DeleteFunc(r.history.Versions(), func(v laws.Version) bool { return r.watched[v.ID()] })
-}
-
-// report returns the line that says what the watch through the API server missed.
-func (r *etcdRecord) report() string {
-	return fmt.Sprintf("%5d of these versions were missed by a watch through the API server", r.missed+len(r.unwatched()))
-}
-
 // plant lets another API server of the same etcd write an export whose digest is of another password, and then the
-// export as it was, while the API server of this control plane is away. The law must find this in the record, and
-// cannot find it in what the watch through the API server had. Then the record forgets it.
+// export as it was, while the API server of this control plane is away. The law must find this in the record. Then the
+// record forgets it.
 func (w *world) plant(ctx context.Context) error {
-	const law = "what is exported is of one moment"
-
-	i := slices.IndexFunc(w.Final, func(v laws.Version) bool { return v.Composite == w.Composites[0] && v.Export == "app" })
+	i := slices.IndexFunc(w.Final,
+		func(v laws.Version) bool { return v.Composite == w.Composites[0] && v.Export == "app" })
 	name := w.Final[i].Name
 
 	data, err := plane.Data(ctx, faultsNamespace, name)
@@ -140,25 +109,8 @@ func (w *world) plant(ctx context.Context) error {
 		return err
 	}
 
-	if found := w.Judge()[law]; len(found) != 1 {
+	if found := w.Judge()["what is exported is of one moment"]; len(found) != 1 {
 		return fmt.Errorf("the record shows %d broken versions: %q", len(found), found)
-	}
-
-	watched := &laws.History{Exports: w.Exports}
-	missed := map[string]bool{}
-
-	for _, v := range w.record.unwatched() {
-		missed[v.ID()] = true
-	}
-
-	for _, v := range w.Versions() {
-		if !missed[v.ID()] {
-			watched.Add(v)
-		}
-	}
-
-	if found := watched.Judge()[law]; len(found) > 0 {
-		return fmt.Errorf("the watch through the API server also shows it: %q", found)
 	}
 
 	w.Forget(func(v laws.Version) bool { return v.Name == name && v.Data["digest"] == other })

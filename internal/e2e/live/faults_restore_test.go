@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 )
@@ -23,19 +22,13 @@ func snapshotAge(t *testing.T, n int) int {
 	return min(n/4, int(setting(t, "LIVE_SNAPSHOT", 30)))
 }
 
-// still waits until nothing changes etcd, no composite is paused, and no Usage exists: what a copy has of these would
-// stay after the restore. Other failures go on. The returned function ends the wait of these.
+// still waits until nothing changes etcd, and no composite is paused: what a copy has of these would stay after the
+// restore. Other failures go on. The returned function ends the wait of these.
 func (w *world) still() (resume func()) {
-	locks := []*sync.Mutex{&w.pausing, &w.using, &w.etcd}
-	for _, l := range locks {
-		l.Lock()
-	}
+	w.pausing.Lock()
+	w.etcd.Lock()
 
-	return func() {
-		for _, l := range locks {
-			l.Unlock()
-		}
-	}
+	return func() { w.pausing.Unlock(); w.etcd.Unlock() }
 }
 
 // snapshot copies the data of etcd.
@@ -113,21 +106,12 @@ func (w *world) wentBack(before, after int64) error {
 // cut ends the record before etcd was restored at a revision.
 func (r *etcdRecord) cut(revision int64) {
 	r.stop()
-
-	missed := len(r.unwatched())
-
 	r.history.Restored(revision)
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	r.missed += missed
-	r.watched = map[string]bool{}
 	r.revision = revision
-
-	for _, v := range r.history.Versions() {
-		r.watched[v.ID()] = true
-	}
 }
 
 // done fails the test if something that breaks the system cannot be done.

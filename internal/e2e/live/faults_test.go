@@ -37,9 +37,6 @@ type world struct {
 	variants
 	pausing sync.Mutex // one composite is paused at a time
 
-	using         sync.Mutex // one generation is protected at a time
-	withoutUsages func(ctx context.Context)
-
 	mu      sync.Mutex
 	away    map[*live.Process]int // the number of callers that keep it from running
 	repairs sync.WaitGroup        // repairs that are not yet done
@@ -57,8 +54,9 @@ func newWorld(t *testing.T, composites []string) *world {
 	h := faultsHistory(composites)
 
 	return &world{
-		History: h, t: t, sources: map[string]*source{}, away: map[*live.Process]int{}, requests: map[string]map[string]int{},
-		record: &etcdRecord{t: t, history: h},
+		History: h, t: t, sources: map[string]*source{}, away: map[*live.Process]int{},
+		requests: map[string]map[string]int{},
+		record:   &etcdRecord{t: t, history: h},
 	}
 }
 
@@ -82,7 +80,10 @@ func (w *world) faults() []fault {
 				p.Kill()
 			}
 		}},
-		{"function gone", 2, func(_ context.Context, rng *rand.Rand) { w.hold(some(rng, 1000, 4000), function.Replicas...) }},
+		{"function gone", 2, func(_ context.Context, rng *rand.Rand) {
+			w.hold(function.Replicas...)
+			w.later(some(rng, 1000, 4000), func() { w.keepAway(-1, function.Replicas...) })
+		}},
 		{"function slow", 3, func(_ context.Context, rng *rand.Rand) {
 			function.Delay(some(rng, 200, 2000))
 			w.later(some(rng, 500, 2500), func() { function.Delay(0) })
@@ -110,7 +111,7 @@ func (w *world) faults() []fault {
 			w.lose(ctx, w.sources[names[rng.IntN(len(names))]], some(rng, 500, 3000))
 		}},
 	}
-	all = slices.Concat(all, w.disturbances(), w.etcds(), w.pauses(), w.clocks(), w.upgrades(), w.usages())
+	all = slices.Concat(all, w.disturbances(), w.etcds(), w.pauses(), w.clocks(), w.upgrades())
 
 	return w.played(all)
 }
@@ -202,10 +203,6 @@ func TestFaults(t *testing.T) {
 		running.Wait()
 		function.Delay(0)
 
-		if w.withoutUsages != nil {
-			w.withoutUsages(keeping)
-		}
-
 		w.remove(keeping)
 		stopKeeping()
 	})
@@ -266,10 +263,10 @@ func (w *world) report(counts map[string]int, calls int) {
 	}
 
 	c := w.Counts()
-	w.t.Logf("%5d rotations asked for, %d generations made, %d of them seen deleted", w.rotations.Load(), c.Generations, c.Deleted)
+	w.t.Logf("%5d rotations asked for, %d generations made, %d of them seen deleted", w.rotations.Load(), c.Generations,
+		c.Deleted)
 	w.t.Logf("%5d times a source was written", w.writes.Load())
 	w.t.Logf("%5d versions of Secrets seen, %d of them exported", c.Versions, c.Exported)
-	w.t.Log(w.record.report())
 	w.t.Logf("%5d calls of the function were answered", calls)
 	w.t.Logf("%5d times Crossplane was started again because it called nothing", w.hurried.Load())
 }

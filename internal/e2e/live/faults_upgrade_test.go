@@ -53,7 +53,6 @@ func (w *world) prepare(ctx context.Context) {
 
 	w.faults() // names the effects
 	w.buildFormer(ctx)
-	w.prepareUsages(ctx)
 }
 
 // buildFormer builds the former version of the function: the commit that LIVE_FORMER names, or else the one before the

@@ -42,7 +42,8 @@ func (w *world) write(ctx context.Context, s *source) {
 	}
 
 	w.insist(context.WithoutCancel(ctx), "write a source", func(ctx context.Context) error {
-		return plane.Apply(ctx, fmt.Sprintf("{apiVersion: v1, kind: %s, metadata: {name: %s-%s-source, namespace: faults}, %s: {user: user-%d, password: password-%d}}",
+		return plane.Apply(ctx, fmt.Sprintf("{apiVersion: v1, kind: %s, metadata: {name: %s-%s-source, namespace: "+
+			"faults}, %s: {user: user-%d, password: password-%d}}",
 			s.kind, s.composite, s.name, data, s.n, s.n))
 	})
 }
@@ -59,7 +60,8 @@ func (w *world) lose(ctx context.Context, s *source, d time.Duration) {
 	s.gone = true
 
 	w.insist(ctx, "delete a source", func(ctx context.Context) error {
-		return plane.Delete(ctx, live.Ref{APIVersion: "v1", Kind: s.kind, Namespace: faultsNamespace, Name: s.composite + "-" + s.name + "-source"})
+		return plane.Delete(ctx, live.Ref{APIVersion: "v1", Kind: s.kind, Namespace: faultsNamespace,
+			Name: s.composite + "-" + s.name + "-source"})
 	})
 	w.later(d, func() {
 		s.mu.Lock()

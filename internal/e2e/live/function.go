@@ -31,7 +31,8 @@ type Function struct {
 
 // Install installs a function that was pushed to the registry. It runs a program with arguments for each
 // replica, as the Deployment of a package runtime would do.
-func (c *ControlPlane) Install(ctx context.Context, name, pkg string, replicas int, program string, args []string, env ...string) (*Function, error) {
+func (c *ControlPlane) Install(ctx context.Context, name, pkg string, replicas int, program string, args []string,
+	env ...string) (*Function, error) {
 	ca, err := c.Data(ctx, namespace, "crossplane-root-ca")
 	if err != nil {
 		return nil, err
@@ -62,8 +63,9 @@ func (c *ControlPlane) Install(ctx context.Context, name, pkg string, replicas i
 
 		address := "127.0.0.1:" + strconv.Itoa(port)
 		f.Metrics = append(f.Metrics, "http://127.0.0.1:"+strconv.Itoa(metrics)+"/metrics")
-		p := c.process(fmt.Sprintf("%s-%d", name, i), program, env, append([]string{"serve", "--debug", "--tls-certs-dir=" + f.certs,
-			"--address=" + address, "--metrics-address=127.0.0.1:" + strconv.Itoa(metrics)}, args...)...)
+		p := c.process(fmt.Sprintf("%s-%d", name, i), program, env,
+			append([]string{"serve", "--debug", "--tls-certs-dir=" + f.certs,
+				"--address=" + address, "--metrics-address=127.0.0.1:" + strconv.Itoa(metrics)}, args...)...)
 		f.Replicas = append(f.Replicas, p)
 		backends = append(backends, address)
 
@@ -81,7 +83,8 @@ func (c *ControlPlane) Install(ctx context.Context, name, pkg string, replicas i
 
 // register creates the Function, and does the work of a runtime controller for its revision.
 func (c *ControlPlane) register(ctx context.Context, f *Function, pkg string) error {
-	err := c.Apply(ctx, fmt.Sprintf(`{apiVersion: pkg.crossplane.io/v1, kind: Function, metadata: {name: %s}, spec: {package: %q, packagePullPolicy: Always}}`, f.Name, pkg))
+	err := c.Apply(ctx, fmt.Sprintf(`{apiVersion: pkg.crossplane.io/v1, kind: Function, metadata: {name: %s}, `+
+		`spec: {package: %q, packagePullPolicy: Always}}`, f.Name, pkg))
 	if err != nil {
 		return err
 	}
@@ -167,14 +170,16 @@ func (c *ControlPlane) publishCertificate(ctx context.Context, f *Function) erro
 	}
 
 	return c.ApplyObject(ctx, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": f.Name + "-tls-server", "namespace": namespace}, "stringData": data,
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": f.Name + "-tls-server",
+			"namespace": namespace}, "stringData": data,
 	}})
 }
 
 // RotateCertificate replaces the certificate of the function. Crossplane's own CA signs the new one. Running
 // replicas load it by themselves.
 func (f *Function) RotateCertificate() error {
-	p, err := f.root.sign(pkix.Name{CommonName: f.Name}, "localhost", f.Name, f.Name+"."+namespace, f.Name+"."+namespace+".svc")
+	p, err := f.root.sign(pkix.Name{CommonName: f.Name}, "localhost", f.Name, f.Name+"."+namespace,
+		f.Name+"."+namespace+".svc")
 	if err != nil {
 		return err
 	}

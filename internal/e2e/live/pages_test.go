@@ -43,7 +43,8 @@ spec:
   - step: compose
     functionRef: {name: function-compose}
     input: {apiVersion: live.example.org/v1, kind: Compose, resources: [
-      {name: db, manifest: {apiVersion: live.example.org/v1, kind: Database, metadata: {name: $(name)-db}, spec: {writeConnectionSecretToRef: {name: $(name)-db}}}}]}
+      {name: db, manifest: {apiVersion: live.example.org/v1, kind: Database, metadata: {name: $(name)-db}, spec: {
+        writeConnectionSecretToRef: {name: $(name)-db}}}}]}
   - step: export
     functionRef: {name: function-export}
     input:
@@ -60,33 +61,26 @@ spec:
       - {name: admin, data: [{key: password, value: generated.admin.password}]}
       configMaps: [{name: settings, data: [{key: region, value: environment.region}]}]
 ---
-{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: platform}, data: {region: eu-west-1}}
+apiVersion: apiextensions.crossplane.io/v1beta1
+kind: EnvironmentConfig
+metadata: {name: platform}
+data: {region: eu-west-1}
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: team-a}}
 ---
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: crossplane, namespace: crossplane-system}, spec: {
   selector: {matchLabels: {app: crossplane}},
-  template: {metadata: {labels: {app: crossplane}}, spec: {containers: [{name: crossplane, image: crossplane, args: [core, start]}]}}}}
+  template: {metadata: {labels: {app: crossplane}}, spec: {containers: [
+    {name: crossplane, image: crossplane, args: [core, start]}]}}}}
 ---
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: function-export, namespace: crossplane-system}, spec: {
   selector: {matchLabels: {pkg.crossplane.io/function: function-export}},
-  template: {metadata: {labels: {pkg.crossplane.io/function: function-export}}, spec: {containers: [{name: package-runtime, image: function-export}]}}}}
+  template: {metadata: {labels: {pkg.crossplane.io/function: function-export}}, spec: {containers: [
+    {name: package-runtime, image: function-export}]}}}}
 `
 
 // myApp is the composite that the pages name.
 var myApp = live.Ref{APIVersion: "apps.example.org/v1", Kind: "App", Namespace: "team-a", Name: "my-app"}
-
-// pageStates prepare the problem that a page is about, before its commands run. On all other pages the composite
-// is ready.
-var pageStates = map[string]func(ctx context.Context, s scenario) error{
-	"example/TROUBLESHOOTING.md": func(ctx context.Context, s scenario) error {
-		if err := s.connect(ctx, "my-app-db", "my-app-db", map[string]string{"username": hush()}); err != nil {
-			return err
-		}
-
-		return s.says(ctx, myApp, "Held", "password")
-	},
-}
 
 // substitutes are the commands that cannot run here unchanged. They run with another flag, so that their own flags are
 // still checked.
@@ -95,32 +89,29 @@ var substitutes = []struct {
 	flag    string // added to the command
 	reason  string
 }{
-	{regexp.MustCompile(`^kubectl (logs|exec|top|port-forward|rollout)\b`), "--help", "the function is a process here, without a Pod"},
-	{regexp.MustCompile(`^kubectl .*\b(pod-monitor|prometheus-rule|podmonitor|prometheusrule)`), "--help", "the Prometheus Operator is not installed"},
-	{regexp.MustCompile(`^kubectl (apply|annotate|delete|patch|replace) .*\bfunctions?\b`), "--dry-run=server", "all tests share the Function"},
+	{regexp.MustCompile(`^kubectl (logs|exec|top|port-forward|rollout)\b`), "--help",
+		"the function is a process here, without a Pod"},
+	{regexp.MustCompile(`^kubectl .*\b(pod-monitor|prometheus-rule|podmonitor|prometheusrule)`), "--help",
+		"the Prometheus Operator is not installed"},
+	{regexp.MustCompile(`^kubectl (apply|annotate|delete|patch|replace) .*\bfunctions?\b`), "--dry-run=server",
+		"all tests share the Function"},
 	{regexp.MustCompile(`^kubectl create secret .*--from-file\b`), "--help", "another command would make the file"},
 }
 
 // reads are commands that change nothing. They are repeated until they succeed, because Crossplane may need time.
-var reads = regexp.MustCompile(`^(kubectl (api-resources|auth|describe|diff|events|explain|get|wait)|function-export)\b`)
+var reads = regexp.MustCompile(
+	`^(kubectl (api-resources|auth|describe|diff|events|explain|get|wait)|function-export)\b`)
 
 // TestPages runs each command of the documentation that calls a cluster, page by page.
 func TestPages(t *testing.T) {
-	if err := stage(); err != nil {
-		t.Fatalf("%v\n%s", err, events(""))
-	}
+	s := newScenario(t, "team-a")
 
 	all, err := pages.Read(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.must(err)
 
-	programs, err := e2e.BuildControlPlane(t.Context(), func(text string) { t.Log(text) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	programs, err := e2e.BuildControlPlane(t.Context(), func(string) {})
+	s.must(err)
 
-	s := scenario{ControlPlane: plane, function: functionName, ns: "team-a"}
 	ran := 0
 
 	for _, page := range all {
@@ -130,9 +121,8 @@ func TestPages(t *testing.T) {
 		}
 
 		t.Run(strings.ReplaceAll(page.Path, "/", "_"), func(t *testing.T) {
-			if err := s.setUpPage(t.Context(), page.Path); err != nil {
-				t.Fatalf("%v\n%s", err, events("team-a"))
-			}
+			s.T = t
+			s.setUpPage(page.Path)
 
 			k := kubectl{programs.Kubectl, linksTo(t, root)}
 
@@ -174,24 +164,21 @@ func linksTo(t *testing.T, dir string) string {
 	return out
 }
 
-// setUpPage waits until the composite is ready, and then prepares the state that the page is about.
-func (s scenario) setUpPage(ctx context.Context, page string) error {
-	err := first(
-		func() error { // the previous page may have deleted some of them
-			return eventually(ctx, soon, "the API of App", func() error {
-				return s.Apply(ctx, pagesManifests+`
+// setUpPage waits until the composite is ready. The troubleshooting page is about one whose password is missing.
+func (s scenario) setUpPage(page string) {
+	s.Helper()
+	s.eventually("the API of App", func() error { // the previous page may have deleted it
+		return s.Apply(s.Context(), pagesManifests+`
 ---
 {apiVersion: apps.example.org/v1, kind: App, metadata: {name: my-app, namespace: team-a}, spec: {size: small}}`)
-			})
-		},
-		func() error { return s.provide(ctx, "my-app-db", "my-app-db", login(), readyStatus("")) },
-		func() error { return s.says(ctx, myApp, "Available") },
-	)
-	if state := pageStates[page]; err == nil && state != nil {
-		err = state(ctx, s)
-	}
+	})
+	s.provide("my-app-db", "my-app-db", login(), readyStatus(""))
+	s.says(myApp, "Available")
 
-	return err
+	if page == "example/TROUBLESHOOTING.md" {
+		s.connect("my-app-db", "my-app-db", map[string]string{"username": hush()})
+		s.says(myApp, "Held", "password")
+	}
 }
 
 // A pageCommand is a command of a page.
@@ -215,7 +202,8 @@ func clusterCommands(page pages.Page) []pageCommand {
 			}
 		}
 
-		if next := i + 1; len(out) > 0 && next < len(page.Blocks) && page.Blocks[next].Output && len(pages.Commands(b)) == 1 {
+		if next := i + 1; len(out) > 0 && next < len(page.Blocks) && page.Blocks[next].Output &&
+			len(pages.Commands(b)) == 1 {
 			if last := &out[len(out)-1]; last.Line > b.Line {
 				last.shown = &page.Blocks[next].Text
 			}
@@ -262,8 +250,7 @@ func (k kubectl) output(ctx context.Context, text string, want int) (string, err
 
 	cmd := exec.CommandContext(ctx, "sh", "-c", text)
 	cmd.Dir = k.dir
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig(), "KUBECACHEDIR="+state("kubectl-cache"),
-		"PATH="+strings.Join([]string{filepath.Dir(k.program), filepath.Dir(state("function-export")), os.Getenv("PATH")}, string(os.PathListSeparator)))
+	cmd.Env = kubectlEnv(k.program)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = time.Second
 
@@ -279,4 +266,12 @@ func (k kubectl) output(ctx context.Context, text string, want int) (string, err
 	}
 
 	return stdout.String(), nil
+}
+
+// kubectlEnv is the environment of an administrator, who has kubectl and this program on the path.
+func kubectlEnv(kubectl string) []string {
+	path := []string{filepath.Dir(kubectl), filepath.Dir(state("function-export")), os.Getenv("PATH")}
+
+	return append(os.Environ(), "KUBECONFIG="+plane.Kubeconfig(), "KUBECACHEDIR="+state("kubectl-cache"),
+		"PATH="+strings.Join(path, string(os.PathListSeparator)))
 }

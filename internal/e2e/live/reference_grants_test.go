@@ -1,7 +1,6 @@
 package live_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -22,253 +21,175 @@ const gatewayAPI = "sigs.k8s.io/gateway-api@v1.5.0"
 const grantInput = `
 requireGrants: true
 sources: [{name: ca, apiVersion: v1, kind: Secret, namespace: %s, optional: true}]
-secrets: [{name: trust, metadata: {namespace: %s}, data: [{key: ca, value: "secrets.?ca.?ca", optional: true}, {key: always, value: "'there'"}]}]
+secrets: [{name: trust, metadata: {namespace: %s}, data: [
+  {key: ca, value: "secrets.?ca.?ca", optional: true}, {key: always, value: "'there'"}]}]
 `
 
 // hostileGrants permit other references than that of an App of the namespace NS to the Secret ca.
 var hostileGrants = []string{
 	`from: [{group: live.example.org, kind: App, namespace: NS-owner}], to: [{group: "", kind: Secret}]`,
-	`from: [{group: live.example.org, kind: App, namespace: default}], to: [{group: "", kind: Secret, name: ca}]`,
 	`from: [{group: live.example.org, kind: Site, namespace: NS}], to: [{group: "", kind: Secret}]`,
-	`from: [{group: live.example.org, kind: Order, namespace: NS}], to: [{group: "", kind: Secret}]`,
 	`from: [{group: live.example.com, kind: App, namespace: NS}], to: [{group: "", kind: Secret}]`,
-	`from: [{group: "", kind: App, namespace: NS}], to: [{group: "", kind: Secret}]`,
 	`from: [{group: live.example.org, kind: App, namespace: NS}], to: [{group: "", kind: ConfigMap}]`,
 	`from: [{group: live.example.org, kind: App, namespace: NS}], to: [{group: v1, kind: Secret}]`,
 	`from: [{group: live.example.org, kind: App, namespace: NS}], to: [{group: "", kind: Secret, name: cb}]`,
-	`from: [{group: live.example.org, kind: App, namespace: NS}], to: [{group: "", kind: Secrets}]`,
-}
-
-// TestReferenceGrants gives, takes and gives consent to read a Secret of another namespace. Without it, Crossplane
-// never reads the Secret: the audit log of the API server has each read.
-func TestReferenceGrants(t *testing.T) {
-	if err := stage(); err != nil {
-		t.Fatalf("%v\n%s", err, events(""))
-	}
-
-	ns := "live-grants"
-	g := granted{scenario: scenario{ControlPlane: plane, function: functionName, ns: ns}, t: t, owner: ns + "-owner"}
-
-	if err := g.play(t.Context()); err != nil {
-		t.Errorf("%v\n%s", err, events(ns))
-	}
 }
 
 // granted is a scenario with the namespace of another owner.
 type granted struct {
 	scenario
 
-	t     *testing.T
-	owner string
+	owner scenario
 }
 
-func (g granted) play(ctx context.Context) error {
-	before, after, later := hush(), hush(), hush()
-	exported := func(value string) error {
-		return g.becomes(ctx, "Secret", "app-trust", map[string]string{"always": "there", "ca": value})
+// TestReferenceGrants gives, takes and gives consent to read a Secret of another namespace. Without it, Crossplane
+// never reads the Secret: the audit log of the API server has each read.
+func TestReferenceGrants(t *testing.T) {
+	g := granted{newScenario(t, "live-grants"), newScenario(t, "live-grants-owner")}
+	before, after := hush(), hush()
+	source := func(value string) { g.owner.write("Secret", "ca", map[string]string{"ca": value}) }
+	exported := func(value string) {
+		g.Helper()
+		g.becomes("Secret", "app-trust", map[string]string{"always": "there", "ca": value})
 	}
 
-	return first(
-		func() error { return g.open(ctx, "App", fmt.Sprintf(grantInput, g.owner, g.ns)) },
-		func() error { return g.Apply(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+g.owner+"}}") },
-		func() error { return g.source(ctx, before) },
-		func() error { return g.applyApp(ctx) },
-		func() error { return g.says(ctx, g.app(), "Waiting", "does not serve gateway.networking.k8s.io/v1") },
-		func() error { return g.permitCrossplane(ctx) },
-		func() error { return g.applyCRD(ctx) },
-		func() error { return g.says(ctx, g.app(), "Waiting", "no ReferenceGrant in namespace") },
-		func() error { return g.attack(ctx) },
-		func() error { return g.absent(ctx, g.core("Secret", "app-trust")) },
-		func() error { return g.reads(0, 0) },
+	g.open("App", fmt.Sprintf(grantInput, g.owner.ns, g.ns))
+	g.apply("{apiVersion: v1, kind: Namespace, metadata: {name: " + g.owner.ns + "}}")
+	source(before)
+	g.applyApp()
+	g.says(g.app(), "Waiting", "does not serve gateway.networking.k8s.io/v1")
+	g.permitCrossplane()
+	g.applyCRD()
+	g.says(g.app(), "Waiting", "no ReferenceGrant in namespace")
 
-		func() error { return g.grant(ctx, "") },
-		func() error { return exported(before) },
-		func() error { return g.source(ctx, after) },
-		func() error { return exported(after) },
-		func() error { return g.says(ctx, g.app(), "Available") },
+	for i, spec := range hostileGrants { // one after another, and all together
+		g.eventually("the kind", func() error {
+			return g.Apply(g.Context(), fmt.Sprintf("{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, "+
+				"metadata: {name: hostile-%d, namespace: %s}, spec: {%s}}", i, g.owner.ns, strings.ReplaceAll(spec,
+				"NS", g.ns)))
+		})
+		g.force(g.app(), 1)
+	}
 
-		func() error { return g.revoke(ctx, "removed", func() error { return g.Delete(ctx, g.ref("valid")) }) },
-		func() error { return g.unread(ctx, later) },
-		func() error { return exported(after) },
-		func() error { return g.grant(ctx, "finalizers: [live.example.org/stays], ") },
-		func() error { return exported(later) },
-		func() error {
-			return g.revoke(ctx, "marked for deletion", func() error { return g.Delete(ctx, g.ref("valid")) })
-		},
-		func() error { return g.unread(ctx, before) },
-		func() error { return exported(later) },
-		func() error { return g.Patch(ctx, g.ref("valid"), `{"metadata": {"finalizers": null}}`) },
-		func() error { return g.claims(ctx) },
-	)
+	g.says(g.app(), "Waiting", "no ReferenceGrant in namespace")
+	g.absent(g.core("Secret", "app-trust"))
+	g.read(0, 0)
+
+	g.grant("")
+	exported(before)
+	source(after)
+	exported(after)
+
+	for _, finalizers := range []string{"", "finalizers: [live.example.org/stays], "} {
+		g.grant(finalizers)
+		exported(after)
+		g.says(g.app(), "Available")
+		g.remove(g.ref("valid")) // with a finalizer, it is only marked for deletion
+
+		start := time.Now()
+		g.says(g.app(), "Held", "no ReferenceGrant in namespace")
+		t.Logf("the export was held after %s", time.Since(start).Round(time.Millisecond))
+
+		was := g.reads()
+		next := hush()
+
+		source(next) // Crossplane must not read it again
+		g.force(g.app(), 5)
+		g.read(was, was)
+		exported(after)
+
+		after = next
+	}
+
+	g.patch(g.ref("valid"), `{"metadata": {"finalizers": null}}`)
+	g.claims()
 }
 
 func (g granted) ref(name string) live.Ref {
-	return live.Ref{APIVersion: "gateway.networking.k8s.io/v1", Kind: "ReferenceGrant", Namespace: g.owner, Name: name}
-}
-
-// source writes the Secret of the owner.
-func (g granted) source(ctx context.Context, value string) error {
-	other := g.scenario
-	other.ns = g.owner
-
-	return other.write(ctx, "Secret", "ca", map[string]string{"ca": value})
+	return live.Ref{
+		APIVersion: "gateway.networking.k8s.io/v1", Kind: "ReferenceGrant", Namespace: g.owner.ns, Name: name,
+	}
 }
 
 // permitCrossplane applies the ClusterRole that explain prints.
-func (g granted) permitCrossplane(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "go", "run", "./fn", "explain", "example/reference-grants/composition.yaml")
+func (g granted) permitCrossplane() {
+	cmd := exec.CommandContext(g.Context(), state("function-export"), "explain",
+		"example/reference-grants/composition.yaml")
 	cmd.Dir = root
 
 	out, err := cmd.Output()
-	if err != nil {
-		return fmt.Errorf("cannot explain: %w", err)
-	}
+	g.must(err)
 
 	role := regexp.MustCompile(`(?s)  apiVersion: rbac.*?\n\n`).FindString(string(out))
-
-	return g.Apply(ctx, regexp.MustCompile(`(?m)^  `).ReplaceAllString(role, ""))
+	g.apply(regexp.MustCompile(`(?m)^  `).ReplaceAllString(role, ""))
 }
 
-func (g granted) applyCRD(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", gatewayAPI)
-	cmd.Dir = g.t.TempDir()
+func (g granted) applyCRD() {
+	cmd := exec.CommandContext(g.Context(), "go", "mod", "download", "-json", gatewayAPI)
+	cmd.Dir = g.TempDir()
 
 	out, err := cmd.Output()
-	if err != nil {
-		return fmt.Errorf("cannot download %s: %w", gatewayAPI, err)
-	}
+	g.must(err)
 
 	var module struct{ Dir string }
-	if err := json.Unmarshal(out, &module); err != nil {
-		return err
-	}
+	g.must(json.Unmarshal(out, &module))
 
-	crd, err := os.ReadFile(filepath.Join(module.Dir, "config", "crd", "standard", "gateway.networking.k8s.io_referencegrants.yaml"))
-	if err != nil {
-		return err
-	}
-
-	return g.Apply(ctx, string(crd))
+	folder := filepath.Join(module.Dir, "config", "crd", "standard")
+	crd, err := os.ReadFile(filepath.Join(folder, "gateway.networking.k8s.io_referencegrants.yaml"))
+	g.must(err)
+	g.apply(string(crd))
 }
 
-// attack applies grants for others, one after another and all together. Other Secrets of the namespaces change
-// meanwhile.
-func (g granted) attack(ctx context.Context) error {
-	for i, spec := range hostileGrants {
-		text := fmt.Sprintf("{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: {name: hostile-%d, namespace: %s}, spec: {%s}}", i, g.owner, spec)
+// grant applies the grant that the condition shows, if it shows one.
+func (g granted) grant(metadata string) {
+	g.Helper()
 
-		err := eventually(ctx, soon, "the kind", func() error { return g.Apply(ctx, strings.ReplaceAll(text, "NS", g.ns)) })
-		if err != nil {
-			return err
-		}
-
-		if err := g.force(ctx, g.app(), 1); err != nil {
-			return err
-		}
+	message := live.ConditionOf(g.get(g.app()), "ExportsReady").Message
+	if text := regexp.MustCompile(`\{apiVersion: .*\}\}`).FindString(message); text != "" {
+		name := regexp.MustCompile(`metadata: \{name: "[^"]*", `)
+		g.apply(name.ReplaceAllString(text, `metadata: {name: valid, `+metadata))
 	}
-
-	return g.says(ctx, g.app(), "Waiting", "no ReferenceGrant in namespace")
 }
 
-// grant applies the grant that the condition shows.
-func (g granted) grant(ctx context.Context, metadata string) error {
-	o, err := g.Get(ctx, g.app())
-	if err != nil {
-		return err
-	}
+// reads returns how often Crossplane has read Secrets of the owner's namespace.
+func (g granted) reads() int {
+	all, err := g.Reads(g.owner.ns)
+	g.must(err)
 
-	text := regexp.MustCompile(`\{apiVersion: .*\}\}`).FindString(live.ConditionOf(o, "ExportsReady").Message)
-	text = regexp.MustCompile(`metadata: \{name: "[^"]*", `).ReplaceAllString(text, `metadata: {name: valid, `+metadata)
-
-	return g.Apply(ctx, text)
+	return len(all)
 }
 
-// revoke takes the consent, and prints the time until the export is held.
-func (g granted) revoke(ctx context.Context, how string, do func() error) error {
-	if err := do(); err != nil {
-		return err
+func (g granted) read(least, most int) {
+	g.Helper()
+
+	if n := g.reads(); n < least || n > most {
+		g.Errorf("Crossplane has read Secrets of %s %d times, not %d to %d times", g.owner.ns, n, least, most)
 	}
-
-	start := time.Now()
-	err := g.says(ctx, g.app(), "Held", "no ReferenceGrant in namespace")
-	g.t.Logf("the export was held %s after the grant was %s", time.Since(start).Round(time.Millisecond), how)
-
-	return err
-}
-
-// unread changes the source without consent. Crossplane must not read it again.
-func (g granted) unread(ctx context.Context, value string) error {
-	was, err := g.Reads(g.owner)
-	if err != nil {
-		return err
-	}
-
-	return first(
-		func() error { return g.source(ctx, value) },
-		func() error { return g.force(ctx, g.app(), 5) },
-		func() error { return g.reads(len(was), len(was)) },
-	)
-}
-
-// reads checks how often Crossplane has read Secrets of the owner's namespace.
-func (g granted) reads(least, most int) error {
-	all, err := g.Reads(g.owner)
-	if err == nil && (len(all) < least || len(all) > most) {
-		err = brokenf("Crossplane has read Secrets of %s %d times, not %d to %d times: %v", g.owner, len(all), least, most, all)
-	}
-
-	return err
 }
 
 // claims checks composites without a namespace of their own: one has that of its claim, and the other one is refused.
-func (g granted) claims(ctx context.Context) error {
-	other := g.scenario
-	other.ns = g.ns + "-claim"
-	claim := live.Ref{APIVersion: group, Kind: "Order", Namespace: other.ns, Name: "order"}
-	sites := g.scenario
-	sites.ns = g.ns + "-site"
-	was := 0
+func (g granted) claims() {
+	other, sites := g.scenario, g.scenario
+	other.ns, sites.ns = g.ns+"-claim", g.ns+"-site"
+	was := g.reads()
 
-	return first(
-		func() error {
-			all, err := g.Reads(g.owner)
-			was = len(all)
+	other.open("XOrder", fmt.Sprintf(grantInput, g.owner.ns, other.ns))
+	claim := other.applyOrder()
+	g.says(claim, "Waiting", `kind: "XOrder", namespace: "`+other.ns+`"`)
+	sites.input("Site", fmt.Sprintf(grantInput, g.owner.ns, g.ns))
 
-			return err
-		},
-		func() error { return other.open(ctx, "XOrder", fmt.Sprintf(grantInput, g.owner, other.ns)) },
-		func() error {
-			return g.Apply(ctx, fmt.Sprintf(`{apiVersion: %s, kind: Order, metadata: {name: order, namespace: %s},
-  spec: {size: small, compositionRef: {name: %[2]s}}}`, group, other.ns))
-		},
-		func() error { return g.says(ctx, claim, "Waiting", `kind: "XOrder", namespace: "`+other.ns+`"`) },
-		func() error { return sites.input(ctx, "Site", fmt.Sprintf(grantInput, g.owner, g.ns)) },
-		func() error {
-			return g.Apply(ctx, fmt.Sprintf("{apiVersion: %s, kind: Site, metadata: {name: %s}, spec: {crossplane: {compositionRef: {name: %[2]s}}}}", group, sites.ns))
-		},
-		func() error { return sites.refused(ctx) },
-		func() error { return g.reads(was, was) },
-		func() error {
-			return g.Apply(ctx, fmt.Sprintf(`{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: {name: claim, namespace: %s}, `+
-				`spec: {from: [{group: live.example.org, kind: XOrder, namespace: %s}], to: [{group: "", kind: Secret, name: ca}]}}`, g.owner, other.ns))
-		},
-		func() error { return g.says(ctx, claim, "Available") },
-		func() error { return g.reads(was+1, was+100) },
-	)
-}
-
-// refused waits until a Site is refused because it has no namespace.
-func (s scenario) refused(ctx context.Context) error {
-	return eventually(ctx, soon, "the refusal", func() error {
-		o, err := s.Get(ctx, live.Ref{APIVersion: group, Kind: "Site", Name: s.ns})
-		if err != nil {
-			return err
-		}
-
-		if c := live.ConditionOf(o, "ExportsReady"); c.Reason != "InvalidInput" || !strings.Contains(c.Message, "is cluster scoped and has no claim") {
-			return fmt.Errorf("ExportsReady is %+v", c)
-		}
-
-		return nil
+	site := sites.applySite()
+	g.eventually("the refusal", func() error {
+		is := live.ConditionOf(g.get(site), "ExportsReady")
+		return wantText(is.Reason == "InvalidInput" &&
+			strings.Contains(is.Message, "is cluster scoped and has no claim"),
+			fmt.Sprintf("ExportsReady is %+v", is))
 	})
+	g.read(was, was)
+	g.apply(fmt.Sprintf(`{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, `+
+		`metadata: {name: claim, namespace: %s}, spec: {from: [{group: live.example.org, kind: XOrder, namespace: `+
+		`%s}], `+
+		`to: [{group: "", kind: Secret, name: ca}]}}`, g.owner.ns, other.ns))
+	g.says(claim, "Available")
+	g.read(was+1, was+100)
 }

@@ -2,9 +2,7 @@ package live_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -105,9 +103,8 @@ func (d *accounts) users() int {
 type manner struct {
 	after time.Duration // it accepts it after this time
 
-	never    bool          // it does not accept it
-	finishes bool          // it accepts it even if another one is there by then
-	forgets  time.Duration // if set, it forgets it after this time, and accepts it again after the first time
+	never   bool          // it does not accept it
+	forgets time.Duration // if set, it forgets it after this time, and accepts it again after the first time
 }
 
 // play calls accept and forget as the manner says. It returns whether the credential is accepted in the end.
@@ -160,7 +157,6 @@ type provider struct {
 
 	delay  time.Duration
 	manner func(n int) manner // of the credential of generation n
-	failed func(err error)
 
 	queue   chan string  // passwords that the setter's Secret had
 	working atomic.Int64 // credentials that are not yet accepted for good
@@ -178,9 +174,6 @@ type created struct {
 
 // appliedSecret is the Secret in which the provider of the single user writes the password that it set last.
 const appliedSecret = "app-db-connection"
-
-// appliedLabel is its label.
-const appliedLabel = "live.example.org/applied"
 
 // setPasswords sets the passwords of the setter's Secret one after the other, until the context ends. It does not
 // finish a password that is no longer there.
@@ -200,12 +193,8 @@ func (p *provider) setPasswords(ctx context.Context) {
 				continue
 			}
 
-			if !m.finishes {
-				stop()
-			}
-
-			work.Wait()
 			stop()
+			work.Wait()
 
 			m = manner{after: p.delay} // back to a password that it had
 			if numbers[password] == 0 {
@@ -232,7 +221,7 @@ func (p *provider) setPassword(ctx context.Context, l credential, m manner) {
 	}
 
 	before := p.hash(l.user)
-	former, _ := p.data(ctx, "Secret", appliedSecret) // nil for the first one
+	former, _ := p.data("Secret", appliedSecret) // nil for the first one
 
 	if m.play(ctx, func() {
 		p.set(l)
@@ -247,24 +236,14 @@ func (p *provider) setPassword(ctx context.Context, l credential, m manner) {
 
 // report writes the password that the database accepts.
 func (p *provider) report(ctx context.Context, password string) {
-	o := live.RefOf(&unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": appliedSecret, "namespace": p.ns},
-	}})
-	err := first(
-		func() error {
-			return p.write(context.WithoutCancel(ctx), "Secret", appliedSecret, map[string]string{"password": password})
-		},
-		func() error {
-			return p.Patch(context.WithoutCancel(ctx), o, `{"metadata": {"labels": {"`+appliedLabel+`": "true"}}}`)
-		},
-	)
-	if err != nil {
-		p.failed(err)
+	o := p.object("Secret", appliedSecret, map[string]string{"password": password})
+	if err := p.ApplyObject(context.WithoutCancel(ctx), o); err != nil {
+		p.Errorf("%v", err)
 	}
 }
 
-// sees acts on an event of a Database, each of which is a user of its own. The connection details are written before the
-// user can log in.
+// sees acts on an event of a Database, each of which is a user of its own. The connection details are written before
+// the user can log in.
 func (p *provider) sees(ctx context.Context, event string, o *unstructured.Unstructured) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -286,27 +265,18 @@ func (p *provider) sees(ctx context.Context, event string, o *unstructured.Unstr
 }
 
 func (p *provider) createUser(ctx context.Context, o *unstructured.Unstructured, l credential) {
-	details, _, _ := unstructured.NestedString(o.Object, "spec", "writeConnectionSecretToRef", "name")
 	number := 0
 	_, _ = fmt.Sscan(o.GetLabels()["export.fn.crossplane.io/generation"], &number) // 0 is no generation
 
-	err := p.connect(ctx, o.GetName(), details, map[string]string{"username": l.user, "password": l.password})
+	details := textAt(o.Object, "spec", "writeConnectionSecretToRef", "name")
+	data := map[string]string{"username": l.user, "password": l.password}
+	err := p.ApplyObject(ctx, p.details(o, details, data))
+
 	if err == nil && p.manner(number).play(ctx, func() { p.set(l) }, func() { p.forget(l.user, nil) }) {
 		err = p.Patch(ctx, live.RefOf(o), `{"status": `+readyStatus("")+`}`, "status")
 	}
 
 	if err != nil && ctx.Err() == nil {
-		p.failed(err)
+		p.Errorf("%v", err)
 	}
-}
-
-// abandoned reports whether an object is a generation whose stage is abandoned.
-func abandoned(o *unstructured.Unstructured) bool {
-	var state struct {
-		State struct{ Stage string }
-	}
-
-	text := o.GetAnnotations()[generationState]
-
-	return text != "" && json.NewDecoder(strings.NewReader(text)).Decode(&state) == nil && state.State.Stage == "abandoned"
 }

@@ -37,14 +37,10 @@ secrets:
   - {key: former-password, value: "previous.?admin.?password"}
 `
 
-// readTwice is the recipe with an export that also reads the provider's Secret by its labels: a provider that writes between the
-// two readings races with Crossplane.
-const readTwice = verifiedUser + `
-- name: reported
-  data:
-  - {key: password, value: secrets.db.password}
-  - {key: again, value: secrets.again.password}
-`
+// unverifiedUser is the recipe without the verification: each generation is in use as soon as it is stored.
+var unverifiedUser = strings.NewReplacer(
+	"  readyExpression: secrets.db.password == candidate.admin.password\n", "", "  abandonAfter: 1m\n", "",
+).Replace(verifiedUser)
 
 // alternatingUsers is the recipe in which each generation is a user of its own.
 const alternatingUsers = `
@@ -54,16 +50,13 @@ generators:
   abandonAfter: 1m
   resource:
     manifest: {apiVersion: live.example.org/v1, kind: Database, spec: {}}
-    set: [{fieldPath: spec.writeConnectionSecretToRef.name, value: "composite.metadata.name + '-admin-' + generation.id"}]
+    set:
+    - fieldPath: spec.writeConnectionSecretToRef.name
+      value: "composite.metadata.name + '-admin-' + generation.id"
 secrets:
 - name: app
   data: [{valueMap: "{'username': generated.admin.username, 'password': generated.admin.password}"}]
 `
-
-// withoutGate returns the recipe without the verification: each generation is in use as soon as it is stored.
-func withoutGate(input string) string {
-	return strings.NewReplacer("  readyExpression: secrets.db.password == candidate.admin.password\n", "", "  abandonAfter: 1m\n", "").Replace(input)
-}
 
 // A rotating describes composites whose provider has some manner.
 type rotating struct {
@@ -71,40 +64,22 @@ type rotating struct {
 
 	alternating bool // each generation is a user of its own
 	ungated     bool // to show what is measured without the verification
-	hasty       bool // a rotation that does not succeed is followed by the next one before it is abandoned
 
 	// manner of the provider in the ith rotation, which is its usual one if it is not set.
 	manner func(i int, delay time.Duration) manner
 }
 
-// twice returns the recipe with a second source for the same Secret.
-func twice(input string) string {
-	return strings.Replace(input, "generators:", "- {name: again, apiVersion: v1, kind: Secret, matchLabels: {"+appliedLabel+": \"true\"}}\ngenerators:", 1)
-}
-
 // rotatings are played at the same time. Every second rotation has the manner that gives the name.
 var rotatings = []rotating{
 	{name: "late", input: verifiedUser},
-	{name: "read-twice", input: twice(readTwice)},
-	{name: "never", input: verifiedUser, manner: secondly(manner{never: true})},
-	{name: "superseded", input: verifiedUser, hasty: true, manner: secondly(manner{never: true})},
-	{name: "too-late", input: verifiedUser, manner: secondly(manner{after: time.Minute + 3*time.Second, finishes: true})},
+	{name: "never", input: verifiedUser, manner: secondNever},
 	{name: "flapping", input: verifiedUser, manner: flaps},
-	{name: "without-gate", input: withoutGate(verifiedUser), ungated: true},
+	{name: "without-gate", input: unverifiedUser, ungated: true},
 	{name: "users-late", input: alternatingUsers, alternating: true},
-	{name: "users-never", input: alternatingUsers, alternating: true, manner: secondly(manner{never: true})},
-	{name: "users-flapping", input: alternatingUsers, alternating: true, manner: flaps},
+	{name: "users-never", input: alternatingUsers, alternating: true, manner: secondNever},
 }
 
-func secondly(m manner) func(int, time.Duration) manner {
-	return func(i int, delay time.Duration) manner {
-		if i%2 == 0 {
-			return manner{after: delay}
-		}
-
-		return m
-	}
-}
+func secondNever(i int, delay time.Duration) manner { return manner{after: delay, never: i%2 == 1} }
 
 // flaps forgets a password after the exports have it, or so early that they may not have it yet.
 func flaps(i int, delay time.Duration) manner {
@@ -116,15 +91,12 @@ type rotation struct {
 	rotating
 	*provider
 
-	t     *testing.T
-	delay time.Duration
 	times int
 	now   atomic.Int64 // the number of the rotation
 
 	mu        sync.Mutex
 	began     string          // since when the composite is ready
 	messages  map[string]bool // all that ExportsReady had
-	said      []string        // the conditions, one after the other
 	exports   []credential    // all that consumers had
 	abandoned map[credential]bool
 	rejected  map[int]rejection
@@ -146,51 +118,22 @@ func TestVerifiedRotation(t *testing.T) {
 
 	times, delay := int(setting(t, "LIVE_ROTATIONS", 2)), time.Duration(setting(t, "LIVE_DELAY", 4))*time.Second
 
-	if err := stage(); err != nil {
-		t.Fatalf("%v\n%s", err, events(""))
-	}
-
-	var (
-		running sync.WaitGroup
-		all     []*rotation
-	)
-
 	for _, r := range rotatings {
-		one := newRotation(t, r, times, delay)
-		all = append(all, one)
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
 
-		running.Go(func() {
-			if err := one.play(t.Context()); err != nil {
-				t.Errorf("%s: %v\n%s", r.name, err, events(one.ns))
+			one := &rotation{
+				rotating: r, times: times,
+				messages: map[string]bool{}, abandoned: map[credential]bool{}, rejected: map[int]rejection{},
 			}
+			one.provider = &provider{
+				scenario: newScenario(t, "rotation-"+r.name), accounts: newAccounts(), delay: delay,
+				queue: make(chan string, 1000), made: map[string]created{}, manner: one.mannerOf,
+			}
+			one.play()
+			one.report()
 		})
 	}
-
-	running.Wait()
-
-	t.Logf("LIVE_ROTATIONS=%d LIVE_DELAY=%d", times, int(delay.Seconds()))
-	t.Logf("%-15s %9s %11s %12s %10s %12s %6s", "provider", "abandoned", "rejected, s", "at most, s", "forgot, s", "both keys, s", "fatal")
-
-	for _, r := range all {
-		r.report(t.Context())
-	}
-}
-
-func newRotation(t *testing.T, r rotating, times int, delay time.Duration) *rotation {
-	t.Helper()
-
-	s := scenario{ControlPlane: plane, function: functionName, ns: "rotation-" + r.name}
-	out := &rotation{
-		rotating: r, t: t, delay: delay, times: times,
-		messages: map[string]bool{}, abandoned: map[credential]bool{}, rejected: map[int]rejection{},
-	}
-	out.provider = &provider{
-		scenario: s, accounts: newAccounts(), delay: delay, queue: make(chan string, 1000), made: map[string]created{},
-		manner: out.mannerOf,
-		failed: func(err error) { t.Errorf("%s: %v", r.name, err) },
-	}
-
-	return out
 }
 
 // mannerOf returns the manner of the provider with the nth generation. The first one is none of a rotation.
@@ -203,77 +146,58 @@ func (r *rotation) mannerOf(n int) manner {
 }
 
 // play creates the composite, rotates its credential, and then deletes it.
-func (r *rotation) play(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
+func (r *rotation) play() {
+	ctx, stop := context.WithCancel(r.Context())
 
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop()
 
-	if err := r.watch(ctx); err != nil {
-		return err
-	}
-
+	r.watch(ctx)
 	running.Go(func() { r.setPasswords(ctx) })
 	running.Go(func() { r.probe(ctx) })
 
-	r.t.Cleanup(func() { r.clean(context.Background()) })
+	r.open("App", r.input)
+	r.applyApp()
+	r.settles(1, credential{})
+	r.force(r.app(), 3) // Crossplane may still see what was before
 
-	if err := first(
-		func() error { return r.open(ctx, "App", r.input) },
-		func() error { return r.applyApp(ctx) },
-		func() error { _, err := r.settles(ctx, 1, credential{}); return err },
-		func() error { return r.force(ctx, r.app(), 3) }, // Crossplane may still see what was before
-		func() error { return r.begin(ctx) },
-	); err != nil {
-		return err
-	}
+	// From now on, the composite must be ready.
+	since := readySince(r.get(r.app()))
+
+	r.mu.Lock()
+	r.began = since
+	r.mu.Unlock()
 
 	for i := range r.times {
-		if err := r.turn(ctx, i); err != nil {
-			return fmt.Errorf("rotation %d of %d: %w", i+1, r.times, err)
-		}
+		r.turn(i)
 	}
 
-	return r.ends(ctx)
+	r.ends()
+
+	r.mu.Lock()
+	r.began = ""
+	r.mu.Unlock()
+
+	stop()
+	r.remove(r.app())
 }
 
 // turn plays one rotation.
-func (r *rotation) turn(ctx context.Context, i int) error {
+func (r *rotation) turn(i int) {
 	r.now.Store(int64(i))
 
-	data, err := r.data(ctx, "Secret", "app-app")
-	if err != nil {
-		return err
-	}
+	before, m := credentialOf(r.stored("app-app")), r.mannerOf(i+2)
 
-	before, m := credentialOf(data), r.mannerOf(i+2)
+	r.rotate("admin", fmt.Sprint(i))
+	r.eventually("the condition", func() error { return r.saysPending(i + 2) })
 
-	if err := r.rotate(ctx, "admin", fmt.Sprint(i)); err != nil {
-		return err
-	}
-
-	if err := eventually(ctx, soon, "the condition", func() error { return r.saysPending(i + 2) }); err != nil {
-		return err
-	}
-
-	if r.hasty && m.never && i < r.times-1 {
-		return nil // the next one is requested while this one is pending
-	}
-
-	after, err := r.settles(ctx, i+2, before)
-	if err != nil {
-		return err
-	}
-
-	switch changed := after != before; {
+	switch changed := r.settles(i+2, before) != before; {
 	case m.never && changed:
-		return brokenf("a credential is exported that the database never accepted")
+		r.Errorf("rotation %d: a credential is exported that the database never accepted", i)
 	case !m.never && m.after == r.delay && !changed:
-		return brokenf("a credential is abandoned that the database accepted")
+		r.Errorf("rotation %d: a credential is abandoned that the database accepted", i)
 	}
-
-	return nil
 }
 
 // saysPending returns an error if the condition did not say which generation waits for what.
@@ -296,35 +220,30 @@ func (r *rotation) saysPending(number int) error {
 		}
 	}
 
-	return fmt.Errorf("there is no message about generation %d and %s: %q", number, waits, slices.Collect(maps.Keys(r.messages)))
+	return fmt.Errorf("no message about generation %d and %s: %q", number, waits, slices.Collect(maps.Keys(r.messages)))
 }
 
-// settles waits until the rotation has succeeded or was abandoned, and the database, the setter and the consumers agree.
-// It returns the exported credential.
-func (r *rotation) settles(ctx context.Context, number int, before credential) (credential, error) {
-	var after credential
-
-	err := eventually(ctx, soon+3*r.delay+2*time.Minute, "an end of the rotation", func() error {
-		o, err := r.Get(ctx, r.app())
-		if err != nil {
-			return err
-		}
-
-		app, err := r.data(ctx, "Secret", "app-app")
-		if err != nil {
-			return err
-		}
-
+// settles waits until the rotation has succeeded or was abandoned, and the database, the setter and the consumers
+// agree. It returns the exported credential.
+func (r *rotation) settles(number int, before credential) (after credential) {
+	r.Helper()
+	r.must(eventually(r.Context(), soon+3*r.delay+2*time.Minute, "an end of the rotation", func() error {
+		app, err := r.data("Secret", "app-app")
 		setter := app
-		if !r.alternating {
-			if setter, err = r.data(ctx, "Secret", "app-setter"); err != nil {
-				return err
-			}
+
+		if err == nil && !r.alternating {
+			setter, err = r.data("Secret", "app-setter")
+		}
+
+		if err != nil {
+			return err
 		}
 
 		after = credentialOf(app)
-		is := live.ConditionOf(o, "ExportsReady")
-		succeeded, abandoned := is.Reason == "Available", is.Reason == "Held" && strings.Contains(is.Message, fmt.Sprintf("generation %d was abandoned", number))
+		is := live.ConditionOf(r.get(r.app()), "ExportsReady")
+		succeeded := is.Reason == "Available"
+		abandoned := is.Reason == "Held" &&
+			strings.Contains(is.Message, fmt.Sprintf("generation %d was abandoned", number))
 
 		switch {
 		case !succeeded && !abandoned, succeeded && after == before, r.working.Load() > 0:
@@ -333,31 +252,25 @@ func (r *rotation) settles(ctx context.Context, number int, before credential) (
 			return brokenf("consumers do not have the former credential after an abandonment: %s", is.Message)
 		case setter["password"] != after.password:
 			return errors.New("setter and consumers differ")
-		case !r.accepts(after):
-			return errors.New("the database rejects the exported credential")
 		}
 
-		return nil
-	})
+		return wantText(r.accepts(after), "the database rejects the exported credential")
+	}))
 
-	return after, err
+	return after
 }
 
-// ends returns an error if a law is broken that can be judged at the end only.
-func (r *rotation) ends(ctx context.Context) error {
-	if err := eventually(ctx, soon, "the end of former users", func() error {
+// ends checks the laws that can be judged at the end only.
+func (r *rotation) ends() {
+	r.eventually("the end of former users", func() error {
 		return wantText(r.users() == 1, fmt.Sprintf("the database has %d users", r.users()))
-	}); err != nil {
-		return err
-	}
+	})
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	for _, l := range r.exports {
-		if r.abandoned[l] {
-			return brokenf("an abandoned credential was exported")
-		}
+	if slices.ContainsFunc(r.exports, func(c credential) bool { return r.abandoned[c] }) {
+		r.Error("an abandoned credential was exported")
 	}
 
 	want := 0
@@ -368,78 +281,66 @@ func (r *rotation) ends(ctx context.Context) error {
 		}
 	}
 
-	return wantText(len(r.abandoned) >= want, fmt.Sprintf("%d generations were abandoned, want %d", len(r.abandoned), want))
+	if len(r.abandoned) < want {
+		r.Errorf("%d generations were abandoned, want %d", len(r.abandoned), want)
+	}
 }
 
 // watch watches the composite and its objects. The provider acts on them.
-func (r *rotation) watch(ctx context.Context) error {
-	of := func(do func(event string, o *unstructured.Unstructured)) func(string, *unstructured.Unstructured) {
-		return func(event string, o *unstructured.Unstructured) {
-			if o.GetNamespace() == r.ns && ctx.Err() == nil {
-				do(event, o)
-			}
-		}
-	}
-
-	return errors.Join(
-		r.Watch(ctx, "v1", "Secret", of(r.seesSecret)),
-		r.Watch(ctx, group, "App", of(r.seesApp)),
-		r.Watch(ctx, group, "Database", of(func(event string, o *unstructured.Unstructured) {
+func (r *rotation) watch(ctx context.Context) {
+	for _, w := range []struct {
+		version, kind string
+		do            func(event string, o *unstructured.Unstructured)
+	}{
+		{"v1", "Secret", r.seesSecret},
+		{group, "App", r.seesApp},
+		{group, "Database", func(event string, o *unstructured.Unstructured) {
 			r.sees(ctx, event, o)
 
-			if abandoned(o) {
+			if stageOf(o) == "abandoned" {
 				r.provider.mu.Lock()
 				defer r.provider.mu.Unlock()
 
 				r.abandons(r.made[o.GetName()].credential)
 			}
-		})),
-	)
+		}},
+	} {
+		r.must(r.Watch(ctx, w.version, w.kind, func(event string, o *unstructured.Unstructured) {
+			if o.GetNamespace() == r.ns && ctx.Err() == nil {
+				w.do(event, o)
+			}
+		}))
+	}
 }
 
-func (r *rotation) abandons(l credential) {
+func (r *rotation) abandons(c credential) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	r.abandoned[l] = true
+	r.abandoned[c] = true
 }
 
 // seesSecret checks that consumers have only what the database has accepted at some time.
 func (r *rotation) seesSecret(event string, o *unstructured.Unstructured) {
-	l := credentialOf(live.DataOf(o))
+	c := credentialOf(live.DataOf(o))
 
 	switch name := o.GetName(); {
 	case event == "DELETED" && (name == "app-app" || name == "app-setter"):
-		r.t.Errorf("%s: %s is deleted", r.name, name)
+		r.Errorf("%s is deleted", name)
 	case name == "app-setter":
-		r.queue <- l.password
+		r.queue <- c.password
 	case name == "app-app":
-		if !r.ungated && !r.accepted(l) {
-			r.t.Errorf("%s: consumers have a credential that the database never accepted", r.name)
+		if !r.ungated && !r.accepted(c) {
+			r.Error("consumers have a credential that the database never accepted")
 		}
 
 		r.mu.Lock()
 		defer r.mu.Unlock()
 
-		r.exports = append(r.exports, l)
-	case abandoned(o):
-		r.abandons(l)
+		r.exports = append(r.exports, c)
+	case stageOf(o) == "abandoned":
+		r.abandons(c)
 	}
-}
-
-// begin is called before the first rotation. From then on, the composite must be ready.
-func (r *rotation) begin(ctx context.Context) error {
-	o, err := r.Get(ctx, r.app())
-	if err != nil {
-		return err
-	}
-
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	r.began = readySince(o)
-
-	return wantText(r.began != "", "the composite has no condition Ready")
 }
 
 // readySince returns when the condition Ready became what it is.
@@ -456,22 +357,18 @@ func readySince(o *unstructured.Unstructured) string {
 
 // seesApp checks that the composite stays ready during rotations.
 //
-// Crossplane writes the conditions that it read when a reconcile began, and then the new ones. It reads from a cache, so
-// that the conditions of an earlier reconcile can come back for a moment. Their time tells that they are old.
-func (r *rotation) seesApp(event string, o *unstructured.Unstructured) {
+// Crossplane writes the conditions that it read when a reconcile began, and then the new ones. It reads from a cache,
+// so that the conditions of an earlier reconcile can come back for a moment. Their time tells that they are old.
+func (r *rotation) seesApp(_ string, o *unstructured.Unstructured) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
 	ready, is := live.ConditionOf(o, "Ready"), live.ConditionOf(o, "ExportsReady")
 	r.messages[is.Message] = true
-	r.said = append(r.said, fmt.Sprintf("version %s, request %q: Ready is %s since %s, ExportsReady is %+v",
-		o.GetResourceVersion(), textAt(o.Object, "status", "handled"), ready.Status, readySince(o), is))
 
-	switch {
-	case event == "DELETED":
-		r.t.Errorf("%s: the composite is deleted", r.name)
-	case r.began != "" && readySince(o) > r.began && ready.Status != "True":
-		r.t.Errorf("%s: the composite is no longer ready:\n\t%s", r.name, strings.Join(r.said[max(0, len(r.said)-8):], "\n\t"))
+	if r.began != "" && readySince(o) > r.began && ready.Status != "True" {
+		r.Errorf("the composite is no longer ready: version %s, since %s, ExportsReady is %+v",
+			o.GetResourceVersion(), readySince(o), is)
 	}
 }
 
@@ -499,7 +396,7 @@ func (r *rotation) probe(ctx context.Context) {
 
 func (r *rotation) rejects(d time.Duration, forgotten, both bool) {
 	if r.alternating {
-		r.t.Errorf("%s: consumers have a credential that the database rejects", r.name)
+		r.Error("consumers have a credential that the database rejects")
 	}
 
 	r.mu.Lock()
@@ -520,31 +417,9 @@ func (r *rotation) rejects(d time.Duration, forgotten, both bool) {
 	r.rejected[at] = one
 }
 
-// fatals returns how many fatal results the composite had: a provider that writes while Crossplane reads stops no pipeline.
-func (r *rotation) fatals(ctx context.Context) (n int64, err error) {
-	list, err := r.List(ctx, "v1", "Event", r.ns, "")
-
-	for _, e := range list {
-		about, _, _ := unstructured.NestedString(e.Object, "involvedObject", "kind")
-		if about == "App" && strings.Contains(textAt(e.Object, "message"), "fatal result") {
-			count, _, _ := unstructured.NestedInt64(e.Object, "count")
-			n += max(1, count)
-
-			r.t.Errorf("%s: %s", r.name, textAt(e.Object, "message"))
-		}
-	}
-
-	return n, err
-}
-
-// report prints for how long the exported credential was rejected in all, and in the worst rotation, which is the longest
-// refusal. No result may be fatal.
-func (r *rotation) report(ctx context.Context) {
-	fatals, err := r.fatals(ctx)
-	if err != nil {
-		r.t.Error(err)
-	}
-
+// report prints for how long the exported credential was rejected in all, and in the worst rotation, which is the
+// longest refusal.
+func (r *rotation) report() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
@@ -555,30 +430,12 @@ func (r *rotation) report(ctx context.Context) {
 		most.all = max(most.all, one.all-one.forgotten)
 	}
 
-	r.t.Logf("%-15s %9d %11.2f %12.2f %10.2f %12.2f %6d", r.name, len(r.abandoned),
-		(sum.all - sum.forgotten).Seconds(), most.all.Seconds(), sum.forgotten.Seconds(), sum.both.Seconds(), fatals)
+	r.Logf("%d rotations, %d abandoned, rejected for %.2f s, at most %.2f s in one; forgotten for %.2f s; both for "+
+		"%.2f s",
+		r.times, len(r.abandoned), (sum.all - sum.forgotten).Seconds(), most.all.Seconds(), sum.forgotten.Seconds(),
+		sum.both.Seconds())
 
 	if r.ungated && sum.all == 0 {
-		r.t.Errorf("%s: no credential was rejected: the others prove nothing", r.name)
-	}
-}
-
-// clean deletes the composite, its Composition and its namespace.
-func (r *rotation) clean(ctx context.Context) {
-	err := first(
-		func() error { return r.Delete(ctx, r.app()) },
-		func() error {
-			return eventually(ctx, soon, "the end of the composite", func() error {
-				_, err := r.Get(ctx, r.app())
-				return wantText(live.IsNotFound(err), "it is there")
-			})
-		},
-		func() error {
-			return r.Delete(ctx, live.Ref{APIVersion: "apiextensions.crossplane.io/v1", Kind: "Composition", Name: r.ns})
-		},
-		func() error { return r.Delete(ctx, live.Ref{APIVersion: "v1", Kind: "Namespace", Name: r.ns}) },
-	)
-	if err != nil {
-		r.t.Error(err)
+		r.Error("no credential was rejected: the others prove nothing")
 	}
 }

@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"bytes"
+	stdcmp "cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -11,7 +12,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,13 +40,35 @@ const (
 	marker = "hush-"
 )
 
-// A scenario runs in a namespace of its own, with Compositions of its own. It reads from the API server.
+// A scenario runs in a namespace of its own, with Compositions of its own. It reads from the API server. Its methods
+// end the test if they fail, except those that return an error.
 type scenario struct {
 	*live.ControlPlane
+	*testing.T
 
 	function string // the function that its Compositions call
 	composer string // the function that composes other resources; by default function-compose
 	ns       string // its namespace, and the name of its cluster-scoped objects
+}
+
+// newScenario returns a scenario that calls the function that all tests share.
+func newScenario(t *testing.T, ns string) scenario {
+	t.Helper()
+
+	if err := stage(); err != nil {
+		t.Fatalf("%v\n%s", err, events(""))
+	}
+
+	return scenario{ControlPlane: plane, T: t, function: functionName, ns: ns}
+}
+
+// must ends the test if there is an error.
+func (s scenario) must(err error) {
+	s.Helper()
+
+	if err != nil {
+		s.Fatalf("%v\n%s", err, events(s.ns))
+	}
 }
 
 // broken is the error of a scenario if a promise is broken, and not the control plane.
@@ -55,9 +80,7 @@ func brokenf(format string, args ...any) error { return broken{fmt.Sprintf(forma
 
 // eventually polls until there is no error. A broken promise ends it at once.
 func eventually(ctx context.Context, within time.Duration, what string, ok func() error) error {
-	deadline := time.Now().Add(within)
-
-	for {
+	for deadline := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
 		err := ok()
 		if err == nil || errors.As(err, &broken{}) {
 			return err
@@ -66,20 +89,21 @@ func eventually(ctx context.Context, within time.Duration, what string, ok func(
 		if time.Now().After(deadline) || ctx.Err() != nil {
 			return fmt.Errorf("waited %s for %s: %w", within, what, err)
 		}
-
-		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// first runs steps until one fails.
-func first(steps ...func() error) error {
-	for _, do := range steps {
-		if err := do(); err != nil {
-			return err
-		}
+func (s scenario) eventually(what string, ok func() error) {
+	s.Helper()
+	s.must(eventually(s.Context(), soon, what, ok))
+}
+
+// wantText returns an error with a text unless ok is true.
+func wantText(ok bool, text string) error {
+	if ok {
+		return nil
 	}
 
-	return nil
+	return errors.New(text)
 }
 
 // hush returns a unique secret value.
@@ -90,22 +114,68 @@ func hush() string {
 	return marker + hex.EncodeToString(b)
 }
 
-// open creates the namespace of the scenario, and the Composition for composites of a kind.
-func (s scenario) open(ctx context.Context, kind, input string, composed ...string) error {
-	if err := s.Apply(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+s.ns+"}}"); err != nil {
-		return err
-	}
+func (s scenario) apply(text string) {
+	s.Helper()
+	s.must(s.Apply(s.Context(), text))
+}
 
-	return s.input(ctx, kind, input, composed...)
+func (s scenario) patch(r live.Ref, patch string, subresources ...string) {
+	s.Helper()
+	s.must(s.Patch(s.Context(), r, patch, subresources...))
+}
+
+func (s scenario) get(r live.Ref) *unstructured.Unstructured {
+	s.Helper()
+
+	o, err := s.Get(s.Context(), r)
+	s.must(err)
+
+	return o
+}
+
+// remove deletes an object.
+func (s scenario) remove(r live.Ref) {
+	s.Helper()
+	s.must(s.Delete(s.Context(), r))
+}
+
+// gone waits until objects do not exist.
+func (s scenario) gone(refs ...live.Ref) {
+	s.Helper()
+
+	for _, r := range refs {
+		s.eventually("the end of "+r.String(), func() error {
+			_, err := s.Get(s.Context(), r)
+			return wantText(live.IsNotFound(err), fmt.Sprintf("it is there: %v", err))
+		})
+	}
+}
+
+// absent fails if one of the objects exists.
+func (s scenario) absent(refs ...live.Ref) {
+	s.Helper()
+
+	for _, r := range refs {
+		if _, err := s.Get(s.Context(), r); !live.IsNotFound(err) {
+			s.must(brokenf("%s is there: %v", r, err))
+		}
+	}
+}
+
+// open creates the namespace of the scenario, and the Composition for composites of a kind.
+func (s scenario) open(kind, input string, composed ...string) {
+	s.Helper()
+	s.apply("{apiVersion: v1, kind: Namespace, metadata: {name: " + s.ns + "}}")
+	s.input(kind, input, composed...)
 }
 
 // input sets the input of the function in the Composition. A step before it composes the given resources. A step
 // after it composes resources that refer to its generations.
-func (s scenario) input(ctx context.Context, kind, input string, composed ...string) error {
+func (s scenario) input(kind, input string, composed ...string) {
+	s.Helper()
+
 	in, err := live.Parse("apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n" + input)
-	if err != nil {
-		return err
-	}
+	s.must(err)
 
 	status, _ := in[0].Object["status"].([]any)
 	in[0].Object["status"] = append(status, map[string]any{"fieldPath": "handled", "value": handled, "optional": true})
@@ -114,16 +184,9 @@ func (s scenario) input(ctx context.Context, kind, input string, composed ...str
 
 	for i, text := range composed {
 		o, err := live.Parse(text)
-		if err != nil {
-			return err
-		}
+		s.must(err)
 
-		name := "db"
-		if i > 0 {
-			name = fmt.Sprintf("db-%d", i)
-		}
-
-		r := map[string]any{"name": name, "manifest": o[0].Object}
+		r := map[string]any{"name": strings.TrimSuffix(fmt.Sprintf("db-%d", i), "-0"), "manifest": o[0].Object}
 		if strings.Contains(text, "$(latest.") {
 			later = append(later, r)
 		} else {
@@ -131,48 +194,94 @@ func (s scenario) input(ctx context.Context, kind, input string, composed ...str
 		}
 	}
 
-	composer := "function-compose"
-	if s.composer != "" {
-		composer = s.composer
-	}
-
 	compose := func(step string, resources []any) {
 		if len(resources) > 0 {
 			steps = append(steps, map[string]any{
-				"step": step, "functionRef": map[string]any{"name": composer},
+				"step": step, "functionRef": map[string]any{"name": stdcmp.Or(s.composer, "function-compose")},
 				"input": map[string]any{"apiVersion": group, "kind": "Compose", "resources": resources},
 			})
 		}
 	}
 
 	compose("compose", resources)
-	steps = append(steps, map[string]any{"step": "export", "functionRef": map[string]any{"name": s.function}, "input": in[0].Object})
+	steps = append(steps, map[string]any{
+		"step": "export", "functionRef": map[string]any{"name": s.function}, "input": in[0].Object,
+	})
 	compose("compose-later", later)
 
-	spec := map[string]any{"compositeTypeRef": map[string]any{"apiVersion": group, "kind": kind}, "mode": "Pipeline", "pipeline": steps}
+	o := compositionOf(s.ns, kind, steps)
 	if kind == "XOrder" {
-		spec["writeConnectionSecretsToNamespace"] = "crossplane-system"
+		_ = unstructured.SetNestedField(o.Object, "crossplane-system", "spec", "writeConnectionSecretsToNamespace")
 	}
 
-	return s.ApplyObject(ctx, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": map[string]any{"name": s.ns}, "spec": spec,
-	}})
+	s.must(s.ApplyObject(s.Context(), o))
+}
+
+// compositionOf returns a Composition for composites of a kind of the stage.
+func compositionOf(name, kind string, pipeline []any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{
+			"mode": "Pipeline", "compositeTypeRef": map[string]any{"apiVersion": group,
+				"kind": kind}, "pipeline": pipeline,
+		},
+	}}
 }
 
 // app returns the composite of most scenarios.
-func (s scenario) app() live.Ref {
-	return live.Ref{APIVersion: group, Kind: "App", Namespace: s.ns, Name: "app"}
+func (s scenario) app() live.Ref { return s.of("App", "app") }
+
+// of returns the reference of an object of the stage.
+func (s scenario) of(kind, name string) live.Ref {
+	return live.Ref{APIVersion: group, Kind: kind, Namespace: s.ns, Name: name}
+}
+
+func (s scenario) database(name string) live.Ref { return s.of("Database", name) }
+
+func (s scenario) core(kind, name string) live.Ref {
+	return live.Ref{APIVersion: "v1", Kind: kind, Namespace: s.ns, Name: name}
 }
 
 // applyApp applies the composite with these fields of its spec, in YAML's flow style.
-func (s scenario) applyApp(ctx context.Context, fields ...string) error {
-	spec := strings.Join(append([]string{"crossplane: {compositionRef: {name: " + s.ns + "}}"}, fields...), ", ")
-
-	return s.Apply(ctx, fmt.Sprintf("{apiVersion: %s, kind: App, metadata: {name: app, namespace: %s}, spec: {%s}}", group, s.ns, spec))
+func (s scenario) applyApp(fields ...string) {
+	s.Helper()
+	s.applyNamed("app", fields...)
 }
 
-// write writes an object with data. It is a source, or a connection Secret, which has an owner.
-func (s scenario) write(ctx context.Context, kind, name string, data map[string]string, owner ...map[string]any) error {
+func (s scenario) applyNamed(name string, fields ...string) {
+	s.Helper()
+
+	spec := strings.Join(append([]string{"crossplane: {compositionRef: {name: " + s.ns + "}}"}, fields...), ", ")
+	s.apply(fmt.Sprintf("{apiVersion: %s, kind: App, metadata: {name: %s, namespace: %s}, spec: {%s}}",
+		group, name, s.ns, spec))
+}
+
+// applyOrder applies a claim. Its connection Secret is order-details.
+func (s scenario) applyOrder() live.Ref {
+	s.Helper()
+	s.apply(fmt.Sprintf(`{apiVersion: %s, kind: Order, metadata: {name: order, namespace: %s},
+  spec: {size: small, compositionRef: {name: %[2]s}, writeConnectionSecretToRef: {name: order-details}}}`, group, s.ns))
+
+	return s.of("Order", "order")
+}
+
+// applySite applies a cluster-scoped composite.
+func (s scenario) applySite() live.Ref {
+	s.Helper()
+	s.apply(fmt.Sprintf("{apiVersion: %s, kind: Site, metadata: {name: %[2]s}, "+
+		"spec: {size: small, crossplane: {compositionRef: {name: %[2]s}}}}", group, s.ns))
+
+	return live.Ref{APIVersion: group, Kind: "Site", Name: s.ns}
+}
+
+// write writes an object with data, for example a source.
+func (s scenario) write(kind, name string, data map[string]string) {
+	s.Helper()
+	s.must(s.ApplyObject(s.Context(), s.object(kind, name, data)))
+}
+
+// object returns an object with data. A connection Secret has an owner.
+func (s scenario) object(kind, name string, data map[string]string, owners ...any) *unstructured.Unstructured {
 	values := make(map[string]any, len(data))
 
 	for k, v := range data {
@@ -183,20 +292,27 @@ func (s scenario) write(ctx context.Context, kind, name string, data map[string]
 	}
 
 	meta := map[string]any{"name": name, "namespace": s.ns}
-	if len(owner) > 0 {
-		meta["ownerReferences"] = []any{owner[0]}
+	if len(owners) > 0 {
+		meta["ownerReferences"] = owners
 	}
 
-	return s.ApplyObject(ctx, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": kind, "metadata": meta, "data": values}})
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": kind, "metadata": meta, "data": values,
+	}}
 }
 
-func (s scenario) core(kind, name string) live.Ref {
-	return live.Ref{APIVersion: "v1", Kind: kind, Namespace: s.ns, Name: name}
+// details returns the connection Secret that a Database controls.
+func (s scenario) details(db *unstructured.Unstructured, name string,
+	data map[string]string) *unstructured.Unstructured {
+	return s.object("Secret", name, data, map[string]any{
+		"apiVersion": group, "kind": "Database", "name": db.GetName(), "uid": string(db.GetUID()), "controller": true,
+		"blockOwnerDeletion": true,
+	})
 }
 
 // data returns the decoded data of a Secret or a ConfigMap. It returns nil if the object does not exist.
-func (s scenario) data(ctx context.Context, kind, name string) (map[string]string, error) {
-	o, err := s.Get(ctx, s.core(kind, name))
+func (s scenario) data(kind, name string) (map[string]string, error) {
+	o, err := s.Get(s.Context(), s.core(kind, name))
 	if live.IsNotFound(err) {
 		return nil, nil
 	}
@@ -210,58 +326,78 @@ func (s scenario) data(ctx context.Context, kind, name string) (map[string]strin
 	return data, err
 }
 
+// stored is data of a Secret that can be read.
+func (s scenario) stored(name string) map[string]string {
+	s.Helper()
+
+	data, err := s.data("Secret", name)
+	s.must(err)
+
+	return data
+}
+
 // becomes waits until an object has exactly these data. Before that, it must keep its previous data.
-func (s scenario) becomes(ctx context.Context, kind, name string, want map[string]string) error {
-	before, err := s.data(ctx, kind, name)
-	if err != nil {
-		return err
+func (s scenario) becomes(kind, name string, want map[string]string) {
+	s.Helper()
+
+	before, err := s.data(kind, name)
+	s.must(err)
+	s.eventually(kind+" "+name, func() error {
+		got, err := s.data(kind, name)
+		diff := diffOf(want, got)
+
+		if err == nil && diff != nil && !maps.Equal(got, before) {
+			return brokenf("%s %s is neither what it was nor what it shall be: %v", kind, name, diff)
+		}
+
+		return errors.Join(err, diff)
+	})
+}
+
+// diffOf returns an error with the difference of data, as digests of the values.
+func diffOf(want, got map[string]string) error {
+	if diff := cmp.Diff(digests(want), digests(got)); diff != "" {
+		return errors.New(diff)
 	}
 
-	return eventually(ctx, soon, kind+" "+name, func() error {
-		got, err := s.data(ctx, kind, name)
-		if err != nil {
-			return err
-		}
+	return nil
+}
 
-		diff := cmp.Diff(want, got)
-		if diff != "" && !maps.Equal(got, before) {
-			return brokenf("%s %s is neither what it was nor what it shall be: %s", kind, name, diff)
-		}
+// digests returns data whose values can be printed.
+func digests(data map[string]string) map[string]string {
+	out := make(map[string]string, len(data))
+	for k, v := range data {
+		out[k] = fmt.Sprintf("%x", sha256.Sum256([]byte(v)))[:12]
+	}
 
-		if diff != "" {
-			return fmt.Errorf("%s %s: %s", kind, name, diff)
-		}
-
-		return nil
-	})
+	return out
 }
 
 // says waits until ExportsReady has a reason, and a message with some text. The composite must be ready only if the
 // reason is Available.
-func (s scenario) says(ctx context.Context, r live.Ref, reason string, mentions ...string) error {
-	return eventually(ctx, soon, reason, func() error { return s.said(ctx, r, reason, mentions...) })
+func (s scenario) says(r live.Ref, reason string, mentions ...string) {
+	s.Helper()
+	s.eventually(reason, func() error { return s.said(r, reason, mentions...) })
 }
 
 // saysOf is like says. In the meantime, an object must not change.
-func (s scenario) saysOf(ctx context.Context, before *unstructured.Unstructured, reason string, mentions ...string) error {
-	return eventually(ctx, soon, reason, func() error {
-		if err := s.untouched(ctx, before); err != nil {
-			return err
-		}
-
-		return s.said(ctx, s.app(), reason, mentions...)
+func (s scenario) saysOf(before *unstructured.Unstructured, reason string, mentions ...string) {
+	s.Helper()
+	s.eventually(reason, func() error {
+		return errors.Join(s.unchanged(before), s.said(s.app(), reason, mentions...))
 	})
 }
 
-func (s scenario) said(ctx context.Context, r live.Ref, reason string, mentions ...string) error {
-	o, err := s.Get(ctx, r)
+func (s scenario) said(r live.Ref, reason string, mentions ...string) error {
+	o, err := s.Get(s.Context(), r)
 	if err != nil {
 		return err
 	}
 
 	exports, ready := live.ConditionOf(o, "ExportsReady"), live.ConditionOf(o, "Ready")
 	if exports.Reason != reason || (ready.Status == "True") != (reason == "Available" || reason == "InvalidInput") {
-		return fmt.Errorf("ExportsReady is %+v, Ready is %+v, Synced is %+v", exports, ready, live.ConditionOf(o, "Synced"))
+		return fmt.Errorf("ExportsReady is %+v, Ready is %+v, Synced is %+v", exports, ready,
+			live.ConditionOf(o, "Synced"))
 	}
 
 	for _, text := range mentions {
@@ -274,37 +410,27 @@ func (s scenario) said(ctx context.Context, r live.Ref, reason string, mentions 
 }
 
 // force causes the given number of reconciles, and waits for the end of each.
-func (s scenario) force(ctx context.Context, r live.Ref, times int) error {
+func (s scenario) force(r live.Ref, times int) {
+	s.Helper()
+
 	for range times {
 		token := rand.Text()
-		if err := s.Patch(ctx, r, fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, reconcileAt, token)); err != nil {
-			return err
-		}
-
-		err := eventually(ctx, soon, "a reconcile", func() error {
-			o, err := s.Get(ctx, r)
+		s.patch(r, fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, reconcileAt, token))
+		s.eventually("a reconcile", func() error {
+			o, err := s.Get(s.Context(), r)
 			if err != nil {
 				return err
 			}
 
-			if got, _, _ := unstructured.NestedString(o.Object, "status", "handled"); got != token {
-				return fmt.Errorf("the last one is %q", got)
-			}
-
-			return nil
+			return wantText(textAt(o.Object, "status", "handled") == token, "it has not ended")
 		})
-		if err != nil {
-			return err
-		}
 	}
-
-	return nil
 }
 
-// untouched returns an error if an object has changed since it was read. It compares all bytes, including the
+// unchanged returns an error if an object has changed since it was read. It compares all bytes, including the
 // resource version.
-func (s scenario) untouched(ctx context.Context, before *unstructured.Unstructured) error {
-	after, err := s.Get(ctx, live.RefOf(before))
+func (s scenario) unchanged(before *unstructured.Unstructured) error {
+	after, err := s.Get(s.Context(), live.RefOf(before))
 	if live.IsNotFound(err) {
 		return brokenf("%s is gone", live.RefOf(before))
 	}
@@ -317,89 +443,98 @@ func (s scenario) untouched(ctx context.Context, before *unstructured.Unstructur
 	is, _ := json.Marshal(after.Object)   //nolint:errchkjson // It came as JSON.
 
 	if !bytes.Equal(was, is) {
-		return brokenf("%s was touched: %s", live.RefOf(before), cmp.Diff(withoutValues(before), withoutValues(after)))
+		return brokenf("%s has changed: %s", live.RefOf(before), cmp.Diff(withoutValues(before), withoutValues(after)))
 	}
 
 	return nil
 }
 
+// untouched fails if one of the objects has changed since it was read.
+func (s scenario) untouched(before ...*unstructured.Unstructured) {
+	s.Helper()
+
+	for _, o := range before {
+		s.must(s.unchanged(o))
+	}
+}
+
+// stays checks for two seconds that an object does not change.
+func (s scenario) stays(before *unstructured.Unstructured) {
+	s.Helper()
+
+	for range 10 {
+		time.Sleep(200 * time.Millisecond)
+		s.untouched(before)
+	}
+}
+
 // withoutValues returns an object with digests of its data, so that no value of a Secret is printed.
 func withoutValues(o *unstructured.Unstructured) map[string]any {
 	out := o.DeepCopy().Object
-	if data, ok := out["data"].(map[string]any); ok {
-		for key, value := range data {
-			data[key] = fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, value)))[:12]
-		}
+	if _, ok := out["data"]; ok {
+		out["data"] = digests(live.DataOf(o))
 	}
 
 	return out
 }
 
 // provide acts as the provider of a Database. It writes the connection details, and then the status.
-func (s scenario) provide(ctx context.Context, name, details string, data map[string]string, status string) error {
-	return first(
-		func() error { return s.connect(ctx, name, details, data) },
-		func() error { return s.Patch(ctx, s.database(name), `{"status": `+status+`}`, "status") },
-	)
+func (s scenario) provide(name, details string, data map[string]string, status string) {
+	s.Helper()
+	s.connect(name, details, data)
+	s.patch(s.database(name), `{"status": `+status+`}`, "status")
 }
 
-func (s scenario) database(name string) live.Ref {
-	return live.Ref{APIVersion: group, Kind: "Database", Namespace: s.ns, Name: name}
-}
-
-// connect writes the connection details of a Database as its provider does, to a Secret that the Database controls.
-func (s scenario) connect(ctx context.Context, name, details string, data map[string]string) error {
-	return eventually(ctx, soon, name, func() error {
-		db, err := s.Get(ctx, s.database(name))
+// connect writes the connection details of a Database as its provider does, once the Database exists.
+func (s scenario) connect(name, details string, data map[string]string) {
+	s.Helper()
+	s.eventually(name, func() error {
+		db, err := s.Get(s.Context(), s.database(name))
 		if err != nil {
 			return err
 		}
 
-		return s.write(ctx, "Secret", details, data, map[string]any{
-			"apiVersion": group, "kind": "Database", "name": name, "uid": string(db.GetUID()), "controller": true, "blockOwnerDeletion": true,
-		})
+		return s.ApplyObject(s.Context(), s.details(db, details, data))
 	})
 }
 
 // readyStatus returns the status of a ready Database, with some other fields before it.
 func readyStatus(fields string) string {
-	return `{` + fields + ` "conditions": [{"type": "Ready", "status": "True", "reason": "Available", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}`
+	return `{` + fields + ` "conditions": [{"type": "Ready", "status": "True", "reason": "Available", ` +
+		`"lastTransitionTime": "2026-01-01T00:00:00Z"}]}`
 }
 
 // base64Of returns a value in the form of an object's data.
 func base64Of(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
-// unchangedBy returns an error if reconciles change a Secret, or create one.
-func (s scenario) unchangedBy(ctx context.Context, reconciles int) error {
-	before, err := s.composedSecrets(ctx)
-	if err != nil {
-		return err
+// rest waits until nothing has changed for three seconds.
+func (s scenario) rest() {
+	for seen := -1; seen != len(film.of(s.ns)); time.Sleep(3 * time.Second) {
+		seen = len(film.of(s.ns))
 	}
-
-	if err := s.force(ctx, s.app(), reconciles); err != nil {
-		return err
-	}
-
-	for _, o := range before {
-		if err := s.untouched(ctx, o); err != nil {
-			return err
-		}
-	}
-
-	after, err := s.composedSecrets(ctx)
-	if err == nil && len(after) != len(before) {
-		return brokenf("there were %d Secrets, and now there are %d", len(before), len(after))
-	}
-
-	return err
 }
 
-func (s scenario) composedSecrets(ctx context.Context) (out []*unstructured.Unstructured, err error) {
-	err = eachObject(ctx, s.ns, func(o *unstructured.Unstructured) {
-		if o.GetKind() == "Secret" && o.GetLabels()["crossplane.io/composite"] != "" {
-			out = append(out, o)
-		}
-	})
+// versions fails if a Secret ever had data that are not among these.
+func (s scenario) versions(name string, allowed ...map[string]string) {
+	s.Helper()
+	s.must(everHad(s.ns, name, allowed...))
+}
 
-	return out, err
+func everHad(ns, name string, allowed ...map[string]string) error {
+	seen := false
+
+	for _, e := range film.of(ns) {
+		if e.object.GetName() != name {
+			continue
+		}
+
+		seen = true
+		got := live.DataOf(e.object)
+
+		if !slices.ContainsFunc(allowed, func(a map[string]string) bool { return maps.Equal(a, got) }) {
+			return brokenf("%s has data that it must never have: %v", e, digests(got))
+		}
+	}
+
+	return wantText(seen, "the watch saw no Secret "+name)
 }

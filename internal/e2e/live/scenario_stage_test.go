@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -60,7 +62,8 @@ spec:
   scope: Namespaced
   group: live.example.org
   names: {kind: Database, listKind: DatabaseList, plural: databases, singular: database}
-  versions: [{name: v1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+  versions: [{name: v1, served: true, storage: true, subresources: {status: {}}, schema: {openAPIV3Schema: {
+    type: object, x-kubernetes-preserve-unknown-fields: true}}}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -69,7 +72,8 @@ rules: [{apiGroups: [live.example.org], resources: [databases, databases/status]
 `
 
 // packageOf is the package of a test function that composes resources.
-const packageOf = `{apiVersion: meta.pkg.crossplane.io/v1, kind: Function, metadata: {name: %s}, spec: {capabilities: [composition]}}`
+const packageOf = `{apiVersion: meta.pkg.crossplane.io/v1, kind: Function, metadata: {name: %s}, ` +
+	`spec: {capabilities: [composition]}}`
 
 // installed are all installed functions. Their logs are read at the end.
 var installed struct {
@@ -99,19 +103,17 @@ var stage = sync.OnceValue(func() error {
 		return err
 	}
 
-	const xrd, crd = "apiextensions.crossplane.io/v2", "apiextensions.k8s.io/v1"
-
-	for _, w := range []struct {
-		live.Ref
-
-		condition string
-	}{
-		{live.Ref{APIVersion: crd, Kind: "CustomResourceDefinition", Name: "databases.live.example.org"}, "Established"},
-		{live.Ref{APIVersion: xrd, Kind: "CompositeResourceDefinition", Name: "apps.live.example.org"}, "Established"},
-		{live.Ref{APIVersion: xrd, Kind: "CompositeResourceDefinition", Name: "sites.live.example.org"}, "Established"},
-		{live.Ref{APIVersion: xrd, Kind: "CompositeResourceDefinition", Name: "xorders.live.example.org"}, "Offered"},
+	for kind, condition := range map[string]string{
+		"CustomResourceDefinition databases": "Established", "CompositeResourceDefinition apps": "Established",
+		"CompositeResourceDefinition sites": "Established", "CompositeResourceDefinition xorders": "Offered",
 	} {
-		if err := plane.WaitForCondition(ctx, time.Minute, w.Ref, w.condition); err != nil {
+		kind, plural, _ := strings.Cut(kind, " ")
+		r := live.Ref{APIVersion: "apiextensions.crossplane.io/v2", Kind: kind, Name: plural + ".live.example.org"}
+		if plural == "databases" {
+			r.APIVersion = "apiextensions.k8s.io/v1"
+		}
+
+		if err := plane.WaitForCondition(ctx, time.Minute, r, condition); err != nil {
 			return err
 		}
 	}
@@ -127,7 +129,8 @@ func installComposer(ctx context.Context, name, program string, flags ...string)
 		return err
 	}
 
-	if err := os.WriteFile(filepath.Join(dir, "crossplane.yaml"), fmt.Appendf(nil, packageOf, name), 0o600); err != nil {
+	meta := fmt.Appendf(nil, packageOf, name)
+	if err := os.WriteFile(filepath.Join(dir, "crossplane.yaml"), meta, 0o600); err != nil {
 		return err
 	}
 
@@ -136,11 +139,51 @@ func installComposer(ctx context.Context, name, program string, flags ...string)
 	return err
 }
 
+// installAs installs the function under another name, and stops it with the test.
+func installAs(t *testing.T, name string) string {
+	t.Helper()
+
+	f, err := install(t.Context(), name, "package", state("function-export"), nil)
+	if f != nil {
+		t.Cleanup(f.Stop)
+	}
+
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return name
+}
+
+func functionNamed(name string) live.Ref {
+	return live.Ref{APIVersion: "pkg.crossplane.io/v1", Kind: "Function", Name: name}
+}
+
+// restartCrossplane starts Crossplane again with more flags, until the test ends.
+func restartCrossplane(t *testing.T, flags ...string) {
+	t.Helper()
+	newScenario(t, "") // its functions are installed before
+
+	restore, err := plane.RestartCrossplane(t.Context(), flags...)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
+		defer cancel()
+
+		if err := restore(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // state returns a path in the folder of the control plane, which is deleted with it.
 func state(name string) string { return filepath.Join(filepath.Dir(plane.Kubeconfig()), name) }
 
 // install installs a function from the folder of its package.
-func install(ctx context.Context, name, dir, program string, args []string, env ...string) (*live.Function, error) {
+func install(ctx context.Context, name, dir, program string, args []string) (*live.Function, error) {
 	peers, err := e2e.BuildPeers(ctx, func(string) {})
 	if err != nil {
 		return nil, err
@@ -155,7 +198,7 @@ func install(ctx context.Context, name, dir, program string, args []string, env 
 		return nil, err
 	}
 
-	f, err := plane.Install(ctx, name, reference, 1, program, args, env...)
+	f, err := plane.Install(ctx, name, reference, 1, program, args)
 	if f != nil {
 		installed.Lock()
 		defer installed.Unlock()

@@ -1,18 +1,12 @@
 package live_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
-
-// neighbors is the environment variable with the folder of the programs function-patch-and-transform and
-// function-go-templating. If it is not set, TestTakeOver uses stand-ins, because the Go proxy refuses the modules.
-const neighbors = "LIVE_NEIGHBORS"
 
 // A move is a Composition whose Secret changes from another function to this one.
 type move struct {
@@ -23,9 +17,20 @@ type move struct {
 
 // moves have 20 composites. Each former pipeline composes a Secret <composite>-login with three keys.
 var moves = []move{
-	{"patch-and-transform", 10, patchAndTransformStep},
-	{"go-templating", 5, goTemplatingStep(dataTemplate)},
-	{"go-templating-text", 5, goTemplatingStep(stringDataTemplate)},
+	{"patch-and-transform", 10, func(stage string, secret bool) string {
+		return stepOf(stage, secret, patchAndTransformInput, patchAndTransformDetails)
+	}},
+	{"go-templating", 10, func(stage string, secret bool) string {
+		return stepOf(stage, secret, goTemplatingInput, goTemplatingSecret)
+	}},
+}
+
+func stepOf(stage string, secret bool, input, details string) string {
+	if !secret {
+		details = ""
+	}
+
+	return fmt.Sprintf(input, stage) + details
 }
 
 const (
@@ -82,20 +87,11 @@ const (
             annotations:
               gotemplating.fn.crossplane.io/composition-resource-name: login-secret
               gotemplating.fn.crossplane.io/ready: "True"
-%s
-          {{ end }}{{ end }}{{ end }}
-`
-	dataTemplate = `
           data:
             username: {{ .username }}
             password: {{ .password }}
             extra: {{ printf "app://%s:%s@db" (b64dec .username) (b64dec .password) | b64enc }}
-`
-	stringDataTemplate = `
-          stringData:
-            username: {{ b64dec .username }}
-            password: {{ b64dec .password }}
-            extra: {{ b64dec .endpoint }}
+          {{ end }}{{ end }}{{ end }}
 `
 	exportStep = `
   - step: export
@@ -110,26 +106,6 @@ const (
         data: [{valueMap: "{'username': secret.username, 'password': secret.password}"}]
 `
 )
-
-func patchAndTransformStep(stage string, secret bool) string {
-	step := fmt.Sprintf(patchAndTransformInput, stage)
-	if secret {
-		step += patchAndTransformDetails
-	}
-
-	return step
-}
-
-func goTemplatingStep(template string) func(stage string, secret bool) string {
-	return func(stage string, secret bool) string {
-		step := fmt.Sprintf(goTemplatingInput, stage)
-		if secret {
-			step += fmt.Sprintf(goTemplatingSecret, template)
-		}
-
-		return step
-	}
-}
 
 // A takeOver is a stage of the test: the pipelines of all moves change at once.
 type takeOver struct {
@@ -189,43 +165,28 @@ func allComposites() (out []string) {
 }
 
 // migrate runs fn migrate for the former pipelines. It returns the step of each move.
-func migrate(ctx context.Context) ([]string, error) {
+func (s scenario) migrate() []string {
 	file := state("former.yaml")
-	if err := os.WriteFile(file, []byte(takeOver{stage: "former"}.compositions()), 0o600); err != nil {
-		return nil, err
-	}
+	s.must(os.WriteFile(file, []byte(takeOver{stage: "former"}.compositions()), 0o600))
 
-	out, err := exec.CommandContext(ctx, state("function-export"), "migrate", file).Output()
-	if err != nil {
-		return nil, fmt.Errorf("cannot migrate: %w", err)
-	}
+	out, err := exec.CommandContext(s.Context(), state("function-export"), "migrate", file).Output()
+	s.must(err)
 
 	steps := strings.Split(strings.ReplaceAll("\n"+string(out), "\n", "\n  "), "\n  ---\n") // as items of a pipeline
 	if len(steps) != len(moves) {
-		return nil, fmt.Errorf("there are %d steps for %d Compositions:\n%s", len(steps), len(moves), out)
+		s.Fatalf("there are %d steps for %d Compositions:\n%s", len(steps), len(moves), out)
 	}
 
-	return steps, nil
+	return steps
 }
 
-// installNeighbors installs the functions that compose the Secrets before this function does.
-func installNeighbors(ctx context.Context, t *testing.T) {
+// installNeighbors installs the functions that compose the Secrets before this function does: stand-ins, because the Go
+// proxy refuses their modules.
+func installNeighbors(t *testing.T) {
 	t.Helper()
 
 	for _, name := range []string{"function-patch-and-transform", "function-go-templating"} {
-		program := state("function-compose")
-
-		if dir := os.Getenv(neighbors); dir != "" {
-			program = state(name)
-			// They have no command and no flag for metrics, and their debug log contains secrets.
-			script := fmt.Sprintf("#!/bin/sh\nexec %q \"$3\" \"$4\"\n", filepath.Join(dir, name))
-
-			if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
-				t.Fatal(err)
-			}
-		}
-
-		if err := installComposer(ctx, name, program); err != nil {
+		if err := installComposer(t.Context(), name, state("function-compose")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,13 +1,10 @@
 package live_test
 
 import (
-	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,14 +25,10 @@ type keptSecret struct {
 }
 
 func keptSecretOf(o *unstructured.Unstructured) keptSecret {
-	k := keptSecret{UID: string(o.GetUID()), Type: textAt(o.Object, "type"), Digests: live.DataOf(o)}
-	k.Resource = o.GetAnnotations()["crossplane.io/composition-resource-name"]
-
-	for key, value := range k.Digests {
-		k.Digests[key] = fmt.Sprintf("%x", sha256.Sum256([]byte(value)))[:12]
+	return keptSecret{
+		UID: string(o.GetUID()), Type: textAt(o.Object, "type"), Digests: digests(live.DataOf(o)),
+		Resource: o.GetAnnotations()["crossplane.io/composition-resource-name"],
 	}
-
-	return k
 }
 
 // pruned is the Secret without the key that only the former function writes.
@@ -51,49 +44,28 @@ func (k keptSecret) pruned() keptSecret {
 //
 // LIVE_SEED selects the moments.
 func TestTakeOver(t *testing.T) {
-	if err := stage(); err != nil {
-		t.Fatal(err)
-	}
-
-	ctx, seed := t.Context(), setting(t, "LIVE_SEED", uint64(time.Now().UnixNano()))
+	s, seed := newScenario(t, takeOverNamespace), setting(t, "LIVE_SEED", uint64(time.Now().UnixNano()))
 	t.Logf("LIVE_SEED=%d", seed)
 
-	s, rng := scenario{ControlPlane: plane, function: functionName, ns: takeOverNamespace}, rand.New(rand.NewPCG(seed, 4))
+	rng := rand.New(rand.NewPCG(seed, 4))
 
-	installNeighbors(ctx, t)
+	installNeighbors(t)
 
-	before, err := s.composeSecrets(ctx)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, events(s.ns))
-	}
-
-	t.Cleanup(func() { s.deleteComposites(context.WithoutCancel(ctx), t, before) })
-
-	migrated, err := migrate(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-
+	before := s.composeSecrets()
 	pruned := false // the former stage removed the key
 
 	for _, o := range []takeOver{
-		{stage: "migrated", exports: true, migrated: migrated},
+		{stage: "migrated", exports: true, migrated: s.migrate()},
 		{stage: "back-from-migrated"},
 		{stage: "forward", exports: true},
 		{stage: "back"},
 		{stage: "forward-and-prune", exports: true, prune: true},
 		{stage: "back-after-prune"},
-		{stage: "forward-again", exports: true},
-		{stage: "prune", exports: true, prune: true},
 	} {
 		start, seen := time.Now(), len(film.of(s.ns))
-
-		done, err := s.change(ctx, rng, o, before)
-		if err != nil {
-			t.Errorf("%s: %v", o.stage, err)
-		}
-
+		done := s.change(rng, o, before)
 		versions := film.of(s.ns)[seen:]
+
 		for _, broken := range breaches(versions, before, o.prune || pruned) {
 			t.Errorf("%s: %s", o.stage, broken)
 		}
@@ -107,47 +79,25 @@ func TestTakeOver(t *testing.T) {
 
 		pruned = o.prune
 	}
+
+	for _, name := range allComposites() { // their Secrets are still theirs, and are deleted with them
+		s.remove(s.of("App", name))
+		s.gone(s.core("Secret", name+"-login"))
+	}
 }
 
 // composeSecrets creates the composites with the former pipelines, and returns their Secrets by name.
-func (s scenario) composeSecrets(ctx context.Context) (map[string]keptSecret, error) {
+func (s scenario) composeSecrets() map[string]keptSecret {
 	former, before := takeOver{stage: "former"}, map[string]keptSecret{}
 
-	return before, first(
-		func() error { return s.Apply(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+s.ns+"}}") },
-		func() error { return s.Apply(ctx, former.compositions()) },
-		func() error { return s.applyComposites(ctx) },
-		func() error {
-			return eventually(ctx, soon, "the Secrets of the former functions", func() error {
-				for _, name := range allComposites() {
-					o, err := s.Get(ctx, s.core("Secret", name+"-login"))
-					if err != nil {
-						return err
-					}
+	s.apply("{apiVersion: v1, kind: Namespace, metadata: {name: " + s.ns + "}}")
+	s.apply(former.compositions())
 
-					if keys := slices.Sorted(maps.Keys(live.DataOf(o))); len(keys) != 3 {
-						return fmt.Errorf("%s has the keys %v", o.GetName(), keys)
-					}
-
-					before[o.GetName()] = keptSecretOf(o)
-				}
-
-				return s.settled(ctx, former, before)
-			})
-		},
-	)
-}
-
-// applyComposites creates the composites, and provides their Databases.
-func (s scenario) applyComposites(ctx context.Context) error {
 	for _, m := range moves {
 		for _, name := range m.names() {
-			spec := fmt.Sprintf("{crossplane: {compositionRef: {name: takeover-%s}}, writeConnectionSecretToRef: {name: %s-login}}", m.name, name)
-			app := fmt.Sprintf("{apiVersion: %s, kind: App, metadata: {name: %s, namespace: %s}, spec: %s}", group, name, s.ns, spec)
-
-			if err := s.Apply(ctx, app); err != nil {
-				return err
-			}
+			s.apply(fmt.Sprintf("{apiVersion: %s, kind: App, metadata: {name: %s, namespace: %s}, spec: {crossplane: "+
+				"{compositionRef: {name: takeover-%s}}, writeConnectionSecretToRef: {name: %[2]s-login}}}",
+				group, name, s.ns, m.name))
 		}
 	}
 
@@ -155,48 +105,62 @@ func (s scenario) applyComposites(ctx context.Context) error {
 		data := login()
 		data["endpoint"] = hush()
 
-		if err := s.provide(ctx, name+"-db", name+"-db-details", data, readyStatus("")); err != nil {
-			return err
-		}
+		s.provide(name+"-db", name+"-db-details", data, readyStatus(""))
 	}
 
-	return nil
+	s.eventually("the Secrets of the former functions", func() error {
+		for _, name := range allComposites() {
+			o, err := s.Get(s.Context(), s.core("Secret", name+"-login"))
+			if err != nil {
+				return err
+			}
+
+			if data := live.DataOf(o); len(data) != 3 {
+				return fmt.Errorf("%s has %d keys", o.GetName(), len(data))
+			}
+
+			before[o.GetName()] = keptSecretOf(o)
+		}
+
+		return s.settled(former, before)
+	})
+
+	return before
 }
 
 // change changes the pipelines while Crossplane is killed and started again, and waits until all composites are ready.
 // done are the numbers of composites that had changed at each kill.
-func (s scenario) change(
-	ctx context.Context, rng *rand.Rand, o takeOver, before map[string]keptSecret,
-) (done []int, err error) {
+func (s scenario) change(rng *rand.Rand, o takeOver, before map[string]keptSecret) (done []int) {
+	s.Helper()
+
 	killed := make(chan error)
 
 	go func() {
 		var err error
 
-		done, err = s.killCrossplane(ctx, rng, o.stage)
+		done, err = s.killCrossplane(rng, o.stage)
 		killed <- err
 	}()
 
-	if err := errors.Join(s.Apply(ctx, o.compositions()), <-killed); err != nil {
-		return done, err
-	}
-
-	return done, eventually(ctx, soon, "all composites to be ready", func() error {
-		if err := s.settled(ctx, o, before); err != nil {
+	s.must(errors.Join(s.Apply(s.Context(), o.compositions()), <-killed))
+	s.eventually("all composites to be ready", func() error {
+		if err := s.settled(o, before); err != nil {
 			return err
 		}
 
 		time.Sleep(time.Second) // a reconcile that has not ended may still break a law
 
-		return s.settled(ctx, o, before)
+		return s.settled(o, before)
 	})
+
+	return done
 }
 
 // killCrossplane kills Crossplane when a random number of composites has changed, and then once more at a random
 // moment soon after its start, when it reconciles all of them. done are the numbers that had changed at each kill.
-func (s scenario) killCrossplane(ctx context.Context, rng *rand.Rand, stage string) (done []int, err error) {
+func (s scenario) killCrossplane(rng *rand.Rand, stage string) (done []int, err error) {
 	changed := func() (int, error) {
-		list, err := s.List(ctx, group, "Database", s.ns, "stage="+stage)
+		list, err := s.List(s.Context(), group, "Database", s.ns, "stage="+stage)
 		return len(list), err
 	}
 
@@ -211,13 +175,9 @@ func (s scenario) killCrossplane(ctx context.Context, rng *rand.Rand, stage stri
 		s.Crossplane.Kill()
 
 		n, err := changed()
-		if err != nil {
-			return done, err
-		}
-
 		done = append(done, n)
 
-		if err := s.WaitForCrossplane(ctx); err != nil {
+		if err := errors.Join(err, s.WaitForCrossplane(s.Context())); err != nil {
 			return done, err
 		}
 
@@ -229,9 +189,9 @@ func (s scenario) killCrossplane(ctx context.Context, rng *rand.Rand, stage stri
 
 // settled returns an error unless the pipelines of a stage have run for all composites, and the Secrets are as they
 // must be.
-func (s scenario) settled(ctx context.Context, o takeOver, before map[string]keptSecret) error {
+func (s scenario) settled(o takeOver, before map[string]keptSecret) error {
 	for _, name := range allComposites() {
-		db, err := s.Get(ctx, s.database(name+"-db"))
+		db, err := s.Get(s.Context(), s.database(name+"-db"))
 		if err != nil {
 			return err
 		}
@@ -240,7 +200,7 @@ func (s scenario) settled(ctx context.Context, o takeOver, before map[string]kep
 			return fmt.Errorf("the stage of %s is %q", name, got)
 		}
 
-		app, err := s.Get(ctx, live.Ref{APIVersion: group, Kind: "App", Namespace: s.ns, Name: name})
+		app, err := s.Get(s.Context(), s.of("App", name))
 		if err != nil {
 			return err
 		}
@@ -249,7 +209,7 @@ func (s scenario) settled(ctx context.Context, o takeOver, before map[string]kep
 			return err
 		}
 
-		secret, err := s.Get(ctx, s.core("Secret", name+"-login"))
+		secret, err := s.Get(s.Context(), s.core("Secret", name+"-login"))
 		if err != nil {
 			return err
 		}
@@ -267,8 +227,8 @@ func (s scenario) settled(ctx context.Context, o takeOver, before map[string]kep
 	return nil
 }
 
-// ready returns an error unless a composite is ready, and warns of a key that its Secret keeps. The output of fn migrate
-// has all keys.
+// ready returns an error unless a composite is ready, and warns of a key that its Secret keeps. The output of fn
+// migrate has all keys.
 func (o takeOver) ready(app *unstructured.Unstructured) error {
 	conditions := []string{"Synced", "Ready"}
 	if o.exports {
@@ -310,28 +270,4 @@ func breaches(film []event, before map[string]keptSecret, prune bool) (out []str
 	}
 
 	return out
-}
-
-// deleteComposites deletes the composites. Their Secrets are still theirs, and are deleted with them.
-func (s scenario) deleteComposites(ctx context.Context, t *testing.T, secrets map[string]keptSecret) {
-	t.Helper()
-
-	err := eventually(ctx, soon, "the end of the composites", func() error {
-		for _, name := range allComposites() {
-			if err := s.Delete(ctx, live.Ref{APIVersion: group, Kind: "App", Namespace: s.ns, Name: name}); err != nil {
-				return err
-			}
-		}
-
-		for name := range secrets {
-			if _, err := s.Get(ctx, s.core("Secret", name)); !live.IsNotFound(err) {
-				return fmt.Errorf("Secret %s is still there, or cannot be read: %w", name, err)
-			}
-		}
-
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
 }

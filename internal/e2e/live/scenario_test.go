@@ -7,56 +7,48 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
-// scenarios are played on a real control plane. Each has the promise that it proves. internal/README.md
-// lists them in a table.
-var scenarios = []struct {
-	name, promise string
-	play          func(ctx context.Context, s scenario) error
-}{
-	{"create", "The Secret is created with all of its keys when all of its inputs exist. The composite is ready then, and not before", creates},
-	{"update", "When a source changes, all keys of its Secret change together", updates},
-	{"conflict", "An existing Secret of another owner with the same name stays the same byte for byte. When it is deleted, the export is created", conflicts},
-	{"refused-input", "If an input is invalid, nothing is applied, and existing objects stay the same byte for byte", refuses},
-	{"author-exports", "A composite author asks for a Secret and a ConfigMap and gets them. If the author makes a mistake, they are kept. When the author no longer asks for them, they are deleted", exportsForAuthors},
-	{"connection-of-another", "A Secret of another composite that has the name of a connection Secret is not exported. The Secret that the provider writes is exported, and the export follows it even if nothing else changes", exportsOwnConnections},
-	{"one-version", "A provider changes its Secret 200 times, each time in one step. An export that reads the Secret as connection details and by its labels never has values of two versions", exportsOneVersion},
-	{"key-by-key", "A provider changes its Secret key by key. An export that waits until its keys match never has values of two credentials", exportsMatchingKeys},
-	{"legacy-claim", "A claim gets its exported Secret and its connection Secret. Both follow the source, and both stay when the source is deleted", exportsToClaims},
-	{"cluster-scoped", "A cluster scoped composite exports to the namespace that the input names", exportsFromClusterScope},
-	{"for-each", "Each item of a list has its own Secret. Adding an item, or changing the order, changes no other Secret. When an item leaves the list, only its Secret is deleted. If a key is missing or there twice, or if the list is missing, no Secret is deleted, and the condition names the key or the list", exportsItems},
-	{"parameters", "A certificate has the names of its composite. While a name is invalid or missing, the certificate is kept, and the condition names the item. When the names change, another certificate with them is exported", followsNames},
-	{"config-map", "A ConfigMap and a status field follow the composite and a source, and stay when the source is deleted", exportsConfigMaps},
-	{"environment", "When an EnvironmentConfig changes, the exports that read it change", exportsEnvironments},
-	{"generate-once", "During 50 reconciles and 5 changes of the composite, a generator makes one generation, and its value never changes", generatesOnce},
-	{"rotate", "A generation is created, adopted, and exported. Then the former one is flagged, and deleted after its grace period. Until then, both values are available", rotatesByPassword},
-	{"annotated", "A person annotates, edits and replays the state of generations and exports with kubectl. The value in use stays, rotations go on, and a former value stays for its grace period", toleratesAnnotations},
-	{"resource-generator", "The resource of the next generation is adopted when it is ready. Only then is the former one deleted", generatesByResource},
-	{"forged-generation", "Secrets that someone else made to look like a generation are never exported, whatever their names are. The value in use stays, and rotates once they are deleted", refusesForgedGenerations},
-	{"deleted-generation", "When the generation in use is deleted, objects of a later step that refer to it stay, and then follow the next generation", keepsReferences},
+// scenarios are played on a real control plane. Each function has the promise that it proves as its comment.
+// internal/README.md lists their names.
+var scenarios = map[string]func(s scenario){
+	"create":                creates,
+	"update":                updates,
+	"conflict":              conflicts,
+	"refused-input":         refuses,
+	"misspelled":            namesMisspelledField,
+	"author-exports":        exportsForAuthors,
+	"connection-of-another": exportsOwnConnections,
+	"key-by-key":            exportsMatchingKeys,
+	"legacy-claim":          exportsToClaims,
+	"for-each":              exportsItems,
+	"parameters":            followsNames,
+	"environment":           exportsEnvironments,
+	"rotate":                rotatesByPassword,
+	"annotated":             toleratesAnnotations,
+	"resource-generator":    generatesByResource,
+	"forged-generation":     refusesForgedGenerations,
 }
 
 // TestScenarios runs each scenario with the published form of the function.
 func TestScenarios(t *testing.T) {
-	if err := stage(); err != nil {
-		t.Fatalf("%v\n%s", err, events(""))
-	}
-
-	for _, sc := range scenarios {
-		t.Run(sc.name, func(t *testing.T) {
+	for name, play := range scenarios {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-
-			ns := "live-" + sc.name
-			if err := sc.play(t.Context(), scenario{ControlPlane: plane, function: functionName, ns: ns}); err != nil {
-				t.Errorf("%v\n%s", err, events(ns))
-			}
+			play(newScenario(t, "live-"+name))
 		})
 	}
 }
@@ -71,7 +63,7 @@ func TestNothingLeaks(t *testing.T) {
 
 	objects, found := 0, 0
 
-	err := eachObject(t.Context(), "", func(o *unstructured.Unstructured) {
+	err := eachObject(t.Context(), func(o *unstructured.Unstructured) {
 		objects++
 
 		if o.GetKind() == "Secret" && o.GetAPIVersion() == "v1" {
@@ -100,18 +92,14 @@ func TestNothingLeaks(t *testing.T) {
 		logs = append(logs, f.Replicas...)
 	}
 
-	size := 0
-
 	for _, p := range logs {
-		log := p.Log()
-		size += len(log)
-
-		if n := leaks([]byte(log), values); n > 0 {
+		if n := leaks([]byte(p.Log()), values); n > 0 {
 			t.Errorf("the log of %s has %d secret values", p.Name, n)
 		}
 	}
 
-	t.Logf("%d texts, found %d times in data of Secrets, and in nothing else of %d objects and %d KiB of logs", len(values), found, objects, size>>10)
+	t.Logf("%d texts, found %d times in data of Secrets, and in nothing else of %d objects and %d logs",
+		len(values), found, objects, len(logs))
 }
 
 func textOf(t *testing.T, v any) []byte {
@@ -125,11 +113,11 @@ func textOf(t *testing.T, v any) []byte {
 	return b
 }
 
-// Words of at least 12 characters after the marker, and outputs of other generators.
+// The first 12 characters after the marker, which also find a shortened value, and outputs of other generators.
 var (
-	marked = regexp.MustCompile(marker + `([A-Za-z0-9]{12,})`)
-	uuids  = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)
-	keys   = regexp.MustCompile(`PRIVATE KEY-----\n([A-Za-z0-9+/]{40,})`)
+	marked = regexp.MustCompile(marker + `([A-Za-z0-9]{12})`)
+	keys   = regexp.MustCompile(`PRIVATE KEY-----\n([A-Za-z0-9+/]{40})`)
+	uuids  = regexp.MustCompile(`([0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})`)
 )
 
 // secretValues returns all values that any Secret of a namespace, or of all of them, ever had, plain and in base64.
@@ -137,20 +125,17 @@ func secretValues(namespace string) [][]byte {
 	seen := map[string]bool{}
 
 	for _, e := range film.of(namespace) {
+		patterns := []*regexp.Regexp{marked, keys}
+		if e.object.GetLabels()[generatorLabel] != "" {
+			patterns = append(patterns, uuids)
+		}
+
 		for _, text := range live.DataOf(e.object) {
-			for _, m := range marked.FindAllStringSubmatch(text, -1) {
-				seen[m[1][:12]] = true // also find a shortened value
-				seen[base64Of(text)] = true
-			}
-
-			for _, m := range keys.FindAllStringSubmatch(text, -1) {
-				seen[m[1]] = true
-				seen[base64Of(text)] = true
-			}
-
-			if uuids.MatchString(text) && e.object.GetLabels()[generatorLabel] != "" {
-				seen[text] = true
-				seen[base64Of(text)] = true
+			for _, pattern := range patterns {
+				for _, m := range pattern.FindAllStringSubmatch(text, -1) {
+					seen[m[1]] = true
+					seen[base64Of(text)] = true
+				}
 			}
 		}
 	}
@@ -165,15 +150,7 @@ func secretValues(namespace string) [][]byte {
 
 // leaks counts the values that a text contains.
 func leaks(text []byte, values [][]byte) int {
-	n := 0
-
-	for _, v := range values {
-		if bytes.Contains(text, v) {
-			n++
-		}
-	}
-
-	return n
+	return len(slices.DeleteFunc(slices.Clone(values), func(v []byte) bool { return !bytes.Contains(text, v) }))
 }
 
 // events returns the events of a namespace, or of all namespaces, as text.
@@ -193,6 +170,59 @@ func events(ns string) string {
 	return out.String()
 }
 
+// eachObject calls a function for each object of the API server.
+func eachObject(ctx context.Context, do func(o *unstructured.Unstructured)) error {
+	config, err := clientcmd.BuildConfigFromFlags("", plane.Kubeconfig())
+	if err != nil {
+		return err
+	}
+
+	config.QPS, config.Burst, config.WarningHandler = 1000, 1000, rest.NoWarnings{}
+
+	disco, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return err
+	}
+
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+
+	lists, err := disco.ServerPreferredResources()
+	if err != nil {
+		return err
+	}
+
+	for _, l := range lists {
+		gv, err := schema.ParseGroupVersion(l.GroupVersion)
+		if err != nil {
+			return err
+		}
+
+		for _, r := range l.APIResources {
+			if !slices.Contains(r.Verbs, "list") {
+				continue
+			}
+
+			items, err := client.Resource(gv.WithResource(r.Name)).List(ctx, metav1.ListOptions{})
+			if live.IsNotFound(err) {
+				continue // its CRD was deleted in the meantime
+			}
+
+			if err != nil {
+				return fmt.Errorf("cannot list %s: %w", r.Name, err)
+			}
+
+			for i := range items.Items {
+				do(&items.Items[i])
+			}
+		}
+	}
+
+	return nil
+}
+
 // internal/README.md names each scenario.
 func TestPageHasScenarios(t *testing.T) {
 	b, err := os.ReadFile(root + "/internal/README.md")
@@ -200,9 +230,9 @@ func TestPageHasScenarios(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, sc := range scenarios {
-		if name := "`TestScenarios/" + sc.name + "`"; !strings.Contains(string(b), name) {
-			t.Errorf("internal/README.md does not name %s", name)
+	for name := range scenarios {
+		if text := "`TestScenarios/" + name + "`"; !strings.Contains(string(b), text) {
+			t.Errorf("internal/README.md does not name %s", text)
 		}
 	}
 }

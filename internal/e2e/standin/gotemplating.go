@@ -79,7 +79,8 @@ func renderTemplate(req *fnv1.RunFunctionRequest) (*bytes.Buffer, error) {
 		return nil, fmt.Errorf("cannot do what the input wants: %w", err)
 	}
 
-	t, err := template.New("manifests").Funcs(template.FuncMap{"b64enc": encode, "b64dec": decode}).Parse(in.Inline.Template)
+	t, err := template.New("manifests").Funcs(template.FuncMap{"b64enc": encode,
+		"b64dec": decode}).Parse(in.Inline.Template)
 	if err != nil {
 		return nil, fmt.Errorf("cannot parse the template: %w", err)
 	}
@@ -126,7 +127,8 @@ func addObjects(desired map[string]*fnv1.Resource, text io.Reader) error {
 		}
 
 		annotations := o.GetAnnotations()
-		name, ready := annotations[nameAnnotation], fnv1.Ready_value["READY_"+strings.ToUpper(annotations[readyAnnotation])]
+		name := annotations[nameAnnotation]
+		ready := fnv1.Ready_value["READY_"+strings.ToUpper(annotations[readyAnnotation])]
 
 		if name == "" {
 			return fmt.Errorf("%q template is missing required %q annotation", o.GetKind(), nameAnnotation)

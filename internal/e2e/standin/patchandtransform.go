@@ -69,7 +69,8 @@ type connectionDetail struct {
 }
 
 // RunFunction adds the resources of the input to the desired ones.
-func (PatchAndTransform) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+func (PatchAndTransform) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse,
+	error) {
 	rsp := &fnv1.RunFunctionResponse{
 		Meta:    &fnv1.ResponseMeta{Tag: req.GetMeta().GetTag(), Ttl: durationpb.New(time.Minute)},
 		Desired: req.GetDesired(),
@@ -133,7 +134,8 @@ func compose(req *fnv1.RunFunctionRequest) (map[string]*fnv1.Resource, []string,
 		}
 
 		if missing != nil && observed == nil {
-			warnings = append(warnings, fmt.Sprintf("not adding new composed resource %q to desired state because %v", t.Name, missing))
+			warnings = append(warnings,
+				fmt.Sprintf("not adding new composed resource %q to desired state because %v", t.Name, missing))
 			continue
 		}
 
@@ -193,7 +195,8 @@ func addConnectionSecret(desired map[string]*fnv1.Resource, composite *structpb.
 	}
 
 	s, err := structpb.NewStruct(map[string]any{
-		"apiVersion": "v1", "kind": "Secret", "metadata": meta, "type": "connection.crossplane.io/v1alpha1", "data": details,
+		"apiVersion": "v1", "kind": "Secret", "metadata": meta, "type": "connection.crossplane.io/v1alpha1",
+		"data": details,
 	})
 	desired[name+"-connection-secret"] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
 
@@ -208,7 +211,8 @@ func (t resourceTemplate) render(composite *structpb.Struct) (r *fnv1.Resource, 
 		value, err := from.GetValue(p.FromFieldPath)
 		if fieldpath.IsNotFound(err) {
 			if p.Policy.FromFieldPath == "Required" {
-				missing = fmt.Errorf("\"FromCompositeFieldPath\" patch at index %d has 'policy.fromFieldPath: Required': %w", i, err)
+				missing = fmt.Errorf("\"FromCompositeFieldPath\" patch at index %d has 'policy.fromFieldPath: "+
+					"Required': %w", i, err)
 			}
 
 			continue
@@ -249,7 +253,8 @@ func (t resourceTemplate) readiness(observed *structpb.Struct) (fnv1.Ready, erro
 		return fnv1.Ready_READY_TRUE, nil
 	}
 
-	for _, c := range observed.GetFields()["status"].GetStructValue().GetFields()["conditions"].GetListValue().GetValues() {
+	status := observed.GetFields()["status"].GetStructValue()
+	for _, c := range status.GetFields()["conditions"].GetListValue().GetValues() {
 		f := c.GetStructValue().GetFields()
 		if f["type"].GetStringValue() == "Ready" && f["status"].GetStringValue() == "True" {
 			return fnv1.Ready_READY_TRUE, nil

@@ -49,7 +49,8 @@ func (c composer) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (
 	meta := req.GetObserved().GetComposite().GetResource().GetFields()["metadata"].GetStructValue().GetFields()
 	replace := []string{"$(name)", meta["name"].GetStringValue(), "$(namespace)", meta["namespace"].GetStringValue()}
 
-	for name, state := range req.GetContext().GetFields()["export.fn.crossplane.io/generator-state"].GetStructValue().GetFields() {
+	states := req.GetContext().GetFields()["export.fn.crossplane.io/generator-state"]
+	for name, state := range states.GetStructValue().GetFields() {
 		latest := state.GetStructValue().GetFields()["latest"].GetStructValue().GetFields()["name"].GetStringValue()
 		if latest != "" {
 			replace = append(replace, "$(latest."+name+")", latest)
@@ -78,7 +79,8 @@ func (c composer) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (
 			return nil, fmt.Errorf("cannot compose %q: %w", r.Name, err)
 		}
 
-		rsp.Desired.Resources[r.Name] = &fnv1.Resource{Resource: manifest, Ready: ready(req.GetObserved().GetResources()[r.Name].GetResource())}
+		rsp.Desired.Resources[r.Name] = &fnv1.Resource{Resource: manifest,
+			Ready: ready(req.GetObserved().GetResources()[r.Name].GetResource())}
 	}
 
 	return rsp, nil
@@ -92,7 +94,8 @@ func refersToNothing(manifest map[string]any) bool {
 
 // ready if the condition Ready is true.
 func ready(observed *structpb.Struct) fnv1.Ready {
-	for _, c := range observed.GetFields()["status"].GetStructValue().GetFields()["conditions"].GetListValue().GetValues() {
+	status := observed.GetFields()["status"].GetStructValue()
+	for _, c := range status.GetFields()["conditions"].GetListValue().GetValues() {
 		f := c.GetStructValue().GetFields()
 		if f["type"].GetStringValue() == "Ready" && f["status"].GetStringValue() == "True" {
 			return fnv1.Ready_READY_TRUE
@@ -117,11 +120,12 @@ func main() {
 	}
 
 	runner := map[string]fnv1.FunctionRunnerServiceServer{
-		"function-compose": composer{ttl: *ttl}, "function-patch-and-transform": standin.PatchAndTransform{}, "function-go-templating": standin.GoTemplating{},
-		"function-sequencer": standin.Sequencer{},
+		"function-compose": composer{ttl: *ttl}, "function-patch-and-transform": standin.PatchAndTransform{},
+		"function-go-templating": standin.GoTemplating{},
 	}[*as]
 
-	err := function.Serve(runner, function.Listen("tcp", *address), function.MTLSCertificates(*certs), function.WithMetricsServer(*metrics))
+	err := function.Serve(runner, function.Listen("tcp", *address), function.MTLSCertificates(*certs),
+		function.WithMetricsServer(*metrics))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

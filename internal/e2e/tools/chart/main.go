@@ -31,7 +31,8 @@ func run(dir, namespace string) error {
 		return fmt.Errorf("cannot load chart: %w", err)
 	}
 
-	values, err := chartutil.ToRenderValues(c, nil, chartutil.ReleaseOptions{Name: "crossplane", Namespace: namespace}, nil)
+	values, err := chartutil.ToRenderValues(c, nil, chartutil.ReleaseOptions{Name: "crossplane", Namespace: namespace},
+		nil)
 	if err != nil {
 		return fmt.Errorf("cannot prepare values: %w", err)
 	}

@@ -168,7 +168,8 @@ func makeFulcio(dir string) error {
 		return err
 	}
 
-	return os.WriteFile(filepath.Join(dir, "fulcio.crt"), cryptoutils.PEMEncode(cryptoutils.CertificatePEMType, der), 0o600)
+	return os.WriteFile(filepath.Join(dir, "fulcio.crt"), cryptoutils.PEMEncode(cryptoutils.CertificatePEMType, der),
+		0o600)
 }
 
 // keyOf reads a private key, or makes it. It writes the public key beside it.
@@ -194,7 +195,8 @@ func keyOf(dir, owner string) (*ecdsa.PrivateKey, error) {
 		return nil, err
 	}
 
-	return key, errors.Join(os.WriteFile(path, private, 0o600), os.WriteFile(filepath.Join(dir, owner+".pub"), public, 0o600))
+	return key, errors.Join(os.WriteFile(path, private, 0o600),
+		os.WriteFile(filepath.Join(dir, owner+".pub"), public, 0o600))
 }
 
 // A signer has a key, and what a verifier must know of it.
@@ -262,9 +264,12 @@ func certify(dir, identity, issuer string) (signer, error) {
 	}
 
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(validity),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning}, URIs: []*url.URL{uri},
-		ExtraExtensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1, 1}, Value: []byte(issuer)}},
+		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Minute),
+		NotAfter: time.Now().Add(validity),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning},
+		URIs: []*url.URL{uri},
+		ExtraExtensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 57264, 1, 1},
+			Value: []byte(issuer)}},
 	}
 
 	before, err := x509.CreateCertificate(rand.Reader, template, roots[0], key.Public(), authority)
@@ -308,8 +313,9 @@ func logCertificate(dir string, der []byte, issuer *x509.Certificate) (pkix.Exte
 
 	sct := ct.SignedCertificateTimestamp{LogID: ct.LogID{KeyID: id}, Timestamp: uint64(time.Now().UnixMilli())}
 	entry := ct.LogEntry{Leaf: ct.MerkleTreeLeaf{TimestampedEntry: &ct.TimestampedEntry{
-		EntryType:    ct.PrecertLogEntryType,
-		PrecertEntry: &ct.PreCert{IssuerKeyHash: sha256.Sum256(issuer.RawSubjectPublicKeyInfo), TBSCertificate: certificate.RawTBSCertificate},
+		EntryType: ct.PrecertLogEntryType,
+		PrecertEntry: &ct.PreCert{IssuerKeyHash: sha256.Sum256(issuer.RawSubjectPublicKeyInfo),
+			TBSCertificate: certificate.RawTBSCertificate},
 	}}}
 
 	input, err := ct.SerializeSCTSignatureInput(sct, entry)
@@ -412,7 +418,8 @@ func logSignature(dir string, hash [sha256.Size]byte, signature string, public [
 	}
 
 	body, err := json.Marshal(map[string]any{"apiVersion": "0.0.1", "kind": "hashedrekord", "spec": map[string]any{
-		"data":      map[string]any{"hash": map[string]any{"algorithm": "sha256", "value": hex.EncodeToString(hash[:])}},
+		"data": map[string]any{"hash": map[string]any{"algorithm": "sha256",
+			"value": hex.EncodeToString(hash[:])}},
 		"signature": map[string]any{"content": signature, "publicKey": map[string]any{"content": public}},
 	}})
 	if err != nil {
@@ -420,11 +427,13 @@ func logSignature(dir string, hash [sha256.Size]byte, signature string, public [
 	}
 
 	p := bundle.RekorPayload{
-		Body: base64.StdEncoding.EncodeToString(body), IntegratedTime: time.Now().Unix(), LogIndex: 1, LogID: hex.EncodeToString(id[:]),
+		Body: base64.StdEncoding.EncodeToString(body), IntegratedTime: time.Now().Unix(), LogIndex: 1,
+		LogID: hex.EncodeToString(id[:]),
 	}
 
 	// The keys of a map are sorted, so this JSON is canonical.
-	b, err := json.Marshal(map[string]any{"body": p.Body, "integratedTime": p.IntegratedTime, "logIndex": p.LogIndex, "logID": p.LogID})
+	b, err := json.Marshal(map[string]any{"body": p.Body, "integratedTime": p.IntegratedTime, "logIndex": p.LogIndex,
+		"logID": p.LogID})
 	if err != nil {
 		return nil, err
 	}
