@@ -71,7 +71,8 @@ software.sslmate.com/src/go-pkcs12
 `
 
 func TestFootprint(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "../fn").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}",
+		"../fn").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

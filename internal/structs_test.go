@@ -35,11 +35,13 @@ func TestStructsAreSmall(t *testing.T) {
 				switch n := n.(type) {
 				case *ast.StructType:
 					if fields := count(n.Fields, func(ast.Expr) bool { return true }); fields > mostFields {
-						t.Errorf("%s: a struct has %d fields, want at most %d", set.Position(n.Pos()), fields, mostFields)
+						t.Errorf("%s: a struct has %d fields, want at most %d", set.Position(n.Pos()), fields,
+							mostFields)
 					}
 				case *ast.FuncType:
 					if booleans := count(n.Params, isBool); booleans > mostBooleans {
-						t.Errorf("%s: a function has %d boolean parameters, want at most %d", set.Position(n.Pos()), booleans, mostBooleans)
+						t.Errorf("%s: a function has %d boolean parameters, want at most %d", set.Position(n.Pos()),
+							booleans, mostBooleans)
 					}
 				}
 				return true

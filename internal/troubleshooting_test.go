@@ -81,7 +81,8 @@ func TestCommonMessagesAreInTheCode(t *testing.T) {
 
 	for _, row := range rows {
 		for part := range strings.SplitSeq(strings.Trim(row[0], "`"), "…") {
-			if !slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, strings.TrimSpace(part)) }) {
+			has := func(s string) bool { return strings.Contains(s, strings.TrimSpace(part)) }
+			if !slices.ContainsFunc(texts, has) {
 				t.Errorf("no message has %q, of %s", part, row[0])
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The scanner finds a planted vulnerability: in a database of testdata, each server of gRPC has one. The test takes about
-// a minute of CPU.
+// The scanner finds a planted vulnerability: in a database of testdata, each server of gRPC has one. The test takes
+// about a minute of CPU.
 func TestVulnerabilitiesAreFound(t *testing.T) {
 	database, err := filepath.Abs(filepath.Join("testdata", "vulnerabilities"))
 	if err != nil {

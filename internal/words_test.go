@@ -1,18 +1,14 @@
 package internal
 
 import (
-	"flag"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,161 +16,109 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The text of the project is plain English. This file finds patterns that are not, and says what
-// to write instead. List what it finds below a directory with:
-//
-//	go test ./internal -run 'TestWords$' -v -args -words internal/engine/plan
-
-var listWords = flag.String("words", "", "list what TestWords finds in files whose path begins with this prefix")
-
-// The number of matches that each kind of text may contain. After a rewrite, lower the limit to the
-// number that TestWords -v reports. Never raise a limit: rewrite the text. If a pattern matches a
-// text that is plain English, correct the pattern and add the text to its examples.
-var wordLimits = map[string]int{
-	"pages":            0,
-	"comments":         0,
-	"comments (tests)": 0,
-	"messages":         0,
-	"descriptions":     0,
-}
+// The text of the project is plain English. This file finds patterns that are not, and says what to write instead. If a
+// pattern matches a text that is plain English, correct the pattern.
 
 // A wordPattern is a pattern that the text of the project avoids. In the regular expressions, a
 // space is any white space, and END is the end of a sentence.
 type wordPattern struct {
-	find  string   // what not to write
-	but   string   // a match of find that also matches but is plain English
-	write string   // what to write instead
-	match []string // examples of what not to write
-	plain []string // examples of plain English that looks similar
+	find  string // what not to write
+	but   string // a match of find that also matches but is plain English
+	write string // what to write instead
 }
 
 var wordPatterns = map[string]wordPattern{
 	"for meaning because": {
-		find: `(?:[,;:)]|[.]) [Ff]or (?:nobody|nothing|none|it|its|they|their|there|this|that|these|those|the|a|an|each|` +
+		find: `(?:[,;:)]|[.]) [Ff]or ` +
+			`(?:nobody|nothing|none|it|its|they|their|there|this|that|these|those|the|a|an|each|` +
 			`every|one|both|all|only|some|no|such|which|what|who)\b[^,.;:()]{0,60}? ` +
-			`(?:is|are|was|were|has|have|does|do|can|cannot|may|must|would|could|knows?|needs?|comes?|returns?|holds?)\b`,
+			`(?:is|are|was|were|has|have|does|do|can|cannot|may|must|would|could|` +
+			`knows?|needs?|comes?|returns?|holds?)\b`,
 		but:   ` (?:that|which|who|whose|if|when|where|while|whether|how|what|to)\b`,
 		write: "because",
-		match: []string{"It waits, for nobody knows its type.", "It is kept, for the key is missing", "no hint: for it has none"},
-		plain: []string{"It waits for the key.", "a key, for each export that is kept", "One limit, for all exports."},
 	},
 	"has to be": {
 		find:  `\b(?:(?:not )?(?:has|have|had) to be|(?:is|are|was|were) to be|shall)\b`,
 		but:   `\bnot have to be`,
 		write: "must be, must",
-		match: []string{"A name has to be known.", "there shall be one", "It is to be kept.", "It shall wait."},
-		plain: []string{"A name must be known.", "It does not have to be known."},
 	},
 	"nobody": {
 		find:  `\b(?:[Nn]obody|[Aa]nybody|[Nn]o one|[Nn]o-one)\b`,
 		write: `the passive, or the subject that you mean: "the key is not listed"`,
-		match: []string{"nobody lists the key", "No one reads it.", "for anybody"},
-		plain: []string{"The key is not listed."},
 	},
 	"too at the end": {
 		find:  `(?:, (?:too|as well)\b|\b(?:too|as well)(?:[:,)]|END))`,
 		but:   `as well as`,
 		write: `"also" before the verb`,
-		match: []string{"It reads that, too.", "this one too", "It is kept as well.", "If it is kept, too, it waits."},
-		plain: []string{"It also reads that.", "too long", "as well as this"},
 	},
 	"a clause with what or who as the subject": {
-		find: `(?:(?:START|[.;:] )What [^ .;:?]+ [^.;:?]*?\b(?:is|are|was|were|has|have|can|cannot|must|may|stays?|does|do|` +
+		find: `(?:(?:START|[.;:] )What [^ .;:?]+ ` +
+			`[^.;:?]*?\b(?:is|are|was|were|has|have|can|cannot|must|may|stays?|does|do|` +
 			`becomes?|comes?|goes|waits?)\b|\bwhat (?:is|are|was|were) [a-z-]+ (?:is|are|was|were|has|stays|waits)\b|` +
 			`(?:START|[.;:] )Who [^.;:?]+END|\b[Ww]hoever\b|\bwho writes? the composite\b)`,
 		but:   `(?:that|which|who|where|there|it|they) (?:is|are|has|have|was|were|can|cannot|must|may)$`,
 		write: `a noun as the subject: "Missing inputs are waited for."`,
-		match: []string{
-			"What is missing is waited for.", "What the template reads is missing", "and what is listed is kept",
-			"Who reads it sees it.", "whoever reads it", "by who writes the composite",
-		},
-		plain: []string{"What is promised", "What is missing?", "Who reads it?", "It says what is missing."},
 	},
 	"stands, lies": {
 		find:  `\b(?:stands?|stood|standing|lies|lie|lay)\b(?: for|-)?`,
 		but:   `(?:stands? for|-)$`,
 		write: "is",
-		match: []string{"where it stands in the input", "The key lies below data."},
-		plain: []string{"where it is in the input", "* stands for all keys"},
 	},
 	"behind for order": {
 		find:  `\bbehind(?: (?:a|an|the) [a-z]+)?`,
 		but:   `behind (?:a|an|the) (?:proxy|balancer|load|ingress|flag)`,
 		write: "after, below, the cause of",
-		match: []string{"a value is missing behind a colon", "what is behind it"},
-		plain: []string{"a value is missing after a colon", "behind a proxy"},
 	},
 	"is of": {
 		find:  `\b(?:is|are|was|were) (?:the ones? )?of(?: [a-z]+)?\b`,
 		but:   ` of (?:type|kind|this|that|these|another|the|a|one|no|use|any)$`,
 		write: "belongs to, is used by, comes from",
-		match: []string{"a name which is of generations", "It is the one of generators."},
-		plain: []string{"It belongs to the export.", "It is of type string."},
 	},
 	"adverbs at the end": {
 		find:  `\b(?:by now|as yet|by chance)\b|, else\b|\b[a-z]+ else(?:[:)]|END)`,
 		but:   `(?:nothing|anything|everything|something|someone|anyone|everyone|somewhere|anywhere|what|who|or) else`,
 		write: "now, yet, randomly; otherwise, at the start",
-		match: []string{"It is known by now.", "the key, else it waits", "It waits else."},
-		plain: []string{"Otherwise it waits.", "It reads nothing else."},
 	},
 	"inversions": {
-		find:  `\b(?:[Ss]o|[Nn]or|[Nn]either) (?:is|are|does|do|did|was|were|can|could|has|have|had|will|may|must)\b(?: not)?`,
+		find: `\b(?:[Ss]o|[Nn]or|[Nn]either) ` +
+			`(?:is|are|does|do|did|was|were|can|could|has|have|had|will|may|must)\b(?: not)?`,
 		but:   `so do not`,
 		write: "a full sentence",
-		match: []string{"and so is the key", "nor does it wait", "so do their keys"},
-		plain: []string{"The key also is.", "It is slow, so do not use it."},
 	},
 	"that is none": {
 		find:  `\b(?:that|which) (?:is|are) none\b|\bno half of\b|\ball else\b`,
 		write: "name the thing; everything else",
-		match: []string{"a name that is none", "no half of it", "for all else"},
-		plain: []string{"a name that is not a variable", "none of them"},
 	},
 	"metaphors": {
 		find:  `(?:[Pp]ackage )?\b(?:rooms?|houses?|walls?|worlds?)\b(?:[ -]clock)?`,
 		but:   `wall[ -]clock|[Pp]ackage world`,
 		write: "package, input, boundary, space, scope",
-		match: []string{"There is room for it.", "the world of a check"},
-		plain: []string{"There is space for it.", "the wall clock", "Package world simulates Crossplane."},
 	},
 	"tenant": {
 		find:  `\b[Tt]enants?\b`,
 		write: "composite author",
-		match: []string{"what a tenant writes"},
-		plain: []string{"what a composite author writes"},
 	},
 	"wish, held back": {
 		find:  `\b(?:[Ww]ish(?:es|ed)?|(?:held|hold|holds) back)\b`,
 		write: "export; kept",
-		match: []string{"a wish of the author", "It is held back."},
-		plain: []string{"It is kept."},
 	},
 	"fault, finding": {
 		find:  `\b(?:[Ff]aults?|[Ff]indings|(?:a|the|each|this|one|no|every|first|last) finding)\b(?: injection)?`,
 		but:   `injection`,
 		write: "diagnostic, mistake, error",
-		match: []string{"a fault of the input", "It lists all findings."},
-		plain: []string{"by default", "finding the key", "fault injection"},
 	},
 	"mend, looks": {
 		find:  `\b(?:[Mm]end(?:s|ed|ing)?|(?:the|its|their|of|no|more|each|many|two|these|few|all) looks)\b`,
 		write: "hint; request",
-		match: []string{"a mend of the input", "the looks of a phase"},
-		plain: []string{"It looks for the key."},
 	},
 	"shape": {
 		find:  `\b[Ss]hape(?:s|d)?\b`,
 		write: "form, type, structure; decode",
-		match: []string{"the shape of the input"},
-		plain: []string{"the form of the input"},
 	},
 	"kept, maker, making, coming": {
 		find: `\b(?:[Mm]akers?|the making|making of|(?:a|the|its|each|one|no|every) coming|` +
 			`coming (?:generations?|ones?|values?|credentials?)|kept (?:generations?|ones?|passwords?|credentials?))\b`,
 		write: "generator; current, pending or previous generation",
-		match: []string{"the maker of a password", "the coming one", "a kept generation"},
-		plain: []string{"The generation is kept.", "making sure"},
 	},
 }
 
@@ -198,23 +142,6 @@ func compiled(pattern string) *regexp.Regexp {
 	return expressionsOfWords[pattern]
 }
 
-func TestWordPatterns(t *testing.T) {
-	for name, p := range wordPatterns {
-		t.Run(name, func(t *testing.T) {
-			for _, text := range p.match {
-				if len(p.in(text)) == 0 {
-					t.Errorf("%q is not found", text)
-				}
-			}
-			for _, text := range p.plain {
-				if len(p.in(text)) > 0 {
-					t.Errorf("%q is plain English, but is found", text)
-				}
-			}
-		})
-	}
-}
-
 // A passage is a piece of text.
 type passage struct {
 	kind, file string
@@ -223,33 +150,12 @@ type passage struct {
 }
 
 func TestWords(t *testing.T) {
-	found := map[string][]string{}
 	for _, p := range passages(t) {
 		for name, pattern := range wordPatterns {
 			for _, at := range pattern.in(p.text) {
-				where := fmt.Sprintf("%s:%d", p.file, p.line+strings.Count(p.text[:at], "\n"))
-				found[p.kind] = append(found[p.kind],
-					fmt.Sprintf("%s: %s: %q; write: %s", where, name, around(p.text, at), pattern.write))
+				t.Errorf("%s:%d: %s: %s: %q; write: %s", p.file, p.line+strings.Count(p.text[:at], "\n"),
+					p.kind, name, around(p.text, at), pattern.write)
 			}
-		}
-	}
-	for kind, limit := range wordLimits {
-		lines := found[kind]
-		slices.Sort(lines)
-		t.Logf("%s: %d of %d", kind, len(lines), limit)
-		if len(lines) > limit {
-			t.Errorf("%s: %d places are not plain English, and at most %d may be:\n%s",
-				kind, len(lines), limit, strings.Join(lines, "\n"))
-		}
-		for _, line := range lines {
-			if *listWords != "" && strings.HasPrefix(line, *listWords) {
-				t.Logf("%s: %s", kind, line)
-			}
-		}
-	}
-	for _, kind := range slices.Sorted(maps.Keys(found)) {
-		if _, ok := wordLimits[kind]; !ok {
-			t.Errorf("%s have no limit", kind)
 		}
 	}
 }
@@ -274,7 +180,8 @@ func passages(t *testing.T) (out []passage) {
 			}
 			return nil
 		}
-		read := map[string]func(string, []byte) ([]passage, error){".md": pagePassages, ".go": goPassages}[filepath.Ext(path)]
+		read := map[string]func(string, []byte) ([]passage, error){".md": pagePassages,
+			".go": goPassages}[filepath.Ext(path)]
 		if ok, _ := filepath.Match("package/input/*.yaml", file); ok {
 			read = descriptionPassages
 		}
@@ -321,7 +228,8 @@ func descriptionPassages(file string, data []byte) (out []passage, err error) {
 	var walk func(*yaml.Node)
 	walk = func(n *yaml.Node) {
 		for i, child := range n.Content {
-			if n.Kind == yaml.MappingNode && i%2 == 1 && n.Content[i-1].Value == "description" && child.Kind == yaml.ScalarNode {
+			isValue := n.Kind == yaml.MappingNode && i%2 == 1 && child.Kind == yaml.ScalarNode
+			if isValue && n.Content[i-1].Value == "description" {
 				out = append(out, passage{"descriptions", file, child.Line, withoutCode(child.Value)})
 			}
 			walk(child)
@@ -405,8 +313,9 @@ func commentText(group *ast.CommentGroup) string {
 	var lines []string
 	for _, c := range group.List {
 		text := directive.ReplaceAllString(c.Text, "")
-		if text, ok := strings.CutPrefix(text, "//"); ok && !strings.HasPrefix(text, "\t") && !strings.HasPrefix(text, "    ") {
-			lines = append(lines, strings.TrimSpace(text))
+		prose, ok := strings.CutPrefix(text, "//")
+		if ok && !strings.HasPrefix(prose, "\t") && !strings.HasPrefix(prose, "    ") {
+			lines = append(lines, strings.TrimSpace(prose))
 			continue
 		}
 		text = strings.TrimSuffix(strings.TrimPrefix(text, "/*"), "*/")

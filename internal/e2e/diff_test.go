@@ -19,14 +19,15 @@ func TestDiffRecomputes(t *testing.T) {
 	edit(t, filepath.Join(dir, "composition.yaml"), "      - {name: db, ", `      - name: cache
         base: {apiVersion: db.example.org/v1, kind: Instance, spec: {size: 1}}
         patches:
-        - {fromFieldPath: metadata.name, toFieldPath: metadata.name, transforms: [{type: string, string: {type: Format, fmt: "%s-cache"}}]}
+        - fromFieldPath: metadata.name
+          toFieldPath: metadata.name
+          transforms: [{type: string, string: {type: Format, fmt: "%s-cache"}}]
       - {name: db, `)
 
 	for name, content := range map[string]string{
 		"crossplane": fmt.Sprintf("#!/bin/sh\nexec %s \"$@\" --crossplane-binary=%s\n", peers.CLI, peers.Core),
-		"functions.yaml": "{apiVersion: pkg.crossplane.io/v1, kind: Function, metadata: {name: function-patch-and-transform, annotations: {" +
-			"render.crossplane.io/runtime: Development, render.crossplane.io/runtime-development-target: " + servePatchAndTransform(t) +
-			"}}, spec: {package: example.org/function-patch-and-transform:v1}}\n",
+		"functions.yaml": functionManifest("render.crossplane.io/runtime: Development, " +
+			"render.crossplane.io/runtime-development-target: " + servePatchAndTransform(t)),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o700); err != nil {
 			t.Fatal(err)
@@ -35,10 +36,14 @@ func TestDiffRecomputes(t *testing.T) {
 
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 
-	args := []string{"diff", "--from", filepath.Join(dir, "dump.yaml"), filepath.Join(dir, "composition.yaml"), "--only", "creates"}
+	args := []string{
+		"diff", "--from", filepath.Join(dir, "dump.yaml"), filepath.Join(dir, "composition.yaml"), "--only", "creates",
+	}
 	for want, flags := range map[string][]string{
-		"other steps are recomputed by crossplane composition render\nPostgreSQL team-a/orders\n  + Instance orders-cache ":  {"--functions", filepath.Join(dir, "functions.yaml")},
-		"step resources differs from Composition postgresql, and is taken as composed now: pass --functions to recompute it": nil,
+		"other steps are recomputed by crossplane composition render\nPostgreSQL team-a/orders\n" +
+			"  + Instance orders-cache ": {"--functions", filepath.Join(dir, "functions.yaml")},
+		"step resources differs from Composition postgresql, and is taken as composed now: " +
+			"pass --functions to recompute it": nil,
 	} {
 		out, _ := run(t, program, append(args, flags...)...)
 		if !strings.Contains(out.stdout, want) {

@@ -44,35 +44,38 @@ func TestFunctions(t *testing.T) {
 	program := buildFunction(t)
 	const passes = "1 passed, 0 failed"
 
-	for name, tc := range map[string]struct {
-		annotations, bucket, want string
-	}{
+	at := "render.crossplane.io/runtime: Development, render.crossplane.io/runtime-development-target: "
+
+	for name, tc := range map[string]struct{ annotations, bucket, want string }{
 		"Program":     {"test.export.fn.crossplane.io/binary: " + self, "orders-connection", passes},
-		"Development": {"render.crossplane.io/runtime: Development, render.crossplane.io/runtime-development-target: " + servePatchAndTransform(t), "orders-connection", passes},
+		"Development": {at + servePatchAndTransform(t), "orders-connection", passes},
 		"Differs":     {"test.export.fn.crossplane.io/binary: " + self, "other", `- "other"`},
-		"Docker":      {"", "", `functions.yaml:1: the Function "function-patch-and-transform" would run in Docker: start it with --insecure`},
-		"NoProgram":   {"test.export.fn.crossplane.io/binary: ./missing", "", "/missing: no such file or directory"},
-		"Ends":        {"test.export.fn.crossplane.io/binary: /bin/false", "", "/bin/false has ended (exit status 1): run it with --insecure to see why"},
-		"NotServed": {"render.crossplane.io/runtime: Development, render.crossplane.io/runtime-development-target: " + freeAddress(t), "",
-			"(Unavailable): start it there with --insecure"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			mustRun(t, "cp", "-rL", filepath.Join(example, "push-secret")+"/.", dir)
-			edit(t, filepath.Join(dir, "test.yaml"), "  steps: {deliver: {resources: {}}}\n", "", "composite: {status: {connectionSecretName: orders-connection}}, condition: {reason: Available}}",
+			edit(t, filepath.Join(dir, "test.yaml"), "  steps: {deliver: {resources: {}}}\n", "",
+				"composite: {status: {connectionSecretName: orders-connection}}, condition: {reason: Available}}",
 				"objects: {push: {spec: {selector: {secret: {name: "+tc.bucket+"}}}}}}")
 
-			functions := "{apiVersion: pkg.crossplane.io/v1, kind: Function, metadata: {name: function-patch-and-transform, annotations: {" + tc.annotations + "}}}\n"
-			if err := os.WriteFile(filepath.Join(dir, "functions.yaml"), []byte(functions), 0o600); err != nil {
+			file := filepath.Join(dir, "functions.yaml")
+			if err := os.WriteFile(file, []byte(functionManifest(tc.annotations)), 0o600); err != nil {
 				t.Fatal(err)
 			}
 
-			out, _ := run(t, program, "test", filepath.Join(dir, "test.yaml"), "--functions", filepath.Join(dir, "functions.yaml"))
+			out, _ := run(t, program, "test", filepath.Join(dir, "test.yaml"), "--functions", file)
 			if !strings.Contains(out.stdout+out.stderr, tc.want) {
 				t.Errorf("want %q, got:\n%s%s", tc.want, out.stdout, out.stderr)
 			}
 		})
 	}
+}
+
+// functionManifest returns the manifest of the stand-in.
+func functionManifest(annotations string) string {
+	return fmt.Sprintf("{apiVersion: pkg.crossplane.io/v1, kind: Function, "+
+		"metadata: {name: function-patch-and-transform, annotations: {%s}}, "+
+		"spec: {package: example.org/function-patch-and-transform:v1}}\n", annotations)
 }
 
 // edit replaces texts of a file in pairs.

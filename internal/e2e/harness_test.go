@@ -54,17 +54,10 @@ type output struct {
 func run(t *testing.T, program string, args ...string) (output, error) {
 	t.Helper()
 
-	return runIn(t, nil, program, args...)
-}
-
-// runIn is run with more in the environment.
-func runIn(t *testing.T, env []string, program string, args ...string) (output, error) {
-	t.Helper()
-
 	var stdout, stderr bytes.Buffer
 
 	cmd := exec.CommandContext(t.Context(), program, args...)
-	cmd.Env = slices.Concat(os.Environ(), []string{"HOME=" + t.TempDir(), "XDG_CACHE_HOME="}, env)
+	cmd.Env = slices.Concat(os.Environ(), []string{"HOME=" + t.TempDir(), "XDG_CACHE_HOME="})
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 
@@ -75,14 +68,7 @@ func runIn(t *testing.T, env []string, program string, args ...string) (output, 
 func mustRun(t *testing.T, program string, args ...string) output {
 	t.Helper()
 
-	return mustRunIn(t, nil, program, args...)
-}
-
-// mustRunIn is runIn for a program that must end well.
-func mustRunIn(t *testing.T, env []string, program string, args ...string) output {
-	t.Helper()
-
-	out, err := runIn(t, env, program, args...)
+	out, err := run(t, program, args...)
 	if err != nil {
 		t.Fatalf("cannot run %s %s: %v\n%s", filepath.Base(program), strings.Join(args, " "), err, out.stderr)
 	}
@@ -237,7 +223,8 @@ func awaitHealth(ctx context.Context, address string) error {
 	defer conn.Close()
 
 	for {
-		rsp, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{}, grpc.WaitForReady(true))
+		rsp, err := grpc_health_v1.NewHealthClient(conn).
+			Check(ctx, &grpc_health_v1.HealthCheckRequest{}, grpc.WaitForReady(true))
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Clocks is the variant of the function whose clock is wrong by the offset in the file that FUNCTION_EXPORT_CLOCK names.
+// Clocks is the variant of the function whose clock is wrong by the offset in the file that FUNCTION_EXPORT_CLOCK
+// names.
 const Clocks = "clocks"
 
 // Overlay returns the flag of go build that builds a variant of the function: each file in the

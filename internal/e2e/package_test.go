@@ -5,9 +5,9 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,9 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestPackage builds the package as a release does, except its image. Missing parts of a package
-// are no error: a folder that is a symlink is skipped, and a package without the input's schema is
-// valid.
+// TestPackage builds the package as a release does, except its image. Missing parts of a package are no error: a folder
+// that is a symlink is skipped, and a package without the input's schema is valid.
 func TestPackage(t *testing.T) {
 	p := PeersForTest(t)
 
@@ -26,44 +25,35 @@ func TestPackage(t *testing.T) {
 
 	files := layers(t, path)
 
-	want := map[string]int{"Function function-export": 1, "CustomResourceDefinition exports.export.fn.crossplane.io": 1}
-	if diff := cmp.Diff(want, counted(parseObjects(t, files["package.yaml"]))); diff != "" {
+	want := []string{"CustomResourceDefinition exports.export.fn.crossplane.io", "Function function-export"}
+	if diff := cmp.Diff(want, named(parseObjects(t, files["package.yaml"]))); diff != "" {
 		t.Errorf("the package: -want, +got:\n%s", diff)
 	}
 
-	wanted, compositions := 0, 0
+	compositions := map[string]bool{}
 
-	err := filepath.WalkDir(example, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".yaml" {
-			return err
-		}
-
-		text, err := os.ReadFile(path)
-		wanted += strings.Count("\n"+string(text), "\nkind: Composition\n")
-
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	for _, o := range parseObjects(t, files[".up/examples.yaml"]) {
-		if o.GetKind() == "Composition" {
-			compositions++
+	for _, dir := range examples(t) {
+		for _, name := range named(readObjects(t, filepath.Join(dir, "composition.yaml"))) {
+			compositions[name] = true
 		}
 	}
 
-	if diff := cmp.Diff(wanted, compositions); diff != "" || wanted == 0 {
-		t.Errorf("Compositions among the examples of the package: -want, +got:\n%s", diff)
+	for _, name := range named(parseObjects(t, files[".up/examples.yaml"])) {
+		delete(compositions, name)
+	}
+
+	if len(compositions) > 0 {
+		t.Errorf("the package lacks %v of the examples", compositions)
 	}
 }
 
-// counted counts objects by kind and name.
-func counted(objects []*unstructured.Unstructured) map[string]int {
-	out := map[string]int{}
+// named returns the kinds and names of objects, sorted.
+func named(objects []*unstructured.Unstructured) (out []string) {
 	for _, o := range objects {
-		out[o.GetKind()+" "+o.GetName()]++
+		out = append(out, o.GetKind()+" "+o.GetName())
 	}
+
+	slices.Sort(out)
 
 	return out
 }

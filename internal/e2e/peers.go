@@ -79,7 +79,8 @@ func BuildControlPlane(ctx context.Context, progress func(text string)) (Control
 	err := buildAll(ctx, progress, []program{
 		{"etcd", "etcd", "go.etcd.io/etcd/server/v3", &c.Etcd, "1"},
 		{"kube-apiserver", "kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver", &c.APIServer, "3"},
-		{"kube-controller-manager", "kubernetes", "k8s.io/kubernetes/cmd/kube-controller-manager", &c.ControllerManager, "1"},
+		{"kube-controller-manager", "kubernetes", "k8s.io/kubernetes/cmd/kube-controller-manager", &c.ControllerManager,
+			"1"},
 		{"kubectl", "kubernetes", "k8s.io/kubernetes/cmd/kubectl", &c.Kubectl, "1"},
 		{"registry", ".", "./registry", &c.Registry, "1"},
 		{"chart", ".", "./chart", &c.Chart, "1"},
@@ -152,7 +153,8 @@ func buildProgram(ctx context.Context, progress func(text string), tools string,
 	flags := []string{"-trimpath", "-ldflags", ldflags}
 
 	if strings.HasPrefix(p.pkg, "./") { // a program of this repository, which has no module version
-		source, err := os.ReadFile(filepath.Join(module, p.pkg, "main.go")) //nolint:gosec // A path inside this repository.
+		source, err := os.ReadFile(filepath.Join(module, p.pkg,
+			"main.go")) //nolint:gosec // A path inside this repository.
 		if err != nil {
 			return fmt.Errorf("cannot read %s: %w", p.name, err)
 		}

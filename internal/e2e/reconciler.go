@@ -73,7 +73,8 @@ func copyCrossplane(ctx context.Context, tools, source, dir string) (modfile str
 	}
 	target := filepath.Join(dir, "crossplane")
 	for _, copied := range []struct{ from, to string }{
-		{filepath.Join(module, "internal"), "internal"}, {filepath.Join(module, "proto"), "proto"}, {source, reconcilerFolder},
+		{filepath.Join(module, "internal"), "internal"}, {filepath.Join(module, "proto"), "proto"},
+		{source, reconcilerFolder},
 	} {
 		if err := os.CopyFS(filepath.Join(target, copied.to), os.DirFS(copied.from)); err != nil {
 			return "", fmt.Errorf("cannot copy the sources of Crossplane: %w", err)

@@ -74,7 +74,10 @@ func TestPublishedIsNoRehearsal(t *testing.T) {
 		want   bool // it reads the variable with the time
 	}{
 		"Published": {reason: "who could set its clock or its randomness would know each password"},
-		"Rehearsal": {reason: "else it would not be seen in the one that is published", flags: []string{overlay(t, rehearsal)}, want: true},
+		"Rehearsal": {
+			reason: "otherwise it would not be seen in the one that is published",
+			flags:  []string{overlay(t, rehearsal)}, want: true,
+		},
 	}
 
 	for name, tc := range cases {

@@ -1,11 +1,9 @@
 package e2e
 
 import (
-	"errors"
 	"flag"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var update = flag.Bool("update", false, "write what is rendered as expected.yaml of each example, instead of comparing them")
+var update = flag.Bool("update", false, "write what is rendered as expected.yaml of each example, and compare nothing")
 
 // unreadyEvent is the event by which Crossplane says that a resource is not
 // ready.
@@ -46,7 +44,7 @@ func TestRender(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := all[name]
 
-			clock.set(t, dir) // also of fn render, which with --at would derive other values from its files
+			clock.set(t, dir)
 			before := logged.String()
 			got := render(t, p, renderArgs(t, p, targets, dir))
 
@@ -55,16 +53,12 @@ func TestRender(t *testing.T) {
 				t.Errorf("a second run gives another result: -first, +second:\n%s", diff)
 			}
 
-			own := renderOwn(t, clock.env(), program, dir, "--include-context")
-
 			checkNoLeak(t, dir, got.stdout, map[string]string{
 				"the context":          got.context,
 				"stderr of crossplane": got.stderr,
-				"stderr of fn render":  own.stderr,
 				"the function's log":   strings.TrimPrefix(logged.String(), before),
 			})
 			checkGolden(t, filepath.Join(dir, "expected.yaml"), got.stdout+leftBy(t, dir, got.context))
-			checkOwnRender(t, dir, got, own.stdout)
 		})
 	}
 }
@@ -251,45 +245,6 @@ func checkNoLeak(t *testing.T, dir, stdout string, texts map[string]string) {
 	}
 }
 
-// renderOwn returns what the function's own render prints for a folder at the time of a clock, without the folder's own
-// time. An export may wait.
-func renderOwn(t *testing.T, env []string, program, dir string, flags ...string) output {
-	t.Helper()
-
-	folder := t.TempDir()
-	mustRun(t, "cp", "-rL", dir+"/.", folder)
-
-	if err := os.RemoveAll(filepath.Join(folder, "now.txt")); err != nil {
-		t.Fatal(err)
-	}
-
-	out, err := runIn(t, env, program, append([]string{"render", folder, "--show-secrets"}, flags...)...)
-	if ended := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &ended) || ended.ExitCode() != 1 || out.stdout == "") {
-		t.Fatalf("cannot render %s: %v\n%s", dir, err, out.stderr)
-	}
-
-	return out
-}
-
-// checkOwnRender compares what the function's own render prints with what
-// Crossplane's did, as far as the function has a say in it.
-func checkOwnRender(t *testing.T, dir string, crossplane rendering, own string) {
-	t.Helper()
-
-	names := exportNames(t, dir)
-
-	want, got := projected(parseObjects(t, crossplane.stdout), names), projected(parseObjects(t, own), names)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("fn render gives something else: -crossplane, +fn:\n%s", diff)
-	}
-
-	for _, key := range []string{environmentKey, generatorStateKey} {
-		if diff := cmp.Diff(fieldIn(t, crossplane.context, key), fieldIn(t, own, key)); diff != "" {
-			t.Errorf("fn render leaves another %s: -crossplane, +fn:\n%s", key, diff)
-		}
-	}
-}
-
 // exportNames are the composition resource names of an example's exports.
 func exportNames(t *testing.T, dir string) []string {
 	t.Helper()
@@ -310,69 +265,4 @@ func exportNames(t *testing.T, dir string) []string {
 	}
 
 	return names
-}
-
-// projected is what the function has a say in, by composition resource name, of
-// the objects that have one of the names, or are generations.
-func projected(objects []*unstructured.Unstructured, names []string) map[string]map[string]any {
-	out := map[string]map[string]any{}
-
-	for _, o := range objects {
-		name := o.GetAnnotations()[resourceName]
-		if !slices.Contains(names, name) && !strings.HasPrefix(name, generationPrefix) {
-			continue
-		}
-
-		out[name] = map[string]any{
-			"kind":        o.GetKind(),
-			"name":        o.GetName(),
-			"namespace":   o.GetNamespace(),
-			"labels":      withoutCrossplane(o.GetLabels()),
-			"annotations": withoutCrossplane(o.GetAnnotations()),
-			"type":        o.Object["type"],
-			"immutable":   o.Object["immutable"],
-			"spec":        o.Object["spec"],
-			"data":        o.Object["data"],
-			"binaryData":  o.Object["binaryData"],
-		}
-	}
-
-	return out
-}
-
-// withoutCrossplane leaves out what Crossplane itself writes.
-func withoutCrossplane(m map[string]string) map[string]string {
-	out := maps.Clone(m)
-	maps.DeleteFunc(out, func(key, _ string) bool { return strings.HasPrefix(key, "crossplane.io/") })
-
-	if len(out) == 0 {
-		return nil
-	}
-
-	return out
-}
-
-// environmentKey is the key of the environment in the context.
-const environmentKey = "apiextensions.crossplane.io/environment"
-
-// fieldIn is a field that the context among the objects has, if any.
-func fieldIn(t *testing.T, text, key string) map[string]any {
-	t.Helper()
-
-	for _, o := range parseObjects(t, text) {
-		if o.GetKind() != "Context" {
-			continue
-		}
-
-		field, _, err := unstructured.NestedMap(o.Object, "fields", key)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		return field
-	}
-
-	t.Fatalf("there is no context:\n%s", text)
-
-	return nil
 }

@@ -20,7 +20,8 @@ func TestWrite(t *testing.T) {
 			reason: "Only the figures of this checker change.", checker: "model", figures: "New.\n",
 			want: "Text.\n\n<!-- figures: model -->\n\nNew.\n\n<!-- end -->\n\n<!-- figures: live -->\n<!-- end -->\n",
 		},
-		"unknown": {reason: "A checker that the page does not name is an error.", checker: "other", want: page, fails: true},
+		"unknown": {reason: "A checker that the page does not name is an error.", checker: "other", want: page,
+			fails: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -30,7 +28,8 @@ func TestBuildIsReproducible(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, value := range map[string]string{
-		"GOAMD64": "v3", "GOARM64": "v8.2", "CGO_ENABLED": "1", "GOFLAGS": "-tags=netgo", "TZ": "Asia/Tokyo", "LC_ALL": "C", "SOURCE_DATE_EPOCH": "1",
+		"GOAMD64": "v3", "GOARM64": "v8.2", "CGO_ENABLED": "1", "GOFLAGS": "-tags=netgo", "TZ": "Asia/Tokyo",
+		"LC_ALL": "C", "SOURCE_DATE_EPOCH": "1",
 	} {
 		t.Setenv(name, value)
 	}
@@ -38,68 +37,23 @@ func TestBuildIsReproducible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range platforms {
-		a, err := fileSum(program(first.dir, p))
+	for _, path := range products(first.dir) {
+		name := filepath.Base(path)
+		a, err := fileSum(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := fileSum(program(second.dir, p))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(a, b); diff != "" {
-			t.Errorf("program for %s/%s: -first build, +second:\n%s", p.system, p.arch, diff)
-		}
-	}
-	for _, arch := range architectures {
-		a, err := fileSum(packageFile(first.dir, arch))
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := fileSum(packageFile(second.dir, arch))
+		b, err := fileSum(filepath.Join(second.dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(a, b); diff != "" {
-			t.Errorf("package for %s: -first build, +second:\n%s", arch, diff)
-			differingFiles(t, first, second, arch)
+			t.Errorf("%s: -first build, +second:\n%s", name, diff)
 		}
 	}
-	if diff := cmp.Diff(strings.ReplaceAll(first.stdout, first.dir, ""), strings.ReplaceAll(second.stdout, second.dir, "")); diff != "" {
+	if diff := cmp.Diff(strings.ReplaceAll(first.stdout, first.dir, ""),
+		strings.ReplaceAll(second.stdout, second.dir, "")); diff != "" {
 		t.Errorf("printed: -first build, +second:\n%s", diff)
-	}
-}
-
-// differingFiles says where two packages differ, without quoting 20 MB.
-func differingFiles(t *testing.T, first, second built, arch string) {
-	t.Helper()
-	a, b := first.image(t, arch), second.image(t, arch)
-	if diff := cmp.Diff(config(t, a), config(t, b)); diff != "" {
-		t.Errorf("config:\n%s", diff)
-	}
-	old := files(t, a)
-	for name, f := range files(t, b) {
-		if !bytes.Equal(old[name].content, f.content) {
-			t.Errorf("%s differs", name)
-		}
-	}
-}
-
-// It prints what sha256sum would, and the digest that it will have when pushed.
-func TestBuildPrints(t *testing.T) {
-	b := builtPackages(t)
-	shown := regexp.MustCompile(`^([0-9a-f]{64}  \S+-linux-amd64\.xpkg)\n([0-9a-f]{64}  \S+-linux-arm64\.xpkg)\nsha256:[0-9a-f]{64}  as pushed\n$`)
-	if !shown.MatchString(b.stdout) {
-		t.Errorf("want digests, got\n%s", b.stdout)
-	}
-	left, err := filepath.Glob(filepath.Join(b.dir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := append(products(b.dir), filepath.Join(b.dir, checksums))
-	slices.Sort(want)
-	if diff := cmp.Diff(want, left); diff != "" {
-		t.Errorf("files in the output folder: -want, +got:\n%s", diff)
 	}
 }
 
@@ -206,13 +160,15 @@ func TestImage(t *testing.T) {
 		}
 		got := settings{
 			OS: c.OS, Arch: c.Architecture, User: c.Config.User, Entrypoint: c.Config.Entrypoint, Cmd: c.Config.Cmd,
-			Source: c.Config.Labels[labelSource], Licences: c.Config.Labels[labelLicenses], Vers: c.Config.Labels[labelVersion],
+			Source: c.Config.Labels[labelSource], Licences: c.Config.Labels[labelLicenses],
+			Vers: c.Config.Labels[labelVersion],
 		}
 		for p := range c.Config.ExposedPorts {
 			got.Ports = append(got.Ports, p)
 		}
 		want := settings{
-			OS: "linux", Arch: arch, User: "65532:65532", Entrypoint: []string{"/function"}, Ports: []string{"9443/tcp"},
+			OS: "linux", Arch: arch, User: "65532:65532", Entrypoint: []string{"/function"},
+			Ports:  []string{"9443/tcp"},
 			Source: "https://github.com/crossplane-contrib/function-export", Licences: "Apache-2.0", Vers: testVersion,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -226,7 +182,8 @@ func TestImage(t *testing.T) {
 		for name, f := range files(t, img) {
 			modes[name] = f.header.FileInfo().Mode()
 		}
-		if diff := cmp.Diff(map[string]fs.FileMode{"function": 0o555, "package.yaml": 0o644, ".up/examples.yaml": 0o644}, modes); diff != "" {
+		if diff := cmp.Diff(map[string]fs.FileMode{"function": 0o555, "package.yaml": 0o644,
+			".up/examples.yaml": 0o644}, modes); diff != "" {
 			t.Errorf("%s: files in the image: -want, +got:\n%s", arch, diff)
 		}
 
@@ -262,54 +219,5 @@ func TestFunctionRuns(t *testing.T) {
 		if err != nil || !strings.Contains(string(out), want) {
 			t.Errorf("function %s: want %q, got %v:\n%s", args, want, err, out)
 		}
-	}
-}
-
-func TestReadSource(t *testing.T) {
-	repo := t.TempDir()
-	git := func(args ...string) {
-		t.Helper()
-		cmd := command(t, "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.org"}, args...)...)
-		cmd.Dir = repo
-		cmd.Env = append(os.Environ(), "GIT_COMMITTER_DATE=2026-11-21T12:00:00+0900", "GIT_CONFIG_GLOBAL=/dev/null")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
-	read := func(dir, version string) source {
-		t.Helper()
-		src, err := readSource(t.Context(), dir, version)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return src
-	}
-	git("init", "-q")
-	git("commit", "-q", "--allow-empty", "-m", "first")
-
-	clean := read(repo, "")
-	if !regexp.MustCompile(`^v0\.0\.0-20261121030000-[0-9a-f]{12}$`).MatchString(clean.version) {
-		t.Errorf("want a pseudo-version with the time in UTC, got %q", clean.version)
-	}
-	if !strings.HasPrefix(clean.revision, clean.version[len(clean.version)-12:]) || !clean.time.Equal(time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)) {
-		t.Errorf("want revision and time of the commit, got %q and %s", clean.revision, clean.time)
-	}
-	if got := read(repo, "v1.2.3"); got.version != "v1.2.3" || got.revision != clean.revision {
-		t.Errorf("want the version asked for, of the same revision, got %+v", got)
-	}
-
-	if err := os.WriteFile(filepath.Join(repo, "new"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got := read(repo, ""); got.version != clean.version+"-dirty" || got.revision != clean.revision+"-dirty" {
-		t.Errorf("what is not committed has to be told, got %+v", got)
-	}
-
-	bare := t.TempDir() // an archive, say
-	if got := read(bare, "v1.2.3"); got.revision != "" || got.time.Unix() != 0 {
-		t.Errorf("without git there is no commit, got %+v", got)
-	}
-	if _, err := readSource(context.Background(), bare, ""); err == nil || !strings.Contains(err.Error(), "give --version") {
-		t.Errorf("without git there has to be a version, got %v", err)
 	}
 }

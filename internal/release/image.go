@@ -44,8 +44,8 @@ func compile(ctx context.Context, src source, p platform, path string) error {
 		"GOFLAGS=-mod=readonly", "GOWORK=off",
 	}
 	// Without debugging information, which is useless in an image with only one file, and with the
-	// symbols, which govulncheck -mode=binary reads. The tag leaves out gRPC's pages about its requests in progress, which
-	// the server does not offer.
+	// symbols, which govulncheck -mode=binary reads. The tag leaves out gRPC's pages about its requests in progress,
+	// which the server does not offer.
 	_, err := run(ctx, src.root, env, "go", "build", "-tags", "grpcnotrace", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-w -X "+versionVariable+"="+src.version, "-o", path, "./fn")
 	return err
@@ -79,7 +79,8 @@ func runtimeImage(src source, arch, binary string) (v1.Image, error) {
 		Entrypoint:   []string{"/function"},
 		ExposedPorts: map[string]struct{}{"9443/tcp": {}},
 		Labels: map[string]string{
-			labelSource: repositoryURL, labelLicenses: "Apache-2.0", labelVersion: src.version, labelTitle: "function-export",
+			labelSource: repositoryURL, labelLicenses: "Apache-2.0", labelVersion: src.version,
+			labelTitle:    "function-export",
 			labelDescribe: "Exports values of a Crossplane composition as Secrets and ConfigMaps.",
 			labelDocs:     repositoryURL + "#readme",
 		},
@@ -101,7 +102,8 @@ func functionLayer(binary string) (v1.Layer, error) {
 	}
 	buf := &bytes.Buffer{}
 	w := tar.NewWriter(buf)
-	header := &tar.Header{Name: "function", Typeflag: tar.TypeReg, Mode: 0o555, Size: int64(len(content)), ModTime: time.Unix(0, 0)}
+	header := &tar.Header{Name: "function", Typeflag: tar.TypeReg, Mode: 0o555, Size: int64(len(content)),
+		ModTime: time.Unix(0, 0)}
 	if err := w.WriteHeader(header); err != nil {
 		return nil, fmt.Errorf("cannot write layer: %w", err)
 	}

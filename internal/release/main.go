@@ -27,7 +27,7 @@ import (
 
 // cli is the command line.
 type cli struct {
-	Build buildCmd `cmd:"" help:"Build the package of each architecture and the program of each platform, and print the digests of the packages."`
+	Build buildCmd `cmd:"" help:"Build the packages and the programs, and print the digests of the packages."`
 	Push  pushCmd  `cmd:"" help:"Push what was built as one package, and print its digest."`
 	SBOM  sbomCmd  `cmd:"" help:"Write what the function in each package is made of." name:"sbom"`
 }
@@ -36,7 +36,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	k := kong.Parse(&cli{}, kong.Name("release"), kong.Description("Builds and publishes the package of function-export."))
+	k := kong.Parse(&cli{}, kong.Name("release"),
+		kong.Description("Builds and publishes the package of function-export."))
 	root, err := repository(ctx)
 	k.FatalIfErrorf(err)
 	k.BindTo(ctx, (*context.Context)(nil))
@@ -63,7 +64,7 @@ func repository(ctx context.Context) (string, error) {
 // output returns a folder for products, relative to the repository, because the command is run
 // there.
 type output struct {
-	Output string `default:"_output" help:"The folder of the packages and programs, relative to the repository's root." placeholder:"DIR"`
+	Output string `default:"_output" help:"The folder for the results, below the repository's root." placeholder:"DIR"`
 }
 
 func (o output) dir(root string) string {

@@ -14,7 +14,8 @@ type platform struct{ system, arch string }
 
 // platforms are those of the program that users run on files. The packages contain the programs for Linux.
 var platforms = []platform{
-	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
+	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows",
+		"arm64"},
 }
 
 // program returns the path of a platform's program in a folder.
@@ -63,7 +64,8 @@ func writeChecksums(dir string) error {
 		}
 		fmt.Fprintf(&text, "%s  %s\n", sum, filepath.Base(path))
 	}
-	if err := os.WriteFile(filepath.Join(dir, checksums), []byte(text.String()), 0o644); err != nil { //nolint:gosec // Everyone may read it.
+	if err := os.WriteFile(filepath.Join(dir, checksums), []byte(text.String()),
+		0o644); err != nil { //nolint:gosec // Everyone may read it.
 		return fmt.Errorf("cannot write checksums: %w", err)
 	}
 	return nil

@@ -20,7 +20,7 @@ import (
 
 type pushCmd struct {
 	output
-	Reference string `arg:"" help:"Where to push the package: REGISTRY/REPOSITORY:TAG. Log in with docker, or with another tool that writes its configuration."`
+	Reference string `arg:"" help:"Where to push it: REGISTRY/REPOSITORY:TAG. Log in with docker before."`
 }
 
 // Run pushes the packages of build, and prints the digest of the package with all architectures. It
@@ -71,7 +71,8 @@ func checkVersion(dir, reference string) error {
 			return err
 		}
 		if f.version != tag.TagStr() {
-			return fmt.Errorf("cannot push %s for linux/%s as %s: build that version first", f.version, arch, tag.TagStr())
+			return fmt.Errorf("cannot push %s for linux/%s as %s: build that version first", f.version, arch,
+				tag.TagStr())
 		}
 	}
 	return nil
@@ -101,7 +102,8 @@ func push(ctx context.Context, crossplane, dir, reference string) (v1.Hash, erro
 	for _, arch := range architectures {
 		files = append(files, packageFile(dir, arch))
 	}
-	if _, err := run(ctx, "", nil, crossplane, "xpkg", "push", "--package-files="+strings.Join(files, ","), reference); err != nil {
+	if _, err := run(ctx, "", nil, crossplane, "xpkg", "push", "--package-files="+strings.Join(files, ","),
+		reference); err != nil {
 		return v1.Hash{}, err
 	}
 	tag, err := name.NewTag(reference, name.StrictValidation)

@@ -36,7 +36,8 @@ func TestPush(t *testing.T) {
 	if err := c.Run(t.Context(), &workspace{root: b.root, stdout: &stdout, stderr: &stderr}); err != nil {
 		t.Fatal(err)
 	}
-	if digest := strings.TrimSpace(stdout.String()); !strings.HasPrefix(digest, "sha256:") || !strings.Contains(b.stdout, digest+"  as pushed\n") {
+	if digest := strings.TrimSpace(stdout.String()); !strings.HasPrefix(digest, "sha256:") ||
+		!strings.Contains(b.stdout, digest+"  as pushed\n") {
 		t.Errorf("want the digest of the build, got %q; the build said\n%s", digest, b.stdout)
 	}
 
@@ -83,23 +84,6 @@ func TestPush(t *testing.T) {
 	}
 }
 
-func TestPushWantsABuild(t *testing.T) {
-	c := &pushCmd{output: output{Output: t.TempDir()}, Reference: "127.0.0.1:1/function-export:v1"}
-	err := c.Run(t.Context(), &workspace{stdout: io.Discard, stderr: io.Discard})
-	if err == nil || !strings.Contains(err.Error(), "build it first") {
-		t.Errorf("want to be told to build, got %v", err)
-	}
-}
-
-func TestPushWantsTheVersion(t *testing.T) {
-	b := builtPackages(t)
-	c := &pushCmd{output: output{Output: b.dir}, Reference: "127.0.0.1:1/function-export:v1.0.0"}
-	err := c.Run(t.Context(), &workspace{root: b.root, stdout: io.Discard, stderr: io.Discard})
-	if err == nil || !strings.Contains(err.Error(), "cannot push "+testVersion) {
-		t.Errorf("want to be told to build that version, got %v", err)
-	}
-}
-
 // A registry, or somebody between, that has something else is found out.
 func TestPushFindsAnotherPackage(t *testing.T) {
 	b := builtPackages(t)
@@ -115,7 +99,8 @@ func TestPushFindsAnotherPackage(t *testing.T) {
 	}))
 	defer server.Close()
 	var stdout bytes.Buffer
-	c := &pushCmd{output: output{Output: b.dir}, Reference: strings.TrimPrefix(server.URL, "http://") + "/crossplane-contrib/function-export:" + testVersion}
+	c := &pushCmd{output: output{Output: b.dir}, Reference: strings.TrimPrefix(server.URL, "http://") +
+		"/crossplane-contrib/function-export:" + testVersion}
 	err := c.Run(t.Context(), &workspace{root: b.root, stdout: &stdout, stderr: io.Discard})
 	if err == nil || !strings.Contains(err.Error(), "cannot trust") || stdout.Len() > 0 {
 		t.Errorf("want another digest to be refused, got %v, %q", err, stdout.String())

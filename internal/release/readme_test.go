@@ -26,7 +26,8 @@ func TestReadmePush(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := regexp.MustCompile(`(?m)^go -C internal/release run \. (build .*)\ngo -C internal/release run \. (push (\S+))\n`).
+	shown := regexp.MustCompile(`(?m)^go -C internal/release run \. (build .*)\ngo -C internal/release run \. ` +
+		`(push (\S+))\n`).
 		FindSubmatch(text)
 	if shown == nil {
 		t.Fatal("the README has no commands that build and push the package")
@@ -40,7 +41,8 @@ func TestReadmePush(t *testing.T) {
 	host, repository, _ := strings.Cut(string(shown[3]), "/")
 	reference := strings.TrimPrefix(server.URL, "http://") + "/" + repository
 	dir := t.TempDir()
-	for _, command := range []string{string(shown[1]), strings.Replace(string(shown[2]), host, strings.TrimPrefix(server.URL, "http://"), 1)} {
+	for _, command := range []string{string(shown[1]),
+		strings.Replace(string(shown[2]), host, strings.TrimPrefix(server.URL, "http://"), 1)} {
 		var c cli
 		parser, err := kong.New(&c)
 		if err != nil {

@@ -40,7 +40,8 @@ func (c *sbomCmd) Run(_ context.Context, w *workspace) error {
 		}
 		buf := &bytes.Buffer{}
 		// Not the latest version of the format, but one that most readers support.
-		if err := cyclonedx.NewBOMEncoder(buf, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cyclonedx.SpecVersion1_6); err != nil {
+		if err := cyclonedx.NewBOMEncoder(buf, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom,
+			cyclonedx.SpecVersion1_6); err != nil {
 			return fmt.Errorf("cannot write SBOM: %w", err)
 		}
 		path := strings.TrimSuffix(packageFile(dir, arch), filepath.Ext(packageFile(dir, arch))) + ".cdx.json"
@@ -150,5 +151,6 @@ func (f function) setting(key string) string {
 // in the same field as in the files of other tools.
 func module(path, version string) cyclonedx.Component {
 	purl := "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
-	return cyclonedx.Component{BOMRef: purl, Type: cyclonedx.ComponentTypeLibrary, Name: path, Version: version, PackageURL: purl}
+	return cyclonedx.Component{BOMRef: purl, Type: cyclonedx.ComponentTypeLibrary, Name: path, Version: version,
+		PackageURL: purl}
 }

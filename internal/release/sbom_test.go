@@ -56,7 +56,8 @@ func TestSBOM(t *testing.T) {
 	schema := bomSchema(t)
 	for i, arch := range architectures {
 		bom := &cyclonedx.BOM{}
-		if err := cyclonedx.NewBOMDecoder(strings.NewReader(got[i]), cyclonedx.BOMFileFormatJSON).Decode(bom); err != nil {
+		if err := cyclonedx.NewBOMDecoder(strings.NewReader(got[i]),
+			cyclonedx.BOMFileFormatJSON).Decode(bom); err != nil {
 			t.Fatal(err)
 		}
 		instance, err := jsonschema.UnmarshalJSON(strings.NewReader(got[i]))
@@ -68,7 +69,8 @@ func TestSBOM(t *testing.T) {
 		}
 
 		self := bom.Metadata.Component
-		if diff := cmp.Diff([]string{"github.com/crossplane-contrib/function-export", testVersion}, []string{self.Name, self.Version}); diff != "" {
+		if diff := cmp.Diff([]string{"github.com/crossplane-contrib/function-export", testVersion},
+			[]string{self.Name, self.Version}); diff != "" {
 			t.Errorf("%s: what it is about: -want, +got:\n%s", arch, diff)
 		}
 		if !strings.HasSuffix(self.Description, "linux/"+arch) {

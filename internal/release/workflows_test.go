@@ -82,7 +82,8 @@ func TestWorkflows(t *testing.T) {
 					t.Errorf("%s: job %s: %s is not pinned by a digest", file, name, step.Uses)
 				}
 				if strings.Contains(step.Run, "${{") {
-					t.Errorf("%s: job %s: a script takes its values from env, for a tag can be named anything:\n%s", file, name, step.Run)
+					t.Errorf("%s: job %s: a script takes its values from env, for a tag can be named anything:\n%s",
+						file, name, step.Run)
 				}
 				scripts += step.Run + "\n"
 			}
@@ -91,7 +92,8 @@ func TestWorkflows(t *testing.T) {
 	for _, want := range []string{
 		"format=(--new-bundle-format=false --use-signing-config=false)\n", // Crossplane finds only this format.
 		`cosign sign --yes --recursive "${format[@]}" `, `cosign attest --yes --type cyclonedx "${format[@]}" `,
-		".ci/run", "go -C internal/release run . build ", "go -C internal/release run . push ", "go -C internal/release run . sbom",
+		".ci/run", "go -C internal/release run . build ", "go -C internal/release run . push ",
+		"go -C internal/release run . sbom",
 		"_output/*.xpkg _output/function-export_* _output/" + checksums + " _output/*.cdx.json\n",
 	} {
 		if !strings.Contains(scripts, want) {

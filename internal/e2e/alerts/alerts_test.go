@@ -91,7 +91,8 @@ func TestAlerts(t *testing.T) {
 		},
 		"AnotherIsSlow": {
 			"Another function is slow.",
-			with(seconds+`{function_name="other",le="1"} 0x60`, seconds+`{function_name="other",le="+Inf"} 0+10x60`), nil,
+			with(seconds+`{function_name="other",le="1"} 0x60`,
+				seconds+`{function_name="other",le="+Inf"} 0+10x60`), nil,
 		},
 	}
 	rules := readRules(t)

@@ -1,5 +1,5 @@
-// Package peers reads what is generated with the programs that will read it: OpenSSH, OpenSSL, Java, Apache, and shells.
-// .ci/run installs them.
+// Package peers reads what is generated with the programs that will read it: OpenSSH, OpenSSL, Java, Apache, and
+// shells. .ci/run installs them.
 package peers
 
 import (
@@ -63,7 +63,8 @@ var keyKinds = map[string]keyFunc{
 }
 
 // made compiles a section of the input, and returns the outputs of one generation.
-func made[In any, K credential.Kind](t *testing.T, compile func(*field.Path, *In) (K, field.ErrorList), section string, from credential.From) credential.Outputs {
+func made[In any, K credential.Kind](t *testing.T, compile func(*field.Path, *In) (K, field.ErrorList), section string,
+	from credential.From) credential.Outputs {
 	t.Helper()
 	var in In
 	if err := yaml.UnmarshalStrict([]byte(section), &in); err != nil {
@@ -165,7 +166,8 @@ func TestCertificateByOpenSSL(t *testing.T) {
 	for _, keyType := range []string{"ecdsa", "rsa", "ed25519"} {
 		t.Run(keyType, func(t *testing.T) {
 			of := func(section string, issuer *credential.Issuer) credential.Outputs {
-				return made(t, credential.CompileCertificate, section, credential.From{Random: rand.Reader, Now: now, Issuer: issuer})
+				return made(t, credential.CompileCertificate, section,
+					credential.From{Random: rand.Reader, Now: now, Issuer: issuer})
 			}
 			root := of(strings.Replace(rootInput, "{", "{keyType: "+keyType+", ", 1), nil)
 			old := of(rootInput, nil) // of the same name
@@ -175,11 +177,15 @@ func TestCertificateByOpenSSL(t *testing.T) {
 			}
 			leaf := of(strings.Replace(leafInput, "{", "{keyType: "+keyType+", ", 1), issuer)
 			self := of(strings.Replace(leafInput, "ca: root,", "keyType: "+keyType+",", 1), nil)
-			bundle := written(t, credential.Outputs{"all": sensitive.New(append(bytes.Clone(old[tlsCert].Reveal()), root[tlsCert].Reveal()...))}, "all")
+			bundle := written(t, credential.Outputs{"all": sensitive.New(append(bytes.Clone(old[tlsCert].Reveal()),
+				root[tlsCert].Reveal()...))}, "all")
 			for _, purpose := range []string{"sslserver", "sslclient"} {
-				command(t, "openssl", "verify", "-x509_strict", "-purpose", purpose, "-verify_hostname", "a.shop.example", "-CAfile", bundle, written(t, leaf, tlsCert))
-				command(t, "openssl", "verify", "-x509_strict", "-purpose", purpose, "-verify_ip", "10.0.0.1", "-CAfile", written(t, leaf, caCert), written(t, leaf, tlsCert))
-				command(t, "openssl", "verify", "-purpose", purpose, "-CAfile", written(t, self, caCert), written(t, self, tlsCert))
+				command(t, "openssl", "verify", "-x509_strict", "-purpose", purpose, "-verify_hostname",
+					"a.shop.example", "-CAfile", bundle, written(t, leaf, tlsCert))
+				command(t, "openssl", "verify", "-x509_strict", "-purpose", purpose, "-verify_ip", "10.0.0.1",
+					"-CAfile", written(t, leaf, caCert), written(t, leaf, tlsCert))
+				command(t, "openssl", "verify", "-purpose", purpose, "-CAfile", written(t, self, caCert),
+					written(t, self, tlsCert))
 			}
 			for _, o := range []credential.Outputs{root, leaf, self} {
 				public := command(t, "openssl", "x509", "-noout", "-pubkey", "-in", written(t, o, tlsCert))
@@ -188,16 +194,20 @@ func TestCertificateByOpenSSL(t *testing.T) {
 				}
 				command(t, "openssl", "pkey", "-check", "-noout", "-in", written(t, o, tlsKey))
 			}
-			text := command(t, "openssl", "x509", "-noout", "-text", "-nameopt", "oneline", "-in", written(t, root, tlsCert)) // OpenSSL 3.2 has another default
-			for _, want := range []string{"CA:TRUE, pathlen:0", "Certificate Sign, CRL Sign", "Issuer: O = Acme, CN = root"} {
+			text := command(t, "openssl", "x509", "-noout", "-text", "-nameopt", "oneline", "-in",
+				written(t, root, tlsCert)) // OpenSSL 3.2 has another default
+			for _, want := range []string{"CA:TRUE, pathlen:0", "Certificate Sign, CRL Sign",
+				"Issuer: O = Acme, CN = root"} {
 				if !strings.Contains(text, want) {
 					t.Errorf("openssl does not say %q of the CA:\n%s", want, text)
 				}
 			}
 			text = command(t, "openssl", "x509", "-noout", "-text", "-in", written(t, leaf, tlsCert))
 			for _, want := range []string{
-				"CA:FALSE", "Digital Signature", "TLS Web Server Authentication, TLS Web Client Authentication", "Authority Key Identifier",
-				"DNS:shop.example, DNS:*.shop.example, IP Address:10.0.0.1, IP Address:FD00:0:0:0:0:0:0:1, IP Address:10.0.0.2",
+				"CA:FALSE", "Digital Signature", "TLS Web Server Authentication, TLS Web Client Authentication",
+				"Authority Key Identifier",
+				"DNS:shop.example, DNS:*.shop.example, IP Address:10.0.0.1, IP Address:FD00:0:0:0:0:0:0:1, IP " +
+					"Address:10.0.0.2",
 			} {
 				if !strings.Contains(text, want) {
 					t.Errorf("openssl does not say %q of the leaf:\n%s", want, text)
@@ -210,7 +220,8 @@ func TestCertificateByOpenSSL(t *testing.T) {
 func TestHashesByPeers(t *testing.T) {
 	const password = "hunter2 \xc3\xa9"
 	const section = "{cost: 5, secretExpression: x}"
-	o := made(t, without(credential.NewHtpasswd), section, ofMap(map[string]string{"admin": password, "zo\xc3\xab b": "other"}))
+	o := made(t, without(credential.NewHtpasswd), section,
+		ofMap(map[string]string{"admin": password, "zo\xc3\xab b": "other"}))
 	file := written(t, o, "auth")
 	command(t, "htpasswd", "-vb", file, "admin", password)
 	command(t, "htpasswd", "-vb", file, "zo\xc3\xab b", "other")
@@ -243,7 +254,8 @@ func keytoolReads(t *testing.T, f family, o credential.Outputs, store, trust, al
 	t.Helper()
 	path, password := written(t, o, store), string(o[keystorePassword].Reveal())
 	list := command(t, "keytool", "-list", "-rfc", "-keystore", path, "-storepass", password)
-	for _, want := range []string{"Alias name: " + alias, "Entry type: PrivateKeyEntry", "Certificate chain length: 3"} {
+	for _, want := range []string{"Alias name: " + alias, "Entry type: PrivateKeyEntry",
+		"Certificate chain length: 3"} {
 		if !strings.Contains(list, want) {
 			t.Errorf("keytool does not say %q of %s:\n%s", want, store, list)
 		}
@@ -254,7 +266,8 @@ func keytoolReads(t *testing.T, f family, o credential.Outputs, store, trust, al
 	copied := filepath.Join(t.TempDir(), "copied.p12")
 	command(t, "keytool", "-importkeystore", "-srckeystore", path, "-srcstorepass", password, "-srcalias", alias,
 		"-destkeystore", copied, "-deststoretype", "PKCS12", "-deststorepass", "changeit")
-	command(t, "openssl", "pkcs12", "-in", copied, "-passin", "pass:changeit", "-nodes", "-nocerts", "-out", copied+".pem")
+	command(t, "openssl", "pkcs12", "-in", copied, "-passin", "pass:changeit", "-nodes", "-nocerts", "-out",
+		copied+".pem")
 	public := command(t, "openssl", "pkey", "-in", copied+".pem", "-pubout")
 	if !bytes.Equal(blocks(public)[0], f.leaf.cert.RawSubjectPublicKeyInfo) {
 		t.Errorf("Java reads another key from %s", store)
@@ -280,32 +293,13 @@ func blocks(text string) [][]byte {
 	return out
 }
 
-func TestPKCS12ByOpenSSL(t *testing.T) {
-	for name, newKey := range keyKinds {
-		for _, profile := range []string{"", "Modern2023", "LegacyDES", "LegacyRC2"} {
-			t.Run(name+profile, func(t *testing.T) {
-				f := newFamily(t, newKey)
-				o := made(t, without(credential.NewPKCS12), keystoreSection(profile), ofMap(f.source(t)))
-				pass := []string{"-passin", "pass:" + string(o[keystorePassword].Reveal()), "-nodes"}
-				if strings.HasPrefix(profile, "Legacy") {
-					pass = append(pass, "-legacy")
-				}
-				store, out := written(t, o, keystoreP12), filepath.Join(t.TempDir(), "out")
-				command(t, "openssl", append([]string{"pkcs12", "-nocerts", "-in", store, "-out", out}, pass...)...)
-				public := command(t, "openssl", "pkey", "-in", out, "-pubout")
-				if !bytes.Equal(blocks(public)[0], f.leaf.cert.RawSubjectPublicKeyInfo) {
-					t.Error("OpenSSL reads another key")
-				}
-			})
-		}
-	}
-}
-
 func TestKeyFormatsByOpenSSL(t *testing.T) {
-	o := made(t, credential.CompileSSHKey, "{type: rsa, bits: 2048, format: PKCS1}", credential.From{Random: rand.Reader})
+	o := made(t, credential.CompileSSHKey, "{type: rsa, bits: 2048, format: PKCS1}",
+		credential.From{Random: rand.Reader})
 	path := written(t, o, privateKey)
 	command(t, "openssl", "rsa", "-check", "-noout", "-in", path)
-	if derived := command(t, "ssh-keygen", "-y", "-f", path); strings.TrimSpace(derived) != string(o[publicKey].Reveal()) {
+	if derived := command(t, "ssh-keygen", "-y", "-f",
+		path); strings.TrimSpace(derived) != string(o[publicKey].Reveal()) {
 		t.Error("OpenSSH reads another key")
 	}
 }
@@ -324,8 +318,10 @@ type signed struct {
 func sign(t testing.TB, name string, key crypto.Signer, issuer *signed) *signed {
 	t.Helper()
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: name != "leaf", BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour),
+		IsCA:     name != "leaf", BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	if issuer == nil {
 		issuer = &signed{template, key}
@@ -388,7 +384,8 @@ func newFamily(t testing.TB, leafKey keyFunc) family {
 // source is a valid source of a keystore.
 func (f family) source(t testing.TB) map[string]string {
 	t.Helper()
-	return map[string]string{"tls.crt": text(f.leaf, f.sub, f.mid), "tls.key": pkcs8Text(t, f.leaf.key), "ca.crt": text(f.root), "other": "ignored"}
+	return map[string]string{"tls.crt": text(f.leaf, f.sub, f.mid), "tls.key": pkcs8Text(t, f.leaf.key),
+		"ca.crt": text(f.root), "other": "ignored"}
 }
 
 func ders(certs ...*signed) [][]byte {

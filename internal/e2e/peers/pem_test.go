@@ -51,7 +51,8 @@ func TestBundlesByOpenSSL(t *testing.T) {
 			}
 			request("root")
 			request("middle", "-CA", "root.crt", "-CAkey", "root.key")
-			request("leaf", "-CA", "middle.crt", "-CAkey", "middle.key", "-addext", "basicConstraints=critical,CA:FALSE")
+			request("leaf", "-CA", "middle.crt", "-CAkey", "middle.key", "-addext",
+				"basicConstraints=critical,CA:FALSE")
 			read := func(name string) string {
 				b, err := os.ReadFile(filepath.Join(dir, name))
 				if err != nil {
@@ -60,7 +61,8 @@ func TestBundlesByOpenSSL(t *testing.T) {
 				return string(b)
 			}
 			write(t, dir, "cas.crt")(read("root.crt")+read("middle.crt"), nil)
-			openssl(t, dir, "pkcs12", "-export", "-inkey", "leaf.key", "-in", "leaf.crt", "-certfile", "cas.crt", "-name", "a", "-passout", "pass:a", "-out", "all.p12")
+			openssl(t, dir, "pkcs12", "-export", "-inkey", "leaf.key", "-in", "leaf.crt", "-certfile", "cas.crt",
+				"-name", "a", "-passout", "pass:a", "-out", "all.p12")
 			bundle := openssl(t, dir, "pkcs12", "-in", "all.p12", "-passin", "pass:a", "-nodes")
 			if !strings.Contains(bundle, "Bag Attributes") {
 				t.Fatalf("the bundle has no attributes")
@@ -75,25 +77,29 @@ func TestBundlesByOpenSSL(t *testing.T) {
 			if diff := cmp.Diff(read("leaf.crt")+read("middle.crt")+read("root.crt"), chain); diff != "" {
 				t.Errorf("the blocks are not as OpenSSL writes them: -openssl +ours:\n%s", diff)
 			}
-			if diff := cmp.Diff(openssl(t, dir, "x509", "-in", "leaf.crt", "-noout", "-pubkey"), openssl(t, dir, "pkey", "-in", "key.pem", "-pubout")); diff != "" {
+			if diff := cmp.Diff(openssl(t, dir, "x509", "-in", "leaf.crt", "-noout", "-pubkey"),
+				openssl(t, dir, "pkey", "-in", "key.pem", "-pubout")); diff != "" {
 				t.Errorf("the key does not belong to the leaf: -certificate +key:\n%s", diff)
 			}
 
 			openssl(t, dir, "crl2pkcs7", "-nocrl", "-certfile", "chain.pem", "-out", "chain.p7")
 			printed := openssl(t, dir, "pkcs7", "-in", "chain.p7", "-print_certs")
 			subjects := regexp.MustCompile(`subject=.*`).FindAllString(printed, -1)
-			if diff := cmp.Diff([]string{"subject=CN = leaf", "subject=CN = middle", "subject=CN = root"}, subjects); diff != "" {
+			if diff := cmp.Diff([]string{"subject=CN = leaf", "subject=CN = middle", "subject=CN = root"},
+				subjects); diff != "" {
 				t.Errorf("-want +openssl pkcs7:\n%s", diff)
 			}
 			if again, err := pem.Chain(printed); again != chain || err != nil {
 				t.Errorf("want the same chain of what openssl pkcs7 prints, got %q, %v", again, err)
 			}
 
-			encrypted := openssl(t, dir, "pkcs12", "-in", "all.p12", "-passin", "pass:a", "-passout", "pass:b") // and PKCS #8
+			encrypted := openssl(t, dir, "pkcs12", "-in", "all.p12", "-passin", "pass:a", "-passout",
+				"pass:b") // and PKCS #8
 			write(t, dir, "encrypted.pem")(pem.PrivateKey(encrypted))
 			openssl(t, dir, "pkey", "-in", "encrypted.pem", "-passin", "pass:b", "-noout")
 			if key[0] != "ed25519" { // which has no traditional format
-				openssl(t, dir, "pkey", "-in", "leaf.key", "-traditional", "-aes128", "-passout", "pass:c", "-out", "traditional.key")
+				openssl(t, dir, "pkey", "-in", "leaf.key", "-traditional", "-aes128", "-passout", "pass:c", "-out",
+					"traditional.key")
 				text := write(t, dir, "traditional.pem")(pem.PrivateKey(chain + read("traditional.key")))
 				openssl(t, dir, "pkey", "-in", "traditional.pem", "-passin", "pass:c", "-noout")
 				if diff := cmp.Diff(read("traditional.key"), text); diff != "" {
@@ -128,8 +134,10 @@ func TestExampleCertificate(t *testing.T) {
 		dir := t.TempDir()
 		write(t, dir, "tls.crt")(string(o.Data["tls.crt"]), nil)
 		write(t, dir, "ca.crt")(string(o.Data["ca.crt"]), nil)
-		openssl(t, dir, "verify", "-CAfile", "ca.crt", "-verify_hostname", "edge.shop.svc", "-attime", "1767258360", "tls.crt")
-		if names := openssl(t, dir, "x509", "-noout", "-ext", "subjectAltName", "-in", "tls.crt"); !strings.Contains(string(page), names) {
+		openssl(t, dir, "verify", "-CAfile", "ca.crt", "-verify_hostname", "edge.shop.svc", "-attime", "1767258360",
+			"tls.crt")
+		if names := openssl(t, dir, "x509", "-noout", "-ext", "subjectAltName", "-in",
+			"tls.crt"); !strings.Contains(string(page), names) {
 			t.Errorf("the page does not show what OpenSSL prints:\n%s", names)
 		}
 		return

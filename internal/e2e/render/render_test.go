@@ -124,55 +124,6 @@ func TestRenderLikeCrossplane(t *testing.T) {
 	}
 }
 
-// TestRenderAcceptsMore: files that Crossplane's render refuses, or of which it reads less. In both
-// commands, the same files without the difference produce the same objects.
-func TestRenderAcceptsMore(t *testing.T) {
-	peers := e2e.PeersForTest(t)
-	db := functiontest.Database + "spec: {writeConnectionSecretToRef: {name: conn}}\n"
-	secret := functiontest.DatabaseSecret + "data: {password: aHVudGVyMg==}\n"
-	cases := map[string]struct {
-		reason string
-		files  functiontest.Files
-		theirs string // their error, or nothing
-	}{
-		"SecretBesideItsResource": {
-			reason: "Crossplane's render observes only composed resources.",
-			files:  functiontest.Files{"observed.yaml": db + "---" + secret},
-			theirs: `without required "crossplane.io/composition-resource-name" annotation`,
-		},
-		"List": {
-			reason: "Crossplane's render reads a List as one object.",
-			files:  functiontest.Files{"observed.yaml": "apiVersion: v1\nkind: List\nmetadata: {resourceVersion: \"\"}\nitems:\n- " + functiontest.Indented(strings.TrimSpace(db), 2) + "\n", "required.yaml": secret},
-			theirs: "not in the same namespace",
-		},
-		"StringData": {
-			reason: "Crossplane's render reads only data. The API server changes stringData into data.",
-			files:  functiontest.Files{"observed.yaml": db, "required.yaml": functiontest.DatabaseSecret + "stringData: {password: hunter2}\n"},
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			dir, ours, theirs := functiontest.Folder(t, tc.files), &recorder{fn: &script{answer: saysNothing}}, &recorder{fn: &script{answer: saysNothing}}
-			if _, _, failure := rendered(t, render.Command{Paths: []string{dir}}, ours); failure != "" {
-				t.Fatal(failure)
-			}
-			details := func(r *recorder) string {
-				return string(r.requests[0].GetObserved().GetResources()["db"].GetConnectionDetails()["password"])
-			}
-			if got := details(ours); got != "hunter2" {
-				t.Errorf("%s\nconnection details: got %q", tc.reason, got)
-			}
-			_, stderr, err := tryCrossplane(t, peers, dir, theirs)
-			switch {
-			case tc.theirs != "" && (err == nil || !strings.Contains(stderr, tc.theirs)):
-				t.Errorf("%s\nwant Crossplane to fail with %q, got %v: %s", tc.reason, tc.theirs, err, stderr)
-			case tc.theirs == "" && (err != nil || details(theirs) != ""):
-				t.Errorf("%s\nwant Crossplane to find no connection details, got %v: %s", tc.reason, err, stderr)
-			}
-		})
-	}
-}
-
 // TestRenderFlagsOfCrossplane: this command has each flag of Crossplane's command about files and output, with the same
 // short form. Only -o is the output, as in all commands.
 func TestRenderFlagsOfCrossplane(t *testing.T) {

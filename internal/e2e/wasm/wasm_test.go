@@ -35,7 +35,8 @@ func TestSameInABrowser(t *testing.T) {
 	in.Commands, in.Messages = commands(in.Files), messages(t, in.Files)
 	for name, text := range in.Files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700),
+			os.WriteFile(path, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -109,7 +110,8 @@ func commands(files map[string]string) [][]string {
 		dir, isFolder := strings.CutSuffix(name, "/xr.yaml")
 		if _, ok := files[dir+"/expected.yaml"]; ok && isFolder {
 			// A rehearsal makes each value from a seed.
-			out = append(out, []string{"render", dir, "--at", "2026-11-21T12:00:00Z", "--show-secrets", "--allow-waiting"},
+			out = append(out, []string{"render", dir, "--at", "2026-11-21T12:00:00Z", "--show-secrets",
+				"--allow-waiting"},
 				[]string{"render", dir, "--at", "2026-11-21T12:00:00Z", "--changes"})
 		}
 	}
