@@ -70,8 +70,10 @@ func forge(c *functiontest.ControlPlane, name string, number int, labels bool) {
 func forgeExport(c *functiontest.ControlPlane, uid string, number int) {
 	o := c.Stored["v1|Secret|team-a|shop-connection"]
 	world.Set(o, inBase64("known"), "data", "password")
-	record := fmt.Sprintf(`{"generators":{"admin":{"holds":%q,"known":[{"uid":%[1]q,"generation":%d,`+
-		`"state":{"stage":"current","kind":"password"}}]}}}`, uid, number)
+	record := fmt.Sprintf(`{"generators":{"admin":{"holds":%q,"known":[{"uid":%[1]q,"generation":%d,"apiVersion":"v1",`+
+		`"kind":"Secret","namespace":"team-a","name":"shop-admin-%[2]d",`+
+		`"state":{"stage":"current","kind":"password"}}]}}}`,
+		uid, number)
 	data := credential.Outputs{"password": sensitive.FromString("known")}
 	world.Set(o, seal.Add(rotation.AnnotationRecord, data, record), "metadata", "annotations", rotation.AnnotationRecord)
 	world.Set(o, "recreated", "metadata", "uid")

@@ -245,9 +245,9 @@ func TestRunPlaces(t *testing.T) {
 			want: []string{
 				`Conflict! nothing` + at + `Secret team/xr-admin-1 is the composed resource "generated/admin/1" of ` +
 					`this composite: set secrets[0].metadata.name to another name`,
-				`Held! | generator "admin" creates no generation: generators[0].name: returns the name that ` +
-					`generation admin/1 ` +
-					`has: use generation.number or generation.id, and the generator's own name`,
+				`Held! | generator "admin" creates no generation: generators[0].name: ` +
+					`Secret team/xr-admin-1 is another generation: use generation.number or generation.id, and the ` +
+					`generator's own name`,
 			},
 		},
 		"StaleCache": {
