@@ -139,7 +139,7 @@ func TestEvaluate(t *testing.T) {
 		"JSONExact":            {"a big integer survives", "json.encode(json.decode('{\"n\": 9223372036854775807}'))", "", `{"n":9223372036854775807}`},
 		"JSONTooBig":           {"one that nothing holds is refused", "json.encode(json.decode('{\"n\": 92233720368547758070}'))", "", "failed: exactly"},
 		"YAML":                 {"", "yaml.encode({'b': 1, 'a': ['x']})", "", "a:\n- x\nb: 1\n"},
-		"YAMLTooDeep":          {"what nests a thousand deep is a million spaces", "yaml.encode(json.decode('" + strings.Repeat(`[{"a":`, 50) + "[]" + strings.Repeat("}]", 50) + "'))", "", "failed: here:1:12: cannot encode YAML with more than 100 levels"},
+		"YAMLTooDeep":          {"what nests a thousand deep is a million spaces", "yaml.encode(json.decode('" + strings.Repeat(`[{"a":`, 50) + "[]" + strings.Repeat("}]", 50) + "'))", "", "failed: here:1:12: cannot encode a value with more than 100 levels"},
 		"YAMLDeep":             {"", "yaml.encode(json.decode('" + strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100) + "')).size() > 9 ? 'y' : 'n'", "", "y"},
 		"YAMLKeys":             {"", "yaml.encode(dyn({1: 2}))", "", "failed: here:1:12: there is a map whose keys are int, which JSON cannot represent: wrap them in string(...)"},
 		"YAMLDecode":           {"", "yaml.decode('a: {b: [x, z]}').a.b[1]", "", "z"},

@@ -24,7 +24,7 @@ func TestFormats(t *testing.T) {
 		"Binary":      {"", "dotenv.encode({'A': base64.decode('/w==')})", "here:1:14: dotenv.encode failed: a text is not UTF-8: use base64.encode"},
 		"Keys":        {"", "toml.encode({'a': {1: 'a'}})", "here:1:12: there is a map whose keys are int, which JSON cannot represent: wrap them in string(...)"},
 		"Text":        {"", "toml.encode(dyn(secret.password))", "here:1:12: toml.encode failed on string"},
-		"Levels":      {"", "toml.encode(json.decode('" + strings.Repeat(`{"a":`, 101) + "1" + strings.Repeat("}", 101) + "'))", "here:1:12: toml.encode failed: the value has too many levels"},
+		"Levels":      {"", "toml.encode(json.decode('" + strings.Repeat(`{"a":`, 101) + "1" + strings.Repeat("}", 101) + "'))", "here:1:12: cannot encode a value with more than 100 levels"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := evaluate(t, o, c.text, "")

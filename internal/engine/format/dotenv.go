@@ -32,31 +32,22 @@ func Dotenv(m map[string]any) (string, error) {
 var escapeDotenv = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
 func quoteDotenv(s string) (string, error) {
-	plain := func(r rune) bool { return isPlain(r) || strings.ContainsRune("_-./:@%+,", r) }
 	switch {
-	case strings.ContainsRune(s, 0):
-		return "", errNUL
-	case strings.ContainsRune(s, '\r'):
-		return "", errors.New("a value contains a carriage return, which readers change")
-	case strings.Contains(s, "${"):
-		return "", errors.New("a value contains ${, which readers replace")
-	case strings.HasSuffix(s, `\`):
-		return "", errors.New("a value ends with a backslash, which readers take for an escape of the quote")
-	case s != "" && strings.TrimFunc(s, plain) == "":
+	case strings.ContainsAny(s, "\x00\r"), strings.Contains(s, "${"), strings.HasSuffix(s, `\`):
+		return "", errors.New("a value contains a NUL character, a carriage return or ${, or ends with a backslash, which " +
+			"readers change")
+	case s != "" && strings.Trim(s, "_-./:@%+,"+plainCharacters) == "":
 		return s, nil
 	case !strings.Contains(s, "'") && !strings.Contains(s, `\\`):
 		return "'" + s + "'", nil
-	case strings.ContainsAny(s, "$`"):
-		return "", errors.New("a value contains a single quote or two backslashes, together with $ or a backtick, " +
-			"which readers do not quote in the same way")
-	case strings.HasSuffix(s, `"`):
-		return "", errors.New("a value contains a single quote or two backslashes, and ends with a double quote, " +
-			"which readers do not quote in the same way")
+	case strings.ContainsAny(s, "$`"), strings.HasSuffix(s, `"`):
+		return "", errors.New("a value contains a single quote or two backslashes, together with $, a backtick, or a double " +
+			"quote at the end, which readers do not quote in the same way")
 	}
 	return `"` + escapeDotenv.Replace(s) + `"`, nil
 }
 
 // isVariable reports whether a text is the name of a variable of a shell.
 func isVariable(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !isPlain(r) && r != '_' }) && (s[0] < '0' || s[0] > '9')
+	return strings.Trim(s, "_"+plainCharacters) == "" && s != "" && (s[0] < '0' || s[0] > '9')
 }

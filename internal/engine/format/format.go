@@ -204,15 +204,11 @@ func (f *fields) parameters(reserved ...string) []parameter {
 	return out
 }
 
+// plainCharacters are the letters and digits of ASCII.
+const plainCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
 // isName reports whether a text consists of letters and digits of ASCII, _, - and ., and does not begin with - or a
 // dot.
 func isName(s string) bool {
-	return s != "" &&
-		!strings.ContainsFunc(s, func(r rune) bool { return !isPlain(r) && !strings.ContainsRune("_-.", r) }) &&
-		!strings.ContainsRune("-.", rune(s[0]))
-}
-
-// isPlain reports whether a character is a letter or a digit of ASCII.
-func isPlain(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+	return s != "" && strings.Trim(s, "_-."+plainCharacters) == "" && s[0] != '-' && s[0] != '.'
 }

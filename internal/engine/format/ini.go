@@ -59,20 +59,12 @@ func checkSection(name string) error {
 	return nil
 }
 
+// checkINI refuses a value that one of the readers would change.
 func checkINI(s string) error {
-	switch {
-	case hasControl(s):
-		return errors.New("a value contains a line break or another control character, which ends the value")
-	case !isTrimmed(s):
-		return errors.New("a value has white space at its ends, which readers remove")
-	case strings.ContainsAny(s, "#;"):
-		return errors.New("a value contains # or ;, after which readers expect a comment")
-	case strings.Contains(s, "%("):
-		return errors.New("a value contains %(, which readers replace")
-	case strings.HasSuffix(s, `\`):
-		return errors.New("a value ends with a backslash, which readers take for a continued line")
-	case s != "" && strings.ContainsRune("\"'`", rune(s[0])):
-		return errors.New("a value begins with a quote or a backtick, which readers remove")
+	if hasControl(s) || !isTrimmed(s) || strings.ContainsAny(s, "#;") || strings.Contains(s, "%(") ||
+		strings.HasSuffix(s, `\`) || s != "" && strings.ContainsRune("\"'`", rune(s[0])) {
+		return errors.New("a value has a line break or another control character, white space at its ends, #, ; or %(, a " +
+			"quote or a backtick at the beginning, or a backslash at the end, which readers change")
 	}
 	return nil
 }

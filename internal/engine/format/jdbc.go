@@ -1,6 +1,9 @@
 package format
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // JDBC writes a JDBC URL. The fields are driver (postgresql, mysql, mariadb or sqlserver), host, port, database,
 // username, password and parameters. Each driver has its own quotes.
@@ -11,10 +14,6 @@ func JDBC(m map[string]any) (string, error) {
 	case "postgresql":
 		return f.jdbc("postgresql", escape)
 	case "mysql":
-		name := f.text(database)
-		if strings.TrimFunc(name, func(r rune) bool { return r <= ' ' }) != name {
-			f.fail("database begins or ends with white space or a control character, which the driver removes")
-		}
 		return f.jdbc("mysql", escape)
 	case "mariadb":
 		return f.jdbc("mariadb", f.asMariaDB)
@@ -33,26 +32,15 @@ func (f *fields) jdbc(driver string, quote func(string) string) (string, error) 
 	} else {
 		address += quote(name)
 	}
-	var all []parameter
-	if f.has(username) {
-		all = append(all, parameter{"user", f.filled(username)})
-	}
-	if f.has(password) {
-		all = append(all, parameter{password, f.text(password)})
-	}
+	all := f.named("user", username, password, password)
 	all = append(all, f.parameters("user", password)...)
 	return f.finish(address + query(all, quote))
 }
 
 // asMariaDB returns a value unchanged, because MariaDB Connector/J does not decode it.
 func (f *fields) asMariaDB(s string) string {
-	switch {
-	case strings.Contains(s, "&"):
-		f.fail("a value contains &, for which the driver has no escape")
-	case hasControl(s):
-		f.fail("a value contains a line break or another control character, for which the driver has no escape")
-	case strings.Contains(s, "address=("):
-		f.fail("a value contains address=(, which the driver takes for a host")
+	if strings.Contains(s, "&") || strings.Contains(s, "address=(") || hasControl(s) {
+		f.fail("a value contains &, address=( or a control character, for which the driver has no escape")
 	}
 	return s
 }
@@ -63,20 +51,25 @@ func (f *fields) jdbcSQLServer() (string, error) {
 	if strings.Contains(f.text(host), ":") {
 		f.fail("host is an IPv6 address, for which the driver has no escape: write the name of the host")
 	}
-	var all []parameter
-	for _, p := range []struct{ field, name string }{
-		{database, "databaseName"}, {username, "user"}, {password, password},
-	} {
-		if f.has(p.field) {
-			all = append(all, parameter{p.name, f.text(p.field)})
-		}
-	}
-	f.filled(database)
-	f.filled(username)
+	all := f.named("databaseName", database, "user", username, password, password)
 	all = append(all, f.parameters(
 		"user", "username", password, "database", "databasename", "server", "servername", "port", "portnumber")...)
 	for _, p := range all {
 		address += ";" + p.key + "={" + strings.ReplaceAll(p.value, "}", "}}") + "}"
 	}
 	return f.finish(address)
+}
+
+// named returns the present ones of some fields as parameters. The arguments are pairs of a parameter and a field.
+func (f *fields) named(pairs ...string) (out []parameter) {
+	for pair := range slices.Chunk(pairs, 2) {
+		value := f.text(pair[1])
+		if pair[1] != password {
+			value = f.filled(pair[1])
+		}
+		if f.has(pair[1]) {
+			out = append(out, parameter{pair[0], value})
+		}
+	}
+	return out
 }

@@ -3,14 +3,15 @@ package format
 import (
 	"bytes"
 	"errors"
+	"math"
 
 	"github.com/BurntSushi/toml"
 )
 
-// TOML writes maps, lists and scalars as a TOML document of at most size bytes, if they have at most depth levels. The
-// keys are sorted, ints are exact, and null is an error, because TOML has none.
-func TOML(m map[string]any, size, depth int) (string, error) {
-	checked, err := checkTOML(m, depth)
+// TOML writes maps, lists and scalars as a TOML document of at most size bytes. The keys are sorted, ints are exact, and
+// null is an error, because TOML has none.
+func TOML(m map[string]any, size int) (string, error) {
+	checked, err := checkTOML(m)
 	if err != nil {
 		return "", err
 	}
@@ -18,54 +19,41 @@ func TOML(m map[string]any, size, depth int) (string, error) {
 	enc := toml.NewEncoder(&w)
 	enc.Indent = ""
 	if err := enc.Encode(checked); err != nil {
-		if w.left < 0 {
-			return "", errors.New("the result would be too large")
-		}
-		return "", errors.New("a value cannot be represented")
+		return "", errors.New("the result is too large, or a value cannot be represented")
 	}
 	return w.String(), nil
 }
 
-var errLevels = errors.New("the value has too many levels")
-
 // checkTOML returns a value with texts instead of bytes.
-func checkTOML(v any, depth int) (any, error) {
+func checkTOML(v any) (any, error) {
 	var err error
 	switch t := v.(type) {
 	case map[string]any:
-		if depth == 0 {
-			return nil, errLevels
-		}
 		out := make(map[string]any, len(t))
 		for key, e := range t {
 			if _, err = utf8Text(key); err != nil {
 				return nil, err
 			}
-			if out[key], err = checkTOML(e, depth-1); err != nil {
+			if out[key], err = checkTOML(e); err != nil {
 				return nil, err
 			}
 		}
 		return out, nil
 	case []any:
-		if depth == 0 {
-			return nil, errLevels
-		}
 		out := make([]any, len(t))
 		for i, e := range t {
-			if out[i], err = checkTOML(e, depth-1); err != nil {
+			if out[i], err = checkTOML(e); err != nil {
 				return nil, err
 			}
 		}
 		return out, nil
-	case bool, int64, float64:
-		return v, nil
 	case uint64:
-		if t > 1<<63-1 {
+		if t > math.MaxInt64 {
 			return nil, errors.New("a whole number is over 2^63: use a string instead")
 		}
-		return int64(t), nil
-	case nil:
-		return nil, errors.New("a value is null: leave the key out")
+		return v, nil
+	case bool, int64, float64:
+		return v, nil
 	}
 	return text(v)
 }

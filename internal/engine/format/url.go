@@ -1,6 +1,7 @@
 package format
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -68,23 +69,17 @@ func (f *fields) hosts() string {
 		f.fail("write either host and port, or hosts")
 	}
 	list, ok := f.entries["hosts"].([]any)
-	if !ok || len(list) == 0 {
-		f.fail("hosts is not a list of hosts")
-	}
 	out := make([]string, len(list))
 	for i, v := range list {
-		s, err := text(v)
-		name, number := s, ""
-		if h, p, splitErr := net.SplitHostPort(s); splitErr == nil {
+		name, number := fmt.Sprint(v), ""
+		if h, p, err := net.SplitHostPort(name); err == nil {
 			name, number = h, p
-			if !isPort(number) {
-				f.fail("an element of hosts has a port that is not a number from 1 to 65535")
-			}
 		}
-		if err != nil || !isHost(name) {
-			f.fail("an element of hosts is not a name or an address, with or without a port")
-		}
+		ok = ok && isHost(name) && (number == "" || isPort(number))
 		out[i] = join(name, number)
+	}
+	if !ok || len(list) == 0 {
+		f.fail("hosts is not a list of names or addresses, with or without a port")
 	}
 	return strings.Join(out, ",")
 }

@@ -36,12 +36,18 @@ type Converter struct {
 	budget *budget.Budget
 	cost   int // of a value, in units of the budget
 
-	// YAML indents each level, so the number of levels is limited. JSON has no limit.
+	// YAML and TOML repeat something for each level, so the number of levels is limited. JSON has no limit.
 	level, levels int
 }
 
 func newConverter() *Converter {
 	return &Converter{values: limits.ResultNodes, bytes: limits.ResultBytes}
+}
+
+func nestedConverter() *Converter {
+	c := newConverter()
+	c.levels = limits.YAMLDepth
+	return c
 }
 
 // TextConverter returns the Converter of a result that is copied as text.
@@ -127,7 +133,7 @@ func instead(v ref.Val) string {
 func nested(v ref.Val, c *Converter) (n any, err error) {
 	c.level++
 	if c.level > c.levels && c.levels > 0 {
-		return nil, &Refusal{fmt.Sprintf("cannot encode YAML with more than %d levels", c.levels)}
+		return nil, &Refusal{fmt.Sprintf("cannot encode a value with more than %d levels", c.levels)}
 	}
 	if m, ok := v.(traits.Mapper); ok {
 		n, err = nativeMap(m, c)

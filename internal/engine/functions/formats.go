@@ -17,33 +17,29 @@ type textFormat struct {
 
 // textFormats are these functions by name. Package format describes them.
 var textFormats = map[string]textFormat{ //nolint:gochecknoglobals // a table
-	"properties.encode": ofMap(format.Properties),
-	"dotenv.encode":     ofMap(format.Dotenv),
-	"ini.encode":        ofMap(format.INI),
-	"toml.encode":       ofMap(encodeTOML),
-	"pgpass.encode":     {cel.ListType(cel.MapType(cel.StringType, cel.DynType)), encodePgpass},
-	"libpq.encode":      ofMap(format.Libpq),
-	"jdbc.url":          ofMap(format.JDBC),
-	"mysql.dsn":         ofMap(format.MySQL),
-	"amqp.url":          ofMap(format.AMQP),
-	"mongodb.url":       ofMap(format.MongoDB),
-	"redis.url":         ofMap(format.Redis),
+	"properties.encode": of(aMap, format.Properties),
+	"dotenv.encode":     of(aMap, format.Dotenv),
+	"ini.encode":        of(aMap, format.INI),
+	"toml.encode": of(aMap, func(m map[string]any) (string, error) {
+		return format.TOML(m, limits.ResultBytes)
+	}),
+	"pgpass.encode": of(cel.ListType(aMap), format.Pgpass),
+	"libpq.encode":  of(aMap, format.Libpq),
+	"jdbc.url":      of(aMap, format.JDBC),
+	"mysql.dsn":     of(aMap, format.MySQL),
+	"amqp.url":      of(aMap, format.AMQP),
+	"mongodb.url":   of(aMap, format.MongoDB),
+	"redis.url":     of(aMap, format.Redis),
 }
 
-func ofMap(write func(map[string]any) (string, error)) textFormat {
-	return textFormat{cel.MapType(cel.StringType, cel.DynType), func(v any) (string, error) {
-		m, _ := v.(map[string]any) // CEL calls the function only with a map
-		return write(m)
+var aMap = cel.MapType(cel.StringType, cel.DynType) //nolint:gochecknoglobals // a constant
+
+// of returns a format. CEL calls its function only with a value of the type of the argument.
+func of[T any](argument *cel.Type, write func(T) (string, error)) textFormat {
+	return textFormat{argument, func(v any) (string, error) {
+		t, _ := v.(T)
+		return write(t)
 	}}
-}
-
-func encodeTOML(m map[string]any) (string, error) {
-	return format.TOML(m, limits.ResultBytes, limits.YAMLDepth)
-}
-
-func encodePgpass(v any) (string, error) {
-	l, _ := v.([]any) // CEL calls the function only with a list
-	return format.Pgpass(l)
 }
 
 // TryFormat returns the error of a function of a format for a map: the rule that was broken, but no data. It returns
@@ -70,7 +66,7 @@ func formatFunctions() []cel.EnvOption {
 
 // call the function. Its error contains the name of the function and the rule that was broken, but no data.
 func (f textFormat) call(name string, v ref.Val) ref.Val {
-	n, err := Native(v, newConverter())
+	n, err := Native(v, nestedConverter())
 	if err != nil {
 		return types.WrapErr(err)
 	}

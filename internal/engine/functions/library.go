@@ -111,9 +111,7 @@ func encodeJSON(v ref.Val) ref.Val {
 }
 
 func encodeYAML(v ref.Val) ref.Val {
-	c := newConverter()
-	c.levels = limits.YAMLDepth
-	n, err := Native(v, c)
+	n, err := Native(v, nestedConverter())
 	if err != nil {
 		return types.WrapErr(err)
 	}
