@@ -21,11 +21,9 @@ var texts = [observation.EndOfFacts]string{ //nolint:gochecknoglobals // a table
 	observation.ItemLacks:             "the item lacks it: set it there, or write {default}",
 	observation.EnvironmentLacks:      "add it to an EnvironmentConfig",
 
-	observation.NotComposed:  Uncomposed + "{resource}",
-	observation.NotCreated:   "it does not exist yet",
-	observation.OwnNotExists: "an export of this step, which does not exist yet",
-	observation.OwnData:      suggest.OwnExport,
-	observation.NoItem:       "no item of {resource} has this key",
+	observation.NotComposed: Uncomposed + "{resource}",
+	observation.NotCreated:  "it does not exist yet",
+	observation.OwnData:     suggest.OwnExport,
 
 	observation.NotReady:       "{object}",
 	observation.Exists:         ofState,

@@ -16,18 +16,15 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
-// This file finds out what is known about missing inputs. The texts are those of [Known.Advise]. A composite
-// author learns
-// nothing about objects of the Composition.
+// This file finds out what is known about missing inputs. The texts are those of [Known.Advise]. A composite author
+// learns nothing about objects of the Composition.
 
 // Known is what is known about the inputs that expressions name.
 type Known struct {
-	Sources    []plan.Source
-	Generators plan.Generators
-	Named      []string                        // the inputs that expressions name literally
-	IsExport   func(composed string) bool      // an export can compose it
-	Desired    map[string]wire.Struct          // the resources of earlier steps
-	Observed   map[string]observation.Resource // all composed resources
+	Sources  []plan.Source
+	IsExport func(composed string) bool      // an export can compose it
+	Desired  map[string]wire.Struct          // the resources of earlier steps
+	Observed map[string]observation.Resource // all composed resources
 
 	// Advise returns what a message says about a missing input. It may be nil.
 	Advise func(observation.Missing) string
@@ -38,17 +35,8 @@ type Known struct {
 type inputs struct {
 	Known
 
-	composed  []string              // the composition resource names that an input can have, once they are read
-	commands  map[string]string     // that show more about generators, by their outputs in CEL
-	described map[input]description // existing inputs
-	suggested map[string]bool       // the missing inputs with suggestions
-}
-
-// A description is what messages say about an existing object.
-type description struct {
-	name  string // with its kind
-	state observation.State
-	see   string // a command that shows it
+	composed  []string        // the composition resource names that an input can have, once they are read
+	suggested map[string]bool // the missing inputs with suggestions
 }
 
 // An input is a composed resource or a source.
@@ -90,16 +78,12 @@ func (s *Session) whyMissing(text string, x *expression.Expression) (m observati
 	if s.missing[text] != "" {
 		return m, ""
 	}
-	if m = s.noItem(text); m.Fact != observation.Unknown {
-		return m, ""
-	}
 	if m, see = s.whyGlobalMissing(text, x); m.Fact != observation.Unknown {
 		return m, see
 	}
 	byAuthor := s.author != nil
 	switch in, rest, ok := s.inputs.find(text); {
 	case !ok:
-		return m, s.inputs.command(text)
 	case byAuthor && !slices.Contains(s.author.Resources, in.name) && !slices.Contains(s.author.Secrets, in.name):
 	case !in.source:
 		return s.whyResourceMissing(text, rest, in)
@@ -127,20 +111,6 @@ func (s *Session) whyGlobalMissing(text string, x *expression.Expression) (m obs
 	return m, see
 }
 
-// noItem returns that the list of a generator lacks an item, unless the text already says why it is missing.
-func (s *Session) noItem(text string) (m observation.Missing) {
-	variable, _, _ := strings.Cut(text, ".")
-	name, rest, _ := expression.CutStep(strings.TrimPrefix(text, variable))
-	key, _, isItem := expression.CutStep(rest)
-	known := s.Sees.Generated[name]
-	_, exists := known.Items[key]
-	l := s.inputs.Generators.List(name)
-	if expression.HasOutputs(variable) && isItem && l != nil && !exists && known.Waits == "" {
-		m.Fact, m.Resource = observation.NoItem, l.ForEach.List.Source().Path
-	}
-	return m
-}
-
 // whyResourceMissing returns what is known about a composed resource that is missing, or that lacks an input.
 func (s *Session) whyResourceMissing(text, rest string, in input) (m observation.Missing, see string) {
 	res, observed := s.Sees.Resources[in.name]
@@ -153,12 +123,8 @@ func (s *Session) whyResourceMissing(text, rest string, in input) (m observation
 		return m, ""
 	case observed:
 		return s.lacks(text, rest, in, res)
-	case isExport && !byAuthor:
-		return observation.Missing{Fact: observation.OwnNotExists}, ""
 	case desired || isExport:
 		return observation.Missing{Fact: observation.NotCreated}, ""
-	case !slices.Contains(s.inputs.Named, in.name): // an expression computes the name
-		return m, ""
 	case byAuthor:
 		return observation.Missing{Fact: observation.NotComposed}, ""
 	}
@@ -189,8 +155,7 @@ func (s *Session) lacksInEnvironment(text string) (m observation.Missing) {
 // lacks returns why an existing object lacks a field, or a key of its data or its connection details. The names of keys
 // are not secret, but the fields of an object can be data.
 func (s *Session) lacks(text, rest string, in input, of observation.Resource) (m observation.Missing, see string) {
-	about := s.inputs.describe(in, of.Object)
-	m = observation.Missing{Fact: observation.Exists, Object: about.name, State: about.state, Resource: in.name}
+	m = observation.Missing{Fact: observation.Exists, Object: nameOf(of.Object), State: readiness(of.Object), Resource: in.name}
 	key, below, isKey := expression.CutStep(rest)
 	isKey = isKey && below == ""
 	switch {
@@ -216,7 +181,7 @@ func (s *Session) lacks(text, rest string, in input, of observation.Resource) (m
 	default:
 		m.Fact = observation.NoDetails
 	}
-	return m, about.see
+	return m, See(of.Object)
 }
 
 // suggests reports whether the message for a missing input may suggest another name. Suggestions take time, so a
@@ -236,19 +201,6 @@ func (s *Session) advise(m observation.Missing) string {
 		return ""
 	}
 	return s.inputs.Advise(m)
-}
-
-// describe reads an object once, because it may be large, and many expressions may wait for it.
-func (all *inputs) describe(in input, o wire.Struct) description {
-	out, ok := all.described[in]
-	if !ok {
-		out = description{nameOf(o), readiness(o), See(o)}
-		if all.described == nil {
-			all.described = map[input]description{}
-		}
-		all.described[in] = out
-	}
-	return out
 }
 
 // nameOf returns the kind and the name of an object.
@@ -295,26 +247,6 @@ func (all *inputs) names() []string {
 	return all.composed
 }
 
-// Shows notes the command that shows what a generator waits for.
-func (s *Session) Shows(generator, command string) {
-	all := s.inputs
-	if all.commands == nil {
-		all.commands = map[string]string{}
-	}
-	all.commands[plan.SpelledAs(expression.Generated, generator)] = command
-}
-
-// command returns the command that shows what a missing output of a generator waits for, or nothing.
-func (all *inputs) command(text string) string {
-	output, _, _ := strings.Cut(text, " (")
-	for spelled, command := range all.commands {
-		if isBelow(output, spelled) {
-			return command
-		}
-	}
-	return ""
-}
-
 // ToBeReady follows an input that exists and must be ready.
 const ToBeReady = " to be ready"
 
@@ -338,7 +270,7 @@ func (s *Session) NotTrue(x *expression.Expression) error {
 		if all := s.Sees.Sources[in.name].Objects; in.source && len(all) == 1 {
 			o = all[0]
 		}
-		command = cmp.Or(command, s.inputs.describe(in, o).see)
+		command = cmp.Or(command, See(o))
 	}
 	text := "readyExpression to be true"
 	if len(reads) > 0 {

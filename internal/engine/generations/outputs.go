@@ -1,7 +1,6 @@
 package generations
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,9 +19,6 @@ func (g *rotator) publish(c *credentialState, why evaluate.Reasons) {
 	g.outputs.generated[w.Name] = observation.Generated{Waits: g.waits(c, c.unready, why)}
 	if k := c.current(); k != nil {
 		g.outputs.generated[w.Name] = g.fitting(c, k)
-	}
-	if see := cmp.Or(c.pendingReasons().See, g.created[w.Name].See); see != "" {
-		g.in.Session.Shows(w.Name, see)
 	}
 	g.outputs.candidates[w.Name] = observation.Generated{Waits: g.waits(c, nil, why)}
 	if k := c.byUID[c.step.Candidate]; k != nil {

@@ -12,11 +12,9 @@ const (
 	ItemLacks             // a field of an item of a list
 	EnvironmentLacks      // a field of the environment
 
-	NotComposed  // a composed resource that no earlier step composes
-	NotCreated   // a composed resource that is desired, and does not exist
-	OwnNotExists // an export of the same step, which does not exist
-	OwnData      // the data of an export of the same step
-	NoItem       // an item of the list of a generator
+	NotComposed // a composed resource that no earlier step composes
+	NotCreated  // a composed resource or an export of the same step that does not exist
+	OwnData     // the data of an export of the same step
 
 	NotReady       // the condition Ready of an existing object
 	Exists         // something that an existing object lacks

@@ -76,9 +76,6 @@ func (c *compiler) fromComposite(in *v1beta1.FromComposite) *Authors {
 	c.allowed(allow.Child("secrets"), in.Allow.Secrets)
 	c.allowedKeys(allow.Child("labels"), in.Allow.Labels)
 	c.allowedKeys(allow.Child("annotations"), in.Allow.Annotations)
-	for _, name := range slices.Concat(in.Allow.Secrets, in.Allow.Resources) {
-		c.inputs[name] = true
-	}
 	return t
 }
 

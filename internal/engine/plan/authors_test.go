@@ -86,14 +86,6 @@ func TestWhatAuthorsMayUse(t *testing.T) {
 	}
 }
 
-// The inputs that composite authors may use are inputs of the plan, so that a missing one is reported.
-func TestInputsOfAuthors(t *testing.T) {
-	p, wrong := plantest.Compile(t, plantest.Exports("fromComposite: {fieldPath: spec, allow: {secrets: [db, cache], resources: [db, queue]}}"))
-	if diff := cmp.Diff([]string{"cache", "db", "queue"}, p.Inputs); diff != "" || wrong != nil {
-		t.Errorf("Inputs: -want, +got:\n%s%v", diff, wrong)
-	}
-}
-
 // Composite authors set the labels and annotations that the Composition allows. The text is literal unless it is an
 // expression that returns a string.
 func TestLabelsOfAuthors(t *testing.T) {

@@ -31,7 +31,6 @@ type compiler struct {
 	variables          []string           // variables that are already compiled
 	readings           map[string]reading // of variables, by name
 	outputs            reading            // of all expressions except variables
-	inputs             map[string]bool    // composed resources and Secret sources that expressions name
 	details            DetailsUsed
 	named              []string // the composed resources in from
 	count              int
@@ -54,7 +53,7 @@ type compiler struct {
 
 func newCompiler(ctx context.Context, env *expression.Environment, in *v1beta1.Exports) *compiler {
 	c := &compiler{
-		ctx: ctx, env: env, readings: map[string]reading{}, inputs: map[string]bool{}, sources: in.Sources,
+		ctx: ctx, env: env, readings: map[string]reading{}, sources: in.Sources,
 		details: DetailsUsed{Inputs: map[string][]string{}}, exports: exportsOf(in), taken: map[string]*field.Path{},
 	}
 	for i, s := range in.Sources {
@@ -113,7 +112,6 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 	sources := c.section(func() { p.Sources = c.compileSources() })
 	c.diagnostics = slices.Concat(kind, environment, sources, variables, generators, rest)
 	p.Details = c.details
-	p.Inputs = SortedKeys(c.inputs)
 	p.Input, p.Expressions, p.Needed = in, c.compiled, c.needed()
 	p.Freshness = c.freshness(in)
 	return p
@@ -186,7 +184,6 @@ func (c *compiler) compile(s expression.Source) *expression.Expression {
 	if x == nil {
 		return nil
 	}
-	c.noteInputs(x)
 	declared, placed := c.checkVariables(x), c.refuseMisplaced(x)
 	generated, counted := c.checkGenerated(x), c.checkRevisions(x)
 	if !declared || !placed || !generated || !counted {
@@ -216,25 +213,6 @@ func (c *compiler) declaredAs(name string) string {
 		return expression.PathText(expression.Sources, name)
 	}
 	return ""
-}
-
-// noteInputs records which composed resources an expression names.
-func (c *compiler) noteInputs(x *expression.Expression) {
-	for _, r := range x.References() {
-		name := Anything
-		switch r.Variable {
-		case expression.Resource, expression.Self, expression.Secret:
-			name = x.Source().From
-		case expression.Resources, expression.Secrets:
-			name = StepName(r, 0)
-		}
-		if name != Anything && name != "" {
-			c.inputs[name] = true
-		}
-		if g, _, ok := ParseGeneration(name); ok {
-			c.reportAt(Place(x, r), "%q is a generation: read it as %s", name, SpelledAs(expression.Generated, g))
-		}
-	}
 }
 
 // checkVariables refuses a variable that does not exist, or is declared later.

@@ -32,7 +32,6 @@ type Plan struct {
 	Sources    []Source
 	Exports    []Export
 	Status     []StatusField
-	Inputs     []string // composed resources and Secret sources that expressions name
 	Lookup     *environment.Lookup
 	Set        []EnvironmentField
 	Generators Generators

@@ -44,7 +44,7 @@ func TestCreated(t *testing.T) {
 			"an export waits for a generation that should be stored", waits, "",
 			"waits for generated.p (" + creates + ")", time.Minute,
 			want{"Waiting", `Secret "a" (team/xr-a) is not created: key "k" waits for generated.p (` + creates +
-				overdue + ")", see, false},
+				overdue + ")", "", false},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,8 +54,8 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	}).run(in.Observation, split)
 	var noted Evaluations
 	start := evaluate.New(ctx, p.Variables, evaluate.Known{
-		Sources: p.Sources, Generators: p.Generators, Named: p.Inputs, IsExport: isExport,
-		Desired: desired, Observed: observed, Advise: noted.noting(in.Advise),
+		Sources: p.Sources, IsExport: isExport, Desired: desired, Observed: observed,
+		Advise: noted.noting(in.Advise),
 	}, details.sees)
 	merged, err := environmentReader{start, p.Lookup, answers}.run()
 	if err != nil {
