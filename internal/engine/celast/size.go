@@ -8,30 +8,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
-// A nodeCost is an upper bound of what the checker computes for a node: the number of paths that its
-// value may have, and the size of its type.
-type nodeCost struct{ paths, parts int }
-
-func (b nodeCost) or(other nodeCost) nodeCost {
-	return nodeCost{b.paths + other.paths, max(b.parts, other.parts)}
-}
-
-// A local is a variable that the expression itself declares.
-type local struct {
-	name   string
-	cost   nodeCost
-	parent *local
-}
-
-func (l *local) of(name string) nodeCost {
-	for ; l != nil; l = l.parent {
-		if l.name == name {
-			return l.cost
-		}
-	}
-	return nodeCost{1, 1}
-}
-
 // A Size says how long CEL's checker takes for an expression.
 type Size struct {
 	Nodes        int
@@ -57,61 +33,65 @@ type weigher struct {
 	loops, binds int // above the node
 }
 
-func (w *weigher) weigh(e ast.Expr, scope *local) nodeCost {
-	if w.size.CheckingCost > limits.ExpressionCheckingCost {
-		return nodeCost{1, 1}
-	}
-	b := w.node(e, scope)
-	w.size.CheckingCost += b.paths + b.parts
-	return b
+// A local is a variable that the expression itself declares.
+type local struct {
+	name   string
+	cost   int
+	parent *local
 }
 
-func (w *weigher) node(e ast.Expr, scope *local) nodeCost {
+func (l *local) of(name string) int {
+	for ; l != nil; l = l.parent {
+		if l.name == name {
+			return l.cost
+		}
+	}
+	return 1
+}
+
+// weigh returns an upper bound of what the checker computes for a node: the size of its type, and the number of paths
+// that its value may have.
+func (w *weigher) weigh(e ast.Expr, scope *local) int {
+	if w.size.CheckingCost > limits.ExpressionCheckingCost {
+		return 1
+	}
+	n := 1
 	switch e.Kind() { //nolint:exhaustive // a literal has one type
 	case ast.IdentKind:
-		return scope.of(strings.TrimPrefix(e.AsIdent(), "."))
-	case ast.CallKind:
-		return w.call(e.AsCall(), scope)
-	case ast.SelectKind:
-		return w.weigh(e.AsSelect().Operand(), scope)
-	case ast.ListKind:
-		return nodeCost{1, 1 + w.largest(scope, e.AsList().Elements()...)}
-	case ast.MapKind:
-		keys, values := 0, 0
-		for _, x := range e.AsMap().Entries() {
-			keys = max(keys, w.largest(scope, x.AsMapEntry().Key()))
-			values = max(values, w.largest(scope, x.AsMapEntry().Value()))
+		n = scope.of(strings.TrimPrefix(e.AsIdent(), "."))
+	case ast.CallKind: // its type is made of those of its operands, and its value may be any of them
+		for _, o := range Operands(e.AsCall()) {
+			n += w.weigh(o, scope)
 		}
-		return nodeCost{1, 1 + keys + values}
+	case ast.SelectKind:
+		n = w.weigh(e.AsSelect().Operand(), scope)
+	case ast.ListKind:
+		n += w.largest(scope, e.AsList().Elements()...)
+	case ast.MapKind:
+		var keys, values []ast.Expr
+		for _, x := range e.AsMap().Entries() {
+			keys, values = append(keys, x.AsMapEntry().Key()), append(values, x.AsMapEntry().Value())
+		}
+		n += w.largest(scope, keys...) + w.largest(scope, values...)
 	case ast.StructKind:
 		for _, x := range e.AsStruct().Fields() {
 			w.weigh(x.AsStructField().Value(), scope)
 		}
 	case ast.ComprehensionKind:
-		return w.comprehension(e.AsComprehension(), scope)
+		n = w.comprehension(e.AsComprehension(), scope)
 	}
-	return nodeCost{1, 1}
+	w.size.CheckingCost += n
+	return n
 }
 
-func (w *weigher) largest(scope *local, children ...ast.Expr) int {
-	parts := 0
+func (w *weigher) largest(scope *local, children ...ast.Expr) (most int) {
 	for _, c := range children {
-		parts = max(parts, w.weigh(c, scope).parts)
+		most = max(most, w.weigh(c, scope))
 	}
-	return parts
+	return most
 }
 
-// call returns the cost of a call: its type is the type of an operand or is made of it, and its value
-// may be any of its operands.
-func (w *weigher) call(c ast.CallExpr, scope *local) nodeCost {
-	var out nodeCost
-	for _, o := range Operands(c) {
-		out = out.or(w.weigh(o, scope))
-	}
-	return nodeCost{max(out.paths, 1), 1 + out.parts}
-}
-
-func (w *weigher) comprehension(c ast.ComprehensionExpr, scope *local) nodeCost {
+func (w *weigher) comprehension(c ast.ComprehensionExpr, scope *local) int {
 	depth, most := &w.loops, &w.size.Loops
 	if IsBind(c) {
 		depth, most = &w.binds, &w.size.Binds
@@ -124,12 +104,11 @@ func (w *weigher) comprehension(c ast.ComprehensionExpr, scope *local) nodeCost 
 	if IsBind(c) {
 		return w.weigh(c.Result(), &local{c.AccuVar(), init, scope})
 	}
-	inner := &local{c.AccuVar(), nodeCost{1, init.parts}, scope}
-	inner = &local{c.IterVar(), ranged, inner}
+	inner := &local{c.IterVar(), ranged, &local{c.AccuVar(), init, scope}}
 	if c.HasIterVar2() {
 		inner = &local{c.IterVar2(), ranged, inner}
 	}
 	w.weigh(c.LoopCondition(), inner)
 	step := w.weigh(c.LoopStep(), inner)
-	return w.weigh(c.Result(), &local{c.AccuVar(), nodeCost{1, max(init.parts, step.parts)}, scope})
+	return w.weigh(c.Result(), &local{c.AccuVar(), max(init, step), scope})
 }
