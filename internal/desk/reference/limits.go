@@ -27,7 +27,7 @@ type Limit struct{ Name, Value, Does string }
 // an input can be chosen by them.
 var internals = strings.Fields(`YAMLDepth PEMBlocks ChainCertificates CallElements RangeElements BindNesting
 	AuthorLabels AuthorKeys FileBytes FileDocuments MessageBytes KeyBytes SourceBytes Diagnostics ExplainedCharacters Retries GenerationNumber HiddenGenerations
-	LostGracePeriod StateBytes RecordBytes SlowGenerations GenerationsFuel GenerationSpace
+	LostGracePeriod RecordBytes SlowGenerations GenerationsFuel GenerationSpace
 	ExpressionRecursion ExpressionNodes ExpressionCheckingCost RegexInstructions Fuel KeyFuel RequestFuel
 	PieceFuel AuthorFuel AuthorRequestFuel AuthorExpressionsCached
 	AuthorExpressionCharactersCached Plans Schemas MessageItems`)

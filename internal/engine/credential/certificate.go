@@ -141,7 +141,7 @@ func (c *Certificate) names(at *field.Path, in *v1beta1.CertificateGenerator) (e
 			errs = append(errs, invalid(at.Child("dnsNames").Index(i),
 				"is not a DNS name: each of its labels must have "+
 					"1 to 63 letters, digits and '-', and not start or end with '-', and only the first one may be "+
-				"'*'"))
+					"'*'"))
 		}
 	}
 	for i, text := range in.IPAddresses {

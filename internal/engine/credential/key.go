@@ -1,6 +1,8 @@
 package credential
 
 import (
+	"bytes"
+	"cmp"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -12,6 +14,11 @@ import (
 	"fmt"
 	"io"
 
+	"golang.org/x/crypto/ssh"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
@@ -71,4 +78,89 @@ func keyInPEM(key crypto.Signer, format string) (sensitive.Bytes, error) {
 
 func block(kind string, der []byte) sensitive.Bytes {
 	return sensitive.New(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}
+
+// The outputs of an SSHKey.
+const (
+	privateKey = "privateKey"
+	publicKey  = "publicKey"
+)
+
+// sshSizes are the sizes in bits of the types that have several.
+var sshSizes = map[string]map[uint64]keyFunc{
+	rsaType:   {2048: rsaKey(2048), 3072: rsaKey(3072), 4096: rsaKey(4096)},
+	ecdsaType: {256: ecdsaKey(elliptic.P256()), 384: ecdsaKey(elliptic.P384()), 521: ecdsaKey(elliptic.P521())},
+}
+
+// standardSizes are the sizes of keys whose size is not set.
+var standardSizes = map[string]uint64{rsaType: 3072, ecdsaType: 256}
+
+// An SSHKey generates key pairs. It is immutable, and safe for concurrent use.
+type SSHKey struct {
+	newKey  keyFunc
+	comment string
+	format  string
+}
+
+// CompileSSHKey compiles a section of the input at a path, or returns its diagnostics.
+func CompileSSHKey(at *field.Path, in *v1beta1.SSHKeyGenerator) (*SSHKey, field.ErrorList) {
+	k := &SSHKey{newKey: ed25519Key, comment: in.Comment, format: cmp.Or(in.Format, openSSH)}
+	var errs field.ErrorList
+	if sizes, ok := sshSizes[in.Type]; ok {
+		bits := ptr.Deref(in.Bits, standardSizes[in.Type])
+		if k.newKey, ok = sizes[bits]; !ok {
+			errs = append(errs, invalid(at.Child("bits"), "is %d: must be 2048, 3072 or 4096 for type rsa, "+
+				"and 256, 384 or 521 for type ecdsa", bits))
+		}
+	}
+	if !isLine(in.Comment) { // another line of authorized_keys would be another key
+		errs = append(errs, invalid(at.Child("comment"),
+			"has a line break or another invisible character: write one line of text"))
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return k, nil
+}
+
+// Keys are the names of the outputs.
+func (k *SSHKey) Keys() []string { return []string{privateKey, publicKey} }
+
+// Make generates a key pair. The private key is not encrypted. The public key is a line of an
+// authorized_keys file without its newline, because APIs that accept such a key return it without a newline. It
+// contains the comment, and in OpenSSH's own format the private key also does.
+func (k *SSHKey) Make(from From) (Outputs, error) {
+	key, err := k.newKey(from.seeded())
+	if err != nil {
+		return nil, fmt.Errorf("cannot generate a key: %w", err)
+	}
+	public, err := ssh.NewPublicKey(key.Public())
+	if err != nil {
+		return nil, fmt.Errorf("cannot encode a public key: %w", err)
+	}
+	private, err := k.encode(key, from.seeded())
+	if err != nil {
+		return nil, err
+	}
+	line := bytes.TrimSuffix(ssh.MarshalAuthorizedKey(public), []byte("\n"))
+	if k.comment != "" {
+		line = append(append(line, ' '), k.comment...)
+	}
+	return Outputs{privateKey: private, publicKey: sensitive.New(line)}, nil
+}
+
+func (k *SSHKey) encode(key crypto.Signer, seeded io.Reader) (sensitive.Bytes, error) {
+	if k.format != openSSH {
+		return keyInPEM(key, k.format)
+	}
+	b, err := ssh.MarshalPrivateKey(key, k.comment)
+	if err != nil {
+		return sensitive.Bytes{}, fmt.Errorf("cannot encode a private key: %w", err)
+	}
+	if seeded != nil {
+		if err := seededOpenSSH(seeded, b); err != nil {
+			return sensitive.Bytes{}, err
+		}
+	}
+	return sensitive.New(pem.EncodeToMemory(b)), nil
 }

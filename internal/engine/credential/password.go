@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -223,4 +224,23 @@ func (d *dice) shuffle(s []rune) {
 		j := d.below(i + 1)
 		s[i], s[j] = s[j], s[i]
 	}
+}
+
+// uuidKey is the only output.
+const uuidKey = "uuid"
+
+// A UUID generates random UUIDs: version 4 of RFC 9562, in lower case. It is immutable,
+// and safe for concurrent use.
+type UUID struct{}
+
+// Keys returns the name of the only output.
+func (*UUID) Keys() []string { return []string{uuidKey} }
+
+// Make generates a UUID from 16 bytes of Random. It fails only if Random fails.
+func (*UUID) Make(from From) (Outputs, error) {
+	id, err := uuid.NewRandomFromReader(from.Random)
+	if err != nil {
+		return nil, fmt.Errorf("cannot generate a UUID: cannot read randomness: %w", err)
+	}
+	return Outputs{uuidKey: sensitive.FromString(id.String())}, nil
 }

@@ -238,14 +238,7 @@ func (g *rotator) newResource(w *wantedGeneration, k *generation) (*generation, 
 			"creates a manifest over the limit of %d bytes", limits.ManifestBytes)
 	}
 	k.object = wire.Of(w.manifest)
-	o := k.marked(w.manifest)
-	if n := object.TextBytes(plan.Texts(wire.OfValue(object.Metadata(o)["annotations"]))); n > limits.StateBytes {
-		return nil, nil, evaluate.Failed(w.Path.Child(plan.KindResource, "manifest").String(),
-			"produces %d bytes of annotations, over the limit of %d, because they include a copy of the manifest: "+
-				"make the manifest smaller",
-			n, limits.StateBytes)
-	}
-	return k, o, nil
+	return k, k.marked(w.manifest), nil
 }
 
 // codes returns the codes that link a generation with those that it follows and that count.

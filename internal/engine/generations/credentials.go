@@ -157,9 +157,6 @@ func (r *credentialReader) readExport(e *Export) {
 	}
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		if !r.in.Declared.Declares(name) && rec.Generators[name].Holds == "" && rec.Generators[name].Candidate == "" {
-			continue
-		}
 		c, one := r.of(name), rec.Generators[name]
 		v := viewOf(e.Composed, e.Observed, one)
 		v.Lost = e.Observed.Exists() && (lost || !exists)

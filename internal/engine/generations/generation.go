@@ -145,16 +145,6 @@ func (k *generation) gcKey() string {
 	return seal.Hash(string(k.resource), k.State.Origin.Kind, strconv.Itoa(k.Number), timeText(k.Created))
 }
 
-// lacks returns the outputs that a generation does not have, quoted.
-func (k *generation) lacks(keys []string) (out []string) {
-	for _, key := range keys {
-		if k.details[key] == nil {
-			out = append(out, strconv.Quote(key))
-		}
-	}
-	return out
-}
-
 // observation returns the variables of the expressions of a generation.
 func (k *generation) observation() *observation.Generation {
 	return &observation.Generation{Resource: k.object, Details: k.details}

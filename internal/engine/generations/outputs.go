@@ -4,13 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"time"
 
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // publish sets the outputs that expressions see of a generator after its step, and reports the step.
@@ -163,8 +168,6 @@ func (c *credentialState) unfit(k *generation) string {
 		return fmt.Sprintf("generation %d cannot be compared with its source: %s", k.Number, c.wanted.why.Text())
 	case k.Fit == rotation.Fits:
 		return ""
-	case c.originOf(k).Kind != c.wanted.Kind:
-		return fmt.Sprintf("generation %d is of another kind, and the next one is not in use yet", k.Number)
 	}
 	return fmt.Sprintf("generation %d belongs to another source, and the next one is not in use yet", k.Number)
 }
@@ -185,4 +188,167 @@ func (g *rotator) generated(m *plan.Generator, k *generation) observation.Genera
 		d = observation.Details{}
 	}
 	return observation.Generated{Outputs: d}
+}
+
+// waits names the missing inputs of a generator without a generation in use.
+func (g *rotator) waits(c *credentialState, unready map[string]evaluate.Reasons, why evaluate.Reasons) string {
+	pending, not := c.byUID[c.step.Pending], unready[c.step.Pending]
+	switch {
+	case !why.Empty():
+		return why.Text()
+	case c.step.Make != nil:
+		return g.created[c.name].Message
+	case pending != nil && !not.Empty():
+		return fmt.Sprintf("its generation %d is not ready: %s", pending.Number, not.Sentence())
+	case pending != nil:
+		return fmt.Sprintf("its generation %d is not adopted yet", pending.Number)
+	}
+	return "its next generation"
+}
+
+// reportStep reports the state of a generator.
+func (g *rotator) reportStep(c *credentialState, why evaluate.Reasons) {
+	o := g.outcome(c, why)
+	o.Ready = c.step.Current != ""
+	isExported := slices.ContainsFunc(g.exports, func(e *Export) bool { return slices.Contains(e.Generators, c.name) })
+	if (o.State == outcome.Created || o.State == outcome.Waiting) && !o.Ready && isExported {
+		return // the exports that wait for it say why
+	}
+	if o.State != outcome.Available || o.Warn {
+		g.out.Report(o)
+	}
+}
+
+// outcome returns what a step does, and what it waits for.
+func (g *rotator) outcome(c *credentialState, why evaluate.Reasons) outcome.Outcome {
+	w, step, not := c.wanted, c.step, c.pendingReasons()
+	pending := c.byUID[step.Pending]
+	o := outcome.Outcome{State: outcome.Waiting, See: not.See}
+	switch {
+	case !why.Empty():
+		o = outcome.Of(why, w.String(), "creates no generation", false)
+		o.Message += c.stays()
+	case pending != nil && pending.Stage == rotation.Abandoned:
+		o.Warn = true
+		o.Message = fmt.Sprintf("%s: generation %d is abandoned: %s%s", w, pending.Number, not.Sentence(), c.stays())
+	case pending != nil && !not.Empty():
+		o.Message = fmt.Sprintf("%s: generation %d is not ready: %s%s%s",
+			w, pending.Number, not.Sentence(), c.stays(), c.abandonedAt())
+	case step.Failed != nil && step.Make == nil && step.Current != "":
+		return c.failedBefore(g.in.Now)
+	case step.Make != nil:
+		o = g.created[w.Name]
+		o.Message = fmt.Sprintf("%s: %s%s", w, o.Message, c.stays())
+	case step.Current == "":
+		o.Message = fmt.Sprintf("%s: %s", w, g.waits(c, c.unready, why))
+	default:
+		return g.checkCurrent(w, c.current())
+	}
+	return o
+}
+
+// stays says what happens to the generation in use while there is no next one, or returns an empty text.
+func (c *credentialState) stays() string {
+	switch k := c.current(); {
+	case k != nil && k.Fit != rotation.Fits:
+		return fmt.Sprintf("; exports of generation %d are kept", k.Number)
+	case k != nil:
+		return fmt.Sprintf("; generation %d stays in use", k.Number)
+	}
+	return ""
+}
+
+// abandonedAt says when a pending generation is abandoned, or returns an empty text.
+func (c *credentialState) abandonedAt() string {
+	for _, k := range c.step.Keep {
+		at := c.wanted.rotation.AbandonAt(k)
+		if k.UID == c.step.Pending && c.step.Current != "" && !at.IsZero() {
+			return fmt.Sprintf(", and generation %d is abandoned at %s", k.Number, timeText(at))
+		}
+	}
+	return ""
+}
+
+// failedBefore says that the same rotation was abandoned, and when it starts again.
+func (c *credentialState) failedBefore(now time.Time) outcome.Outcome {
+	f, w := c.step.Failed, c.wanted
+	if i := slices.IndexFunc(c.step.Keep, func(k rotation.Generation) bool { return k.UID == f.UID }); i >= 0 {
+		f = &c.step.Keep[i] // with the time from which no export has its value
+	}
+	not, still := c.unready[f.UID], ""
+	if !not.Empty() {
+		still = ": " + not.Sentence()
+	}
+	at, again := "", "Exports that set it get the former value back"
+	if !f.Since.IsZero() {
+		at = " at " + timeText(f.Since)
+		again = "The rotation starts again at " + timeText(w.rotation.RetryAt(f, now))
+	}
+	return outcome.Outcome{State: outcome.Held, Warn: true, See: not.See, Message: fmt.Sprintf(
+		"%s: generation %d was abandoned%s, because it was not ready in time%s; generation %d stays in use. "+
+			"%s. To start it at once, set the composite's annotation %s: %s=<anything new>",
+		w, f.Number, at, still, c.current().Number, again, plan.RotateAnnotation, w.Name)}
+}
+
+// checkCurrent warns about the generation in use if no other generation is pending.
+func (g *rotator) checkCurrent(w *wantedGeneration, k *generation) outcome.Outcome {
+	rotate := fmt.Sprintf("create another generation with the composite's annotation %s: %s=<anything new>",
+		plan.RotateAnnotation, w.Name)
+	once := w.Policy == "" || w.Policy == v1beta1.CreatedOnce
+	if renew := k.Valid.Renew; once && !renew.IsZero() && !g.in.Now.Before(renew) {
+		return outcome.Outcome{Warn: true, Message: fmt.Sprintf(
+			"%s: the certificate of generation %d expires soon, or its CA has changed, "+
+				"and refreshPolicy CreatedOnce creates no other generation: %s, or set refreshPolicy to OnChange",
+			w, k.Number, rotate)}
+	}
+	return outcome.Outcome{}
+}
+
+// lostState says that another client changed the state of a generation, and what follows.
+func lostState(k *generation, next rotation.Generation) outcome.Outcome {
+	ref := k.Reference
+	follows := "It is restored from what exports recorded"
+	switch {
+	case next.Lost && next.Stage == rotation.Abandoned:
+		follows = "It is not used, because no export recorded it. It is kept for the grace period, and then deleted"
+	case next.Lost:
+		follows = "It is unknown what it was created for, so each request counts as a new one"
+	}
+	return outcome.Outcome{Warn: true, Message: fmt.Sprintf(
+		"generator %q: another client changed %s %s/%s or its annotation %s, so the state of generation %d is lost. %s",
+		k.generator, ref.Kind, ref.Namespace, ref.Name, rotation.AnnotationState, k.Number, follows)}
+}
+
+// lostRecord says that another client changed the record of an export, and what follows.
+func lostRecord(e *Export) outcome.Outcome {
+	return outcome.Outcome{Warn: true, Message: fmt.Sprintf(
+		"%s (%s): another client changed the data that the export writes, or the annotation %s, so it is unknown which "+
+			"generations its values belong to. Until the annotation is written again, no generation in use or before it is "+
+			"deleted",
+		e.Export, e.Place, rotation.AnnotationRecord)}
+}
+
+// unlistedText says how the owner of the composite decides about an object that looks like a generation.
+func unlistedText(o wire.Struct) string {
+	_, kind, ns, name := object.Identity(o)
+	return fmt.Sprintf("%s %s/%s looks like a generation, but the composite does not list it, so it is left unchanged. "+
+		"If it was restored from a backup, set the annotation %s: %s on the composite to use it. Otherwise delete it",
+		kind, ns, name, acceptAnnotation, plan.UIDOf(o))
+}
+
+// unlistedGeneration says that an export recorded a generation that the composite does not list.
+func unlistedGeneration(k *generation) outcome.Outcome {
+	return outcome.Outcome{
+		State: outcome.Conflict, Warn: true, See: evaluate.See(k.object),
+		Message: fmt.Sprintf("generator %q: %s", k.generator, unlistedText(k.object)),
+	}
+}
+
+// foreignOutcome warns that the composite lists an object that does not count as a generation.
+func foreignOutcome(k *generation) outcome.Outcome {
+	ref := k.Reference
+	return outcome.Outcome{Warn: true, Message: fmt.Sprintf(
+		"generator %q: %s %s/%s with UID %s is not used, because it does not prove that it is generation %d: "+
+			"another client created or changed it. It is kept for the grace period, and then deleted",
+		k.generator, ref.Kind, ref.Namespace, ref.Name, ref.UID, k.Number)}
 }

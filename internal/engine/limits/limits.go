@@ -89,9 +89,6 @@ const (
 	// part of each request. A further generation is created only after the oldest one is deleted.
 	Generations = 16
 
-	// StateBytes is the size of all annotations of a generation. It is the API server's limit.
-	StateBytes = 256 << 10
-
 	// RecordBytes is the size up to which the record of an export has all generations that it had. A larger record has
 	// only those whose values the export has. The rest of the API server's limit is for other annotations.
 	RecordBytes = 160 << 10

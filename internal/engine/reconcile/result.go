@@ -8,6 +8,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/lifecycle"
 	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/mention"
+	"github.com/crossplane-contrib/function-export/internal/engine/misspelt"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
 	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
@@ -165,6 +166,21 @@ func composes(made objects, composed []generations.Composed) mention.Resources {
 	}
 	for _, o := range made {
 		out[o.Name] = wire.Of(o.Desired)
+	}
+	return out
+}
+
+// A misspeltReport says which fields can never exist: fields that an expression waits for, and fields of the status,
+// which Crossplane cannot write.
+type misspeltReport struct{ misspelt.Result }
+
+func (m misspeltReport) reply() outcome.Reply {
+	out := outcome.Reply{Schemas: m.Schemas, Unread: m.Unread}
+	for _, text := range m.Waiting {
+		out.Report(Outcome{State: Waiting, Warn: true, Wrong: true, Message: text})
+	}
+	for _, text := range m.Written {
+		out.Report(Outcome{State: Held, Warn: true, Wrong: true, Message: text})
 	}
 	return out
 }
