@@ -16,10 +16,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/rewrite"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
@@ -29,15 +31,6 @@ type Entry struct {
 	Key      string // that the entry writes, or empty if its expression computes the keys
 	Optional bool   // omits a value that is missing, null or empty
 	Lacks    string // the input that is missing if there are no keys; by default, the expression returns none
-}
-
-// A Key is one key of an entry that computes its keys.
-type Key struct {
-	Name  string
-	Value sensitive.Bytes
-
-	// From is a form of the key that messages may show, or nil: the literal in the input, or the origin of the key.
-	From fmt.Stringer
 }
 
 // A Collection is the data of an object under construction.
@@ -99,9 +92,9 @@ func (c *Collection) Value(e Entry, v sensitive.Bytes, ok bool, err error) {
 	}
 }
 
-// Map collects the keys of an entry that computes them, in their order. Their names must differ. The arguments ok and
-// err are those of Value, and a key with an empty value waits.
-func (c *Collection) Map(e Entry, keys []Key, ok bool, err error) {
+// Map collects the keys of an entry that computes them, in their order. Their names must differ. Messages show the
+// origins of a key, if it has any. The arguments ok and err are those of Value, and a key with an empty value waits.
+func (c *Collection) Map(e Entry, keys []rewrite.Key, ok bool, err error) {
 	switch {
 	case err != nil:
 		c.fail(e, err)
@@ -112,14 +105,14 @@ func (c *Collection) Map(e Entry, keys []Key, ok bool, err error) {
 	}
 }
 
-func (c *Collection) keys(e Entry, keys []Key) {
+func (c *Collection) keys(e Entry, keys []rewrite.Key) {
 	for _, k := range keys {
-		w := writer{path: e.Path, from: k.From}
+		w := writer{path: e.Path, origins: k.Origins}
 		switch {
 		case c.ended:
 			return
-		case k.Value.Len() == 0 && k.From != nil:
-			c.wait(e, "a value of key "+k.From.String()+" that is not empty")
+		case k.Value.Len() == 0 && k.Origins != nil:
+			c.wait(e, "a value of key "+k.String()+" that is not empty")
 		case k.Value.Len() == 0:
 			c.wait(e, "a value that is not empty")
 		case object.ValidateKey(k.Name) != nil:
@@ -132,37 +125,28 @@ func (c *Collection) keys(e Entry, keys []Key) {
 	}
 }
 
-// A writer is the path of the entry that wrote a key. The key is literal, or its entry computed it, perhaps from a form
+// A writer is the path of the entry that wrote a key. The key is literal, or its entry computed it, perhaps from keys
 // that messages may show.
 type writer struct {
 	path    string
 	literal bool
-	from    fmt.Stringer
+	origins []rewrite.Origin
 }
 
 func (w writer) String() string {
-	if w.from != nil {
-		return w.path + " (key " + w.from.String() + ")"
+	if w.origins != nil {
+		return w.path + " (key " + rewrite.Key{Origins: w.origins}.String() + ")"
 	}
 	return w.path
 }
 
-// conflict returns the message about two writers of a key. The message names the key if the input or
-// the origin of a writer does.
+// conflict returns the message about two writers of a key. It names the key if the input does.
 func conflict(key string, first, second writer) string {
-	name, quoted := "the same key", strconv.Quote(key)
-	for _, w := range []writer{first, second} {
-		if w.literal || w.from != nil && strings.HasPrefix(w.from.String(), quoted) {
-			name = "key " + quoted
-		}
+	name := "the same key"
+	if first.literal || second.literal {
+		name = "key " + strconv.Quote(key)
 	}
-	place := func(w writer) string {
-		if w.from != nil && w.from.String() == quoted {
-			return w.path
-		}
-		return w.String()
-	}
-	text := fmt.Sprintf("%s is written by %s and %s: keep one of them", name, place(first), place(second))
+	text := fmt.Sprintf("%s is written by %s and %s: keep one of them", name, first, second)
 	if strings.Contains(first.path, ".dataFrom[") {
 		text += ", or set conflictPolicy: LastWins"
 	}
@@ -260,7 +244,7 @@ func sayOnce(inputs []string, said map[string]bool) []string {
 	out := slices.Clone(inputs)
 	for i, in := range inputs {
 		input, about, _ := strings.Cut(in, " (")
-		if about == "" || about[0] < 'A' || about[0] > 'Z' {
+		if about == "" || !unicode.IsUpper(rune(about[0])) {
 			continue
 		}
 		if said[about] {

@@ -13,15 +13,16 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/collect"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/rewrite"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
 // A result is what an entry's expression gave.
 type result struct {
 	entry collect.Entry
-	value string            // of an entry with a key
-	many  map[string]string // of one without
-	from  map[string]origin // of keys in many
+	value string                    // of an entry with a key
+	many  map[string]string         // of one without
+	from  map[string]rewrite.Origin // of keys in many
 	none  bool
 	err   error
 }
@@ -34,12 +35,7 @@ func computed(path string, many map[string]string) result {
 	return result{entry: collect.Entry{Path: path}, many: many}
 }
 
-// An origin is what messages may show of a computed key.
-type origin string
-
-func (o origin) String() string { return string(o) }
-
-func (r result) origins(from map[string]origin) result {
+func (r result) origins(from map[string]rewrite.Origin) result {
 	r.from = from
 	return r
 }
@@ -72,11 +68,11 @@ func collection(results []result, lastWins bool) *collect.Collection {
 			c.Value(r.entry, sensitive.FromString(r.value), ok, r.err)
 			continue
 		}
-		var keys []collect.Key
+		var keys []rewrite.Key
 		for _, k := range slices.Sorted(maps.Keys(r.many)) {
-			computed := collect.Key{Name: k, Value: sensitive.FromString(r.many[k])}
+			computed := rewrite.Key{Name: k, Value: sensitive.FromString(r.many[k])}
 			if from, ok := r.from[k]; ok {
-				computed.From = from
+				computed.Origins = []rewrite.Origin{from}
 			}
 			keys = append(keys, computed)
 		}
@@ -183,26 +179,23 @@ func TestCollection(t *testing.T) {
 		},
 		"Lacks": {
 			reason:  "an entry may know better what it lacks, and an empty value of a key with an origin names it",
-			results: []result{computed("p0", map[string]string{}).lacks("a label"), computed("p1", map[string]string{"b": ""}).origins(map[string]origin{"b": `"b"`})},
+			results: []result{computed("p0", map[string]string{}).lacks("a label"), computed("p1", map[string]string{"b": ""}).origins(map[string]rewrite.Origin{"b": {Key: "b"}})},
 			waiting: []string{"p0 waits for a label", `p1 waits for a value of key "b" that is not empty`},
 		},
 		"Origins": {
-			reason: "a key that its origin spells is named, and a key with another origin is described by it",
+			reason: "a literal key is named, and a key with an origin is described by it",
 			results: []result{
-				key("p0", "a", "1"), computed("p1", map[string]string{"a": "1", "b": "1", "c": "1", "d d": "1"}).origins(
-					map[string]origin{"a": `"x" of "y"`, "b": `"b" of "y"`, "c": `"c"`, "d d": `"d"`}),
-				computed("p2", map[string]string{"b": "1"}), computed("data.dataFrom[3]", map[string]string{"c": "1", "e": "1"}),
-				computed("p4", map[string]string{"e": "1"}).origins(map[string]origin{"e": "an origin"}),
-				computed("exports[0].dataFrom[5]", map[string]string{"g": "1"}),
-				computed("p6", map[string]string{"g": "1"}).origins(map[string]origin{"g": `"g"`}),
+				key("p0", "a", "1"),
+				computed("p1", map[string]string{"a": "1", "b": "1", "d d": "1"}).origins(
+					map[string]rewrite.Origin{"a": {Input: "y", Key: "x"}, "b": {Input: "y", Key: "b"}, "d d": {Key: "d"}}),
+				computed("p2", map[string]string{"b": "1"}), computed("data.dataFrom[3]", map[string]string{"e": "1"}),
+				computed("p4", map[string]string{"e": "1"}),
 			},
 			failed: []string{
 				`key "a" is written by p0 and p1 (key "x" of "y"): keep one of them`,
 				`p1 (key "d")` + illegal,
-				`key "b" is written by p1 (key "b" of "y") and p2: keep one of them`,
-				`key "c" is written by p1 and data.dataFrom[3]: keep one of them`,
-				"the same key is written by data.dataFrom[3] and p4 (key an origin): keep one of them, or set conflictPolicy: LastWins",
-				`key "g" is written by exports[0].dataFrom[5] and p6: keep one of them, or set conflictPolicy: LastWins`,
+				`the same key is written by p1 (key "b" of "y") and p2: keep one of them`,
+				"the same key is written by data.dataFrom[3] and p4: keep one of them, or set conflictPolicy: LastWins",
 			},
 		},
 		"IllegalKey": {

@@ -54,11 +54,6 @@ func (q *Quota) Spend(keys, bytes int) bool {
 	return !q.Exceeded()
 }
 
-// A quoted key is a literal key of the input.
-type quoted string
-
-func (q quoted) String() string { return strconv.Quote(string(q)) }
-
 // Collect collects the data of an export. It reads dataFrom first, so that data is later and wins if the
 // last value wins.
 func (x Reader) Collect(e plan.Export) *Collection {
@@ -111,7 +106,7 @@ func (x Reader) collectFrom(c *Collection, d plan.DataFrom, from string) {
 	if len(keys) > 0 { // there are none with an error
 		keys, err = d.Rewriter.Apply(x.Session.Budget, keys)
 	}
-	c.Map(in, collectKeys(keys), ok, withPath(d, err))
+	c.Map(in, keys, ok, withPath(d, err))
 }
 
 // missingKeys returns the missing input of an entry that has no keys.
@@ -232,14 +227,6 @@ func openProperty(b *budget.Budget, d plan.DataFrom, m map[string]sensitive.Byte
 	return rewrite.Open(b, rewrite.Key{Value: v, Origins: []rewrite.Origin{origin}}, d.Property[1:])
 }
 
-func collectKeys(keys []rewrite.Key) []Key {
-	out := make([]Key, 0, len(keys))
-	for i := range keys {
-		out = append(out, Key{Name: keys[i].Name, Value: keys[i].Value, From: &keys[i]})
-	}
-	return out
-}
-
 // withPath adds the path of the entry to an error of a rewrite. A key that a rule does not find may still appear.
 func withPath(d plan.DataFrom, err error) error {
 	var f *rewrite.Failed
@@ -285,13 +272,13 @@ func (x Reader) values(d plan.Entry, from string) (map[string]sensitive.Bytes, b
 }
 
 // keysOf returns the keys of a map of values. Messages may show keys that are literals in the expression.
-func keysOf(d plan.Entry, m map[string]sensitive.Bytes) []Key {
+func keysOf(d plan.Entry, m map[string]sensitive.Bytes) []rewrite.Key {
 	spelled := d.Value.Keys()
-	out := make([]Key, 0, len(m))
+	out := make([]rewrite.Key, 0, len(m))
 	for _, name := range plan.SortedKeys(m) {
-		k := Key{Name: name, Value: m[name]}
+		k := rewrite.Key{Name: name, Value: m[name]}
 		if slices.Contains(spelled, name) {
-			k.From = quoted(name)
+			k.Origins = []rewrite.Origin{{Key: name}}
 		}
 		out = append(out, k)
 	}

@@ -23,27 +23,18 @@ type finder struct {
 
 	keys    []rewrite.Key
 	waiting []string
-	stopped error
 }
 
 // find returns the keys of an entry. It waits for missing inputs that it can reach: sources, and
 // resources whose connection details are missing.
 func (x Reader) find(d plan.DataFrom) ([]rewrite.Key, error) {
 	f := &finder{Reader: x, entry: d}
-	if err := x.Session.Budget.Spend(int64(len(x.Session.Sees.Resources) + len(x.Desired))); err != nil {
-		return nil, stopped(d, err)
+	for _, read := range []func() error{f.resources, f.generators, f.sources} {
+		if err := read(); err != nil {
+			return nil, err
+		}
 	}
-	if err := f.resources(); err != nil {
-		return nil, err
-	}
-	f.generators()
-	if err := f.sources(); err != nil {
-		return nil, err
-	}
-	switch {
-	case f.stopped != nil:
-		return nil, stopped(d, f.stopped)
-	case len(f.waiting) > 0:
+	if len(f.waiting) > 0 {
 		return nil, x.Session.Explain(expression.NewWaiting(f.waiting...), nil)
 	}
 	return f.keys, nil
@@ -56,23 +47,26 @@ func stopped(d plan.DataFrom, err error) error {
 func (f *finder) resources() error {
 	var names []string
 	for name := range f.Session.Sees.Resources {
-		if f.entry.Find.Reaches(name) {
+		names = append(names, name)
+	}
+	for name := range f.Desired { // by an earlier step
+		_, exists := f.Session.Sees.Resources[name]
+		if _, _, generation := plan.ParseGeneration(name); !exists && !generation {
 			names = append(names, name)
 		}
 	}
-	for name := range f.Desired {
-		_, exists := f.Session.Sees.Resources[name]
-		if _, _, generation := plan.ParseGeneration(name); !exists && !generation && f.entry.Find.Reaches(name) {
-			names = append(names, name) // by an earlier step
-		}
+	if err := f.Session.Budget.Spend(int64(len(names))); err != nil {
+		return stopped(f.entry, err)
 	}
 	slices.Sort(names)
 	for _, name := range names {
 		o := f.composed(name)
-		if !f.tagged(o.Object) {
+		if !f.entry.Find.Reaches(name) || !f.tagged(o.Object) {
 			continue
 		}
-		f.take(name, o.Details)
+		if err := f.take(name, o.Details); err != nil {
+			return err
+		}
 		var w *expression.Waiting
 		if err := f.complete(f.entry.Path, name); errors.As(err, &w) {
 			f.waiting = append(f.waiting, w.Inputs...)
@@ -92,19 +86,17 @@ func (f *finder) tagged(o wire.Struct) bool {
 const findCost = 4
 
 // take adds the keys of an input that the find selects.
-func (f *finder) take(input string, d observation.Details) {
-	if f.stopped == nil {
-		f.stopped = f.Session.Budget.Spend(int64(findCost + 2*len(d)))
-	}
-	if f.stopped != nil {
-		return
+func (f *finder) take(input string, d observation.Details) error {
+	if err := f.Session.Budget.Spend(int64(findCost + 2*len(d))); err != nil {
+		return stopped(f.entry, err)
 	}
 	for _, key := range plan.SortedKeys(d) {
 		name := input + "/" + key
 		rest, taken := strings.CutPrefix(name, f.entry.Find.Path)
 		if pattern := f.entry.Find.Name; taken && pattern != nil {
-			if taken, f.stopped = pattern.Match(f.Session.Budget, rest); f.stopped != nil {
-				return
+			var err error
+			if taken, err = pattern.Match(f.Session.Budget, rest); err != nil {
+				return stopped(f.entry, err)
 			}
 		}
 		if taken {
@@ -112,16 +104,19 @@ func (f *finder) take(input string, d observation.Details) {
 			f.keys = append(f.keys, rewrite.Key{Name: name, Value: sensitive.New(d[key]), Origins: origins})
 		}
 	}
+	return nil
 }
 
-func (f *finder) generators() {
+func (f *finder) generators() error {
 	for _, name := range f.entry.Find.Generators {
-		if g := f.Session.Sees.Generated[name]; g.Outputs == nil {
+		g := f.Session.Sees.Generated[name]
+		if g.Outputs == nil {
 			f.waiting = append(f.waiting, expression.PathText(expression.Generated, name)+" ("+g.Waits+")")
-		} else {
-			f.take(expression.Generated+"."+name, g.Outputs)
+		} else if err := f.take(expression.Generated+"."+name, g.Outputs); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 func (f *finder) sources() error {
@@ -137,7 +132,9 @@ func (f *finder) sources() error {
 		case len(s.Objects) == 0 && (!s.Optional || !s.Read):
 			f.waiting = append(f.waiting, spelled)
 		case len(s.Objects) > 0 && f.tagged(s.Objects[0]):
-			f.take(name, s.Details)
+			if err := f.take(name, s.Details); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -154,36 +154,15 @@ func TestSee(t *testing.T) {
 	}
 }
 
+// A text about an object is said once, and a text about an input is said for each input.
 func TestSaysOnce(t *testing.T) {
-	for name, c := range map[string]struct {
-		reason string
-		about  string // what each of two entries is told about its input
-		once   bool
-	}{
-		"Object":     {reason: "what is wrong with an object is said once", about: " (Secret db is not ready)", once: true},
-		"FirstKind":  {reason: "the first letter of kinds", about: " (Application a is not ready)", once: true},
-		"LastKind":   {reason: "the last letter of kinds", about: " (Zone a is not ready)", once: true},
-		"Input":      {reason: "a text about the input is said for each input", about: " (its value is null)"},
-		"BeforeKind": {reason: "a text that begins with the character before A is no kind", about: " (@a is not ready)"},
-		"AfterKind":  {reason: "a text that begins with the character after Z is no kind", about: " ([0] is not ready)"},
-		"Nothing":    {reason: "a bracket without a text", about: " ("},
-		"NoText":     {reason: "an input without a text"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := collection([]result{
-				key("p0", "a", "").fails(expression.NewWaiting("x" + c.about)),
-				key("p1", "b", "").fails(expression.NewWaiting("y"+c.about, "z"+c.about)),
-			}, false)
-			again := c.about
-			if c.once {
-				again = ""
-			}
-			want := []string{
-				`key "a" waits for x` + c.about, fmt.Sprintf(`key "b" waits for y%s, z%s`, again, again),
-			}
-			if diff := cmp.Diff(want, got.Waiting()); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", c.reason, diff)
-			}
-		})
+	const object, input = " (Secret db is not ready)", " (its value is null)"
+	got := collection([]result{
+		key("p0", "a", "").fails(expression.NewWaiting("x"+object, "y"+input)),
+		key("p1", "b", "").fails(expression.NewWaiting("v"+object, "w"+input)),
+	}, false).Waiting()
+	want := []string{`key "a" waits for x` + object + ", y" + input, `key "b" waits for v, w` + input}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
