@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
@@ -149,14 +148,6 @@ func stateOf(o *structpb.Struct) map[string]any {
 	var out struct{ State map[string]any }
 	_ = json.Unmarshal([]byte(world.Meta(o, "annotations", functiontest.Prefix+"generator-state")), &out)
 	return out.State
-}
-
-// wants compares the stored objects and the condition.
-func wants(c *functiontest.ControlPlane, when, names, condition string) {
-	c.T.Helper()
-	if diff := cmp.Diff([]string{names, condition}, []string{c.Names(), c.Condition()}); diff != "" {
-		c.T.Errorf("%s: -want, +got:\n%s", when, diff)
-	}
 }
 
 // reconcileRequest calls a new function as Crossplane does.

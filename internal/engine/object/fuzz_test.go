@@ -179,7 +179,7 @@ func FuzzValidateRefusesWhatTheAPIServerRefuses(f *testing.F) {
 // No text that Validate or DataOf returns holds a value of the data, and each is
 // one short line.
 func FuzzErrorsShowNoValue(f *testing.F) {
-	for _, typ := range []string{typeServiceAccount, typeTLS, typeDockerConfigJSON, typeDockercfg, typeBasicAuth, typeSSHAuth} {
+	for typ := range requiredKeys {
 		f.Add(false, "db", typ, ".dockerconfigjson", "", "")
 		f.Add(false, "db", typ, ".dockercfg", `{"auths":`, "")
 		f.Add(false, "DB\n", typ, "user name", `{"`, `":1e999}`)
@@ -270,38 +270,4 @@ func assertFields(t *testing.T, got map[string]*structpb.Value, allowed ...strin
 			t.Errorf("field %q must not be held", name)
 		}
 	}
-}
-
-// If Crossplane and the API server have added fields to an object that this function desired, Held
-// returns the desired object.
-func FuzzHeldIsWhatWasDesired(f *testing.F) {
-	f.Add(false, "db", "Opaque", "team", "payments", "example.org/host", "7", "password", []byte("hunter2"))
-	f.Add(true, "settings", "", "a", "", "b", "", "bin", []byte{0xff})
-	f.Add(true, "settings", "", "crossplane.io/x", "", "crossplane.io/external-name", "", "text", []byte("ä"))
-	f.Fuzz(func(t *testing.T, configMap bool, name, typ, label, labelValue, annotation, text, key string, value []byte) {
-		o := Object{
-			Kind: kindFor(configMap), Name: name, Namespace: "shop", Type: typ,
-			Labels: map[string]string{label: labelValue}, Annotations: map[string]string{annotation: text},
-			State: map[string]string{StatePrefix + "generation": text},
-			Data:  map[string]sensitive.Bytes{key: sensitive.New(value)},
-		}
-		if o.Validate() != nil {
-			t.Skip("never desired")
-		}
-		observed := o.Struct()
-		metadata := observed.GetFields()["metadata"].GetStructValue().GetFields()
-		for _, field := range []string{"uid", "resourceVersion", "creationTimestamp"} {
-			metadata[field] = structpb.NewStringValue("x")
-		}
-		metadata["ownerReferences"] = structpb.NewListValue(&structpb.ListValue{})
-		for key := range crossplaneLabels {
-			metadata["labels"].GetStructValue().GetFields()[key] = structpb.NewStringValue("x")
-		}
-		for key := range crossplaneAnnotations {
-			metadata["annotations"].GetStructValue().GetFields()[key] = structpb.NewStringValue("x")
-		}
-		for as, read := range wiretest.Readings {
-			assertSame(t, "not what was desired over "+as, o.Struct(), Held(read(t, observed)))
-		}
-	})
 }

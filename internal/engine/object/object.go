@@ -71,26 +71,6 @@ func (o *Object) Struct() *structpb.Struct {
 	return &structpb.Struct{Fields: top}
 }
 
-// Bytes returns the approximate size of the object's Struct in a response.
-func (o *Object) Bytes() int {
-	const ofField = 16 // for the lengths of nested messages
-	n := len(o.Name) + len(o.Namespace) + len(o.Type) + 8*ofField
-	for _, m := range []map[string]string{o.Labels, o.Annotations, o.State} {
-		for k, v := range m {
-			n += len(k) + len(v) + ofField
-		}
-	}
-	for k, v := range o.Data {
-		n += len(k) + ofField
-		if o.Kind == ConfigMap && utf8.Valid(v.Reveal()) {
-			n += v.Len()
-		} else {
-			n += base64.StdEncoding.EncodedLen(v.Len())
-		}
-	}
-	return n
-}
-
 // putData adds data and binaryData to an object's fields.
 func (o *Object) putData(s *slab, top map[string]*structpb.Value) {
 	data := fields(len(o.Data))

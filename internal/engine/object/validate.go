@@ -9,8 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/util/validation"
-
-	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
 const (
@@ -18,28 +16,95 @@ const (
 	// k8s.io/api/core/v1, which the API server also applies to ConfigMaps.
 	MaxDataBytes = 1 << 20
 
-	// MaxMetadataBytes is the maximum total size of all labels, and of all annotations, with keys and values. It is
-	// TotalAnnotationSizeLimitB of k8s.io/apimachinery. The API server has no such limit for labels, but an object in
-	// etcd must stay below 1.5 MiB.
+	// MaxMetadataBytes is the maximum total size of all annotations, with keys and values. It is
+	// TotalAnnotationSizeLimitB of k8s.io/apimachinery.
 	MaxMetadataBytes = 256 << 10
 
 	// maxQuoted is the number of bytes of a name that an error shows, because a name may have a megabyte.
 	maxQuoted = 80
 )
 
-// Validate returns why the API server would refuse o, and what to change. It is nil for a valid object. The
-// errors are sorted and have one line each. They contain kinds, names and keys, but never a value.
-func (o *Object) Validate() []error {
-	var errs []error
-	if o.Kind != Secret && o.Kind != ConfigMap {
-		errs = append(errs, fmt.Errorf("cannot compose kind %s: use %s or %s", quote(string(o.Kind)), Secret, ConfigMap))
+// StatePrefix begins the names of this function's own annotations. Users cannot set a label or an annotation with it,
+// because the function reads generator state from there.
+const StatePrefix = "export.fn.crossplane.io/"
+
+// annotationResourceName holds the composition resource name.
+const annotationResourceName = "crossplane.io/composition-resource-name"
+
+const setByCrossplane = "Crossplane sets it to find the objects of a composite again"
+
+// Labels and annotations that Crossplane or kubectl sets, with the reason why users cannot set them. Source: the keys
+// in pkg/xcrd of crossplane-runtime v2.4.0, as set by RenderComposedResourceMetadata.
+var (
+	crossplaneLabels = map[string]string{
+		"crossplane.io/composite":       setByCrossplane,
+		"crossplane.io/claim-name":      setByCrossplane,
+		"crossplane.io/claim-namespace": setByCrossplane,
 	}
-	errs = adding(errs, ValidateName(o.Name), ValidateNamespace(o.Namespace))
+	crossplaneAnnotations = map[string]string{
+		annotationResourceName:                             setByCrossplane,
+		"kubectl.kubernetes.io/last-applied-configuration": "kubectl keeps a copy of all data in it, also of a Secret's",
+	}
+)
+
+// IsReserved reports whether Crossplane, kubectl or this function sets a label or an annotation, so that
+// users cannot.
+func IsReserved(key string) bool {
+	return crossplaneLabels[key] != "" || crossplaneAnnotations[key] != "" || strings.HasPrefix(key, StatePrefix)
+}
+
+const typeOpaque = "Opaque"
+
+// requiredKeys are the keys that each Secret of a type has. Source: ValidateSecret in pkg/apis/core/validation of
+// Kubernetes v1.36.3.
+var requiredKeys = map[string][]string{
+	"kubernetes.io/tls":              {"tls.crt", "tls.key"},
+	"kubernetes.io/dockerconfigjson": {".dockerconfigjson"},
+	"kubernetes.io/dockercfg":        {".dockercfg"},
+	"kubernetes.io/ssh-auth":         {"ssh-privatekey"},
+}
+
+// RequiredKeys returns the keys that each Secret of a type has.
+func RequiredKeys(typ string) []string { return requiredKeys[typ] }
+
+// Validate returns why the API server would refuse o, and what to change. It is nil for a valid object. The
+// errors are sorted and have one line each. They contain names and keys, but never a value.
+func (o *Object) Validate() []error {
+	errs := adding(nil, ValidateName(o.Name), ValidateNamespace(o.Namespace), o.validateData(), o.validateType())
+	for key := range o.Data {
+		errs = adding(errs, ValidateKey(key))
+	}
 	errs = append(errs, ValidateLabels(o.Labels)...)
-	errs = append(errs, annotationErrors(o.Annotations, o.State)...)
-	errs = append(errs, dataErrors(o.Data)...)
-	errs = append(errs, o.validateType()...)
+	errs = append(errs, validateAnnotations(o.Annotations, o.State)...)
 	return sorted(errs)
+}
+
+func (o *Object) validateData() error {
+	size := 0
+	for _, value := range o.Data {
+		size += value.Len()
+	}
+	switch {
+	case len(o.Data) == 0:
+		return errors.New("cannot compose an object without data: export at least one key")
+	case size > MaxDataBytes:
+		return fmt.Errorf("cannot hold %d bytes of data in one object: "+
+			"export fewer keys or shorter values, at most %d bytes (1 MiB) together", size, MaxDataBytes)
+	}
+	return nil
+}
+
+// validateType checks that the data has the keys that the type of a Secret requires.
+func (o *Object) validateType() error {
+	has := func(key string) bool { _, ok := o.Data[key]; return ok }
+	missing := slices.DeleteFunc(slices.Clone(requiredKeys[o.Type]), has)
+	if o.Type == "kubernetes.io/basic-auth" && !has("username") && !has("password") {
+		missing = []string{"username", "password"}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("cannot make a Secret of type %q without key %q: add it to data", o.Type, missing[0])
 }
 
 // A nameRule is a rule of the API server for names.
@@ -52,7 +117,8 @@ type nameRule struct {
 var (
 	nameOfObject = nameRule{
 		"name", "set a name for the object",
-		"use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit",
+		"use lower-case letters, digits, '-' and '.', " +
+			"and start and end each part between dots with a letter or a digit",
 		validation.DNS1123SubdomainMaxLength, validation.IsDNS1123Subdomain,
 	}
 	nameOfNamespace = nameRule{
@@ -107,88 +173,52 @@ func ValidateKey(key string) error {
 func ValidateLabels(labels map[string]string) []error {
 	var errs []error
 	for key, value := range labels {
-		errs = adding(errs, validateMetadataKey("label", key, key), refuseReserved("label", key, crossplaneLabels))
+		errs = adding(errs, validateMetadataKey("label", key, key, crossplaneLabels))
 		if len(content.IsLabelValue(value)) > 0 {
 			errs = append(errs, fmt.Errorf("cannot use the value of label %s: use at most %d letters, digits, '-', '_' "+
 				"and '.', and start and end with a letter or a digit, or write an annotation, which can have any text",
 				quote(key), content.LabelValueMaxLength))
 		}
 	}
-	return sorted(adding(errs, tooBig("labels", labels, nil)))
+	return sorted(errs)
 }
 
 // ValidateAnnotations returns why a user cannot set these annotations, and what to change. The errors are sorted and
 // contain no value of an annotation.
 func ValidateAnnotations(annotations map[string]string) []error {
-	return sorted(annotationErrors(annotations, nil))
+	return sorted(validateAnnotations(annotations, nil))
 }
 
-// annotationErrors checks the user's annotations and this function's own.
-func annotationErrors(users, state map[string]string) []error {
+// validateAnnotations checks the user's annotations, together with those of this function.
+func validateAnnotations(users, state map[string]string) []error {
 	var errs []error
-	for key, value := range users {
-		errs = adding(errs,
-			validateMetadataKey("annotation", key, strings.ToLower(key)), // its prefix may have upper case
-			refuseReserved("annotation", key, crossplaneAnnotations), notText(key, value))
-	}
-	for key, value := range state {
-		errs = adding(errs, validateMetadataKey("annotation", key, key), notText(key, value))
-		if !strings.HasPrefix(key, StatePrefix) {
-			const text = "cannot keep state in annotation %s: use one that starts with %q"
-			errs = append(errs, fmt.Errorf(text, quote(key), StatePrefix))
+	for key, value := range users { // the prefix of a key may have upper case
+		errs = adding(errs, validateMetadataKey("annotation", key, strings.ToLower(key), crossplaneAnnotations))
+		if !utf8.ValidString(value) { // protobuf cannot carry it, and JSON would change it
+			const text = "cannot use the value of annotation %s: it is not UTF-8; encode it, for example as base64"
+			errs = append(errs, fmt.Errorf(text, quote(key)))
 		}
 	}
-	return adding(errs, tooBig("annotations", users, state))
-}
-
-func dataErrors(data map[string]sensitive.Bytes) []error {
-	if len(data) == 0 {
-		return []error{errors.New("cannot compose an object without data: export at least one key")}
-	}
-	var errs []error
-	size := 0
-	for key, value := range data {
-		errs = adding(errs, ValidateKey(key))
-		size += value.Len()
-	}
-	if size > MaxDataBytes {
-		errs = append(errs, fmt.Errorf("cannot hold %d bytes of data in one object: "+
-			"export fewer keys or shorter values, at most %d bytes (1 MiB) together", size, MaxDataBytes))
+	if size := TextBytes(users) + TextBytes(state); size > MaxMetadataBytes {
+		const text = "cannot hold %d bytes of annotations: use at most %d bytes (256 KiB), keys and values together"
+		errs = append(errs, fmt.Errorf(text, size, MaxMetadataBytes))
 	}
 	return errs
 }
 
 // validateMetadataKey checks the key of a label or an annotation. The argument qualified is the form of the key that
 // must be a qualified name.
-func validateMetadataKey(what, key, qualified string) error {
-	if len(content.IsLabelKey(qualified)) == 0 {
-		return nil
+func validateMetadataKey(what, key, qualified string, reserved map[string]string) error {
+	switch {
+	case len(content.IsLabelKey(qualified)) > 0:
+		return fmt.Errorf("cannot use %s %s: use at most 63 letters, digits, '-', '_' and '.', with a letter or a digit "+
+			"at both ends, after an optional DNS name and '/'", what, quote(key))
+	case strings.HasPrefix(key, StatePrefix):
+		return fmt.Errorf("cannot set %s %s: function-export keeps its own state there; leave it out", what, quote(key))
+	case reserved[key] != "":
+		return fmt.Errorf("cannot set %s %s: %s; leave it out", what, quote(key), reserved[key])
 	}
-	return fmt.Errorf("cannot use %s %s: use at most 63 letters, digits, '-', '_' and '.', with a letter or a digit "+
-		"at both ends, after an optional DNS name and '/'", what, quote(key))
-}
-
-// notText finds a value that protobuf cannot carry and JSON would change silently.
-func notText(key, value string) error {
-	if utf8.ValidString(value) {
-		return nil
-	}
-	const text = "cannot use the value of annotation %s: it is not UTF-8; encode it, for example as base64"
-	return fmt.Errorf(text, quote(key))
-}
-
-func tooBig(what string, a, b map[string]string) error {
-	size := 0
-	for _, m := range []map[string]string{a, b} {
-		for key, value := range m {
-			size += len(key) + len(value)
-		}
-	}
-	if size <= MaxMetadataBytes {
-		return nil
-	}
-	const text = "cannot hold %d bytes of %s: use at most %d bytes (256 KiB), keys and values together"
-	return fmt.Errorf(text, size, what, MaxMetadataBytes)
+	return nil
 }
 
 // quote shortens a long name, so that an error text has one line.
@@ -201,20 +231,10 @@ func quote(name string) string {
 
 // adding adds errors that are not nil.
 func adding(errs []error, more ...error) []error {
-	for _, err := range more {
-		if err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return errs
+	return append(errs, slices.DeleteFunc(more, func(err error) bool { return err == nil })...)
 }
 
-// sorted sorts errors, and removes repeated errors.
 func sorted(errs []error) []error {
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	errs = slices.CompactFunc(errs, func(a, b error) bool { return a.Error() == b.Error() })
-	if len(errs) == 0 {
-		return nil
-	}
 	return errs
 }
