@@ -28,8 +28,8 @@ type Generated struct {
 
 // generated returns a variable with the outputs of generators, or a part of it, which has the keys path below the
 // variable.
-func generated(all map[string]Generated, path []string, variable string) *named {
-	return &named{members{
+func generated(all map[string]Generated, path []string, variable string) *named[members] {
+	return members{
 		find: func(name string) (ref.Val, bool) {
 			g, ok := all[name]
 			if !ok {
@@ -38,7 +38,7 @@ func generated(all map[string]Generated, path []string, variable string) *named 
 			return g.value(append(slices.Clip(path), name), variable)
 		},
 		names: func() []string { return sortedKeys(all) },
-	}}
+	}.of()
 }
 
 // value returns the outputs, which have the keys path below the variable.
@@ -68,7 +68,7 @@ func (g Generated) value(path []string, variable string) (ref.Val, bool) {
 // incomplete is a map whose keys are not all known. A read of anything but a known key waits: otherwise, an export that
 // reads all items would lose some of them. An iteration ends with an entry that waits.
 type incomplete struct {
-	*named
+	*named[members]
 
 	waits ref.Val
 }

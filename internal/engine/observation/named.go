@@ -23,15 +23,20 @@ type Members interface {
 	Names() []string
 }
 
-// Map returns a CEL map with members.
-func Map(m Members) traits.Mapper { return &named{m} }
+// Members that are counted or gone through faster than they are listed.
+type (
+	sized  interface{ size() int }
+	ranged interface {
+		each(f func(name string, v ref.Val) bool)
+	}
+)
 
-// sized are members that are counted faster than listed.
-type sized interface{ size() int }
+// Map returns a CEL map with members.
+func Map(m Members) traits.Mapper { return &named[Members]{m} }
 
 // details is a map of strings, which share the memory of the values. No part of a request is written to. A value that
 // is not UTF-8 keeps its bytes.
-func details(d Details) ref.Val { return &named{d} }
+func details(d Details) ref.Val { return &named[Details]{d} }
 
 // Find returns the value of a key.
 func (d Details) Find(key string) (ref.Val, bool) {
@@ -53,6 +58,9 @@ type members struct {
 	names func() []string
 }
 
+// of returns a CEL map with the members.
+func (m members) of() *named[members] { return &named[members]{m} }
+
 // Find returns the value of a name.
 func (m members) Find(name string) (ref.Val, bool) { return m.find(name) }
 
@@ -66,38 +74,52 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 // named is a map whose values are created when they are read.
-type named struct{ members Members }
+type named[M Members] struct{ members M }
 
-var _ functions.KeyOrdered = (*named)(nil)
+// The interfaces that cel-go requires.
+var (
+	_ functions.KeyOrdered = (*named[Members])(nil)
+	_ traits.Zeroer        = (*named[Members])(nil)
+	_ traits.Lister        = (*list)(nil)
+	_ traits.Foldable      = (*list)(nil)
+	_ traits.Zeroer        = (*list)(nil)
+)
 
-func (n *named) KeyOrdered() {}
+func (n *named[M]) KeyOrdered() {}
 
-func (n *named) Find(key ref.Val) (ref.Val, bool) {
-	k, ok := key.(types.String)
-	if !ok {
-		return notAKey(key)
+// Find returns the value of a key. For a key that is an error, it returns the error.
+func (n *named[M]) Find(key ref.Val) (ref.Val, bool) {
+	if k, ok := key.(types.String); ok {
+		return n.members.Find(string(k))
 	}
-	return n.members.Find(string(k))
+	if types.IsUnknownOrError(key) {
+		return key, false
+	}
+	return nil, false
 }
 
-func (n *named) Get(key ref.Val) ref.Val                   { return get(n, key) }
-func (n *named) Contains(key ref.Val) ref.Val              { return contains(n, key) }
-func (n *named) IsZeroValue() bool                         { return n.Size() == types.IntZero }
-func (n *named) Iterator() traits.Iterator                 { return overKeys(n.members.Names()) }
-func (n *named) Type() ref.Type                            { return types.MapType }
-func (n *named) Value() any                                { return n }
-func (n *named) Equal(other ref.Val) ref.Val               { return equalMaps(n, other) }
-func (n *named) ConvertToType(t ref.Type) ref.Val          { return convert(n, types.MapType, t) }
-func (n *named) ConvertToNative(reflect.Type) (any, error) { return nil, errNative }
+func (n *named[M]) Get(key ref.Val) ref.Val                   { return get(n, key) }
+func (n *named[M]) Contains(key ref.Val) ref.Val              { return contains(n, key) }
+func (n *named[M]) IsZeroValue() bool                         { return n.Size() == types.IntZero }
+func (n *named[M]) Iterator() traits.Iterator                 { return overKeys(n.members.Names()) }
+func (n *named[M]) Type() ref.Type                            { return types.MapType }
+func (n *named[M]) Value() any                                { return n }
+func (n *named[M]) Equal(other ref.Val) ref.Val               { return equalMaps(n, other) }
+func (n *named[M]) ConvertToType(t ref.Type) ref.Val          { return convert(n, types.MapType, t) }
+func (n *named[M]) ConvertToNative(reflect.Type) (any, error) { return nil, errNative }
 
-func (n *named) Size() ref.Val {
-	if s, ok := n.members.(sized); ok {
+func (n *named[M]) Size() ref.Val {
+	if s, ok := any(n.members).(sized); ok {
 		return types.Int(s.size())
 	}
 	return types.Int(len(n.members.Names()))
 }
 
-func (n *named) Fold(f traits.Folder) {
+func (n *named[M]) Fold(f traits.Folder) {
+	if r, ok := any(n.members).(ranged); ok {
+		r.each(func(name string, v ref.Val) bool { return f.FoldEntry(types.String(name), v) })
+		return
+	}
 	for _, k := range n.members.Names() {
 		if v, ok := n.members.Find(k); (ok || v != nil) && !f.FoldEntry(types.String(k), v) {
 			return

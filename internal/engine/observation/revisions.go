@@ -15,7 +15,7 @@ type Revision struct {
 
 // revisions returns the variable with the revision of each export.
 func revisions(all map[string]Revision) ref.Val {
-	return &named{members{
+	return members{
 		find: func(name string) (ref.Val, bool) {
 			r, ok := all[name]
 			switch {
@@ -27,15 +27,15 @@ func revisions(all map[string]Revision) ref.Val {
 			return types.Int(r.Number), true
 		},
 		names: func() []string { return sortedKeys(all) },
-	}}
+	}.of()
 }
 
 func itemRevisions(items map[string]int64) ref.Val {
-	return &named{members{
+	return members{
 		find: func(key string) (ref.Val, bool) {
 			n, ok := items[key]
 			return types.Int(n), ok
 		},
 		names: func() []string { return sortedKeys(items) },
-	}}
+	}.of()
 }

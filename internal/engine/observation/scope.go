@@ -58,11 +58,11 @@ func (s *Scope) ResolveName(name string) (any, bool) {
 	case expression.Secret:
 		return s.ofFrom(Resource.details), true
 	case expression.Resources:
-		return &named{resourceMembers{o}}, true
+		return &named[resourceMembers]{resourceMembers{o}}, true
 	case expression.Secrets:
-		return &named{members{o.findDetails, o.secretNames}}, true
+		return members{o.findDetails, o.secretNames}.of(), true
 	case expression.Sources:
-		return &named{members{o.findSource, o.sourceNames}}, true
+		return members{o.findSource, o.sourceNames}.of(), true
 	case expression.Env:
 		return o.environment(), true
 	case expression.Context:
@@ -76,7 +76,7 @@ func (s *Scope) ResolveName(name string) (any, bool) {
 		return revisions(o.Revisions), true
 	case expression.Variables:
 		if s.variables == nil {
-			return &fields{}, true
+			return object(wire.Struct{}), true
 		}
 		return s.variables, true
 	}
@@ -137,7 +137,7 @@ func (t *Author) resolve(o *Observation, name string) (any, bool) {
 
 // some returns the composed resources with one of the names.
 func (o *Observation) some(names []string, value func(Resource) ref.Val) ref.Val {
-	return &named{members{
+	return members{
 		find: func(name string) (ref.Val, bool) {
 			r, ok := o.Resources[name]
 			if !ok || !slices.Contains(names, name) {
@@ -149,7 +149,7 @@ func (o *Observation) some(names []string, value func(Resource) ref.Val) ref.Val
 		names: func() []string {
 			return slices.DeleteFunc(o.resourceNames(), func(n string) bool { return !slices.Contains(names, n) })
 		},
-	}}
+	}.of()
 }
 
 func (o *Observation) environment() ref.Val {

@@ -1,6 +1,7 @@
 package observation
 
 import (
+	"errors"
 	"slices"
 
 	"cel.dev/cel-go/common/types"
@@ -39,15 +40,26 @@ func hiddenFields(s wire.Struct) *hiddenNames {
 	return nil
 }
 
-func (m *fields) hidden(key string) bool {
+func (m fields) hidden(key string) bool {
 	return HoldsCopy(key) || m.hides != nil && slices.Contains(*m.hides, key)
 }
 
-// hiddenError tells the author of an expression that a field is hidden. Without it the expression would wait forever.
+// The reasons why an expression fails that reads a hidden field. Without them it would wait forever.
+var (
+	hiddenData = &expression.Failed{Reason: "reads the data of a v1 Secret, which is hidden here: " +
+		"read it as secrets.<name>, by a source of kind Secret"}
+	hiddenCopy = &expression.Failed{Reason: "reads an annotation that holds a copy of an object, which is hidden: " +
+		"read the object's own fields"}
+)
+
 func hiddenError(key string) ref.Val {
-	reason := "reads the data of a v1 Secret, which is hidden here: read it as secrets.<name>, by a source of kind Secret"
 	if HoldsCopy(key) {
-		reason = "reads an annotation that holds a copy of an object, which is hidden: read the object's own fields"
+		return types.WrapErr(hiddenCopy)
 	}
-	return types.WrapErr(&expression.Failed{Reason: reason})
+	return types.WrapErr(hiddenData)
+}
+
+func isHidden(v ref.Val) bool {
+	err, _ := v.Value().(error)
+	return errors.Is(err, hiddenData) || errors.Is(err, hiddenCopy)
 }

@@ -49,87 +49,46 @@ func number(f float64) ref.Val {
 
 // object is a google.protobuf.Struct as a CEL map. The data of a v1 Secret is hidden in every Struct, because a
 // Secret can be in a manifest, in the context or in a status. Annotations with copies of objects are also hidden.
-func object(s wire.Struct) ref.Val { return &fields{s, hiddenFields(s)} }
+func object(s wire.Struct) ref.Val { return &named[fields]{fields{s, hiddenFields(s)}} }
 
-// fields is a Struct without its hidden fields. It is read in place, because it may be large and read often.
+// fields are the fields of a Struct that are not hidden. It is read in place, because it may be large and read often.
 type fields struct {
 	of    wire.Struct
 	hides *hiddenNames // nil for none, because each select creates an object
 }
 
-// The interfaces that cel-go requires.
-var (
-	_ functions.KeyOrdered = (*fields)(nil)
-	_ traits.Foldable      = (*fields)(nil)
-	_ traits.Zeroer        = (*fields)(nil)
-	_ traits.Lister        = (*list)(nil)
-	_ traits.Foldable      = (*list)(nil)
-	_ traits.Zeroer        = (*list)(nil)
-)
-
-func (m *fields) KeyOrdered() {}
-
-func (m *fields) Find(key ref.Val) (ref.Val, bool) {
-	k, ok := key.(types.String)
-	if !ok {
-		return notAKey(key)
+// Find returns the value of a field. A hidden one is an error.
+func (m fields) Find(name string) (ref.Val, bool) {
+	if m.hidden(name) {
+		return hiddenError(name), false
 	}
-	if m.hidden(string(k)) {
-		return hiddenError(string(k)), false
-	}
-	v := m.of.Get(string(k))
+	v := m.of.Get(name)
 	if !v.Exists() {
 		return nil, false
 	}
 	return value(v), true
 }
 
-// notAKey is the result of Find for a key that is not a string: the key, if it is an error.
-func notAKey(key ref.Val) (ref.Val, bool) {
-	if types.IsUnknownOrError(key) {
-		return key, false
-	}
-	return nil, false
-}
+// Names returns the sorted names.
+func (m fields) Names() []string { return slices.DeleteFunc(m.of.Keys(), m.hidden) }
 
-func (m *fields) Get(key ref.Val) ref.Val { return get(m, key) }
-func (m *fields) IsZeroValue() bool       { return m.Size() == types.IntZero }
-func (m *fields) Iterator() traits.Iterator {
-	return overKeys(slices.DeleteFunc(m.of.Keys(), m.hidden))
-}
-func (m *fields) Type() ref.Type                            { return types.MapType }
-func (m *fields) Value() any                                { return m }
-func (m *fields) Equal(other ref.Val) ref.Val               { return equalMaps(m, other) }
-func (m *fields) ConvertToType(t ref.Type) ref.Val          { return convert(m, types.MapType, t) }
-func (m *fields) ConvertToNative(reflect.Type) (any, error) { return nil, errNative }
-
-// Contains is false for a hidden field, so that has() and in do not fail.
-func (m *fields) Contains(key ref.Val) ref.Val {
-	if k, _ := key.(types.String); m.hidden(string(k)) { // another key is not hidden
-		return types.False
-	}
-	return contains(m, key)
-}
-
-func (m *fields) Size() ref.Val {
+func (m fields) size() int {
 	n := m.of.Len()
-	without := func(names []string) {
-		for _, name := range names {
-			if m.of.Get(name).Exists() {
-				n--
-			}
+	hidden := copies
+	if m.hides != nil {
+		hidden = slices.Concat(copies, *m.hides)
+	}
+	for _, name := range hidden {
+		if m.of.Get(name).Exists() {
+			n--
 		}
 	}
-	without(copies)
-	if m.hides != nil {
-		without(*m.hides)
-	}
-	return types.Int(n)
+	return n
 }
 
-func (m *fields) Fold(f traits.Folder) {
+func (m fields) each(f func(name string, v ref.Val) bool) {
 	for k, v := range m.of.All() {
-		if !m.hidden(k) && !f.FoldEntry(types.String(k), value(v)) {
+		if !m.hidden(k) && !f(k, value(v)) {
 			return
 		}
 	}
@@ -147,12 +106,13 @@ func get(m traits.Mapper, key ref.Val) ref.Val {
 	return v
 }
 
+// contains is false for a hidden field, so that has() and in do not fail.
 func contains(m traits.Mapper, key ref.Val) ref.Val {
 	v, ok := m.Find(key)
-	if v != nil && types.IsUnknownOrError(v) {
-		return v
+	if v == nil || !types.IsUnknownOrError(v) || isHidden(v) {
+		return types.Bool(ok)
 	}
-	return types.Bool(ok)
+	return v
 }
 
 // A foldable is a map whose entries are faster to go through than to look up.
