@@ -76,26 +76,18 @@ func literalText(say Say, path, key, text string) {
 
 // literalData reports a literal value of a key, or of an entry of a map.
 func literalData(say Say, d plan.Entry) {
-	top := d.Value.Tree().Expr()
-	if text, ok := celast.Text(top); ok && !tokens.MatchString(text) && secretKey.MatchString(d.Key) && len(text) > 3 && !strings.ContainsAny(text, "/{}$<> ") {
-		say(field(d.Path), "is a credential by the name of its key, "+readable)
-	}
-	eachText(top, func(key, text string) {
-		if secretKey.MatchString(key) && !tokens.MatchString(text) && !reference.MatchString(text) {
-			say(field(d.Path), "contains a credential by the name of its key, "+readable)
+	report := func(key string, value ast.Expr) {
+		text, ok := celast.Text(value)
+		if ok && secretKey.MatchString(key) && !tokens.MatchString(text) && len(text) > 3 && !strings.ContainsAny(text, "/{}$<> ") {
+			say(field(d.Path), "is a credential by the name of its key, "+readable)
 		}
-	})
-}
-
-// eachText calls a function for each literal text that is the value of a literal key of a map.
-func eachText(e ast.Expr, do func(key, text string)) {
-	if e.Kind() != ast.MapKind {
-		return
 	}
-	for _, entry := range e.AsMap().Entries() {
-		key, _ := celast.Text(entry.AsMapEntry().Key())
-		if text, ok := celast.Text(entry.AsMapEntry().Value()); ok {
-			do(key, text)
+	top := d.Value.Tree().Expr()
+	report(d.Key, top)
+	if top.Kind() == ast.MapKind {
+		for _, entry := range top.AsMap().Entries() {
+			key, _ := celast.Text(entry.AsMapEntry().Key())
+			report(key, entry.AsMapEntry().Value())
 		}
 	}
 }

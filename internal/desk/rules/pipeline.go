@@ -35,6 +35,16 @@ func (v *View) function() (name string, step composition.Step) {
 	return step.Function, step
 }
 
+// resources returns the composed resources of all steps of the pipeline.
+func (v *View) resources() (out []composition.Resource) {
+	if v.Composition != nil {
+		for _, s := range v.Composition.Steps {
+			out = append(out, s.Resources...)
+		}
+	}
+	return out
+}
+
 // installed returns the Function of the files with a name, or nil.
 func (v *View) installed(name string) *Function {
 	i := slices.IndexFunc(v.Functions, func(f Function) bool { return f.Name == name })
@@ -52,24 +62,26 @@ func otherFunction(v *View, say Say) {
 	}
 	if f := v.installed(name); f != nil {
 		image, _, _ := strings.Cut(f.Package, "@")
-		base := path.Base(image)
-		if base, _, _ = strings.Cut(base, ":"); slices.ContainsFunc(others, func(o string) bool { return strings.HasSuffix(base, o) }) {
-			say(field(FunctionRef), "is a Function with the package %s, but the input is for %s: write the name of the Function with this package",
-				base, ours)
+		if base, _, _ := strings.Cut(path.Base(image), ":"); slices.Contains(others, base) {
+			say(field(FunctionRef), "is a Function with the package %s, but the input is for %s: write the name of the Function "+
+				"with this package", base, ours)
 		}
 		return
 	}
-	organization := ""
-	isOther := slices.ContainsFunc(others, func(o string) (found bool) {
-		organization, found = strings.CutSuffix(name, o)
-		return found
-	})
+	meant := ""
 	for _, s := range v.Composition.Steps {
-		isOther = isOther || s.Function == name && s.Group() != "" && s.Group() != step.Group()
+		if s.Function == name && s.Group() != "" && s.Group() != step.Group() {
+			meant = ours
+		}
 	}
-	if isOther {
-		meant := strings.TrimSuffix(organization, name) + ours
-		*say(field(FunctionRef), "is another function, but the input is for %s: write name: %s", ours, meant) = setText(FunctionRef, meant)
+	for _, o := range others {
+		if organization, isOther := strings.CutSuffix(name, o); isOther {
+			meant = organization + ours
+		}
+	}
+	if meant != "" {
+		*say(field(FunctionRef), "is another function, but the input is for %s: write name: %s", ours, meant) =
+			setText(FunctionRef, meant)
 	}
 }
 
@@ -88,12 +100,9 @@ func unknownFunction(v *View, say Say) {
 	}
 	switch {
 	case len(names) > 0:
-		edits := say(field(FunctionRef), "no Function in the files is named %s: write name: %s", name, suggest.List(names))
-		if len(names) == 1 {
-			*edits = setText(FunctionRef, names[0])
-		}
+		say(field(FunctionRef), "no Function in the files is named %s: write name: %s", name, suggest.List(names))
 	case suggest.Nearest(name, []string{ours}) != "":
-		say(field(FunctionRef), "did you mean %s?", ours)
+		*say(field(FunctionRef), "did you mean %s?", ours) = setText(FunctionRef, ours)
 	}
 }
 
@@ -224,12 +233,8 @@ func composedLater(v *View, say Say) {
 // unknownConnectionKey finds connection details that the provider of a kind never writes.
 func unknownConnectionKey(v *View, say Say) {
 	bases := map[string]map[string]any{}
-	if v.Composition != nil {
-		for _, s := range v.Composition.Steps {
-			for _, r := range s.Resources {
-				bases[r.Name] = r.Base
-			}
-		}
+	for _, r := range v.resources() {
+		bases[r.Name] = r.Base
 	}
 	for _, x := range v.Plan.Expressions {
 		for _, r := range x.References() {
@@ -245,7 +250,7 @@ func unknownConnectionKey(v *View, say Say) {
 				continue
 			}
 			say(plan.Place(x.Expression, r), "the connection details of %s have no key %s%s", kind, key,
-				relatedTo(key, keys, "they have no keys"))
+				suggest.ThereAre(key, keys, "they have no keys"))
 		}
 	}
 }

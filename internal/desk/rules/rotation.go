@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/credential"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
@@ -67,11 +67,8 @@ func (v *View) setters(m plan.Generator) (setters, readers []plan.Export) {
 
 func candidateNeverSet(v *View, say Say) {
 	for _, m := range v.Plan.Generators {
-		compares := func(r expression.Reference) bool { return r.Variable == expression.Candidate }
-		if m.Ready == nil || !slices.ContainsFunc(m.Ready.References(), compares) {
-			continue
-		}
-		if setters, _ := v.setters(m); len(setters) == 0 {
+		setters, _ := v.setters(m)
+		if m.Ready != nil && len(setters) == 0 && v.reads1(m.Ready, expression.Candidate) {
 			say(field(m.Path.Child("readyExpression").String()), "waits for ever, because no export uses %s: use it in the export "+
 				"that sets the credential", m.Spelled(expression.Candidate))
 		}
@@ -79,7 +76,7 @@ func candidateNeverSet(v *View, say Say) {
 }
 
 // candidateForConsumers finds exports with a credential that was not verified, or not set. A connection string is for a
-// consumer. A Secret that a workload reads is also for one, if nothing sets a password from it.
+// consumer.
 func candidateForConsumers(v *View, say Say) {
 	for _, m := range v.Plan.Generators {
 		setters, _ := v.setters(m)
@@ -89,11 +86,11 @@ func candidateForConsumers(v *View, say Say) {
 					"so consumers have it before it is set: add a readyExpression to the generator, or use %s",
 					m.Spelled(expression.Candidate), m.Name, m.Spelled(expression.Generated))
 			}
-			workload := v.workloadOf(e)
 			for _, d := range e.Data {
-				if m.Ready != nil && d.Value != nil && (isConnectionString(d.Value) || workload != "") && v.readsCandidate(d.Value, m) {
-					*say(field(d.Path), "is for "+cmp.Or(workload, "an application")+", and %s is not in use before it is verified: use %s",
-						m.Spelled(expression.Candidate), m.Spelled(expression.Generated)) = respelled(d.Value, m, expression.Candidate, expression.Generated)
+				if m.Ready != nil && d.Value != nil && connectionString.MatchString(d.Value.Source().Text) && v.readsCandidate(d.Value, m) {
+					*say(field(d.Path), "is for an application, and %s is not in use before it is verified: use %s",
+						m.Spelled(expression.Candidate), m.Spelled(expression.Generated)) =
+						respelled(d.Value, m, expression.Candidate, expression.Generated)
 				}
 			}
 		}
@@ -114,34 +111,24 @@ func respelled(x *expression.Expression, m plan.Generator, from, to string) []di
 	return setText(x.Source().Path, strings.ReplaceAll(x.Source().Text, m.Spelled(from), m.Spelled(to)))
 }
 
-// isConnectionString reports whether an expression writes a URL or another connection string.
-func isConnectionString(x *expression.Expression) bool {
-	text := x.Source().Text
-	return strings.Contains(text, "://") ||
-		slices.ContainsFunc([]string{"jdbc.url(", "amqp.url(", "mongodb.url(", "redis.url(", "libpq.encode(", "pgpass.encode("},
-			func(call string) bool { return strings.Contains(text, call) })
-}
+// connectionString matches an expression that writes a URL or another connection string.
+var connectionString = lazy.MustCompile(`://|\b(?:jdbc|amqp|mongodb|redis)\.url\(|\b(?:libpq|pgpass)\.encode\(`)
 
 // setterReadsGenerated finds a Secret from which another step sets a password, and which has the verified generation
 // instead of the next one.
 func setterReadsGenerated(v *View, say Say) {
-	if v.Composition == nil {
-		return
-	}
 	for _, m := range v.Plan.Generators {
 		_, readers := v.setters(m)
 		for _, e := range readers {
 			if m.Ready == nil || uses(e.Candidates, m) || e.ForEach != nil {
 				continue
 			}
-			for _, s := range v.Composition.Steps {
-				for _, r := range s.Resources {
-					if by := passwordFrom(r.Base, objectOf(e)); by != "" {
-						edits := say(field(e.Path.String()), "sets the credential through %s of %s, but has the generation that is already in use: use %s",
-							by, r.Name, m.Spelled(expression.Candidate))
-						for _, d := range e.Data {
-							*edits = append(*edits, respelled(d.Value, m, expression.Generated, expression.Candidate)...)
-						}
+			for _, r := range v.resources() {
+				if by := passwordFrom(r.Base, objectOf(e)); by != "" {
+					edits := say(field(e.Path.String()), "sets the credential through %s of %s, but has the generation that is "+
+						"already in use: use %s", by, r.Name, m.Spelled(expression.Candidate))
+					for _, d := range e.Data {
+						*edits = append(*edits, respelled(d.Value, m, expression.Generated, expression.Candidate)...)
 					}
 				}
 			}
@@ -149,64 +136,8 @@ func setterReadsGenerated(v *View, say Say) {
 	}
 }
 
-// workloadOf returns the workload that reads the Secret of an export, if no resource sets a password from it.
-func (v *View) workloadOf(e plan.Export) (workload string) {
-	if v.Composition == nil || e.ForEach != nil {
-		return ""
-	}
-	for _, s := range v.Composition.Steps {
-		for _, r := range s.Resources {
-			if passwordFrom(r.Base, objectOf(e)) != "" {
-				return ""
-			}
-			if kind := readBy(r.Base, objectOf(e)); kind != "" {
-				workload = "the " + kind + " " + r.Name
-			}
-		}
-	}
-	return workload
-}
-
-// workloads are the kinds whose containers run on and on. A Job may be what sets a password.
-var workloads = []string{"DaemonSet", "Deployment", "Pod", "ReplicaSet", "StatefulSet"} //nolint:gochecknoglobals // a table
-
-// readBy returns the kind of a workload in a manifest that reads the Secret with a name.
-func readBy(manifest any, secret string) string {
-	fields, _ := manifest.(map[string]any)
-	if kind, _ := fields["kind"].(string); slices.Contains(workloads, kind) && refersTo(manifest, secret) {
-		return kind
-	}
-	for _, name := range plan.SortedKeys(fields) {
-		if kind := readBy(fields[name], secret); kind != "" {
-			return kind
-		}
-	}
-	return ""
-}
-
-// refersTo reports whether a container or a volume in a manifest reads the Secret with a name.
-func refersTo(manifest any, secret string) bool {
-	list, _ := manifest.([]any)
-	fields, _ := manifest.(map[string]any)
-	for name, of := range fields {
-		ref, _ := of.(map[string]any)
-		isRef := name == "secretKeyRef" || name == "secretRef"
-		if isRef && ref["name"] == secret || name == "secret" && (ref["secretName"] == secret || ref["name"] == secret) {
-			return true
-		}
-		list = append(list, of)
-	}
-	return slices.ContainsFunc(list, func(below any) bool { return refersTo(below, secret) })
-}
-
 // passwordFrom returns the field of a manifest that reads a password from the Secret with a name.
 func passwordFrom(manifest any, secret string) string {
-	list, _ := manifest.([]any)
-	for _, item := range list {
-		if by := passwordFrom(item, secret); by != "" {
-			return by
-		}
-	}
 	fields, _ := manifest.(map[string]any)
 	for _, name := range plan.SortedKeys(fields) {
 		ref, _ := fields[name].(map[string]any)

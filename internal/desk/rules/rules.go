@@ -10,14 +10,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
-	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
 // A Level is what a rule does.
@@ -176,22 +174,6 @@ func of(x *expression.Expression, r expression.Reference) (name string, below in
 
 // setText returns the edit that sets the text of a field.
 func setText(path, text string) []diagnostic.Edit { return []diagnostic.Edit{{Path: path, Text: text}} }
-
-// relatedTo is like [suggest.ThereAre], and also suggests the only key that begins or ends with the wrong one, or with
-// which that begins: username for user, host for hostname, and master_username for username.
-func relatedTo(wrong string, known []string, none string) string {
-	const least = 4
-	var related []string
-	for _, k := range known {
-		if len(wrong) >= least && len(k) >= least && (strings.HasPrefix(k, wrong) || strings.HasSuffix(k, "_"+wrong) || strings.HasPrefix(wrong, k)) {
-			related = append(related, k)
-		}
-	}
-	if len(related) == 1 {
-		return suggest.DidYouMean(related[0])
-	}
-	return suggest.ThereAre(wrong, known, none)
-}
 
 // field returns the place of a field of the input as a whole.
 func field(path string) expression.Place { return expression.Place{Path: path} }

@@ -14,6 +14,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
 // This file has the rules about what expressions read and return.
@@ -23,32 +24,24 @@ var changing = [][]string{ //nolint:gochecknoglobals // a table
 	{"metadata", "resourceVersion"}, {"metadata", "generation"}, {"metadata", "managedFields"}, {"status", "conditions"},
 }
 
-// effects are what happens if a value changes, by the end of the path of its expression.
-var effects = []struct{ field, then string }{ //nolint:gochecknoglobals // a table
-	{"metadata.nameExpression", "the export is held, because a name cannot change"},
-	{"metadata.namespaceExpression", "the export is held, because a namespace cannot change"},
-	{"metadata.labelsExpression", "the object is written"},
-	{"metadata.annotationsExpression", "the object is written"},
-	{"].keyExpression", "another object replaces the former one"},
-	{"keepersExpression", "the credential is rotated"},
-	{"readyExpression", ""},
-	{"forEachExpression", ""},
-	{"secretExpression", ""},
-	{"Expression", "the credential may be rotated"}, // of another parameter of a generator
-}
+// steady are the ends of the paths of expressions from which something is made that should stay: names, keys and labels,
+// and the parameters of generators.
+var steady = lazy.MustCompile(`(metadata\.\w+|\]\.keyExpression|keepersExpression|generators\[\d+\]\.\w.*Expression)$`)
+
+// mayChange are the ends of the paths of expressions that follow what they read.
+var mayChange = lazy.MustCompile(`(ready|forEach|secret)Expression$`)
 
 func changingValue(v *View, say Say) {
 	for _, x := range v.Plan.Expressions {
-		i := slices.IndexFunc(effects, func(e struct{ field, then string }) bool { return strings.HasSuffix(x.Source().Path, e.field) })
-		if i >= 0 && effects[i].then != "" {
+		if at := x.Source().Path; steady.MatchString(at) && !mayChange.MatchString(at) {
 			for _, r := range v.reads(x.Expression) {
-				sayChanging(say, x.Expression, r, effects[i].then)
+				sayChanging(say, x.Expression, r)
 			}
 		}
 		eachKey(x.Expression, func(key ast.Expr) {
 			ast.PreOrderVisit(key, ast.NewExprVisitor(func(e ast.Expr) {
 				if r, _ := x.Reading(e); r != nil {
-					sayChanging(say, x.Expression, read{*r, x.Place(*r)}, "another key replaces the former one")
+					sayChanging(say, x.Expression, read{*r, x.Place(*r)})
 				}
 			}))
 		})
@@ -56,14 +49,15 @@ func changingValue(v *View, say Say) {
 }
 
 // version matches how an expression reads a field that changes with each write.
-var version = lazy.MustCompile(`string\(([\w.]+\.metadata)\.(?:resourceVersion|generation)\)|\b(metadata)\.(?:resourceVersion|generation)\b`)
+var version = lazy.MustCompile(`string\(([\w.]+\.metadata)\.(?:resourceVersion|generation)\)|` +
+	`\b(metadata)\.(?:resourceVersion|generation)\b`)
 
-func sayChanging(say Say, x *expression.Expression, r read, then string) {
+func sayChanging(say Say, x *expression.Expression, r read) {
 	for _, fields := range changing {
 		at := slices.IndexFunc(r.Path, func(s expression.Step) bool { return s.Key == fields[0] })
 		if at >= 0 && plan.StepName(r.Reference, at+1) == fields[1] {
-			edits := say(r.at, "reads %s.%s, which changes again and again, and each time %s: use something that stays, such as metadata.uid",
-				fields[0], fields[1], then)
+			edits := say(r.at, "reads %s.%s, which changes again and again, and with it the name, the key, the label or the "+
+				"credential that is made from it: use something that stays, such as metadata.uid", fields[0], fields[1])
 			if text := x.Source().Text; version.MatchString(text) {
 				*edits = setText(x.Source().Path, version.ReplaceAllString(text, "${1}${2}.uid"))
 			}
@@ -169,7 +163,7 @@ func sayKeys(say Say, at expression.Place, fn string, m map[string]any, says str
 		known := strings.Split(list, ", ")
 		for _, key := range plan.SortedKeys(m) {
 			if !slices.Contains(known, key) {
-				say(at, "%s accepts no key %s%s", fn, key, relatedTo(key, known, ""))
+				say(at, "%s accepts no key %s%s", fn, key, suggest.ThereAre(key, known, ""))
 			}
 		}
 		return

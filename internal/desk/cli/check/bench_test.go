@@ -114,7 +114,7 @@ func BenchmarkCheck(b *testing.B) {
 			b.Helper()
 			c := &Command{Paths: []string{folder}, Output: "text", Schema: schemas}
 			if err := c.RunWith(b.Context(), terminal.Disk(nil), io.Discard, io.Discard); err != nil {
-				result, _ := c.check(b.Context(), terminal.Disk(nil), func(int, int) {})
+				result, _ := c.check(b.Context(), terminal.Disk(nil))
 				b.Fatalf("%v: %+v", err, result)
 			}
 		}

@@ -106,7 +106,7 @@ func (m mistake) check(t *testing.T) *checked {
 		}
 	}
 	c := m.command(t)
-	result, err := c.check(context.Background(), terminal.Disk(nil), func(int, int) {})
+	result, err := c.check(context.Background(), terminal.Disk(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

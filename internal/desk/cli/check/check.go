@@ -100,11 +100,7 @@ type checked struct {
 // RunWith checks the files. It prints their diagnostics to stdout in the selected format, and a summary to stderr. If
 // there are diagnostics, the error is a *terminal.ExitError.
 func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, stderr io.Writer) error {
-	progress := progressOn(stderr)
-	if c.Quiet {
-		progress = func(int, int) {}
-	}
-	result, summary, err := c.checkOrFix(ctx, system, progress, stdout)
+	result, summary, err := c.checkOrFix(ctx, system, stdout)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, terminal.Name()+": error: "+terminal.OneLine(err.Error()))
 		return &terminal.ExitError{Code: terminal.ExitUnread, Why: "something could not be read"}
@@ -128,12 +124,12 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, std
 }
 
 // checkOrFix checks the files, or fixes them. It returns what is still wrong, and the beginning of the summary.
-func (c *Command) checkOrFix(ctx context.Context, system *files.System, progress func(done, all int), stdout io.Writer) (*checked, string, error) {
+func (c *Command) checkOrFix(ctx context.Context, system *files.System, stdout io.Writer) (*checked, string, error) {
 	if !c.Fix {
-		result, err := c.check(ctx, system, progress)
+		result, err := c.check(ctx, system)
 		return result, "", err
 	}
-	f, err := c.fix(ctx, system, progress)
+	f, err := c.fix(ctx, system)
 	if err != nil {
 		return nil, "", err
 	}
@@ -183,26 +179,9 @@ func (r *checked) errors() int {
 // kindsListed is how many kinds the summary lists.
 const kindsListed = 5
 
-// progressOn prints the progress to a terminal, because a check can take long.
-func progressOn(w io.Writer) func(done, all int) {
-	if !terminal.MovesCursor(w) {
-		return func(int, int) {}
-	}
-	const many = 20
-	return func(done, all int) {
-		if all < many {
-			return
-		}
-		_, _ = fmt.Fprintf(w, "\rchecked %d of %d files", done, all)
-		if done == all {
-			_, _ = fmt.Fprint(w, "\r\x1b[K")
-		}
-	}
-}
-
 // check checks all files. An error is about the command line, or says that there is nothing to
 // check.
-func (c *Command) check(ctx context.Context, system *files.System, progress func(done, all int)) (*checked, error) {
+func (c *Command) check(ctx context.Context, system *files.System) (*checked, error) {
 	in, err := system.Load(c.Paths, files.Flags{Schemas: c.Schema, Resources: c.Resource, ConnectionKeys: c.ConnectionKeys})
 	if err != nil {
 		return nil, err
@@ -214,7 +193,7 @@ func (c *Command) check(ctx context.Context, system *files.System, progress func
 	byFile := in.ByFile()
 	diagnostics := files.OnAllCores(byFile, func(steps []files.Step) []files.Diagnostic {
 		return in.Known.Check(ctx, env, steps)
-	}, func(done int) { progress(done, len(byFile)) })
+	}, func(int) {})
 	return &checked{
 		Diagnostics: append(in.Unread, slices.Concat(diagnostics...)...), Unread: slices.ContainsFunc(in.Unread, isUnreadable),
 		Files: len(byFile), Steps: len(in.Steps), Untyped: in.Known.Untyped(),

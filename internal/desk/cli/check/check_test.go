@@ -13,7 +13,7 @@ import (
 // checkFiles returns the diagnostics of files, as text.
 func checkFiles(t *testing.T, cmd Command) (*checked, string) {
 	t.Helper()
-	result, err := cmd.check(context.Background(), terminal.Disk(nil), func(int, int) {})
+	result, err := cmd.check(context.Background(), terminal.Disk(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,10 +32,10 @@ type fixer struct {
 const mostPasses = 20
 
 // fix fixes the files of a system.
-func (c *Command) fix(ctx context.Context, system *files.System, progress func(done, all int)) (*fixer, error) {
+func (c *Command) fix(ctx context.Context, system *files.System) (*fixer, error) {
 	f := &fixer{
 		system: system, former: map[string]string{}, texts: map[string]string{},
-		check: func(s *files.System) (*checked, error) { return c.check(ctx, s, progress) },
+		check: func(s *files.System) (*checked, error) { return c.check(ctx, s) },
 	}
 	if system.Stdin != nil && slices.Contains(c.Paths, files.Stdin) {
 		text, err := io.ReadAll(io.LimitReader(system.Stdin, limits.FileBytes+1))

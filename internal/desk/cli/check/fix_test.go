@@ -92,7 +92,7 @@ func (m mistaken) check(t *testing.T, texts map[string]string) *checked {
 	for name, text := range texts {
 		system.Texts[system.Absolute(name)] = text
 	}
-	r, err := c.check(context.Background(), system, func(int, int) {})
+	r, err := c.check(context.Background(), system)
 	if err != nil {
 		return &checked{}
 	}
@@ -162,7 +162,7 @@ func (m mistaken) fixed(t *testing.T) map[string]string {
 	for name, text := range m.files {
 		system.Texts[system.Absolute(name)] = text
 	}
-	f, err := c.fix(t.Context(), system, func(int, int) {})
+	f, err := c.fix(t.Context(), system)
 	if err != nil {
 		t.Fatal(err)
 	}

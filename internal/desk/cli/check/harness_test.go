@@ -15,7 +15,7 @@ import (
 func checkText(t testing.TB, c Command, text string) (result *checked, printed string, code int) {
 	t.Helper()
 	c.Paths = []string{files.Stdin}
-	result, err := c.check(t.Context(), terminal.Disk(strings.NewReader(text)), func(int, int) {})
+	result, err := c.check(t.Context(), terminal.Disk(strings.NewReader(text)))
 	if err != nil {
 		result = &checked{}
 	}

@@ -134,7 +134,7 @@ func wrapped(text string) string {
 // checked returns the diagnostics about a text, without their positions.
 func checkedText(t *testing.T, text string) []string {
 	t.Helper()
-	r, err := (&Command{Paths: []string{"-"}}).check(context.Background(), terminal.Disk(strings.NewReader(wrapped(text))), func(int, int) {})
+	r, err := (&Command{Paths: []string{"-"}}).check(context.Background(), terminal.Disk(strings.NewReader(wrapped(text))))
 	if err != nil {
 		t.Fatal(err)
 	}
