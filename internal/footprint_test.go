@@ -23,6 +23,7 @@ github.com/BurntSushi/toml
 github.com/alecthomas/kong
 github.com/antlr4-go/antlr/v4
 github.com/beorn7/perks
+github.com/blang/semver/v4
 github.com/bmatcuk/doublestar/v4
 github.com/cespare/xxhash/v2
 github.com/crossplane-contrib/function-export

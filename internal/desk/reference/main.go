@@ -107,8 +107,8 @@ var described = []string{"Encoding and hashing", "PEM", "Formats and connection 
 
 // named are the groups of functions that CEL and Kubernetes document, and that few exports need. The page has only
 // their names.
-var named = []string{"Types and conversions", "URLs", "IP addresses and networks", "Quantities", "Lists",
-	"Sets", "Math", "Time"}
+var named = []string{"Types and conversions", "URLs", "IP addresses and networks", "Quantities", "Versions",
+	"Formats of Kubernetes", "Lists", "Sets", "Math", "Time"}
 
 // namesOf functions and macros, in a list.
 func namesOf(entries []vocabulary.Entry) string {

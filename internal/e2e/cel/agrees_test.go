@@ -28,7 +28,8 @@ func kubernetes(t testing.TB) *cel.Env {
 	env, err := cel.NewEnv(
 		cel.OptionalTypes(cel.OptionalTypesVersion(2)), cel.CrossTypeNumericComparisons(true),
 		ext.Strings(ext.StringsVersion(5)), ext.Bindings(ext.BindingsVersion(0)), ext.Sets(ext.SetsVersion(0)),
-		library.URLs(), library.IP(), library.CIDR(), library.Quantity(),
+		library.URLs(), library.IP(), library.CIDR(), library.Quantity(), library.SemverLib(library.SemverVersion(1)),
+		library.Format(),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -135,6 +136,21 @@ var calls = []string{
 	"quantity(%s).isLessThan(quantity(%s))", "quantity(%s).isGreaterThan(quantity(%s))", "quantity(%s).compareTo(quantity(%s))",
 	"quantity(%s) == quantity(%s)", "quantity(%s).add(1) == quantity(%s)", "quantity(%s).add(%s)", "string(quantity(%s))",
 	"quantity(%s) < quantity(%s)", "dyn(quantity(%s)) == 1", "sign(dyn(%s))",
+
+	"semver(%s)", "isSemver(%s)", "semver(%s, true)", "isSemver(%s, true)", "semver(%s, false)", "isSemver(%s, false)",
+	"semver(%s).major()", "semver(%s).minor()", "semver(%s).patch()", "semver(%s, true).major()", "semver(%s, true).minor()",
+	"semver(%s, true).patch()", "semver(%s).isLessThan(semver(%s))", "semver(%s).isGreaterThan(semver(%s))",
+	"semver(%s).compareTo(semver(%s))", "semver(%s, true).compareTo(semver(%s, true))", "semver(%s) == semver(%s)",
+	"semver(%s).compareTo(quantity(%s))", "semver(%s, 1)",
+
+	"format.named(%s)", "format.named(%s).hasValue()", "format.named('uuid') == optional.of(format.uuid())",
+	"format.named('dns1123Label').value().validate(%s)", "format.dns1123Label() == format.uri()", "format.dns1123Label(%s)",
+	"format.%[1]s().validate(%[2]s).hasValue()", "format.%[1]s().validate(%[2]s).orValue(['']).join('; ')",
+}
+
+var formats = []string{
+	"dns1123Label", "dns1123Subdomain", "dns1035Label", "qualifiedName", "dns1123LabelPrefix", "dns1123SubdomainPrefix",
+	"dns1035LabelPrefix", "labelValue", "uri", "uuid", "byte", "date", "datetime", "email",
 }
 
 // The examples of Kubernetes' documentation, and texts at the limits of what is valid.
@@ -152,11 +168,19 @@ var texts = []string{
 	"1E", "1Ei", "1e-9", "1e-10", "1e999", "1e-999", "0.1n", "0.5", "1.0", "100m", "200M", "0.2G", "50Mi", "9223372036854775807",
 	"9223372036854775808", "-9223372036854775808", "9999999999999999999999999999999999999G", "9999999999999999999999999999999999999Gi",
 	"1 Gi", "1e", "1e+3", "1e+", "00012", "5Ki5",
-	"é", "\u0000", "日本.example",
+	"1.0.0", "1.2.3", "0.1.0-alpha.1", "1.0.0-alpha", "1.0.0-alpha.beta", "1.0.0-rc.1+build.5", "1.0.0+b", "v1.0.0", "v1.0", "1.0", "1",
+	"01.01.01", "v01.02.03-rc", "1.2.3.4", "1.0-alpha", "00", "000.0.00", "0x1.2.3", "1.2.03-01", "1.0.0-01", "18446744073709551615.0.0",
+	"18446744073709551616.0.0", "vv1.0.0", "1..0", " 1.0.0", "1.0.0 ",
+	"my-name", "my-name-", "-", "--", "a-", "a.b.c", "a.b-", "a_b", "1a", "example.com/name", "example.com/", "/name", "apiextensions.k8s.io/v1beta1",
+	"123e4567-e89b-12d3-a456-426614174000", "123E4567E89B12D3A456426614174000", "aGVsbG8=", "aGVsbG8", "2021-01-01", "2021-13-01",
+	"2021-01-01T00:00:00Z", "2021-01-01T00:00:00.123+02:00", "2021-01-01 00:00:00", "24:00:00", "dns1123Label", "é", "\u0000", "日本.example",
 }
 
 // fill replaces the texts of a call.
-func fill(call, a, b string) string {
+func fill(call string, name string, a, b string) string {
+	if strings.Contains(call, "%[1]s") {
+		return fmt.Sprintf(call, name, quoted(a))
+	}
 	args := []any{quoted(a), quoted(b)}
 	return fmt.Sprintf(call, args[:strings.Count(strings.ReplaceAll(call, "%%", ""), "%s")]...)
 }
@@ -173,11 +197,13 @@ func TestKubernetesAgrees(t *testing.T) {
 		for i, a := range texts {
 			n := len(texts)
 			for _, b := range []string{a, texts[(i+1)%n], texts[(i+2)%n], texts[(i+5)%n], texts[random.Intn(n)]} {
-				text := fill(call, a, b)
-				if !seen[text] {
-					compare(t, theirs, own, text)
+				for _, name := range formats {
+					text := fill(call, name, a, b)
+					if !seen[text] {
+						compare(t, theirs, own, text)
+					}
+					seen[text] = true
 				}
-				seen[text] = true
 			}
 		}
 	}
@@ -228,11 +254,11 @@ func TestKubernetesDiffers(t *testing.T) {
 // The law: whatever the texts are, a call has the same value or fails in the same way as in Kubernetes.
 func FuzzKubernetesAgrees(f *testing.F) {
 	for i, a := range texts {
-		f.Add(uint16(i), a, texts[(i*7)%len(texts)])
+		f.Add(uint16(i), uint8(i), a, texts[(i*7)%len(texts)])
 	}
 	theirs, own := kubernetes(f), ours(f)
-	f.Fuzz(func(t *testing.T, call uint16, a, b string) {
+	f.Fuzz(func(t *testing.T, call uint16, name uint8, a, b string) {
 		a, b = a[:min(len(a), 200)], b[:min(len(b), 200)] // an expression has a limited length
-		compare(t, theirs, own, fill(calls[int(call)%len(calls)], a, b))
+		compare(t, theirs, own, fill(calls[int(call)%len(calls)], formats[int(name)%len(formats)], a, b))
 	})
 }

@@ -68,6 +68,7 @@ var notOf = map[string]string{ //nolint:gochecknoglobals // a table
 	"url":              "an absolute URL or an absolute path", "quantity": "a quantity such as 500Mi",
 	"ip": "an IP address", "ip.isCanonical": "an IP address", "containsIP": "an IP address",
 	"cidr": "a network such as 10.0.0.0/8", "containsCIDR": "a network such as 10.0.0.0/8",
+	"semver": "a semantic version such as 1.2.3",
 }
 
 // failureHints are hints that only a failure needs, because the checker knows the types of all other operands.

@@ -247,7 +247,7 @@ func (w *writer) value(depth int) string {
 	case 28:
 		return "{'name': dyn(" + e() + ")}." + w.key()
 	case 29:
-		return w.of("string", "type", "size", "sha256", "url", "isURL", "ip", "quantity", "hash.sha256", "hex.encode", "base64url.decode", "pem.split", "pem.leaf", "json.encode", "dyn", "dotenv.encode", "toml.encode", "redis.url") + "(dyn(" + e() + "))"
+		return w.of("string", "type", "size", "sha256", "url", "isURL", "ip", "quantity", "semver", "isSemver", "format.named", "hash.sha256", "hex.encode", "base64url.decode", "pem.split", "pem.leaf", "json.encode", "dyn", "dotenv.encode", "toml.encode", "redis.url") + "(dyn(" + e() + "))"
 	case 30:
 		return "(dyn(" + e() + ") + dyn(" + e() + "))"
 	case 31:

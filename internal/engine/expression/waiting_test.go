@@ -112,7 +112,7 @@ func (w *writer) text(depth int) string {
 	case 24:
 		return w.of("json.encode", "properties.encode", "toml.encode") + "({?'a': " + optional() + ", 'b': " + e() + "})"
 	case 25:
-		return "string(" + w.of("isURL(", "isIP(", "isCIDR(", "isQuantity(") + e() + "))"
+		return "string(" + w.of("isURL(", "isIP(", "isCIDR(", "isSemver(", "isQuantity(") + e() + "))"
 	case 26:
 		return "url('/' + url.pathEscape(" + e() + ")).getEscapedPath()"
 	case 27:

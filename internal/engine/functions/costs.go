@@ -38,10 +38,11 @@ var linear = []struct { //nolint:gochecknoglobals // a table
 		"json.decode dockerconfigjson isURL getEscapedPath " +
 		"ip isIP ip.isCanonical cidr isCIDR containsIP containsCIDR"}, // they write the text into their error
 	{0, 0, 8, "url"},
-	{0, 0, 16, "split getQuery"},
+	{0, 0, 16, "split getQuery semver isSemver"},
 	{0, 0, 64, "merge"},        // it hashes and sorts the keys, but does not visit the values
 	{256, 0, 1, "hmac.sha256"}, // it hashes four blocks also for an empty message
 	{256, 0, 1, "quantity isQuantity add sub isGreaterThan isLessThan compareTo"}, // of a thousand digits
+	{512, 0, 32, "validate"}, // several patterns
 	{0, 1, 0, "json.encode flatten format"},
 	{0, 1, 0, "optional.unwrap unwrapOpt"}, // their error contains a value that is not an optional
 	{0, 1, 16, "sort " + celast.SortByCall},

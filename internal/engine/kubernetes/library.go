@@ -1,5 +1,5 @@
-// Package kubernetes contains the functions that Kubernetes adds to CEL for connection details: url, ip, cidr and
-// quantity, with the functions of their values.
+// Package kubernetes contains the functions that Kubernetes adds to CEL: url, ip, cidr, quantity, semver and format,
+// with the functions of their values.
 //
 // Kubernetes' own package k8s.io/apiserver/pkg/cel/library also authorizes requests. Therefore, it imports the typed
 // API, which is large and registers itself at start. The functions here have the same names, signatures and results,
@@ -23,15 +23,18 @@ import (
 	"cel.dev/cel-go/ext"
 )
 
-// Library declares the functions and types. An environment with them also needs optional types. cel-go's functions of
-// addresses and networks have the names, signatures and results of Kubernetes. In addition, there is isMask, and a
-// literal that is not an address or a network is refused.
-func Library() []cel.EnvOption {
-	return slices.Concat(
-		[]cel.EnvOption{ext.Network(ext.NetworkVersion(ext.Version1))}, urlFunctions(), quantityFunctions())
+// networkFunctions declares ip, cidr and their functions, with the names, signatures and results of Kubernetes. cel-go
+// adds isMask, and refuses a literal that is not an address or a network.
+func networkFunctions() []cel.EnvOption {
+	return []cel.EnvOption{ext.Network(ext.NetworkVersion(ext.Version1))}
 }
 
-// An Opaque value is a URL, an IP address, a network or a quantity.
+// Library declares the functions and types. An environment with them also needs optional types.
+func Library() []cel.EnvOption {
+	return slices.Concat(networkFunctions(), urlFunctions(), quantityFunctions(), semverFunctions(), formatFunctions())
+}
+
+// An Opaque value is a URL, an IP address, a network, a quantity, a version or a format.
 type Opaque interface {
 	ref.Val
 
@@ -39,25 +42,34 @@ type Opaque interface {
 	Len() int64
 }
 
-// What to write instead of an opaque value, and the function that reads a text as one, by its type.
-var opaques = map[string]struct{ instead, parser string }{ //nolint:gochecknoglobals // a table
-	ext.IPType.TypeName():     {"wrap it in string(...)", "ip"},
-	ext.CIDRType.TypeName():   {"wrap it in string(...)", "cidr"},
-	urls.typ.TypeName():       {"select a part of it, for example with .getHost()", "url"},
-	quantities.typ.TypeName(): {"convert it with .asInteger() or .asApproximateFloat()", "quantity"},
+// What to write instead of an opaque value, by its type.
+var instead = map[string]string{ //nolint:gochecknoglobals // a table
+	ext.IPType.TypeName():     "wrap it in string(...)",
+	ext.CIDRType.TypeName():   "wrap it in string(...)",
+	urls.typ.TypeName():       "select a part of it, for example with .getHost()",
+	quantities.typ.TypeName(): "convert it with .asInteger() or .asApproximateFloat()",
+	versions.typ.TypeName():   "select a part of it, for example with .major()",
+	formats.typ.TypeName():    "apply it to a text with .validate(...)",
 }
 
 // Instead returns what to write instead of an opaque value. It returns an empty text for all other types.
-func Instead(t *cel.Type) string { return opaques[t.TypeName()].instead }
+func Instead(t *cel.Type) string { return instead[t.TypeName()] }
+
+// The functions that read a text as a value, by the type of the value.
+var parsers = map[string]string{ //nolint:gochecknoglobals // a table
+	ext.IPType.TypeName(): "ip", ext.CIDRType.TypeName(): "cidr", urls.typ.TypeName(): "url",
+	quantities.typ.TypeName(): "quantity", versions.typ.TypeName(): "semver",
+}
 
 // Parser returns the name of the function that reads a text as a value of type t, or an empty text.
-func Parser(t *cel.Type) string { return opaques[t.TypeName()].parser }
+func Parser(t *cel.Type) string { return parsers[t.TypeName()] }
 
 // A kind is a type of opaque values.
 type kind[T any] struct {
 	typ   *cel.Type
 	equal func(a, b T) bool
-	size  func(T) int64 // nil if the size is limited
+	text  func(T) string // the result of string(...), or nil if there is none
+	size  func(T) int64  // nil if the size is limited
 }
 
 // of returns an opaque value, or an error that replaces err, which can contain a part of the text.
@@ -68,7 +80,7 @@ func (k *kind[T]) of(v T, err error) ref.Val {
 	return opaque[T]{k, v}
 }
 
-// errText is the error of a text that is not a URL or a quantity.
+// errText is the error of a text that is not a URL, an IP address and so on.
 var errText = errors.New("the text cannot be read")
 
 type opaque[T any] struct {
@@ -81,11 +93,13 @@ func (o opaque[T]) ConvertToNative(reflect.Type) (any, error) {
 	return nil, fmt.Errorf("cannot convert %s", o.kind.typ)
 }
 
-// ConvertToType returns the type.
+// ConvertToType returns the text of an address or a network, and the type of all values.
 func (o opaque[T]) ConvertToType(t ref.Type) ref.Val {
 	switch {
 	case t == types.TypeType:
 		return o.kind.typ
+	case t == types.StringType && o.kind.text != nil:
+		return types.String(o.kind.text(o.value))
 	case t.TypeName() == o.kind.typ.TypeName():
 		return o
 	}
@@ -167,4 +181,13 @@ func both[T any](k *kind[T], id, name string, result *cel.Type, f func(a, b T) r
 			}
 			return f(a.value, b.value)
 		})))
+}
+
+// comparisons are the functions that order two values of one type. Their IDs begin with prefix.
+func comparisons[T any](k *kind[T], prefix string, compare func(a, b T) int) []cel.EnvOption {
+	return []cel.EnvOption{
+		both(k, prefix+"_is_greater_than", "isGreaterThan", cel.BoolType, func(a, b T) ref.Val { return types.Bool(compare(a, b) > 0) }),
+		both(k, prefix+"_is_less_than", "isLessThan", cel.BoolType, func(a, b T) ref.Val { return types.Bool(compare(a, b) < 0) }),
+		both(k, prefix+"_compare_to", "compareTo", cel.IntType, func(a, b T) ref.Val { return types.Int(compare(a, b)) }),
+	}
 }

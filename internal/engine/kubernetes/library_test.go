@@ -19,25 +19,51 @@ const (
 // Each expression is an example of Kubernetes' documentation, with the result that the documentation says. The tests in
 // agrees compare many more with the code of Kubernetes.
 var documented = map[string]any{
-	"url('https://user:pass@example.com:80/path?query=val#fragment').getHost()":                    "example.com:80",
-	"url('/absolute-path').getEscapedPath()":                                                       "/absolute-path",
-	"url('https://a:b:c/')":                                                                        failed,
-	"url('../relative-path')":                                                                      failed,
-	"isURL('https://user:pass@example.com:80/path?query=val#fragment')":                            true,
-	"isURL('https://a:b:c/')":                                                                      false,
-	"url('https://example.com/').getScheme()":                                                      "https",
-	"url('https://[::1]:80/').getHost()":                                                           "[::1]:80",
-	"url('https://example.com:80/').getHostname()":                                                 "example.com",
-	"url('https://example.com:80/').getPort()":                                                     "80",
-	"url('https://example.com/path with spaces/').getEscapedPath()":                                "/path%20with%20spaces/",
+	"url('https://user:pass@example.com:80/path?query=val#fragment').getHost()": "example.com:80",
+	"url('/absolute-path').getEscapedPath()":                                    "/absolute-path",
+	"url('https://a:b:c/')":                                                     failed,
+	"url('../relative-path')":                                                   failed,
+	"isURL('https://user:pass@example.com:80/path?query=val#fragment')":         true,
+	"isURL('/absolute-path')":                                                   true,
+	"isURL('https://a:b:c/')":                                                   false,
+	"isURL('../relative-path')":                                                 false,
+	"url('/path').getScheme()":                                                  "",
+	"url('https://example.com/').getScheme()":                                   "https",
+	"url('https://[::1]:80/').getHost()":                                        "[::1]:80",
+	"url('https://[::1]/').getHost()":                                           "[::1]",
+	"url('/path').getHost()":                                                    "",
+	"url('https://example.com:80/').getHostname()":                              "example.com",
+	"url('https://[::1]:80/').getHostname()":                                    "::1",
+	"url('https://example.com:80/').getPort()":                                  "80",
+	"url('https://example.com/').getPort()":                                     "",
+	"url('https://example.com/path with spaces/').getEscapedPath()":             "/path%20with%20spaces/",
+	"url('https://example.com').getEscapedPath()":                               "",
 	"url('https://example.com/path?k1=a&k2=b&k2=c').getQuery() == {'k1': ['a'], 'k2': ['b', 'c']}": true,
+	"url('https://example.com/path?').getQuery() == {}":                                            true,
 
-	"string(ip('127.0.0.1'))":          "127.0.0.1",
-	"ip('::ffff:1.2.3.4')":             refused,
-	"isIP('::1')":                      true,
-	"ip.isCanonical('2001:DB8::ABCD')": false,
-	"ip('127.0.0.1').family() == 4":    true,
-	"ip('::1').family()":               int64(6),
+	"string(ip('127.0.0.1'))":                    "127.0.0.1",
+	"ip('127.0.0.256')":                          refused,
+	"ip(':::1')":                                 refused,
+	"ip('::ffff:1.2.3.4')":                       refused,
+	"ip('fe80::1%eth0')":                         refused,
+	"isIP('::1')":                                true,
+	"isIP('127.0.0.256')":                        false,
+	"ip.isCanonical('127.0.0.1')":                true,
+	"ip.isCanonical('2001:db8::abcd')":           true,
+	"ip.isCanonical('2001:DB8::ABCD')":           false,
+	"ip.isCanonical('2001:db8::0:0:0:abcd')":     false,
+	"ip('127.0.0.1').family() == 4":              true,
+	"ip('::1').family()":                         int64(6),
+	"ip('0.0.0.0').isUnspecified()":              true,
+	"ip('::1').isUnspecified()":                  false,
+	"ip('127.0.0.1').isLoopback()":               true,
+	"ip('2001:db8::abcd').isLoopback()":          false,
+	"ip('224.0.0.1').isLinkLocalMulticast()":     true,
+	"ip('224.0.1.1').isLinkLocalMulticast()":     false,
+	"ip('169.254.169.254').isLinkLocalUnicast()": true,
+	"ip('fd80::1').isLinkLocalUnicast()":         false,
+	"ip('192.168.0.1').isGlobalUnicast()":        true,
+	"ip('255.255.255.255').isGlobalUnicast()":    false,
 
 	"string(cidr('192.168.0.0/16'))":                               "192.168.0.0/16",
 	"cidr('192.168.0.0/33')":                                       refused,
@@ -74,6 +100,30 @@ var documented = map[string]any{
 	"sign(quantity('-50M'))":                                                      int64(-1),
 	"quantity('-50M').sign()":                                                     refused, // the documentation says that it is accepted
 
+	"semver('200K')":                                 failed,
+	"semver('1.2.3').major()":                        int64(1),
+	"semver('0.1.0-alpha.1').minor()":                int64(1),
+	"semver('v1.0.7', true).patch()":                 int64(7),
+	"semver('1.0', true) == semver('1.0.0')":         true,
+	"semver('01.01.01', true) == semver('1.1.1')":    true,
+	"isSemver('v1.0')":                               false,
+	"isSemver('v1.0', true)":                         true,
+	"semver('1.2.3').compareTo(semver('2.0.0'))":     int64(-1),
+	"semver('1.2.3').isGreaterThan(semver('1.2.3'))": false,
+	"semver('1.2.3').isLessThan(semver('2.0.0'))":    true,
+
+	"format.dns1123Label().validate('my-label-name').hasValue()":                    false,
+	"format.dns1123Label().validate('contains a space').hasValue()":                 true,
+	"format.dns1123Subdomain().validate('apiextensions.k8s.io').hasValue()":         false,
+	"format.qualifiedName().validate('apiextensions.k8s.io/v1beta1').hasValue()":    false,
+	"format.dns1123LabelPrefix().validate('my-label-prefix-').hasValue()":           false,
+	"format.uuid().validate('123e4567-e89b-12d3-a456-426614174000').hasValue()":     false,
+	"format.byte().validate('aGVsbG8=').hasValue()":                                 false,
+	"format.datetime().validate('2021-01-01T00:00:00Z').hasValue()":                 false,
+	"format.date().validate('2021-13-01').value()[0]":                               "invalid date",
+	"format.named('dns1123Label').value().validate('a').hasValue()":                 false,
+	"format.named('unknown').hasValue()":                                            false,
+	"'%s is %s'.format(['a', 'b']) + string(format.uri().validate('/').hasValue())": "a is bfalse",
 }
 
 func TestDocumented(t *testing.T) {
@@ -107,7 +157,7 @@ func outcome(t *testing.T, env *cel.Env, text string) any {
 
 // The law: a call has a value or fails, and no error contains a part of the text.
 func FuzzErrorsHoldNoText(f *testing.F) {
-	for _, s := range []string{"https://canary:x:y/", "canary", "10.0.0.0/canary", "1e-999999999", "::%canary"} {
+	for _, s := range []string{"https://canary:x:y/", "canary", "10.0.0.0/canary", "1.0.0-canary..", "1e-999999999", "v01.canary", "::%canary"} {
 		f.Add(s)
 	}
 	env, err := cel.NewEnv(append(kubernetes.Library(), cel.OptionalTypes(), cel.Variable("s", cel.StringType))...)
@@ -116,7 +166,7 @@ func FuzzErrorsHoldNoText(f *testing.F) {
 	}
 	var programs []cel.Program
 	for _, text := range []string{
-		"url(s)", "quantity(s)", "quantity(s).asInteger()", "string(dyn(url(s)))",
+		"url(s)", "quantity(s)", "semver(s)", "semver(s, true)", "quantity(s).asInteger()", "format.uri().validate(s)", "format.named(s)", "string(dyn(url(s)))",
 	} {
 		a, iss := env.Compile(text)
 		if iss.Err() != nil {

@@ -18,13 +18,7 @@ var quantities = &kind[*resource.Quantity]{ //nolint:gochecknoglobals // a const
 
 // quantityFunctions declares quantity, isQuantity, and the functions of a quantity.
 func quantityFunctions() []cel.EnvOption {
-	return []cel.EnvOption{
-		both(quantities, "quantity_is_greater_than", "isGreaterThan", cel.BoolType,
-			func(a, b *resource.Quantity) ref.Val { return types.Bool(compare(a, b) > 0) }),
-		both(quantities, "quantity_is_less_than", "isLessThan", cel.BoolType,
-			func(a, b *resource.Quantity) ref.Val { return types.Bool(compare(a, b) < 0) }),
-		both(quantities, "quantity_compare_to", "compareTo", cel.IntType,
-			func(a, b *resource.Quantity) ref.Val { return types.Int(compare(a, b)) }),
+	return append(comparisons(quantities, "quantity", compare),
 		parser(quantities, "string_to_quantity", "quantity", parseQuantity),
 		is("is_quantity_string", "isQuantity", parseQuantity),
 		cel.Function("sign", // in Kubernetes, it is not a method, unlike the others
@@ -38,7 +32,7 @@ func quantityFunctions() []cel.EnvOption {
 		both(quantities, "quantity_sub", "sub", quantities.typ, sub),
 		withInt("quantity_add_int", "add", add),
 		withInt("quantity_sub_int", "sub", sub),
-	}
+	)
 }
 
 // Limits of the text of a quantity. Without them, the parser takes a minute for 1e-100000000.

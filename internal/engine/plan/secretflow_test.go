@@ -21,6 +21,8 @@ func TestFunctionsOfSecretsAreSecret(t *testing.T) {
 		"url(secret.password).getHost()", "isURL(secret.password) ? 'a' : 'b'", "string(ip(secret.password))",
 		"string(cidr(secret.password).masked())", "string(cidr('10.0.0.0/8').containsIP(secret.password))",
 		"string(quantity(secret.password).asInteger())", "string(quantity('1').add(quantity(secret.password)).asInteger())",
+		"string(semver(secret.password).major())", "format.uri().validate(secret.password).orValue(['']).join()",
+		"format.named(secret.password).hasValue() ? 'a' : 'b'",
 		"{'a': secret.password}.merge({}).a", "{}.merge({'a': secret.password}).b",
 		"pem.split(secret.password)[0]", "pem.join([secret.password, '']) + ''", "pem.chain(secret.password)",
 		"pem.leaf(secret.password)", "pem.ca(secret.password)", "pem.certificates(secret.password)", "pem.privateKey(secret.password)",
