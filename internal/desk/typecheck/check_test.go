@@ -87,7 +87,6 @@ func TestTypesFit(t *testing.T) {
 		"Object":      {"nor an object", "endpoint", "resources.db.spec", "returns a map(string, dyn), but status.endpoint is a string: select one of its keys, or encode it as one text with json.encode(...)"},
 		"Map":         {"nor a map", "endpoint", "{'a': 'b'}", "returns a map(string, string), but status.endpoint is a string: select one of its keys, or encode it as one text with json.encode(...)"},
 		"Whole":       {"a number may be a whole one", "port", "1.5 * 2.0", ""},
-		"NumberField": {"a number is no string", "endpoint", "resources.db.spec.ratio", "returns a number, but status.endpoint is a string: wrap it in string(...)"},
 		"Dyn":         {"of what is not known nothing is refused", "endpoint", "dyn(1)", ""},
 		"Optional":    {"an optional is what it may hold", "port", "resources.db.spec.?port", ""},
 		"TextForMap":  {"a string may not", "by", "resources.db.spec.size", "returns a string, but status.by is a map(string, int): leave json.encode out"},

@@ -66,7 +66,6 @@ func TestTypes(t *testing.T) {
 		"Nil":           {"Of no schema nothing is known.", "", "", "dyn"},
 		"String":        {"A string.", "{type: string}", "", "string"},
 		"Integer":       {"An integer.", "{type: integer}", "", "int"},
-		"Number":        {"A number is an int or a double, as it comes.", "{type: number}", "", "number"},
 		"IntOrString":   {"A port by its number or by its name.", "{type: string, x-kubernetes-int-or-string: true}", "", "dyn"},
 		"Nullable":      {"What may be null is no string.", "{type: string, nullable: true}", "", "dyn"},
 		"Array":         {"A list of what its items are.", "{type: array, items: {type: array, items: {type: integer}}}", "", "list of list of int"},
@@ -84,45 +83,5 @@ func TestTypes(t *testing.T) {
 				t.Errorf("%s: %s: want %q, got %q", c.reason, c.path, c.want, got)
 			}
 		})
-	}
-}
-
-func TestContainer(t *testing.T) {
-	members := map[string]*types.Type{"db": types.StringType}
-	lacks := func(field string) string { return "no step composes " + field }
-	for name, c := range map[string]struct {
-		reason string
-		lacks  func(string) string
-		path   string
-		want   string
-	}{
-		"Member":         {"A member is of its type.", nil, "db", "string"},
-		"Open":           {"Of others nothing is known, where there may be some.", nil, "cache", "dyn"},
-		"MemberOfClosed": {"A member of one that is closed.", lacks, "db", "string"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			all := NewTypes()
-			if got := all.walk(all.Container("c", members, c.lacks), c.path); got != c.want {
-				t.Errorf("%s: want %q, got %q", c.reason, c.want, got)
-			}
-		})
-	}
-}
-
-// Expressions cannot name an object type, and two object types are never confused.
-func TestTypeNames(t *testing.T) {
-	all := NewTypes()
-	object := all.Of("environment", parsed(t, "{type: object, properties: {a: {type: object, properties: {b: {}}}}}"))
-	container := all.Container("environment", map[string]*types.Type{}, nil)
-	field, _ := all.Field(object.TypeName(), "a")
-	seen := map[string]bool{}
-	for _, name := range []string{object.TypeName(), container.TypeName(), field.TypeName()} {
-		if !strings.HasPrefix(name, "@") || !all.Has(name) || seen[name] {
-			t.Errorf("%q: want a name of its own, which is none of CEL, and that there is such a type", name)
-		}
-		seen[name] = true
-	}
-	if all.Has("environment") {
-		t.Error(`Has("environment"): want none, which an expression could make`)
 	}
 }

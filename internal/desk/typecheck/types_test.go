@@ -128,11 +128,6 @@ func TestTypesFind(t *testing.T) {
 			input:  value("resources.db.status.atProvider.hsot"),
 			want:   []string{valueAt + "31: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did you mean host?"},
 		},
-		"Comprehension": {
-			reason: "an element is of the type of the list's items",
-			input:  value("resource.status.conditions.filter(c, c.typ == 'Ready')[0].status"),
-			want:   []string{valueAt + "39: Instance of rds.example.org/v1 has no field status.conditions[].typ: did you mean type?"},
-		},
 		"Variable": {
 			reason: "a variable is of the type of its value",
 			input:  "{variables: [{name: at, value: resources.db.status.atProvider}], secrets: [{name: out, data: [{key: k, value: variables.at.hsot}, {key: l, value: variables.at.port}]}]}",
@@ -150,16 +145,6 @@ func TestTypesFind(t *testing.T) {
 			reason: "from is easily forgotten in one of several exports",
 			input:  "{secrets: [{name: out, data: [{key: k, value: resource.status.atProvider.host}]}]}",
 			want:   []string{valueAt + "16: App of example.org/v1 has no field status.atProvider: add it to the schema in the XRD, or use one of by, endpoint, hosts, open, port"},
-		},
-		"Sum": {
-			reason: "an operator that does not accept its operands",
-			input:  value("'x' + resource.spec.port"),
-			want:   []string{valueAt + "5: + does not accept string and int: wrap the operand that is not a string in string(...)"},
-		},
-		"Condition": {
-			reason: "what is no boolean is no condition",
-			input:  value("resource.spec.size ? 'a' : 'b'"),
-			want:   []string{valueAt + "20: the condition of ?: is a string: compare it with something"},
 		},
 		"NotComposed": {
 			reason: "a resource that no step composes is waited for for ever",
@@ -193,6 +178,18 @@ func TestTypesFind(t *testing.T) {
 				"generators[0].resource.set[1].value: returns a string, but spec.port is an int: wrap it in int(...)",
 			},
 		},
+		"ItemOfExport": {
+			reason: "an item has the type of the list's items, and a map is no list",
+			input: "{secrets: [{name: a, forEachExpression: resources.db.status.atProvider.users, keyExpression: item.nmae, " +
+				"data: [{key: k, value: item.role}]}, {name: b, forEachExpression: resources.db.spec.tags, " +
+				"keyExpression: item.name, data: [{key: k, value: key}]}]}",
+			want: []string{
+				"secrets[0].keyExpression:1:5: Instance of rds.example.org/v1 has no field status.atProvider.users[].nmae: " +
+					"did you mean name?",
+				"secrets[1].forEachExpression:1:1: must return a list, but returns a map(string, string): write " +
+					"value.map(k, {'name': k, 'value': value[k]}) for a list of its entries",
+			},
+		},
 		"CompositePath": {
 			reason: "a literal path of the composite is held against its schema, too",
 			input:  "{environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{key: stage, valueFromFieldPath: spec.parameters.stag}]}}]}, fromComposite: {fieldPath: spec.operatorSpecs, allow: {resources: [db]}}}",
@@ -207,6 +204,75 @@ func TestTypesFind(t *testing.T) {
 				t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
 			}
 		})
+	}
+}
+
+// An expression that can never work has a diagnostic for each cause, at its position.
+func TestExpressions(t *testing.T) {
+	const instance = "Instance of rds.example.org/v1 has no field "
+	for text, want := range map[string][]string{
+		"resource['spec']['sice']":                          {"17: " + instance + "spec.sice: did you mean size?"},
+		"resource.?spec.?sice.orValue('')":                  {"15: " + instance + "spec.sice: did you mean size?"},
+		"resource.status.conditions.map(c, c.typ).join('')": {"36: " + instance + "status.conditions[].typ: did you mean type?"},
+		"resource.spec.sice + resource.spec.prot": {
+			"14: " + instance + "spec.sice: did you mean size?", "35: " + instance + "spec.prot: did you mean port?",
+		},
+		"resource.spec.port.map(x, string(x)).join(',')": {"14: cannot be iterated: it is an int, not a list or map"},
+		"resource.spec.public && resource.spec.size ? 'a' : 'b'": {
+			"38: must be true or false, but is a string: compare it with something",
+		},
+		"string(resource.spec.port + resource.spec.size)": {
+			"27: + does not accept int and string: wrap the operand that is not a string in string(...)",
+		},
+		"resource.spec.zones + resource.spec.size": {
+			"21: + does not accept list(string) and string: write .join(',') after the list, or [ ] around the string",
+		},
+		"resource.spec.size < resource.spec.port ? 'a' : 'b'": {
+			"20: < does not accept string and int: wrap the string in int(...) or double(...)",
+		},
+		"resource.spec.port.startsWith('a') ? 'a' : 'b'": {
+			"20: startsWith does not accept int and string: wrap the int in string(...)",
+		},
+		"resource.spec.port == 'a' ? 'a' : 'b'": {
+			"20: can never be true: it compares an int with a string: leave out the quotes, or wrap the int in string(...)",
+		},
+		"resource.spec.size == 5432 ? 'a' : 'b'": {
+			"20: can never be true: it compares a string with an int: write it in quotes, '5432'",
+		},
+		"resource.spec == resource.spec.size ? 'a' : 'b'": {
+			"15: can never be true: it compares a map(string, dyn) with a string",
+		},
+		"resource.spec.port in resource.spec.zones ? 'a' : 'b'": {
+			"20: can never be true: it looks for an int in a list(string): wrap the int in string(...)",
+		},
+		"resource.spec.public ? resource.spec.size : resource.spec.port": {
+			"45: must return a string, but returns an int: wrap it in string(...)",
+		},
+		"resource.spec.public ? resource.spec.public : resource.spec.port": {
+			"1: must return a string, but returns a bool: wrap it in string(...)",
+		},
+		"resource.spec.?size.orValue(5)": {"29: must return a string, but returns an int: write it in quotes, '5'"},
+		"resource.spec.?size.or(resource.spec.?port)": {
+			"24: must return a string, but returns an int: convert the optional value with .optMap(v, string(v))",
+		},
+		"'x' + resource.spec.ratio": {
+			"5: + does not accept string and number: wrap the operand that is not a string in string(...)",
+		},
+		"resource.spec.ratio == '1' ? 'a' : 'b'": {
+			"21: can never be true: it compares a number with a string: leave out the quotes, or wrap the number in string(...)",
+		},
+		"resource.spec.ratio": {"1: must return a string, but returns a number: wrap it in string(...)"},
+		"resource.spec.zones": {
+			"1: must return a string, but returns a list(string): join it with .join(',') or json.encode(...)",
+		},
+	} {
+		var at []string
+		for _, w := range want {
+			at = append(at, valueAt+w)
+		}
+		if diff := cmp.Diff(at, typed(t, value(text), known(t))); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", text, diff)
+		}
 	}
 }
 
@@ -231,6 +297,9 @@ func TestTypesLetBe(t *testing.T) {
 		"resource.spec.tags.anything + resource.spec.zones.join('-')",
 		"resource.spec.anything.at.all + resource.spec.target",
 		"string(resource.spec.ratio * 2.0) + string(resource.spec.ratio * 2)",
+		"string(resource.spec.ratio + 1) + string(math.round(resource.spec.ratio)) + resource.spec.zones[resource.spec.ratio]",
+		"resource.spec == {} || resource.status.conditions == [{}] ? 'a' : 'b'",
+		"(resource.spec.public ? resource.spec : composite.spec).size",
 		"resource.spec.maybe == null ? 'a' : resource.spec.maybe",
 		"'%d of %s'.format([resource.spec.port, resource.spec.size])",
 		"string(dyn(resource).status.no.such)",

@@ -152,7 +152,7 @@ func TestMigrate(t *testing.T) {
 			failure: "cannot read none.yaml: no such file or directory",
 		},
 		"NoYAML": {
-			paths:   []string{"bad.yaml"},
+			paths: []string{"bad.yaml"},
 			failure: "bad.yaml:2:7: not valid YAML: no comma before this: write one after the value or the item above, close the " +
 				"bracket above, or put the whole value in quotes",
 		},
