@@ -133,12 +133,12 @@ func readSteps(pipeline decode.Value) []Step {
 	list := pipeline.List()
 	out := make([]Step, 0, len(list))
 	for _, step := range list {
-		out = append(out, readStep(step, out))
+		out = append(out, readStep(step))
 	}
 	return out
 }
 
-func readStep(v decode.Value, before []Step) Step {
+func readStep(v decode.Value) Step {
 	input := v.Get("input")
 	s := Step{
 		Name:     v.Get("step").Text(),
@@ -159,7 +159,7 @@ func readStep(v decode.Value, before []Step) Step {
 	input.Get("apiVersion").Text()
 	switch read, known := functions[s.Group()]; {
 	case read != nil:
-		read(&s, input, before)
+		read(&s, input)
 	case !known:
 		s.Opaque = !strings.Contains(s.Function, autoReady)
 	}
@@ -185,16 +185,4 @@ func labels(v decode.Value) map[string]string {
 		out[key] = v.Get(key).Text()
 	}
 	return out
-}
-
-// last returns the kind of a resource after the steps before.
-func last(before []Step, name string) (apiVersion, kind string) {
-	for _, s := range before {
-		for _, r := range s.Resources {
-			if r.Name == name {
-				apiVersion, kind = r.APIVersion, r.Kind
-			}
-		}
-	}
-	return apiVersion, kind
 }

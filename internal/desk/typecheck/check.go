@@ -68,7 +68,8 @@ func (c *typeCheck) names() {
 		c.composed = map[string]plan.Kind{}
 	}
 	for i, s := range c.plan.Input.Sources {
-		if name, message := plan.RefuseSource(s, c.isClusterScoped(), c.ClusterScoped, c.plan.Input.RequireGrants); message != "" {
+		if name, message := plan.RefuseSource(s, c.isClusterScoped(), c.ClusterScoped,
+			c.plan.Input.RequireGrants); message != "" {
 			c.report(field.NewPath("sources").Index(i).Child(name).String(), "%s", message)
 		}
 		if _, ok := c.composed[s.Name]; ok && plan.IsSecret(s) {
@@ -91,31 +92,12 @@ func (c *typeCheck) names() {
 			c.composed[e.Name] = plan.Kind{APIVersion: "v1", Kind: string(e.Kind)}
 		}
 	}
-	c.sameObject()
 }
 
 // composedTwice reports whether another step composes a resource with the name of an export.
 func (c *typeCheck) composedTwice(name string) bool {
 	_, ok := c.Resources[name]
 	return ok && c.plan.ExportNamed(name)
-}
-
-// sameObject refuses an export of the object of an earlier one, if both literally have its name.
-func (c *typeCheck) sameObject() {
-	type target struct{ kind, namespace, name string }
-	first := map[target]plan.Export{}
-	for _, e := range c.plan.Exports {
-		m := e.Metadata
-		o := target{string(e.Kind), m.Namespace, m.Name}
-		if m.Name == "" || m.NameExpr != nil || m.NamespaceExpr != nil {
-			continue
-		}
-		if other, ok := first[o]; ok {
-			c.report(e.NamePath().String(), "%s also composes the %s %s: give each a name of its own", other.Path, o.kind, o.name)
-			continue
-		}
-		first[o] = e
-	}
 }
 
 func (c *typeCheck) containers() {
@@ -125,7 +107,8 @@ func (c *typeCheck) containers() {
 	}
 	for _, x := range c.plan.Expressions { // the names of items are only known from their use
 		for _, r := range x.References() {
-			if name := plan.StepName(r, 0); r.Variable == expression.Resources && members[name] == nil && c.plan.ExportNamed(name) {
+			if name := plan.StepName(r, 0); r.Variable == expression.Resources && members[name] == nil &&
+				c.plan.ExportNamed(name) {
 				members[name] = types.DynType
 			}
 		}

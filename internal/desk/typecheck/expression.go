@@ -20,7 +20,7 @@ import (
 // objects are object types. The order of the diagnostics has no meaning.
 //
 // At run time an object is a map, but CEL's checker does not know this. Therefore, errors about objects that are
-// compared, iterated, measured or passed instead of a map are ignored. Values that are wrapped in dyn() are not checked.
+// compared, iterated, measured or passed instead of a map are ignored. Values in dyn() are not checked.
 //
 // A number of a schema is an int at run time if it is whole, and a double otherwise. If there is one, the expression is
 // checked once for each, and an error is certain if both have it.
@@ -114,7 +114,10 @@ func either(double, whole, number *types.Type) *types.Type {
 // inBoth returns the errors whose position also has one in the other list.
 func inBoth(list, other []*expression.Error) []*expression.Error {
 	return slices.DeleteFunc(list, func(e *expression.Error) bool {
-		return !slices.ContainsFunc(other, func(o *expression.Error) bool { return o.Line == e.Line && o.Column == e.Column })
+		return !slices.ContainsFunc(other, func(o *expression.Error) bool {
+			return o.Line == e.Line &&
+				o.Column == e.Column
+		})
 	})
 }
 
@@ -151,7 +154,8 @@ func (r reading) mayWork(err *expression.Error) bool {
 		return celast.IsKind(a, types.BoolKind, types.DynKind, types.ErrorKind)
 	case operators.Equals, operators.NotEquals, operators.In:
 		scalar := slices.ContainsFunc(have, isScalar) // only a scalar is never equal to an object
-		return slices.ContainsFunc(have, celast.IsNull) || objects && (fn == operators.In || !scalar) || mayEqual(fn, a, b)
+		return slices.ContainsFunc(have, celast.IsNull) || objects && (fn == operators.In || !scalar) || mayEqual(fn, a,
+			b)
 	case operators.Add:
 		return celast.IsKind(a, types.ListKind) && celast.IsKind(b, types.ListKind)
 	case "or", "orValue":
@@ -165,7 +169,8 @@ func mayEqual(fn string, a, b *types.Type) bool {
 	if fn == operators.In {
 		return len(b.Parameters()) > 0 && celast.IsNumber(a) && celast.IsNumber(b.Parameters()[0])
 	}
-	return celast.IsNumber(a) && celast.IsNumber(b) || a.Kind() == b.Kind() && celast.IsKind(a, types.ListKind, types.MapKind)
+	return celast.IsNumber(a) && celast.IsNumber(b) || a.Kind() == b.Kind() && celast.IsKind(a, types.ListKind,
+		types.MapKind)
 }
 
 // isScalar reports whether a type is a scalar that is often compared with other types.

@@ -78,7 +78,10 @@ func (c *typeCheck) fits(x *expression.Expression, want *types.Type, name string
 // isFit reports whether a value of one type may fit another type. Unknown types fit.
 func isFit(have, want *types.Type) bool {
 	have = celast.WithoutOptional(have)
-	isNumber := func(t *types.Type) bool { return t == Number || celast.IsNumber(t) } // an int may also be a whole double
+	isNumber := func(t *types.Type) bool {
+		return t == Number ||
+			celast.IsNumber(t)
+	} // an int may also be a whole double
 	isObject := func(t *types.Type) bool { return celast.IsKind(t, types.StructKind, types.MapKind) }
 	open := func(t *types.Type) bool {
 		return celast.IsKind(t, types.DynKind, types.AnyKind, types.ErrorKind, types.TypeParamKind, types.NullTypeKind)

@@ -68,11 +68,14 @@ func wholeNumbers(e ast.Expr) (out []ast.Expr) {
 }
 
 // fieldOf returns the kind of the object that a reference reads, and the field.
-func (k *Known) fieldOf(p *plan.Plan, x *expression.Expression, r expression.Reference) (kind plan.Kind, path []expression.Step) {
+func (k *Known) fieldOf(
+	p *plan.Plan, x *expression.Expression, r expression.Reference,
+) (kind plan.Kind, path []expression.Step) {
 	switch path = r.Path; r.Variable {
 	case expression.Variables:
 		if whole := p.PathOf(plan.StepName(r, 0)); whole != nil && whole.Variable != expression.Variables {
-			return k.fieldOf(p, x, expression.Reference{Variable: whole.Variable, Path: slices.Concat(whole.Path, path[1:])})
+			return k.fieldOf(p, x, expression.Reference{Variable: whole.Variable,
+				Path: slices.Concat(whole.Path, path[1:])})
 		}
 	case expression.Composite:
 		kind = k.Composite

@@ -63,19 +63,28 @@ func TestTypes(t *testing.T) {
 		path   string
 		want   string
 	}{
-		"Nil":           {"Of no schema nothing is known.", "", "", "dyn"},
-		"String":        {"A string.", "{type: string}", "", "string"},
-		"Integer":       {"An integer.", "{type: integer}", "", "int"},
-		"IntOrString":   {"A port by its number or by its name.", "{type: string, x-kubernetes-int-or-string: true}", "", "dyn"},
-		"Nullable":      {"What may be null is no string.", "{type: string, nullable: true}", "", "dyn"},
-		"Array":         {"A list of what its items are.", "{type: array, items: {type: array, items: {type: integer}}}", "", "list of list of int"},
-		"Untyped":       {"What has properties is an object, whether it says so or not.", "{properties: {a: {type: string}}}", "a", "string"},
-		"NoFields":      {"An object that names no field may have any.", "{type: object}", "", "dyn"},
-		"Map":           {"One with further properties alone is a map.", "{type: object, additionalProperties: {type: integer}}", "", "map of int"},
-		"Further":       {"One whose further properties may be anything is no narrower than that.", "{type: object, additionalProperties: true}", "", "dyn"},
-		"Open":          {"A field beside those that are named, where others are kept.", "{type: object, properties: {a: {type: string}}, x-kubernetes-preserve-unknown-fields: true}", "b", "dyn"},
-		"FurtherBeside": {"Or have a type.", "{type: object, properties: {a: {type: string}}, additionalProperties: {type: integer}}", "b", "int"},
-		"Embedded":      {"An object in an object has metadata of its own.", "{type: object, x-kubernetes-embedded-resource: true, properties: {spec: {type: object}}}", "metadata generation", "int"},
+		"Nil":     {"Of no schema nothing is known.", "", "", "dyn"},
+		"String":  {"A string.", "{type: string}", "", "string"},
+		"Integer": {"An integer.", "{type: integer}", "", "int"},
+		"IntOrString": {"A port by its number or by its name.", "{type: string, x-kubernetes-int-or-string: true}",
+			"", "dyn"},
+		"Nullable": {"What may be null is no string.", "{type: string, nullable: true}", "", "dyn"},
+		"Array": {"A list of what its items are.", "{type: array, items: {type: array, items: {type: " +
+			"integer}}}", "", "list of list of int"},
+		"Untyped": {"What has properties is an object, whether it says so or not.",
+			"{properties: {a: {type: string}}}", "a", "string"},
+		"NoFields": {"An object that names no field may have any.", "{type: object}", "", "dyn"},
+		"Map": {"One with further properties alone is a map.", "{type: object, additionalProperties: {type: " +
+			"integer}}", "", "map of int"},
+		"Further": {"One whose further properties may be anything is no narrower than that.",
+			"{type: object, additionalProperties: true}", "", "dyn"},
+		"Open": {"A field beside those that are named, where others are kept.",
+			"{type: object, properties: {a: {type: string}}, x-kubernetes-preserve-unknown-fields: true}", "b", "dyn"},
+		"FurtherBeside": {"Or have a type.", "{type: object, properties: {a: {type: string}}, additionalProperties: " +
+			"{type: integer}}", "b", "int"},
+		"Embedded": {"An object in an object has metadata of its own.",
+			"{type: object, x-kubernetes-embedded-resource: true, properties: {spec: {type: object}}}",
+			"metadata generation", "int"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := NewTypes()

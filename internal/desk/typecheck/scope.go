@@ -36,7 +36,8 @@ func (c *typeCheck) scopes() {
 	for i := range c.plan.Generators {
 		m := &c.plan.Generators[i]
 		_, isManifest := m.Makes.(*plan.Manifest)
-		if isManifest && c.scopeOf(c.Known.Composite) == catalog.Namespaced && c.scopeOf(m.Makes.Object()) == catalog.Cluster {
+		if isManifest && c.scopeOf(c.Known.Composite) == catalog.Namespaced &&
+			c.scopeOf(m.Makes.Object()) == catalog.Cluster {
 			c.report(m.Path.Child(plan.KindResource, "manifest", "kind").String(), "is a cluster scoped kind, "+
 				"but a namespaced composite can compose only namespaced objects: use a namespaced kind")
 		}
@@ -69,7 +70,8 @@ func (c *typeCheck) requiredKeys(e plan.Export) {
 // otherNamespace refuses a namespace in the input of namespaced composites.
 func (c *typeCheck) otherNamespace(at *field.Path, namespace string) {
 	if namespace != "" && c.scopeOf(c.Known.Composite) == catalog.Namespaced {
-		*c.report(at.String(), "is %q, but a namespaced composite can compose only into its own namespace: leave it out",
+		*c.report(at.String(), "is %q, but a namespaced composite can compose only into its own namespace: leave it "+
+			"out",
 			namespace) = []diagnostic.Edit{{Path: at.String(), Action: diagnostic.Remove}}
 	}
 }

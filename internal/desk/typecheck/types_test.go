@@ -76,10 +76,12 @@ var (
 // known is a composition of a database, whose kinds are known.
 func known(t testing.TB) *typecheck.Known {
 	t.Helper()
-	schemas := map[plan.Kind]*structpb.Struct{plantest.App: plantest.Parse(t, appSchema), instance: plantest.Parse(t, instanceSchema)}
+	schemas := map[plan.Kind]*structpb.Struct{plantest.App: plantest.Parse(t, appSchema),
+		instance: plantest.Parse(t, instanceSchema)}
 	return &typecheck.Known{
-		Composite:      plantest.App,
-		Resources:      map[string]plan.Kind{"db": instance, "cache": {APIVersion: "cache.example.org/v1", Kind: "Redis"}, "odd": {}},
+		Composite: plantest.App,
+		Resources: map[string]plan.Kind{"db": instance, "cache": {APIVersion: "cache.example.org/v1",
+			Kind: "Redis"}, "odd": {}},
 		Closed:         true,
 		Required:       []string{"zones"},
 		ConnectionKeys: map[string][]string{"db": {"password", "username"}},
@@ -116,21 +118,27 @@ func TestTypesFind(t *testing.T) {
 	}{
 		"ItemOfGenerator": {
 			reason: "an item has the type of the elements of the list",
-			input: "{generators: [{name: g, forEachExpression: resources.db.status.atProvider.users, keyExpression: item.nmae, uuid: {}, " +
-				"refreshPolicy: OnChange, keepersExpression: item.rol}], secrets: [{name: s, data: [{key: k, value: generated.g.a.uuid}]}]}",
+			input: "{generators: [{name: g, forEachExpression: resources.db.status.atProvider.users, keyExpression: " +
+				"item.nmae, uuid: {}, " +
+				"refreshPolicy: OnChange, keepersExpression: item.rol}], secrets: [{name: s, data: [{key: k, value: " +
+				"generated.g.a.uuid}]}]}",
 			want: []string{
-				"generators[0].keyExpression:1:5: Instance of rds.example.org/v1 has no field status.atProvider.users[].nmae: did you mean name?",
-				"generators[0].keepersExpression:1:5: Instance of rds.example.org/v1 has no field status.atProvider.users[].rol: did you mean role?",
+				"generators[0].keyExpression:1:5: Instance of rds.example.org/v1 has no field " +
+					"status.atProvider.users[].nmae: did you mean name?",
+				"generators[0].keepersExpression:1:5: Instance of rds.example.org/v1 has no field " +
+					"status.atProvider.users[].rol: did you mean role?",
 			},
 		},
 		"Misspelt": {
 			reason: "a field of the status that there is not, with the one that was meant",
 			input:  value("resources.db.status.atProvider.hsot"),
-			want:   []string{valueAt + "31: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did you mean host?"},
+			want: []string{valueAt + "31: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did " +
+				"you mean host?"},
 		},
 		"Variable": {
 			reason: "a variable is of the type of its value",
-			input:  "{variables: [{name: at, value: resources.db.status.atProvider}], secrets: [{name: out, data: [{key: k, value: variables.at.hsot}, {key: l, value: variables.at.port}]}]}",
+			input: "{variables: [{name: at, value: resources.db.status.atProvider}], secrets: [{name: out, data: " +
+				"[{key: k, value: variables.at.hsot}, {key: l, value: variables.at.port}]}]}",
 			want: []string{
 				valueAt + "13: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did you mean host?",
 				"secrets[0].data[1].value:1:1: must return a string, but returns an int: wrap it in string(...)",
@@ -139,7 +147,8 @@ func TestTypesFind(t *testing.T) {
 		"Composite": {
 			reason: "the composite has a type as well",
 			input:  value("composite.spec.paramters.stage"),
-			want:   []string{valueAt + "15: App of example.org/v1 has no field spec.paramters: did you mean parameters?"},
+			want: []string{valueAt + "15: App of example.org/v1 has no field spec.paramters: did you mean " +
+				"parameters?"},
 		},
 		"NoFrom": {
 			reason: "from is easily forgotten in one of several exports",
@@ -148,43 +157,56 @@ func TestTypesFind(t *testing.T) {
 		},
 		"NotComposed": {
 			reason: "a resource that no step composes is waited for for ever",
-			input:  "{secrets: [{name: out, from: bd, data: [{key: k, value: secret.password}, {key: l, value: resources.cahce.status.url}, {key: m, value: secrets.dv.password}]}]}",
+			input: "{secrets: [{name: out, from: bd, data: [{key: k, value: secret.password}, {key: l, value: " +
+				"resources.cahce.status.url}, {key: m, value: secrets.dv.password}]}]}",
 			want: []string{
 				"secrets[0].from: no step of the pipeline composes a resource named bd: did you mean db?",
-				"secrets[0].data[1].value:1:10: no step of the pipeline composes a resource named cahce: did you mean cache?",
+				"secrets[0].data[1].value:1:10: no step of the pipeline composes a resource named cahce: did you " +
+					"mean " +
+					"cache?",
 				"secrets[0].data[2].value:1:11: no step of the pipeline composes a resource named dv: did you mean db?",
 			},
 		},
 		"Taken": {
 			reason: "an export and another step must not compose resources of one name",
 			input:  "{secrets: [{name: db, data: [{key: k, value: \"'v'\"}]}]}",
-			want:   []string{`secrets[0].name: another step of the pipeline also composes a resource named "db": rename one of them`},
+			want: []string{`secrets[0].name: another step of the pipeline also composes a resource named "db": ` +
+				`rename one of them`},
 		},
 		"Source": {
 			reason: "a source is of the kind that the input spells",
-			input:  "{sources: [{name: other, apiVersion: rds.example.org/v1, kind: Instance}, {name: all, apiVersion: rds.example.org/v1, kind: Instance, matchLabels: {a: b}}], secrets: [{name: out, data: [{key: k, value: sources.other.spec.prot}, {key: l, value: 'sources.all[0].spec.sice'}]}]}",
+			input: "{sources: [{name: other, apiVersion: rds.example.org/v1, kind: Instance}, {name: all, " +
+				"apiVersion: rds.example.org/v1, kind: Instance, matchLabels: {a: b}}], secrets: [{name: out, data: " +
+				"[{key: k, value: sources.other.spec.prot}, {key: l, value: 'sources.all[0].spec.sice'}]}]}",
 			want: []string{
 				valueAt + "19: Instance of rds.example.org/v1 has no field spec.prot: did you mean port?",
-				"secrets[0].data[1].value:1:20: Instance of rds.example.org/v1 has no field spec.sice: did you mean size?",
+				"secrets[0].data[1].value:1:20: Instance of rds.example.org/v1 has no field spec.sice: did you mean " +
+					"size?",
 			},
 		},
 		"Manifest": {
 			reason: "what a generator sets, and reads of its own generation",
-			input: "{generators: [{name: g, resource: {manifest: {apiVersion: rds.example.org/v1, kind: Instance, spec: {}}, " +
-				"set: [{fieldPath: spec.sise, value: \"'small'\"}, {fieldPath: spec.port, value: \"'x'\"}], outputs: {host: resource.status.atProvider.hsot}}}]}",
+			input: "{generators: [{name: g, resource: {manifest: {apiVersion: rds.example.org/v1, kind: Instance, " +
+				"spec: {}}, " +
+				"set: [{fieldPath: spec.sise, value: \"'small'\"}, {fieldPath: spec.port, value: \"'x'\"}], outputs: " +
+				"{host: resource.status.atProvider.hsot}}}]}",
 			want: []string{
-				"generators[0].resource.outputs[host]:1:27: Instance of rds.example.org/v1 has no field status.atProvider.hsot: did you mean host?",
-				"generators[0].resource.set[0].fieldPath: Instance of rds.example.org/v1 has no field spec.sise: did you mean size?",
+				"generators[0].resource.outputs[host]:1:27: Instance of rds.example.org/v1 has no field " +
+					"status.atProvider.hsot: did you mean host?",
+				"generators[0].resource.set[0].fieldPath: Instance of rds.example.org/v1 has no field spec.sise: did " +
+					"you mean size?",
 				"generators[0].resource.set[1].value: returns a string, but spec.port is an int: wrap it in int(...)",
 			},
 		},
 		"ItemOfExport": {
 			reason: "an item has the type of the list's items, and a map is no list",
-			input: "{secrets: [{name: a, forEachExpression: resources.db.status.atProvider.users, keyExpression: item.nmae, " +
+			input: "{secrets: [{name: a, forEachExpression: resources.db.status.atProvider.users, keyExpression: " +
+				"item.nmae, " +
 				"data: [{key: k, value: item.role}]}, {name: b, forEachExpression: resources.db.spec.tags, " +
 				"keyExpression: item.name, data: [{key: k, value: key}]}]}",
 			want: []string{
-				"secrets[0].keyExpression:1:5: Instance of rds.example.org/v1 has no field status.atProvider.users[].nmae: " +
+				"secrets[0].keyExpression:1:5: Instance of rds.example.org/v1 has no field " +
+					"status.atProvider.users[].nmae: " +
 					"did you mean name?",
 				"secrets[1].forEachExpression:1:1: must return a list, but returns a map(string, string): write " +
 					"value.map(k, {'name': k, 'value': value[k]}) for a list of its entries",
@@ -192,10 +214,14 @@ func TestTypesFind(t *testing.T) {
 		},
 		"CompositePath": {
 			reason: "a literal path of the composite is held against its schema, too",
-			input:  "{environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{key: stage, valueFromFieldPath: spec.parameters.stag}]}}]}, fromComposite: {fieldPath: spec.operatorSpecs, allow: {resources: [db]}}}",
+			input: "{environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{key: stage, " +
+				"valueFromFieldPath: spec.parameters.stag}]}}]}, fromComposite: {fieldPath: spec.operatorSpecs, " +
+				"allow: {resources: [db]}}}",
 			want: []string{
-				"environment.environmentConfigs[0].selector.matchLabels[0].valueFromFieldPath: App of example.org/v1 has no field spec.parameters.stag: did you mean stage?",
-				"fromComposite.fieldPath: App of example.org/v1 has no field spec.operatorSpecs: did you mean operatorSpec?",
+				"environment.environmentConfigs[0].selector.matchLabels[0].valueFromFieldPath: App of example.org/v1 " +
+					"has no field spec.parameters.stag: did you mean stage?",
+				"fromComposite.fieldPath: App of example.org/v1 has no field spec.operatorSpecs: did you mean " +
+					"operatorSpec?",
 			},
 		},
 	} {
@@ -211,9 +237,10 @@ func TestTypesFind(t *testing.T) {
 func TestExpressions(t *testing.T) {
 	const instance = "Instance of rds.example.org/v1 has no field "
 	for text, want := range map[string][]string{
-		"resource['spec']['sice']":                          {"17: " + instance + "spec.sice: did you mean size?"},
-		"resource.?spec.?sice.orValue('')":                  {"15: " + instance + "spec.sice: did you mean size?"},
-		"resource.status.conditions.map(c, c.typ).join('')": {"36: " + instance + "status.conditions[].typ: did you mean type?"},
+		"resource['spec']['sice']":         {"17: " + instance + "spec.sice: did you mean size?"},
+		"resource.?spec.?sice.orValue('')": {"15: " + instance + "spec.sice: did you mean size?"},
+		"resource.status.conditions.map(c, c.typ).join('')": {"36: " + instance +
+			"status.conditions[].typ: did you mean type?"},
 		"resource.spec.sice + resource.spec.prot": {
 			"14: " + instance + "spec.sice: did you mean size?", "35: " + instance + "spec.prot: did you mean port?",
 		},
@@ -234,7 +261,8 @@ func TestExpressions(t *testing.T) {
 			"20: startsWith does not accept int and string: wrap the int in string(...)",
 		},
 		"resource.spec.port == 'a' ? 'a' : 'b'": {
-			"20: can never be true: it compares an int with a string: leave out the quotes, or wrap the int in string(...)",
+			"20: can never be true: it compares an int with a string: leave out the quotes, or wrap the int in " +
+				"string(...)",
 		},
 		"resource.spec.size == 5432 ? 'a' : 'b'": {
 			"20: can never be true: it compares a string with an int: write it in quotes, '5432'",
@@ -259,7 +287,8 @@ func TestExpressions(t *testing.T) {
 			"5: + does not accept string and number: wrap the operand that is not a string in string(...)",
 		},
 		"resource.spec.ratio == '1' ? 'a' : 'b'": {
-			"21: can never be true: it compares a number with a string: leave out the quotes, or wrap the number in string(...)",
+			"21: can never be true: it compares a number with a string: leave out the quotes, or wrap the number in " +
+				"string(...)",
 		},
 		"resource.spec.ratio": {"1: must return a string, but returns a number: wrap it in string(...)"},
 		"resource.spec.zones": {
@@ -297,7 +326,8 @@ func TestTypesLetBe(t *testing.T) {
 		"resource.spec.tags.anything + resource.spec.zones.join('-')",
 		"resource.spec.anything.at.all + resource.spec.target",
 		"string(resource.spec.ratio * 2.0) + string(resource.spec.ratio * 2)",
-		"string(resource.spec.ratio + 1) + string(math.round(resource.spec.ratio)) + resource.spec.zones[resource.spec.ratio]",
+		"string(resource.spec.ratio + 1) + string(math.round(resource.spec.ratio)) + " +
+			"resource.spec.zones[resource.spec.ratio]",
 		"resource.spec == {} || resource.status.conditions == [{}] ? 'a' : 'b'",
 		"(resource.spec.public ? resource.spec : composite.spec).size",
 		"resource.spec.maybe == null ? 'a' : resource.spec.maybe",
@@ -342,7 +372,8 @@ func TestTypesLetBe(t *testing.T) {
 
 // Of what is not known nothing is refused.
 func TestTypesUnknown(t *testing.T) {
-	input := "{secrets: [{name: out, from: bd, data: [{key: k, value: secret.a + resource.b + composite.c + resources.x.y + secrets.x.z}]}], status: [{fieldPath: a.b, value: resources.x}]}"
+	input := "{secrets: [{name: out, from: bd, data: [{key: k, value: secret.a + resource.b + composite.c + " +
+		"resources.x.y + secrets.x.z}]}], status: [{fieldPath: a.b, value: resources.x}]}"
 	for name, k := range map[string]*typecheck.Known{
 		"Nothing": {},
 		"Kinds":   {Composite: plantest.App, Resources: map[string]plan.Kind{"bd": instance, "x": {}}, Closed: true},
@@ -362,10 +393,12 @@ func TestTypesHostileSchema(t *testing.T) {
 	for range 2000 {
 		s = map[string]any{"type": "array", "items": s}
 	}
-	s = map[string]any{"type": "object", "properties": map[string]any{"deep": s, "many": map[string]any{"type": "string"}}}
+	s = map[string]any{"type": "object", "properties": map[string]any{"deep": s,
+		"many": map[string]any{"type": "string"}}}
 	k := known(t)
 	k.Schema = func(plan.Kind) *structpb.Struct { return plantest.StructOf(t, s).Proto() }
-	got := typed(t, "{secrets: [{name: out, from: db, data: [{key: k, value: json.encode(resource.deep)}, {key: l, value: \"resource.manny\"}]}]}", k)
+	got := typed(t, "{secrets: [{name: out, from: db, data: [{key: k, value: json.encode(resource.deep)}, {key: l, "+
+		"value: \"resource.manny\"}]}]}", k)
 	if len(got) != 1 || len(strings.Join(got, "")) > 1000 {
 		t.Errorf("want one short fault, got %.2000v", got)
 	}
