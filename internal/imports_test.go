@@ -48,7 +48,8 @@ const desk = `
 	composition
 	pipeline
 	inspect vocabulary typecheck exportstest state
-	migrate reference rules diff forecast
+	migrate reference rules forecast
+	diff
 	why
 	files
 	lsp

@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
+	"github.com/crossplane-contrib/function-export/internal/desk/forecast"
 	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -175,10 +176,8 @@ func literal(v any) string {
 	return strings.Trim(exportstest.Inline(v), `"`)
 }
 
-const (
-	mostSteps = 30                        // of generators until the next rotation
-	farthest  = 10 * 365 * 24 * time.Hour // a later rotation does not matter
-)
+// farthest is how far ahead the next rotation is searched. A later one does not matter.
+const farthest = 10 * 365 * 24 * time.Hour
 
 // laterRotations returns the rotations that start at another time than now, because the time at which they are due
 // changes. It continues both ends.
@@ -229,22 +228,14 @@ func (d *comparison) ageless(name string) string {
 // nextRotation continues until a generator has another generation, and returns when. The time is zero if nothing makes
 // it rotate.
 func (s *side) nextRotation(ctx context.Context, name string) (time.Time, generation, error) {
-	until, latest := s.Now.Add(farthest), s.latest(name)
-	for range mostSteps {
-		at := s.Due()
-		if at.IsZero() || at.After(until) {
-			break
-		}
-		s.Now = at
-		if err := s.Settle(ctx); err != nil {
-			return time.Time{}, generation{}, err
-		}
-		continued := newSide(s.End, s.pipeline)
-		for _, g := range continued.generations() {
-			if g.generator == name && g.number > latest {
-				return at, g, nil
+	isNext := func(e forecast.Event) bool { return e.Kind == forecast.Rotates && e.Generator == name }
+	events, _, err := forecast.Of(ctx, s.World, s, s.Now.Add(farthest), isNext)
+	for _, e := range slices.DeleteFunc(events, func(e forecast.Event) bool { return !isNext(e) }) {
+		for _, g := range newSide(s.End, s.pipeline).generations() {
+			if g.generator == name && g.number == e.Generation {
+				return e.At, g, nil
 			}
 		}
 	}
-	return time.Time{}, generation{}, nil
+	return time.Time{}, generation{}, err //nolint:wrapcheck // it names the composite
 }
