@@ -11,11 +11,13 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 )
 
-// A Place is where the state is: the flags of diff and of why.
+// A Place is where the state is: the flags that diff and why share.
 type Place struct {
-	Cluster             bool
-	Context, Kubeconfig string // of kubectl; both may be empty
-	From                []string
+	At         time.Time `help:"Do it for this time instead of now, for example 2026-11-21T12:00:00Z." placeholder:"TIME"`
+	Cluster    bool      `help:"Read the state of the cluster with kubectl, which must be on the path."`
+	Context    string    `help:"The context of kubectl. The default is its current one." placeholder:"NAME"`
+	From       []string  `help:"Read the state from files or folders with the output of kubectl get -o yaml or -o json. May be repeated." placeholder:"PATH" predictor:"path" sep:"none"`
+	Kubeconfig string    `help:"The configuration of kubectl." placeholder:"PATH" predictor:"path"`
 }
 
 // Validate returns an error unless the flags select one place.
@@ -29,17 +31,17 @@ func (p Place) Validate() error {
 	return nil
 }
 
-// TimeOf returns the time of --at, which is now if it is not set.
-func TimeOf(at time.Time) time.Time {
-	if at.IsZero() {
+// Time returns the time of --at, which is now if it is not set.
+func (p Place) Time() time.Time {
+	if p.At.IsZero() {
 		return time.Now().UTC().Truncate(time.Second)
 	}
-	return at.UTC()
+	return p.At.UTC()
 }
 
 // readCluster reads the state of a cluster with kubectl.
 func (c *Command) readCluster(ctx context.Context, changed []*composition) (*state.State, source, error) {
-	k := c.place().Kubectl()
+	k := c.Kubectl()
 	name := c.Context
 	if name == "" {
 		var err error

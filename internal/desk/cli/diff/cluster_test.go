@@ -86,7 +86,7 @@ func TestCluster(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			out, _ := run(t, Command{Output: "text", Cluster: true, Context: c.context}, composed(with(t, "secret.username}]", "secret.password}]")), c.dump)
+			out, _ := run(t, Command{Output: "text", Place: Place{Cluster: true, Context: c.context}}, composed(with(t, "secret.username}]", "secret.password}]")), c.dump)
 			for _, want := range c.want {
 				if !strings.Contains(out, want) {
 					t.Errorf("want %q, got:\n%s", want, out)
@@ -111,7 +111,7 @@ func TestCluster(t *testing.T) {
 	}
 	t.Run("NoKubectl", func(t *testing.T) {
 		t.Setenv("PATH", t.TempDir())
-		out, code := run(t, Command{Output: "text", Cluster: true}, composed(input), dump)
+		out, code := run(t, Command{Output: "text", Place: Place{Cluster: true}}, composed(input), dump)
 		if code != 2 || !strings.Contains(out, "cannot find kubectl on the path: install it, or pass the output of kubectl get -o yaml with --from") {
 			t.Errorf("exit code %d: %s", code, out)
 		}

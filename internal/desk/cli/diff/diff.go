@@ -23,18 +23,15 @@ import (
 type Command struct {
 	Compositions []string `arg:"" help:"Files with changed Compositions, or folders with such files." name:"composition" predictor:"path"`
 
+	Place
+
 	// Flags. Keep them in alphabetical order.
-	At         time.Time     `help:"Rehearse at this time instead of now, for example 2026-11-21T12:00:00Z." placeholder:"TIME"`
-	Cluster    bool          `help:"Read the state of the cluster with kubectl, which must be on the path."`
-	Context    string        `help:"The context of kubectl. The default is its current one." placeholder:"NAME"`
-	FailOn     []string      `help:"Exit with 1 only if there is one of these effects: those of --only." placeholder:"EFFECT,…"`
-	From       []string      `help:"Read the state from files or folders with the output of kubectl get -o yaml or -o json. May be repeated." placeholder:"PATH" predictor:"path" sep:"none"`
-	Functions  string        `help:"The Functions of the other steps, which crossplane composition render runs: a file or a folder. Without it, the other steps compose what they compose now." placeholder:"PATH" predictor:"path"`
-	Kubeconfig string        `help:"The configuration of kubectl." placeholder:"PATH" predictor:"path"`
-	Only       []string      `help:"Print only these effects, for example rotates,deletes,holds." placeholder:"EFFECT,…"`
-	Output     string        `default:"text" enum:"text,json,markdown,github" help:"The output format: ${enum}. markdown is for the comment of a pull request, and github shows effects at the Composition in it." short:"o"`
-	Summary    bool          `help:"Print only the summary."`
-	Until      time.Duration `help:"Also list what time alone does in this time, for example 720h: rotations, grace periods that end, and certificates that expire." placeholder:"DURATION"`
+	FailOn    []string      `help:"Exit with 1 only if there is one of these effects: those of --only." placeholder:"EFFECT,…"`
+	Functions string        `help:"The Functions of the other steps, which crossplane composition render runs: a file or a folder. Without it, the other steps compose what they compose now." placeholder:"PATH" predictor:"path"`
+	Only      []string      `help:"Print only these effects, for example rotates,deletes,holds." placeholder:"EFFECT,…"`
+	Output    string        `default:"text" enum:"text,json,markdown,github" help:"The output format: ${enum}. markdown is for the comment of a pull request, and github shows effects at the Composition in it." short:"o"`
+	Summary   bool          `help:"Print only the summary."`
+	Until     time.Duration `help:"Also list what time alone does in this time, for example 720h: rotations, grace periods that end, and certificates that expire." placeholder:"DURATION"`
 }
 
 // Help is what kong prints below the flags.
@@ -83,10 +80,8 @@ func (c *Command) Validate() error {
 	if slices.Contains(kindsOf(slices.Concat(c.Only, c.FailOn)), "") {
 		return &terminal.UsageError{Text: "--only, --fail-on: write some of " + strings.ReplaceAll(wrapped(), "\n", " ")}
 	}
-	return c.place().Validate()
+	return c.Place.Validate()
 }
-
-func (c *Command) place() Place { return Place{c.Cluster, c.Context, c.Kubeconfig, c.From} }
 
 // Run is called by kong, with the values that main binds.
 func (c *Command) Run(ctx context.Context, k *kong.Kong, system *files.System, engine pipeline.Engine) error {
@@ -108,7 +103,7 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, engine pipe
 	if c.Cluster && !all.Complete {
 		r.note("kubectl lacks the right to read Secrets, so what depends on their values is not known")
 	}
-	run := &rehearsal.Rehearsal{State: all, Engine: engine, Now: TimeOf(c.At)}
+	run := &rehearsal.Rehearsal{State: all, Engine: engine, Now: c.Time()}
 	if err := c.rehearse(ctx, r, run, changed, stderr); err != nil {
 		return err
 	}

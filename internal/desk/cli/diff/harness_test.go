@@ -183,7 +183,7 @@ func run(t testing.TB, c Command, composition, state string) (string, int) {
 		}
 	}
 	t.Chdir(dir)
-	c.Compositions, c.At = []string{"composition.yaml"}, now
+	c.Compositions, c.Place.At = []string{"composition.yaml"}, now
 	if !c.Cluster {
 		c.From = []string{"dump.yaml"}
 	}

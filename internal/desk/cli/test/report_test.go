@@ -179,7 +179,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// TestUpdateValues updates each kind of expected value. Comments, quotes and blocks stay.
+// TestUpdateValues updates each kind of expected value. Comments and quotes stay.
 func TestUpdateValues(t *testing.T) {
 	t.Setenv("CI", "")
 	const before = `
@@ -206,9 +206,11 @@ func TestUpdateValues(t *testing.T) {
               data: {url: 'db://x', other: x} # the URL
               metadata: {name: demo-url, namespace: default, labels: {a: b}}
 `
-	after := strings.NewReplacer("reason: Held", "reason: Available", "\n              one\n", "\n              one\n              two\n",
-		"list: # of two\n            - a\n", "list: # of two\n            - \"a\"\n            - {\"b\":1}\n", "port: 1", "port: 5432", "lines: x", `lines: "x\ny"`, "gone: x", `gone: {"absent":true}`,
-		"{url: 'db://x', other: x}", "{url: 'db://app:not-real-1@host'}", ", labels: {a: b}}", "}\n              type: \"Opaque\"").Replace(before)
+	after := strings.NewReplacer(
+		"reason: Held", "reason: Available", "|\n              one\n", "\"one\\ntwo\\n\"\n",
+		"# of two\n            - a\n", "# of two\n            - \"a\"\n            - {\"b\":1}\n", "port: 1", "port: 5432", "lines: x", `lines: "x\ny"`,
+		"gone: x", `gone: {"absent":true}`, "{url: 'db://x', other: x}", "{url: 'db://app:not-real-1@host'}",
+		", labels: {a: b}}", "}\n              type: \"Opaque\"").Replace(before)
 	text := strings.Replace(swapped, "    moments: [{expect: {absent: [url]}}]", "    moments:"+before, 1)
 	dir := folder(t, map[string]string{"composition.yaml": composition, "test.yaml": text})
 	stdout, stderr, code := run(t.Context(), t, &test.Command{Paths: []string{dir}, Only: "passes", Update: true})

@@ -54,8 +54,8 @@ func (o *outcome) mend(text string, e *diagnostic.Edit) (string, bool) {
 		if len(at.Edits) == 0 {
 			continue
 		}
-		if edit.Action == diagnostic.SetValue {
-			at.Edits[0].Text = asBlock(text, at.Edits[0])
+		if list := []any{}; json.Unmarshal([]byte(edit.Text), &list) == nil && len(list) > 0 {
+			at.Edits[0].Text = asBlock(text, at.Edits[0], list)
 		}
 		out, _ := document.Apply(text, [][]document.Edit{at.Edits})
 		if _, wrong := document.Parse(out); len(wrong) == 0 {
@@ -65,29 +65,15 @@ func (o *outcome) mend(text string, e *diagnostic.Edit) (string, bool) {
 	return text, false
 }
 
-// asBlock returns the new value of an edit, which is JSON, in several lines, if the former value is a block in YAML: a
-// list, or a text with line breaks.
-func asBlock(file string, e document.Edit) string {
-	line := strings.SplitAfter(file, "\n")[e.Line-1]
-	runes := []rune(line)
-	if e.Column > len(runes) {
+// asBlock returns the new list of an edit in several lines, if the former list has an item in each line.
+func asBlock(file string, e document.Edit, list []any) string {
+	line := []rune(strings.Split(file, "\n")[e.Line-1])
+	if e.Column > len(line) || line[e.Column-1] != '-' {
 		return e.Text
 	}
-	var value any
-	_ = json.Unmarshal([]byte(e.Text), &value) // what is not JSON is no block
-	list, isList := value.([]any)
-	text, isText := value.(string)
-	body, ends := strings.CutSuffix(text, "\n")
-	switch c := runes[e.Column-1]; {
-	case isList && c == '-' && len(list) > 0:
-		var items []string
-		for _, item := range list {
-			items = append(items, "- "+exportstest.Inline(item))
-		}
-		return strings.Join(items, "\n"+strings.Repeat(" ", e.Column-1))
-	case isText && (c == '|' || c == '>') && strings.Contains(body, "\n") && !strings.HasSuffix(body, "\n") && body[0] != ' ':
-		indent := "\n" + strings.Repeat(" ", len(line)-len(strings.TrimLeft(line, " -"))+2)
-		return map[bool]string{true: "|", false: "|-"}[ends] + indent + strings.ReplaceAll(body, "\n", indent)
+	items := make([]string, 0, len(list))
+	for _, item := range list {
+		items = append(items, "- "+exportstest.Inline(item))
 	}
-	return e.Text
+	return strings.Join(items, "\n"+strings.Repeat(" ", e.Column-1))
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -24,14 +23,11 @@ import (
 type Command struct {
 	Composite string `arg:"" help:"The namespace and the name of the composite, or only the name of a cluster-scoped one." name:"namespace/name"`
 
+	cmddiff.Place
+
 	// Flags. Keep them in alphabetical order.
-	At         time.Time `help:"Answer for this time instead of now, for example 2026-11-21T12:00:00Z." placeholder:"TIME"`
-	Cluster    bool      `help:"Read the state of the cluster with kubectl, which must be on the path."`
-	Context    string    `help:"The context of kubectl. The default is its current one." placeholder:"NAME"`
-	From       []string  `help:"Read the state from files or folders with the output of kubectl get -o yaml or -o json. May be repeated." placeholder:"PATH" predictor:"path" sep:"none"`
-	Kind       string    `help:"The kind of the composite, if several kinds have one of this name." placeholder:"KIND"`
-	Kubeconfig string    `help:"The configuration of kubectl." placeholder:"PATH" predictor:"path"`
-	Output     string    `default:"text" enum:"text,json" help:"The output format: ${enum}." short:"o"`
+	Kind   string `help:"The kind of the composite, if several kinds have one of this name." placeholder:"KIND"`
+	Output string `default:"text" enum:"text,json" help:"The output format: ${enum}." short:"o"`
 }
 
 // Help is what kong prints below the flags.
@@ -51,15 +47,6 @@ Examples:
     function-export why team-a/orders --cluster
 
     function-export why team-a/orders --from dump.yaml --output json`
-}
-
-// Validate is called by kong when the arguments are parsed.
-func (c *Command) Validate() error {
-	return c.place().Validate() //nolint:wrapcheck // about the flags
-}
-
-func (c *Command) place() cmddiff.Place {
-	return cmddiff.Place{Cluster: c.Cluster, Context: c.Context, Kubeconfig: c.Kubeconfig, From: c.From}
 }
 
 // Run is called by kong, with the values that main binds.
@@ -99,7 +86,7 @@ func (c *Command) answer(ctx context.Context, system *files.System, engine pipel
 	if err != nil {
 		return nil, err
 	}
-	run := &diff.Rehearsal{State: all, Engine: engine, Now: cmddiff.TimeOf(c.At)}
+	run := &diff.Rehearsal{State: all, Engine: engine, Now: c.Time()}
 	for {
 		composite, err := why.Find(all, c.Kind, namespace, name)
 		if err != nil {
@@ -119,5 +106,5 @@ func (c *Command) read(ctx context.Context, system *files.System, namespace, nam
 	if !c.Cluster {
 		return cmddiff.FromFiles(system, c.From) //nolint:wrapcheck // it names the file
 	}
-	return state.OneFromCluster(ctx, c.place().Kubectl(), c.Kind, namespace, name) //nolint:wrapcheck // of kubectl
+	return state.OneFromCluster(ctx, c.Kubectl(), c.Kind, namespace, name) //nolint:wrapcheck // of kubectl
 }
