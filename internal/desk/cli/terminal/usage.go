@@ -35,7 +35,7 @@ func usageText(text string, c *kong.Context) string {
 	if f := flagOf(text, c); f != nil && f.Enum != "" {
 		return fmt.Sprintf("--%s: cannot read its value: write one of %s", f.Name, strings.Join(f.EnumSlice(), ", "))
 	} else if f != nil {
-		return fmt.Sprintf("--%s: cannot read its value%s", f.Name, see)
+		return fmt.Sprintf("--%s: cannot read its value: write it as %s", f.Name, f.FormatPlaceHolder())
 	}
 	if typed, ok := strings.CutPrefix(text, "unknown flag "); ok {
 		typed, _, _ = strings.Cut(typed, ", did you mean ")
