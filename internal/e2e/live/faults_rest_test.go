@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -65,17 +63,6 @@ func (w *world) well(ctx context.Context) error {
 func (w *world) describe(ctx context.Context) string {
 	var b strings.Builder
 
-	object := func(o *unstructured.Unstructured) {
-		fmt.Fprintf(&b, "%s %s: resourceVersion %s, created %s, deleted %s\n", o.GetKind(), o.GetName(),
-			o.GetResourceVersion(), o.GetCreationTimestamp().Format(time.RFC3339), o.GetDeletionTimestamp())
-
-		for _, k := range slices.Sorted(maps.Keys(o.GetAnnotations())) {
-			if strings.HasPrefix(k, laws.Annotations) {
-				fmt.Fprintf(&b, "    %s: %s\n", k, o.GetAnnotations()[k])
-			}
-		}
-	}
-
 	for _, c := range w.Composites {
 		o, err := plane.Get(ctx, compositeRef(c))
 		if err != nil {
@@ -83,29 +70,18 @@ func (w *world) describe(ctx context.Context) string {
 			continue
 		}
 
-		object(o)
-
 		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-		for _, condition := range conditions {
-			fmt.Fprintf(&b, "    condition: %v\n", condition)
-		}
-
 		refs, _, _ := unstructured.NestedSlice(o.Object, "spec", "crossplane", "resourceRefs")
-		for _, ref := range refs {
-			fmt.Fprintf(&b, "    ref: %v\n", ref)
-		}
+		fmt.Fprintf(&b, "%s: conditions %v, refs %v, annotations %v\n", c, conditions, refs, o.GetAnnotations())
 	}
 
 	secrets, err := plane.List(ctx, "v1", "Secret", faultsNamespace, "")
-	if err != nil {
-		fmt.Fprintln(&b, err)
+	for _, o := range secrets {
+		fmt.Fprintf(&b, "%s: resourceVersion %s, deleted %s, state %s%s\n", o.GetName(), o.GetResourceVersion(),
+			o.GetDeletionTimestamp(), o.GetAnnotations()[generationState], o.GetAnnotations()[exportState])
 	}
 
-	for i := range secrets {
-		object(&secrets[i])
-	}
-
-	return b.String()
+	return fmt.Sprint(b.String(), err)
 }
 
 // recovers waits until the system is well after the last failure.

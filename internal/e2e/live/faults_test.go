@@ -247,26 +247,10 @@ func TestFaults(t *testing.T) {
 	w.record.finish(ctx, latest(w.Final))
 	stopWatching()
 	w.observe()
-	w.report(counts, calls())
 	w.figures(counts, calls(), seed, time.Since(start))
 	w.check(t, counts)
 
 	for law, broken := range w.Judge() {
 		t.Errorf("broken: %s: %d times\n\t%s", law, len(broken), strings.Join(broken[:min(len(broken), 10)], "\n\t"))
 	}
-}
-
-// report prints the counts of a run.
-func (w *world) report(counts map[string]int, calls int) {
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		w.t.Logf("%5d %s", counts[name], name)
-	}
-
-	c := w.Counts()
-	w.t.Logf("%5d rotations asked for, %d generations made, %d of them seen deleted", w.rotations.Load(), c.Generations,
-		c.Deleted)
-	w.t.Logf("%5d times a source was written", w.writes.Load())
-	w.t.Logf("%5d versions of Secrets seen, %d of them exported", c.Versions, c.Exported)
-	w.t.Logf("%5d calls of the function were answered", calls)
-	w.t.Logf("%5d times Crossplane was started again because it called nothing", w.hurried.Load())
 }

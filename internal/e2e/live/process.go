@@ -122,18 +122,6 @@ func (p *Process) Running() bool {
 	return p.running()
 }
 
-// PID returns the ID of the process, or of the last process if none runs.
-func (p *Process) PID() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-
-	if p.cmd == nil {
-		return 0
-	}
-
-	return p.cmd.Process.Pid
-}
-
 // Signal sends a signal if the program runs.
 func (p *Process) Signal(s os.Signal) {
 	p.mu.Lock()

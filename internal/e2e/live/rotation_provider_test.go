@@ -23,10 +23,9 @@ func credentialOf(data map[string]string) credential {
 
 // The accounts of a database check logins. They are only hashes of the passwords that the database accepts now.
 type accounts struct {
-	mu        sync.Mutex
-	hashes    map[string][]byte
-	ever      map[credential]bool // the logins that it accepted at any time
-	forgotten bool                // it has lost a password that it had accepted, and must accept again
+	mu     sync.Mutex
+	hashes map[string][]byte
+	ever   map[credential]bool // the logins that it accepted at any time
 }
 
 func newAccounts() *accounts {
@@ -43,19 +42,7 @@ func (d *accounts) set(l credential) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	d.hashes[l.user], d.ever[l], d.forgotten = hash, true, false
-}
-
-// forget returns to the hash that a user had before, which may be none.
-func (d *accounts) forget(user string, before []byte) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-
-	d.forgotten = true
-
-	if d.hashes[user] = before; before == nil {
-		delete(d.hashes, user)
-	}
+	d.hashes[l.user], d.ever[l] = hash, true
 }
 
 // drop drops a user.
@@ -66,15 +53,12 @@ func (d *accounts) drop(user string) {
 	delete(d.hashes, user)
 }
 
-func (d *accounts) hash(user string) []byte {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-
-	return d.hashes[user]
-}
-
 func (d *accounts) accepts(l credential) bool {
-	return bcrypt.CompareHashAndPassword(d.hash(l.user), []byte(l.password)) == nil
+	d.mu.Lock()
+	hash := d.hashes[l.user]
+	d.mu.Unlock()
+
+	return bcrypt.CompareHashAndPassword(hash, []byte(l.password)) == nil
 }
 
 // accepted reports whether the database accepts a credential, or did at any time before.
@@ -83,13 +67,6 @@ func (d *accounts) accepted(l credential) bool {
 	defer d.mu.Unlock()
 
 	return d.ever[l]
-}
-
-func (d *accounts) hasForgotten() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-
-	return d.forgotten
 }
 
 func (d *accounts) users() int {
@@ -102,33 +79,15 @@ func (d *accounts) users() int {
 // A manner is how a provider treats one new credential.
 type manner struct {
 	after time.Duration // it accepts it after this time
-
-	never   bool          // it does not accept it
-	forgets time.Duration // if set, it forgets it after this time, and accepts it again after the first time
+	never bool          // it does not accept it
 }
 
-// play calls accept and forget as the manner says. It returns whether the credential is accepted in the end.
-func (m manner) play(ctx context.Context, accept, forget func()) bool {
+// play calls accept as the manner says. It returns whether the credential is accepted.
+func (m manner) play(ctx context.Context, accept func()) bool {
 	if m.never {
 		<-ctx.Done()
 		return false
 	}
-
-	if !sleep(ctx, m.after) {
-		return false
-	}
-
-	accept()
-
-	if m.forgets == 0 {
-		return true
-	}
-
-	if !sleep(ctx, m.forgets) {
-		return true
-	}
-
-	forget()
 
 	if !sleep(ctx, m.after) {
 		return false
@@ -220,15 +179,9 @@ func (p *provider) setPassword(ctx context.Context, l credential, m manner) {
 		return
 	}
 
-	before := p.hash(l.user)
-	former, _ := p.data("Secret", appliedSecret) // nil for the first one
-
 	if m.play(ctx, func() {
 		p.set(l)
 		p.report(ctx, l.password)
-	}, func() {
-		p.forget(l.user, before)
-		p.report(ctx, former["password"])
 	}) {
 		p.working.Store(0)
 	}
@@ -272,7 +225,7 @@ func (p *provider) createUser(ctx context.Context, o *unstructured.Unstructured,
 	data := map[string]string{"username": l.user, "password": l.password}
 	err := p.ApplyObject(ctx, p.details(o, details, data))
 
-	if err == nil && p.manner(number).play(ctx, func() { p.set(l) }, func() { p.forget(l.user, nil) }) {
+	if err == nil && p.manner(number).play(ctx, func() { p.set(l) }) {
 		err = p.Patch(ctx, live.RefOf(o), `{"status": `+readyStatus("")+`}`, "status")
 	}
 

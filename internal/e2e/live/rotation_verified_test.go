@@ -73,18 +73,12 @@ type rotating struct {
 var rotatings = []rotating{
 	{name: "late", input: verifiedUser},
 	{name: "never", input: verifiedUser, manner: secondNever},
-	{name: "flapping", input: verifiedUser, manner: flaps},
 	{name: "without-gate", input: unverifiedUser, ungated: true},
 	{name: "users-late", input: alternatingUsers, alternating: true},
 	{name: "users-never", input: alternatingUsers, alternating: true, manner: secondNever},
 }
 
 func secondNever(i int, delay time.Duration) manner { return manner{after: delay, never: i%2 == 1} }
-
-// flaps forgets a password after the exports have it, or so early that they may not have it yet.
-func flaps(i int, delay time.Duration) manner {
-	return manner{after: delay, forgets: []time.Duration{delay / 2, 50 * time.Millisecond}[i%2]}
-}
 
 // A rotation plays the rotations of one composite, and watches it.
 type rotation struct {
@@ -99,18 +93,10 @@ type rotation struct {
 	messages  map[string]bool // all that ExportsReady had
 	exports   []credential    // all that consumers had
 	abandoned map[credential]bool
-	rejected  map[int]rejection
+	rejected  map[int]time.Duration // for how long the exported credential was rejected, by rotation
 }
 
-// A rejection is for how long the exported credential was rejected.
-type rejection struct {
-	all       time.Duration
-	forgotten time.Duration // the part in which the provider had lost a password that it had accepted
-	both      time.Duration // the part in which also the former password was rejected
-}
-
-// TestVerifiedRotation rotates credentials of a database that accepts them late, never, or forgets them once. It prints
-// for how long the exported credential was rejected.
+// TestVerifiedRotation rotates credentials of a database that accepts them late, or never. It prints for how long the exported credential was rejected.
 //
 // LIVE_ROTATIONS is the number of rotations of each composite, and LIVE_DELAY the seconds until the database accepts.
 func TestVerifiedRotation(t *testing.T) {
@@ -124,7 +110,7 @@ func TestVerifiedRotation(t *testing.T) {
 
 			one := &rotation{
 				rotating: r, times: times,
-				messages: map[string]bool{}, abandoned: map[credential]bool{}, rejected: map[int]rejection{},
+				messages: map[string]bool{}, abandoned: map[credential]bool{}, rejected: map[int]time.Duration{},
 			}
 			one.provider = &provider{
 				scenario: newScenario(t, "rotation-"+r.name), accounts: newAccounts(), delay: delay,
@@ -377,7 +363,6 @@ func (r *rotation) seesApp(_ string, o *unstructured.Unstructured) {
 func (r *rotation) probe(ctx context.Context) {
 	for last := time.Now(); sleep(ctx, 50*time.Millisecond); {
 		was, err := r.Get(ctx, r.core("Secret", "app-app"))
-		forgotten := r.hasForgotten()
 		elapsed := time.Since(last)
 		last = last.Add(elapsed)
 
@@ -385,36 +370,19 @@ func (r *rotation) probe(ctx context.Context) {
 			continue
 		}
 
-		data := live.DataOf(was)
-		both := !r.accepts(credential{data["username"], data["former-password"]})
-
-		if is, err := r.Get(ctx, live.RefOf(was)); err == nil && is.GetResourceVersion() == was.GetResourceVersion() {
-			r.rejects(elapsed, forgotten, both)
+		is, err := r.Get(ctx, live.RefOf(was))
+		if err != nil || is.GetResourceVersion() != was.GetResourceVersion() {
+			continue
 		}
+
+		if r.alternating {
+			r.Error("consumers have a credential that the database rejects")
+		}
+
+		r.mu.Lock()
+		r.rejected[int(r.now.Load())] += elapsed
+		r.mu.Unlock()
 	}
-}
-
-func (r *rotation) rejects(d time.Duration, forgotten, both bool) {
-	if r.alternating {
-		r.Error("consumers have a credential that the database rejects")
-	}
-
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	at := int(r.now.Load())
-	one := r.rejected[at]
-	one.all += d
-
-	if forgotten {
-		one.forgotten += d
-	}
-
-	if both {
-		one.both += d
-	}
-
-	r.rejected[at] = one
 }
 
 // report prints for how long the exported credential was rejected in all, and in the worst rotation, which is the
@@ -423,19 +391,16 @@ func (r *rotation) report() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	var sum, most rejection
+	var sum, most time.Duration
 
 	for _, one := range r.rejected {
-		sum = rejection{sum.all + one.all, sum.forgotten + one.forgotten, sum.both + one.both}
-		most.all = max(most.all, one.all-one.forgotten)
+		sum, most = sum+one, max(most, one)
 	}
 
-	r.Logf("%d rotations, %d abandoned, rejected for %.2f s, at most %.2f s in one; forgotten for %.2f s; both for "+
-		"%.2f s",
-		r.times, len(r.abandoned), (sum.all - sum.forgotten).Seconds(), most.all.Seconds(), sum.forgotten.Seconds(),
-		sum.both.Seconds())
+	r.Logf("%d rotations, %d abandoned, rejected for %.2f s, at most %.2f s in one",
+		r.times, len(r.abandoned), sum.Seconds(), most.Seconds())
 
-	if r.ungated && sum.all == 0 {
+	if r.ungated && sum == 0 {
 		r.Error("no credential was rejected: the others prove nothing")
 	}
 }
