@@ -3,9 +3,10 @@
 package proof
 
 import (
-	"bytes"
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 )
 
 // Update is the environment variable that makes a checker write its figures. It contains the absolute path of the page.
@@ -22,25 +23,14 @@ func Write(checker, figures string) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the page of the proof: %w", err)
 	}
-	page, err = replace(page, checker, figures)
-	if err != nil {
-		return fmt.Errorf("cannot write the figures to %s: %w", path, err)
+	place := regexp.MustCompile(`(?s)(<!-- figures: ` + regexp.QuoteMeta(checker) + ` -->\n).*?(<!-- end -->)`)
+	at := place.FindSubmatchIndex(page)
+	if at == nil {
+		return fmt.Errorf("cannot write figures: %s has no place for those of %s", path, checker)
 	}
+	page = slices.Concat(page[:at[3]], []byte("\n"+figures+"\n"), page[at[4]:])
 	if err := os.WriteFile(path, page, 0o600); err != nil { //nolint:gosec // The tester chooses the page.
 		return fmt.Errorf("cannot write the page of the proof: %w", err)
 	}
 	return nil
-}
-
-func replace(page []byte, checker, figures string) ([]byte, error) {
-	start, end := fmt.Appendf(nil, "<!-- figures: %s -->\n", checker), []byte("<!-- end -->")
-	before, after, ok := bytes.Cut(page, start)
-	if !ok {
-		return nil, fmt.Errorf("the page has no line %q", start)
-	}
-	_, after, ok = bytes.Cut(after, end)
-	if !ok {
-		return nil, fmt.Errorf("no line %q follows the figures of %q", end, checker)
-	}
-	return bytes.Join([][]byte{before, start, []byte("\n" + figures + "\n"), end, after}, nil), nil
 }

@@ -29,7 +29,7 @@ func (v *question) completion() any {
 	if e, offset := v.expr(v.at); e != nil {
 		return append([]CompletionItem{}, e.complete(offset, snippets)...)
 	}
-	return append([]CompletionItem{}, v.completeField(v.at, snippets)...)
+	return append([]CompletionItem{}, v.completeField(v.at)...)
 }
 
 // complete returns what can be written at an offset.

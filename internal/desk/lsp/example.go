@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"slices"
 	"strings"
 
 	"cel.dev/cel-go/cel"
@@ -23,7 +21,7 @@ import (
 
 // exampleOf returns an expression of the same input with its value, if it can be evaluated.
 func (e *expr) exampleOf(ctx context.Context, text string) string {
-	value, ok := e.evaluate(ctx, text, 0)
+	value, ok := e.evaluate(ctx, text)
 	if !ok {
 		return ""
 	}
@@ -35,12 +33,12 @@ func (e *expr) exampleOf(ctx context.Context, text string) string {
 	return "\n\nFor example `" + string(shown) + "`"
 }
 
-// evaluate returns the value of an expression with made-up values. Variables use earlier ones.
-func (e *expr) evaluate(ctx context.Context, text string, depth int) (any, bool) {
+// evaluate returns the value of an expression with made-up values.
+func (e *expr) evaluate(ctx context.Context, text string) (any, bool) {
 	source, env, _ := e.source()
 	source.Text, source.Want = text, expression.WantAny
 	x, wrong := env.Compile(source)
-	if x == nil || len(wrong) > 0 || depth > len(e.namesIn("variables", "")) {
+	if x == nil || len(wrong) > 0 {
 		return nil, false
 	}
 	made := map[string]any{}
@@ -49,20 +47,7 @@ func (e *expr) evaluate(ctx context.Context, text string, depth int) (any, bool)
 		for _, s := range r.Path {
 			path = append(path, s.Key)
 		}
-		var value any
-		if r.Variable == expression.Variables && len(path) > 1 {
-			i := slices.Index(e.namesIn("variables", ""), textOf(path[1]))
-			for _, v := range e.step.expressions {
-				if v.at == fmt.Sprintf("variables[%d].value", i) {
-					value, _ = v.evaluate(ctx, v.text, depth+1)
-				}
-			}
-			path = path[:2]
-		}
-		if value == nil {
-			value = e.madeUp(path)
-		}
-		put(made, path, value)
+		put(made, path, e.madeUp(path))
 	}
 	vars, err := cel.NewActivation(made)
 	if err != nil {

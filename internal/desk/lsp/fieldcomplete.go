@@ -8,7 +8,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/desk/vocabulary"
-	"github.com/crossplane-contrib/function-export/internal/engine/definition"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
@@ -20,7 +19,7 @@ var (
 )
 
 // completeField returns the fields or the values of the input that can be written at a position.
-func (v *view) completeField(p document.Position, snippets bool) []CompletionItem {
+func (v *view) completeField(p document.Position) []CompletionItem {
 	before := v.before(p)
 	if m := valueBefore.FindStringSubmatch(before); m != nil {
 		key := document.Position{Line: p.Line, Column: len([]rune(m[1])) + 1}
@@ -41,7 +40,7 @@ func (v *view) completeField(p document.Position, snippets bool) []CompletionIte
 	column := len([]rune(m[1])) + 1
 	for _, s := range v.steps {
 		if f, ok := s.container(p.Line, column); ok {
-			return v.items(p, m[2], s.below(f, snippets, strings.Contains(m[1], "-")))
+			return v.items(p, m[2], s.below(f, strings.Contains(m[1], "-")))
 		}
 	}
 	return nil
@@ -86,7 +85,7 @@ func (s *step) container(line, column int) (inputField, bool) {
 }
 
 // below returns what an object or a list can have.
-func (s *step) below(f inputField, snippets, item bool) (out []CompletionItem) {
+func (s *step) below(f inputField, item bool) (out []CompletionItem) {
 	schema, has := f.schema, f.value
 	begin := ""
 	if schema.Items != nil {
@@ -117,25 +116,9 @@ func (s *step) below(f inputField, snippets, item bool) (out []CompletionItem) {
 		if below.Expression {
 			c.Detail = "expression"
 		}
-		if snippets {
-			c.InsertTextFormat, c.InsertTextMode, c.TextEdit.NewText = formatSnippet, 2, begin+name+snippetOf(below)
-		}
 		out = append(out, c)
 	}
 	return out
-}
-
-// snippetOf returns the text after the name of a field.
-func snippetOf(s *definition.Schema) string {
-	switch {
-	case s.Type == "array" && s.Items.Type == objectType && len(s.Items.Names) > 0:
-		return ":\n- " + s.Items.Names[0] + ": $0"
-	case s.Type == "array":
-		return ":\n- $0"
-	case s.Type == objectType:
-		return ":\n  $0"
-	}
-	return ": $0"
 }
 
 // valuesOf returns the values of a field that are known.

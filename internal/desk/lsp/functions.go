@@ -75,40 +75,19 @@ func (f function) help() string {
 	return fmt.Sprintf("```cel\n%s\n```\n%s\n\n```cel\n%s\n// %s\n```", forms, e.Does, e.Example, e.Result)
 }
 
-// snippet returns the call with places for its arguments.
+// snippet returns the call with a place for its arguments.
 func (f function) snippet() string {
 	name := f.name[strings.LastIndex(f.name, ".")+1:]
-	_, rest, _ := strings.Cut(f.signature, name+"(")
-	var args []string
-	depth, start := 0, 0
-	for i, c := range rest {
-		switch {
-		case c == '(':
-			depth++
-		case c == ')' && depth > 0:
-			depth--
-		case depth == 0 && (c == ',' || c == ')'):
-			if arg := strings.TrimSpace(rest[start:i]); arg != "" && arg != "…" {
-				args = append(args, fmt.Sprintf("${%d:%s}", len(args)+1, arg))
-			}
-			start = i + 1
-		}
-		if depth == 0 && c == ')' && start == i+1 {
-			break
-		}
+	if strings.Contains(f.signature, name+"()") {
+		return f.name + "()"
 	}
-	return f.name + "(" + strings.Join(args, ", ") + ")"
+	return f.name + "($1)"
 }
 
-// variables returns the variables of expressions. A test reads their file.
-func variables() []vocabulary.Variable {
-	out, _ := vocabulary.Variables()
-	return out
-}
-
-// variableNamed returns a variable of expressions, which has no name if there is none.
+// variableNamed returns a variable of expressions, which has no name if there is none. A test reads their file.
 func variableNamed(name string) (out vocabulary.Variable) {
-	for _, v := range variables() {
+	all, _ := vocabulary.Variables()
+	for _, v := range all {
 		if v.Name == name {
 			out = v
 		}

@@ -275,7 +275,7 @@ func TestHover(t *testing.T) {
 			[]string{"secret.username: string", "**secret**", "example-username"}},
 		"quoted": {fmt.Sprintf(exports, "secret['ca.¦crt']"), []string{"secret['ca.crt']: string", "**secret**"}},
 		"variable": {fmt.Sprintf(exports, "variables.ho¦st"),
-			[]string{"string", "resources.db.status.atProvider.endpoint", `"example-endpoint"`}},
+			[]string{"string", "resources.db.status.atProvider.endpoint", `"example-host"`}},
 		"generated": {fmt.Sprintf(exports, "generated.ad¦min.password"),
 			[]string{"The generator `admin`", "**secret**"}},
 		"function": {fmt.Sprintf(exports, "json.enc¦ode(composite)"),

@@ -71,7 +71,6 @@ type CompletionItem struct {
 	SortText         string    `json:"sortText,omitempty"`
 	FilterText       string    `json:"filterText,omitempty"`
 	InsertTextFormat int       `json:"insertTextFormat,omitempty"`
-	InsertTextMode   int       `json:"insertTextMode,omitempty"` // 2 indents further lines like the first one
 	TextEdit         *TextEdit `json:"textEdit"`
 }
 

@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -144,44 +143,34 @@ func (s *step) walk(f inputField) {
 	}
 }
 
-// mostRepaired is how many lines are left out of a file until YAML can read it.
+// mostRepaired is how often a line is left out of a file until YAML can read it.
 const mostRepaired = 8
 
 // keyInLine matches a line with a key, and what is before and after its value's quote.
 var keyInLine = lazy.MustCompile(`^(\s*(?:- +)*["']?[\w./-]+["']?:)(\s+["']?|$)(.*)$`)
 
-// repair leaves out what YAML cannot read: first the value of the line with the cursor, then that of the line of each
-// mistake, then the whole line, and then the line above it.
+// repair leaves out what YAML cannot read: first the value of the line with the cursor, and then the line of each
+// mistake, or the one above it that is not left out yet.
 func (v *view) repair(cursor int) {
-	lines := regexp.MustCompile(`\r\n|\n|\r`).Split(v.text.string, -1)
+	lines := lineBreak.Split(v.text.string, -1)
 	v.repaired = true
-	left := map[int]int{} // how often a line was changed
-	for n := range mostRepaired {
+	if cursor <= len(lines) {
+		if m := keyInLine.FindStringSubmatch(lines[cursor-1]); m != nil {
+			v.broken, v.value = cursor, len([]rune(m[1]+m[2]))+1
+			lines[cursor-1] = m[1] + " ''"
+			v.file = files.Parse(v.name, strings.Join(lines, "\n"))
+		}
+	}
+	for range mostRepaired {
 		broken := v.file.Broken()
 		if len(broken) == 0 {
 			return
 		}
-		at := cursor
-		if n > 0 || cursor < 1 || cursor > len(lines) || strings.TrimSpace(lines[cursor-1]) == "" {
-			at = broken[0].Line
-		}
-		for left[at] > 1 && at > 1 {
+		at := min(broken[0].Line, len(lines))
+		for at > 1 && lines[at-1] == "" {
 			at--
 		}
-		if at > len(lines) {
-			return
-		}
-		left[at]++
-		m := keyInLine.FindStringSubmatch(lines[at-1])
-		switch {
-		case m == nil || left[at] > 1:
-			lines[at-1] = ""
-		default:
-			if at == cursor {
-				v.broken, v.value = at, len([]rune(m[1]+m[2]))+1
-			}
-			lines[at-1] = m[1] + " ''"
-		}
+		lines[at-1] = ""
 		v.file = files.Parse(v.name, strings.Join(lines, "\n"))
 	}
 }

@@ -61,7 +61,7 @@ func (p *printer) response(step string, rsp *fnv1.RunFunctionResponse, diagnosti
 
 // say prints a message. If the message has several reasons, or a command that shows more, each has a line of its own.
 func (p *printer) say(head, message string) {
-	text := terminal.ColorsFor(p.Writer).Result(terminal.OneLine(head))
+	text := terminal.OneLine(head)
 	switch reasons := reasonsOf(terminal.OneLine(message)); {
 	case message == "":
 	case len(reasons) == 1:

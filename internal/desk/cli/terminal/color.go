@@ -4,7 +4,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"strings"
 
 	"golang.org/x/term"
 )
@@ -60,20 +59,6 @@ func (c Colors) Error(text string) string { return c.paint("1;31", text) }
 
 // Warning returns a text about a warning.
 func (c Colors) Warning(text string) string { return c.paint("1;33", text) }
-
-// Result returns the beginning of a result or of a condition: "fatal", "warning", or "TYPE=STATUS REASON". Others stay
-// as they are.
-func (c Colors) Result(text string) string {
-	switch {
-	case text == "fatal":
-		return c.Error(text)
-	case text == "warning", strings.Contains(text, "=False ") || strings.Contains(text, "=Unknown "):
-		return c.Warning(text)
-	case strings.Contains(text, "=True "):
-		return c.paint("1;32", text)
-	}
-	return text
-}
 
 // Faint returns a text that matters less.
 func (c Colors) Faint(text string) string { return c.paint("2", text) }

@@ -37,19 +37,6 @@ func TestColors(t *testing.T) {
 	if got := (Colors{on: true}).Error("a") + (Colors{on: true}).Warning(""); got != "\x1b[1;31ma\x1b[0m" {
 		t.Errorf("want a red letter, got %q", got)
 	}
-	for text, want := range map[string]string{
-		"fatal": "\x1b[1;31mfatal\x1b[0m", "warning": "\x1b[1;33mwarning\x1b[0m", "normal": "normal",
-		"ExportsReady=True Available": "\x1b[1;32mExportsReady=True Available\x1b[0m",
-		"ExportsReady=False Waiting":  "\x1b[1;33mExportsReady=False Waiting\x1b[0m",
-		`skipped step "a=True"`:       `skipped step "a=True"`,
-	} {
-		if diff := cmp.Diff(want, (Colors{on: true}).Result(text)); diff != "" {
-			t.Errorf("-want, +got:\n%s", diff)
-		}
-		if diff := cmp.Diff(text, (Colors{}).Result(text)); diff != "" {
-			t.Errorf("without colors: -want, +got:\n%s", diff)
-		}
-	}
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
 	if err != nil {
 		t.Fatal(err)
