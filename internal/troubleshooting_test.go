@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/pages"
-	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 )
 
 const troubleshooting = "../example/TROUBLESHOOTING.md"
@@ -86,24 +85,6 @@ func TestCommonMessagesAreInTheCode(t *testing.T) {
 				t.Errorf("no message has %q, of %s", part, row[0])
 			}
 		}
-	}
-}
-
-// TestReasonsAreInThePage checks that the table of conditions has each reason.
-func TestReasonsAreInThePage(t *testing.T) {
-	var got []string
-	for _, row := range tableAfter(t, "## What do the conditions say?") {
-		got = append(got, strings.Trim(row[1], "`"))
-	}
-
-	want := []string{
-		reconcile.Available.String(), reconcile.Waiting.String(), reconcile.Held.String(), reconcile.Conflict.String(),
-		"InvalidInput", // of the package function
-		"FatalError",   // of Crossplane
-	}
-
-	if !slices.Equal(got, want) {
-		t.Errorf("the page has the reasons %q, want %q", got, want)
 	}
 }
 

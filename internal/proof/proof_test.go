@@ -43,10 +43,3 @@ func TestWrite(t *testing.T) {
 		})
 	}
 }
-
-func TestWriteWithoutPage(t *testing.T) {
-	t.Setenv(proof.Update, "")
-	if err := proof.Write("model", "New."); err != nil {
-		t.Error(err)
-	}
-}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/CycloneDX/cyclonedx-go"
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 func TestSBOM(t *testing.T) {
@@ -53,19 +52,11 @@ func TestSBOM(t *testing.T) {
 	if cel == nil {
 		t.Fatal("cannot find cel-go in the product's go.mod")
 	}
-	schema := bomSchema(t)
 	for i, arch := range architectures {
 		bom := &cyclonedx.BOM{}
 		if err := cyclonedx.NewBOMDecoder(strings.NewReader(got[i]),
 			cyclonedx.BOMFileFormatJSON).Decode(bom); err != nil {
 			t.Fatal(err)
-		}
-		instance, err := jsonschema.UnmarshalJSON(strings.NewReader(got[i]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := schema.Validate(instance); err != nil {
-			t.Errorf("%s: not CycloneDX: %v", arch, err)
 		}
 
 		self := bom.Metadata.Component
@@ -96,39 +87,4 @@ func TestSBOM(t *testing.T) {
 			}
 		}
 	}
-}
-
-// bomSchema is the format's own schema, which its Go module brings along.
-func bomSchema(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	dir, err := run(t.Context(), "", nil, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/CycloneDX/cyclonedx-go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	compiler := jsonschema.NewCompiler()
-	for url, file := range map[string]string{
-		"http://cyclonedx.org/schema/bom-1.6.schema.json":  "bom-1.6.schema.json",
-		"http://cyclonedx.org/schema/spdx.schema.json":     "spdx.schema.json",
-		"http://cyclonedx.org/schema/jsf-0.82.schema.json": "jsf-0.82.schemax.json", // misspelt there
-	} {
-		f, err := os.Open(filepath.Join(dir, "schema", file)) //nolint:gosec // A file of a module.
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc, err := jsonschema.UnmarshalJSON(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := compiler.AddResource(url, doc); err != nil {
-			t.Fatal(err)
-		}
-	}
-	schema, err := compiler.Compile("http://cyclonedx.org/schema/bom-1.6.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema
 }

@@ -19,15 +19,12 @@ var deletions = []struct {
 }{
 	{"composite", "the composite", deletesComposite},
 	{"secret", "the exported Secret", deletesSecret},
-	{"held", "the exported Secret, while it is kept", deletesHeldSecret},
 	{"source", "a source, or the connection Secret of a composed resource", deletesSource},
 	{"resource", "a composed resource that the Secret reads", deletesResource},
 	{"in-use", "the generation in use", deletesGenerationInUse},
 	{"former", "a former generation", deletesFormerGeneration},
 	{"generator", "the generator and everything that uses it, from the input", deletesGenerator},
-	{"environment", "an EnvironmentConfig that the input requires", deletesEnvironmentConfig},
 	{"composition", "the Composition", deletesComposition},
-	{"function", "the function", deletesFunction},
 	{"value", "a value of the exported Secret", editsValue},
 	{"other", "a key that you add to the exported Secret", addsKey},
 }
@@ -143,19 +140,6 @@ func deletesSecret(d deletion) {
 	d.versions("app-connection", want)
 }
 
-func deletesHeldSecret(d deletion) {
-	want := d.begin(reading)
-	d.remove(d.source())
-	d.says(d.app(), "Held", "login")
-	d.rest()
-	d.remove(d.exported())
-	d.says(d.app(), "Waiting", "login")
-	d.force(d.app(), 2)
-	d.absent(d.exported())
-	d.write("Secret", "login", want)
-	d.becomes("Secret", "app-connection", want)
-}
-
 func deletesSource(d deletion) {
 	later := login()
 
@@ -237,23 +221,6 @@ func deletesGenerator(d deletion) {
 	d.gone(d.generation(1))
 }
 
-func deletesEnvironmentConfig(d deletion) {
-	config := live.Ref{APIVersion: "apiextensions.crossplane.io/v1beta1", Kind: "EnvironmentConfig", Name: d.ns}
-	region := func(name string) {
-		d.apply(fmt.Sprintf("{apiVersion: %s, kind: EnvironmentConfig, metadata: {name: %s}, data: {region: %s}}",
-			config.APIVersion, d.ns, name))
-	}
-
-	region("north")
-	d.begin(`
-environment: {environmentConfigs: [{ref: {name: ` + d.ns + `}}]}
-secrets: [{name: connection, data: [{key: region, value: environment.region}]}]
-`)
-	d.keeps(config, "InvalidInput", d.ns)
-	region("south")
-	d.becomes("Secret", "app-connection", map[string]string{"region": "south"})
-}
-
 func deletesComposition(d deletion) {
 	later := login()
 
@@ -262,12 +229,6 @@ func deletesComposition(d deletion) {
 	d.write("Secret", "login", later)
 	d.input("App", reading)
 	d.becomes("Secret", "app-connection", later)
-}
-
-func deletesFunction(d deletion) {
-	d.function = installAs(d.T, "function-deleted") // other tests need the shared one
-	d.begin(reading)
-	d.stops(functionNamed(d.function))
 }
 
 func editsValue(d deletion) {

@@ -33,42 +33,10 @@ const (
 	firstTier = 4  // those before it have a tier
 )
 
-const (
-	databaseByPatch = `
-- step: compose
-  functionRef: {name: function-patch-and-transform}
-  input:
-    apiVersion: pt.fn.crossplane.io/v1beta1
-    kind: Resources
-    resources:
-    - name: db
-      base: {apiVersion: live.example.org/v1, kind: Database, metadata: {namespace: diff-a}}
-      patches:
-      - fromFieldPath: metadata.name
-        toFieldPath: metadata.name
-        transforms: [{type: string, string: {type: Format, fmt: "%s-db"}}]
-      - fromFieldPath: metadata.name
-        toFieldPath: spec.writeConnectionSecretToRef.name
-        transforms: [{type: string, string: {type: Format, fmt: "%s-db-details"}}]
-`
-	databaseByTemplate = `
-- step: compose
-  functionRef: {name: function-go-templating}
-  input:
-    apiVersion: gotemplating.fn.crossplane.io/v1beta1
-    kind: GoTemplate
-    source: Inline
-    inline:
-      template: |
-        {{ $name := .observed.composite.resource.metadata.name }}
-        apiVersion: live.example.org/v1
-        kind: Database
-        metadata:
-          name: {{ $name }}-db
-          annotations:
-            gotemplating.fn.crossplane.io/composition-resource-name: db
-            gotemplating.fn.crossplane.io/ready: "True"
-        spec: {writeConnectionSecretToRef: {name: {{ $name }}-db-details}}
+// The steps of other functions.
+var (
+	databaseByPatch    = strings.ReplaceAll(composeByPatch, "METADATA", "namespace: diff-a")
+	databaseByTemplate = strings.ReplaceAll(composeByTemplate, "METADATA", "") + `
         {{ with .observed.composite.resource.spec.cache }}
         ---
         apiVersion: live.example.org/v1
@@ -210,19 +178,12 @@ var fleets = []fleet{
 }
 
 // composition returns the Composition of a stage.
-func (f fleet) composition(stage int) (*unstructured.Unstructured, error) {
-	steps, err := live.Parse("steps:" + f.others)
-	if err != nil {
-		return nil, err
-	}
-
-	pipeline, _ := steps[0].Object["steps"].([]any)
+func (d *diffRun) composition(f fleet, stage int) *unstructured.Unstructured {
+	pipeline := d.pipeline(f.others)
 
 	for i, input := range f.stages[stage].inputs {
 		in, err := live.Parse("apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports" + input)
-		if err != nil {
-			return nil, err
-		}
+		d.must(err)
 
 		pipeline = append(pipeline, map[string]any{
 			"step": fmt.Sprintf("export-%d", i), "functionRef": map[string]any{"name": diffFunction},
@@ -230,7 +191,7 @@ func (f fleet) composition(stage int) (*unstructured.Unstructured, error) {
 		})
 	}
 
-	return compositionOf(f.name, f.kind, pipeline), nil
+	return compositionOf(f.name, f.kind, pipeline)
 }
 
 // app returns a composite of the fleet.

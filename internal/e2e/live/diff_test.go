@@ -127,9 +127,7 @@ func (d *diffRun) provideAll() {
 // applyStage applies the Compositions of a stage.
 func (d *diffRun) applyStage(stage int) {
 	for _, f := range fleets {
-		o, err := f.composition(stage)
-		d.must(err)
-		d.must(d.ApplyObject(d.Context(), o))
+		d.must(d.ApplyObject(d.Context(), d.composition(f, stage)))
 	}
 }
 
@@ -138,10 +136,7 @@ func (d *diffRun) files(stage int) (files []string) {
 	d.must(os.MkdirAll(state("diff"), 0o700))
 
 	for _, f := range fleets {
-		o, err := f.composition(stage)
-		d.must(err)
-
-		text, err := yaml.Marshal(o.Object)
+		text, err := yaml.Marshal(d.composition(f, stage).Object)
 		d.must(err)
 
 		files = append(files, filepath.Join(state("diff"), f.name+".yaml"))

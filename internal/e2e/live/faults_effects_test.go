@@ -17,9 +17,8 @@ import (
 type effects struct {
 	mu sync.Mutex
 
-	did      map[string]int
-	what     map[string]string
-	unplayed map[string]string // the reasons why kinds cannot be played on this machine
+	did  map[string]int
+	what map[string]string
 }
 
 // must makes a run fail in which the kind is played, and does nothing of this.
@@ -28,7 +27,7 @@ func (e *effects) must(kind, what string) {
 	defer e.mu.Unlock()
 
 	if e.what == nil {
-		e.what, e.did, e.unplayed = map[string]string{}, map[string]int{}, map[string]string{}
+		e.what, e.did = map[string]string{}, map[string]int{}
 	}
 
 	e.what[kind] = what
@@ -49,22 +48,6 @@ func goOn(d time.Duration, effect func() bool, step func()) {
 	for start := time.Now(); time.Since(start) < d || !effect() && time.Since(start) < patience; {
 		step()
 	}
-}
-
-// cannot says why a kind cannot be played on this machine.
-func (e *effects) cannot(t *testing.T, kind string, why error) {
-	t.Helper()
-	t.Logf("NOT PLAYED: %s: %v", kind, why)
-
-	e.mu.Lock()
-	defer e.mu.Unlock()
-
-	e.unplayed[kind] = why.Error()
-}
-
-// played returns the failures that can be played on this machine.
-func (e *effects) played(all []fault) []fault {
-	return slices.DeleteFunc(all, func(f fault) bool { return e.unplayed[f.name] != "" })
 }
 
 // check fails if a kind of failure was played and had no effect.
@@ -91,10 +74,6 @@ func (w *world) figures(counts map[string]int, calls int, seed uint64, duration 
 		}
 
 		fmt.Fprintf(&b, "| %s | %d | %s |\n", kind, counts[kind], effect)
-	}
-
-	for _, kind := range slices.Sorted(maps.Keys(w.unplayed)) {
-		fmt.Fprintf(&b, "| %s | not played on this machine | |\n", kind)
 	}
 
 	fmt.Fprintf(&b, "\n%d rotations were requested, and %d changes of sources. The function answered %d calls, and\n"+

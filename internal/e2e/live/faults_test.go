@@ -111,9 +111,7 @@ func (w *world) faults() []fault {
 			w.lose(ctx, w.sources[names[rng.IntN(len(names))]], some(rng, 500, 3000))
 		}},
 	}
-	all = slices.Concat(all, w.disturbances(), w.etcds(), w.pauses(), w.clocks(), w.upgrades())
-
-	return w.played(all)
+	return slices.Concat(all, w.disturbances(), w.etcds(), w.pauses(), w.clocks(), w.upgrades())
 }
 
 // breakParts breaks something at random. The weight of a kind says how often it is chosen.

@@ -65,8 +65,7 @@ func (w *world) buildFormer(ctx context.Context) {
 
 	hash, err := git.Output()
 	if err != nil {
-		w.cannot(w.t, upgraded, fmt.Errorf("there is no commit %s, is this a shallow clone? %w", commit, err))
-		return
+		w.t.Fatalf("there is no commit %s, is this a shallow clone? %v", commit, err)
 	}
 
 	cache, err := os.UserCacheDir()

@@ -96,7 +96,8 @@ type rotation struct {
 	rejected  map[int]time.Duration // for how long the exported credential was rejected, by rotation
 }
 
-// TestVerifiedRotation rotates credentials of a database that accepts them late, or never. It prints for how long the exported credential was rejected.
+// TestVerifiedRotation rotates credentials of a database that accepts them late, or never. It prints for how long the
+// exported credential was rejected.
 //
 // LIVE_ROTATIONS is the number of rotations of each composite, and LIVE_DELAY the seconds until the database accepts.
 func TestVerifiedRotation(t *testing.T) {

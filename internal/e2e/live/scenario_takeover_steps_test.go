@@ -6,104 +6,96 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
 
 // A move is a Composition whose Secret changes from another function to this one.
 type move struct {
-	name       string
-	composites int
-	former     func(stage string, secret bool) string // the step that composes the Database and, if asked, the Secret
+	name            string
+	composites      int
+	compose, secret string // the step that composes the Database, and the part of it that composes the Secret
 }
 
 // moves have 20 composites. Each former pipeline composes a Secret <composite>-login with three keys.
 var moves = []move{
-	{"patch-and-transform", 10, func(stage string, secret bool) string {
-		return stepOf(stage, secret, patchAndTransformInput, patchAndTransformDetails)
-	}},
-	{"go-templating", 10, func(stage string, secret bool) string {
-		return stepOf(stage, secret, goTemplatingInput, goTemplatingSecret)
-	}},
+	{"patch-and-transform", 10, composeByPatch, `
+      connectionDetails:
+      - {type: FromConnectionSecretKey, name: username, fromConnectionSecretKey: username}
+      - {type: FromConnectionSecretKey, name: password, fromConnectionSecretKey: password}
+      - {type: FromConnectionSecretKey, name: extra, fromConnectionSecretKey: endpoint}
+`},
+	{"go-templating", 10, composeByTemplate, `
+        {{ with .observed.resources }}{{ with .db }}{{ with .connectionDetails }}
+        ---
+        apiVersion: v1
+        kind: Secret
+        metadata:
+          name: {{ $name }}-login
+          annotations:
+            gotemplating.fn.crossplane.io/composition-resource-name: login-secret
+            gotemplating.fn.crossplane.io/ready: "True"
+        data:
+          username: {{ .username }}
+          password: {{ .password }}
+          extra: {{ printf "app://%s:%s@db" (b64dec .username) (b64dec .password) | b64enc }}
+        {{ end }}{{ end }}{{ end }}
+`},
 }
 
-func stepOf(stage string, secret bool, input, details string) string {
-	if !secret {
-		details = ""
-	}
-
-	return fmt.Sprintf(input, stage) + details
-}
-
+// The steps that compose a Database, with labels or other metadata of it, and with more.
 const (
-	patchAndTransformInput = `
-  - step: compose
-    functionRef: {name: function-patch-and-transform}
-    input:
-      apiVersion: pt.fn.crossplane.io/v1beta1
-      kind: Resources
-      resources:
-      - name: db
-        base: {apiVersion: live.example.org/v1, kind: Database, metadata: {labels: {stage: %s}}}
-        patches:
-        - fromFieldPath: metadata.name
-          toFieldPath: metadata.name
-          transforms: [{type: string, string: {type: Format, fmt: "%%s-db"}}]
-        - fromFieldPath: metadata.name
-          toFieldPath: spec.writeConnectionSecretToRef.name
-          transforms: [{type: string, string: {type: Format, fmt: "%%s-db-details"}}]
+	composeByPatch = `
+- step: compose
+  functionRef: {name: function-patch-and-transform}
+  input:
+    apiVersion: pt.fn.crossplane.io/v1beta1
+    kind: Resources
+    resources:
+    - name: db
+      base: {apiVersion: live.example.org/v1, kind: Database, metadata: {METADATA}}
+      patches:
+      - fromFieldPath: metadata.name
+        toFieldPath: metadata.name
+        transforms: [{type: string, string: {type: Format, fmt: "%s-db"}}]
+      - fromFieldPath: metadata.name
+        toFieldPath: spec.writeConnectionSecretToRef.name
+        transforms: [{type: string, string: {type: Format, fmt: "%s-db-details"}}]
 `
-	patchAndTransformDetails = `
-        connectionDetails:
-        - {type: FromConnectionSecretKey, name: username, fromConnectionSecretKey: username}
-        - {type: FromConnectionSecretKey, name: password, fromConnectionSecretKey: password}
-        - {type: FromConnectionSecretKey, name: extra, fromConnectionSecretKey: endpoint}
-`
-	goTemplatingInput = `
-  - step: compose
-    functionRef: {name: function-go-templating}
-    input:
-      apiVersion: gotemplating.fn.crossplane.io/v1beta1
-      kind: GoTemplate
-      source: Inline
-      inline:
-        template: |
-          {{ $composite := .observed.composite.resource.metadata.name }}
-          apiVersion: live.example.org/v1
-          kind: Database
-          metadata:
-            name: {{ $composite }}-db
-            labels: {stage: %s}
-            annotations:
-              gotemplating.fn.crossplane.io/composition-resource-name: db
-              gotemplating.fn.crossplane.io/ready: "True"
-          spec: {writeConnectionSecretToRef: {name: {{ $composite }}-db-details}}
-`
-	goTemplatingSecret = `
-          {{ with .observed.resources }}{{ with .db }}{{ with .connectionDetails }}
-          ---
-          apiVersion: v1
-          kind: Secret
-          metadata:
-            name: {{ $composite }}-login
-            annotations:
-              gotemplating.fn.crossplane.io/composition-resource-name: login-secret
-              gotemplating.fn.crossplane.io/ready: "True"
-          data:
-            username: {{ .username }}
-            password: {{ .password }}
-            extra: {{ printf "app://%s:%s@db" (b64dec .username) (b64dec .password) | b64enc }}
-          {{ end }}{{ end }}{{ end }}
+	composeByTemplate = `
+- step: compose
+  functionRef: {name: function-go-templating}
+  input:
+    apiVersion: gotemplating.fn.crossplane.io/v1beta1
+    kind: GoTemplate
+    source: Inline
+    inline:
+      template: |
+        {{ $name := .observed.composite.resource.metadata.name }}
+        apiVersion: live.example.org/v1
+        kind: Database
+        metadata:
+          name: {{ $name }}-db
+          annotations:
+            gotemplating.fn.crossplane.io/composition-resource-name: db
+            gotemplating.fn.crossplane.io/ready: "True"
+          METADATA
+        spec: {writeConnectionSecretToRef: {name: {{ $name }}-db-details}}
 `
 	exportStep = `
-  - step: export
-    functionRef: {name: function-export}
-    input:
-      apiVersion: export.fn.crossplane.io/v1beta1
-      kind: Exports
-      secrets:
-      - name: connection
-        metadata: {nameExpression: composite.spec.writeConnectionSecretToRef.name}
-        from: db
-        data: [{valueMap: "{'username': secret.username, 'password': secret.password}"}]
+- step: export
+  functionRef: {name: function-export}
+  input:
+    apiVersion: export.fn.crossplane.io/v1beta1
+    kind: Exports
+    secrets:
+    - name: connection
+      metadata: {nameExpression: composite.spec.writeConnectionSecretToRef.name}
+      from: db
+      data: [{valueMap: "{'username': secret.username, 'password': secret.password}"}]
 `
 )
 
@@ -116,34 +108,38 @@ type takeOver struct {
 	migrated []string // the step of each move that fn migrate wrote
 }
 
-func (s takeOver) compositions() string {
-	var out strings.Builder
-
+// compositions returns the Compositions of the moves.
+func (s scenario) compositions(o takeOver) (out []*unstructured.Unstructured) {
 	for i, m := range moves {
-		steps := m.former(s.stage, !s.exports)
+		steps := strings.ReplaceAll(m.compose, "METADATA", "labels: {stage: "+o.stage+"}")
 
 		switch {
-		case s.migrated != nil:
-			steps += s.migrated[i]
-		case s.exports:
+		case o.migrated != nil:
+			steps += o.migrated[i]
+		case o.prune:
+			steps += exportStep + "    prune: true\n"
+		case o.exports:
 			steps += exportStep
-			if s.prune {
-				steps += "        prune: true\n"
-			}
+		default:
+			steps += m.secret
 		}
 
-		fmt.Fprintf(&out, `---
-apiVersion: apiextensions.crossplane.io/v1
-kind: Composition
-metadata: {name: takeover-%s}
-spec:
-  compositeTypeRef: {apiVersion: live.example.org/v1, kind: App}
-  mode: Pipeline
-  pipeline:%s
-`, m.name, steps)
+		out = append(out, compositionOf("takeover-"+m.name, "App", s.pipeline(steps)))
 	}
 
-	return out.String()
+	return out
+}
+
+// pipeline parses the steps of a pipeline.
+func (s scenario) pipeline(steps string) []any {
+	s.Helper()
+
+	parsed, err := live.Parse("steps:" + steps)
+	s.must(err)
+
+	pipeline, _ := parsed[0].Object["steps"].([]any)
+
+	return pipeline
 }
 
 // names returns the names of the composites.
@@ -166,13 +162,21 @@ func allComposites() (out []string) {
 
 // migrate runs fn migrate for the former pipelines. It returns the step of each move.
 func (s scenario) migrate() []string {
+	var text strings.Builder
+
+	for _, o := range s.compositions(takeOver{stage: "former"}) {
+		b, err := yaml.Marshal(o.Object)
+		s.must(err)
+		fmt.Fprintf(&text, "---\n%s", b)
+	}
+
 	file := state("former.yaml")
-	s.must(os.WriteFile(file, []byte(takeOver{stage: "former"}.compositions()), 0o600))
+	s.must(os.WriteFile(file, []byte(text.String()), 0o600))
 
 	out, err := exec.CommandContext(s.Context(), state("function-export"), "migrate", file).Output()
 	s.must(err)
 
-	steps := strings.Split(strings.ReplaceAll("\n"+string(out), "\n", "\n  "), "\n  ---\n") // as items of a pipeline
+	steps := strings.Split("\n"+string(out), "\n---\n")
 	if len(steps) != len(moves) {
 		s.Fatalf("there are %d steps for %d Compositions:\n%s", len(steps), len(moves), out)
 	}

@@ -91,7 +91,7 @@ func (s scenario) composeSecrets() map[string]keptSecret {
 	former, before := takeOver{stage: "former"}, map[string]keptSecret{}
 
 	s.apply("{apiVersion: v1, kind: Namespace, metadata: {name: " + s.ns + "}}")
-	s.apply(former.compositions())
+	s.must(s.applyAll(s.compositions(former)))
 
 	for _, m := range moves {
 		for _, name := range m.names() {
@@ -142,7 +142,7 @@ func (s scenario) change(rng *rand.Rand, o takeOver, before map[string]keptSecre
 		killed <- err
 	}()
 
-	s.must(errors.Join(s.Apply(s.Context(), o.compositions()), <-killed))
+	s.must(errors.Join(s.applyAll(s.compositions(o)), <-killed))
 	s.eventually("all composites to be ready", func() error {
 		if err := s.settled(o, before); err != nil {
 			return err
@@ -154,6 +154,14 @@ func (s scenario) change(rng *rand.Rand, o takeOver, before map[string]keptSecre
 	})
 
 	return done
+}
+
+func (s scenario) applyAll(objects []*unstructured.Unstructured) (err error) {
+	for _, o := range objects {
+		err = errors.Join(err, s.ApplyObject(s.Context(), o))
+	}
+
+	return err
 }
 
 // killCrossplane kills Crossplane when a random number of composites has changed, and then once more at a random

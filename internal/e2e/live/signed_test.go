@@ -1,7 +1,6 @@
 package live_test
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -28,21 +27,18 @@ const (
 const (
 	keylessConfig = "function-export-signed"
 	keyConfig     = "function-export-signed-by-us"
-	mirrorConfig  = "function-export-mirror"
 )
 
 // A delivery is a package in the registry, and what Crossplane must do with it.
 type delivery struct {
 	reason string
 
-	// repository and tag of the package in the registry. Names are below the repositories that ImageConfigs match.
-	repository, tag string
+	// repository of the package in the registry, at the tag v1. Names are below the repositories that ImageConfigs
+	// match.
+	repository string
 
-	// source is the name that the Function has for the package, if it is not the name in the registry.
-	source string
-
-	// steps prepare the package. REF is the repository in the registry, and the package is at REF:v1.
-	steps []string
+	// sign is the command that signs the package, which is REF.
+	sign string
 
 	// refused is part of the message if Crossplane must refuse the package.
 	refused string
@@ -53,57 +49,35 @@ type delivery struct {
 
 // signedDeliveries are packages with right, wrong, and no signatures, made with certificates, as releases are, or keys.
 func signedDeliveries() map[string]delivery {
-	release := "sign OURS REF:v1 -issuer " + githubIssuer + " -identity " + releaseWorkflow + "tags/v0.1.0"
+	release := "sign SIGSTORE REF -issuer " + githubIssuer + " -identity " + releaseWorkflow + "tags/v0.1.0"
 
 	return map[string]delivery{
 		"signed-release": {
 			reason:     "the release workflow signed it at a tag",
-			repository: "signed/release", steps: []string{release}, config: keylessConfig,
+			repository: "signed/release", sign: release, config: keylessConfig,
 		},
 		"signed-never": {
 			reason:     "a package without a signature is refused",
 			repository: "signed/never", refused: "no signatures found",
 		},
-		"signed-tampered": {
-			reason:     "another package at the same tag has no signature",
-			repository: "signed/tampered", steps: []string{release,
-				"change REF:v1 REF:v1"}, refused: "no signatures found",
-		},
-		"signed-moved": {
-			reason:     "a signature names the digest that it is for",
-			repository: "signed/moved", tag: "v2", steps: []string{release, "change REF:v1 REF:v2",
-				"move REF:v1 REF:v2"},
-			refused: "invalid or missing digest in claim",
-		},
 		"signed-on-main": {
 			reason:     "a push to main is not a release",
-			repository: "signed/main", steps: []string{strings.Replace(release, "tags/v0.1.0", "heads/main", 1)},
+			repository: "signed/main", sign: strings.Replace(release, "tags/v0.1.0", "heads/main", 1),
 			refused: "none of the expected identities matched",
 		},
 		"signed-in-fork": {
 			reason:     "a fork has the same workflow",
-			repository: "signed/fork", steps: []string{strings.Replace(release, "crossplane-contrib", "someone", 1)},
+			repository: "signed/fork", sign: strings.Replace(release, "crossplane-contrib", "someone", 1),
 			refused: "none of the expected identities matched",
-		},
-		"signed-elsewhere": {
-			reason:     "the certificate comes from another Sigstore",
-			repository: "signed/elsewhere", steps: []string{strings.Replace(release, "OURS", "THEIRS", 1)},
-			refused: "log public key not found",
 		},
 		"keyed-ours": {
 			reason:     "our key signed it",
-			repository: "keyed/ours", steps: []string{"sign OURS REF:v1 -key ours"}, config: keyConfig,
+			repository: "keyed/ours", sign: "sign SIGSTORE REF -key ours", config: keyConfig,
 		},
 		"keyed-theirs": {
 			reason:     "another key signed it",
-			repository: "keyed/theirs", steps: []string{"sign OURS REF:v1 -key theirs"},
+			repository: "keyed/theirs", sign: "sign SIGSTORE REF -key theirs",
 			refused: "comparing public key",
-		},
-		"open-never": {reason: "no ImageConfig matches it", repository: "open/never"},
-		"open-mirrored": {
-			reason: "no prefix of an ImageConfig with a verification matches the name in the mirror: nothing " +
-				"is verified",
-			repository: "mirror/function-export", source: "xpkg.crossplane.io/crossplane-contrib/function-export:v1",
 		},
 	}
 }
@@ -160,9 +134,9 @@ func TestSigned(t *testing.T) {
 type signing struct {
 	scenario
 
-	program          string // signs packages
-	sigstore, theirs string // folders of two Sigstores
-	base             string // a package, to make others from
+	program  string // signs packages
+	sigstore string // the folder of a Sigstore
+	base     string // a package, to make others from
 }
 
 func newSigning(t *testing.T) signing {
@@ -170,8 +144,8 @@ func newSigning(t *testing.T) signing {
 
 	dir := t.TempDir()
 	s := signing{
-		scenario: newScenario(t, ""), sigstore: filepath.Join(dir, "ours"), theirs: filepath.Join(dir, "theirs"),
-		base: plane.RegistryAddress + "/base/function-signed:v1",
+		scenario: newScenario(t, ""), sigstore: filepath.Join(dir, "ours"), base: plane.RegistryAddress +
+			"/base/function-signed:v1",
 	}
 
 	programs, err := e2e.BuildControlPlane(t.Context(), func(string) {})
@@ -182,9 +156,7 @@ func newSigning(t *testing.T) signing {
 
 	s.program = programs.Sigstore
 
-	for _, sigstore := range []string{s.sigstore, s.theirs} {
-		s.must(command(t.Context(), root, s.program, "init", sigstore))
-	}
+	s.must(command(t.Context(), root, s.program, "init", s.sigstore))
 
 	source, xpkg := filepath.Join(dir, "package"), filepath.Join(dir, "package.xpkg")
 	meta := fmt.Appendf(nil, packageOf, "function-signed")
@@ -207,11 +179,12 @@ func (s signing) trust() {
 
 // push pushes the package of a delivery. Its bytes differ from those of all other packages.
 func (s signing) push(d delivery) {
-	names := strings.NewReplacer("OURS", s.sigstore, "THEIRS", s.theirs,
-		"REF", plane.RegistryAddress+"/"+d.repository, "BASE", s.base)
+	ref := plane.RegistryAddress + "/" + d.repository + ":v1"
+	s.must(command(s.Context(), root, s.program, "change", s.base, ref))
 
-	for _, step := range append([]string{"change BASE REF:v1"}, d.steps...) {
-		s.must(command(s.Context(), root, s.program, strings.Fields(names.Replace(step))...))
+	if d.sign != "" {
+		names := strings.NewReplacer("SIGSTORE", s.sigstore, "REF", ref)
+		s.must(command(s.Context(), root, s.program, strings.Fields(names.Replace(d.sign))...))
 	}
 }
 
@@ -231,8 +204,6 @@ func (s signing) configure() (verifying []live.Ref) {
 
 	match(keylessConfig, "/signed/")
 	match(keyConfig, "/keyed/")
-	s.must(unstructured.SetNestedField(guide[mirrorConfig].Object, plane.RegistryAddress+"/mirror/function-export",
-		"spec", "rewriteImage", "prefix"))
 
 	authorities, _, _ := unstructured.NestedSlice(guide[keyConfig].Object, "spec", "verification", "cosign",
 		"authorities")
@@ -243,7 +214,7 @@ func (s signing) configure() (verifying []live.Ref) {
 		"stringData": map[string]any{secret["key"]: string(public)},
 	}}
 
-	for _, o := range []*unstructured.Unstructured{guide[keylessConfig], guide[keyConfig], guide[mirrorConfig], key} {
+	for _, o := range []*unstructured.Unstructured{guide[keylessConfig], guide[keyConfig], key} {
 		s.must(s.ApplyObject(s.Context(), o))
 		s.deleteLater(live.RefOf(o))
 	}
@@ -275,7 +246,7 @@ func (s signing) guideConfigs() map[string]*unstructured.Unstructured {
 		}
 	}
 
-	for _, want := range []string{keylessConfig, keyConfig, mirrorConfig} {
+	for _, want := range []string{keylessConfig, keyConfig} {
 		if found[want] == nil {
 			s.Fatalf("package/README.md has no ImageConfig named %s", want)
 		}
@@ -299,7 +270,7 @@ func (s signing) deleteLater(r live.Ref) {
 // install creates a Function for a delivery. Because of its pull policy, Crossplane verifies the package each time.
 // With the default policy, it uses the copy in its cache, and then the status no longer says that it was verified.
 func (s signing) install(name string, d delivery) {
-	source := cmp.Or(d.source, plane.RegistryAddress+"/"+d.repository+":"+cmp.Or(d.tag, "v1"))
+	source := plane.RegistryAddress + "/" + d.repository + ":v1"
 
 	s.deleteLater(functionNamed(name))
 	s.apply(fmt.Sprintf(`{apiVersion: pkg.crossplane.io/v1, kind: Function, metadata: {name: %s},

@@ -6,7 +6,6 @@
 //	sigstore sign DIR PACKAGE -identity URL -issuer URL   signs with a new key, which a certificate names
 //	sigstore sign DIR PACKAGE -key NAME                   signs with the key NAME, and writes DIR/NAME.pub
 //	sigstore change PACKAGE TAG                           pushes the package with a new label, and so with other bytes
-//	sigstore move PACKAGE TAG                             gives the signature of the package to another package
 //
 // With -unlogged, sign does not record the signature in the log of signatures.
 package main
@@ -70,10 +69,8 @@ func run(args []string) error {
 		return signCommand(args[1], args[2], args[3:])
 	case len(args) == 3 && args[0] == "change":
 		return change(args[1], args[2])
-	case len(args) == 3 && args[0] == "move":
-		return move(args[1], args[2])
 	default:
-		return errors.New("want init, sign, change, or move")
+		return errors.New("want init, sign, or change")
 	}
 }
 
@@ -494,27 +491,4 @@ func change(from, to string) error {
 	}
 
 	return remote.Write(tag, changed)
-}
-
-// move pushes the signature of a package as the signature of another one.
-func move(from, to string) error {
-	var tags [2]name.Tag
-
-	for i, reference := range []string{from, to} {
-		digest, err := resolve(reference)
-		if err != nil {
-			return err
-		}
-
-		if tags[i], err = ociremote.SignatureTag(digest); err != nil {
-			return err
-		}
-	}
-
-	signature, err := remote.Image(tags[0])
-	if err != nil {
-		return err
-	}
-
-	return remote.Write(tags[1], signature)
 }
