@@ -181,7 +181,7 @@ func TestForgedGenerations(t *testing.T) {
 				forge(c, "shop-admin-2", 2, true)
 				forgeExport(c, world.Meta(c.Stored["v1|Secret|team-a|shop-admin-2"], "uid"), 2)
 			},
-			names: "shop-admin-1 shop-admin-2 shop-connection", want: "Available",
+			names: "shop-admin-1 shop-admin-2 shop-connection", want: "Conflict", other: true,
 		},
 	}
 	for name, tc := range cases {
