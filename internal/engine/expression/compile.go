@@ -117,7 +117,7 @@ func (e *Environment) compile(s Source) (*Expression, *Errors) {
 		return nil, e.refused(s, wrong)
 	}
 	untyped := &Typed{Typing: Typing{Objects: noObjects{}}, Tree: x.ast, source: s}
-	if wrong := untyped.declared(); len(wrong) > 0 {
+	if wrong := untyped.Results(); len(wrong) > 0 {
 		return nil, &Errors{Source: s, Environment: e, Tree: x.ast, Typing: untyped.Typing, All: wrong}
 	}
 	return x, nil

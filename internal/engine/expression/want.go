@@ -122,18 +122,6 @@ func (p Part) entries() (out []Part) {
 
 func valueOfKey(key string) string { return fmt.Sprintf("the value of key %q", key) }
 
-// declared returns the errors of the declared type of the result, or of the entries of a resulting map.
-func (c *Typed) declared() (out []*Error) {
-	root := Part{Expr: c.Tree.Expr(), Want: c.source.Want}
-	if out = c.refused(root.entries()); len(out) > 0 {
-		return out
-	}
-	if t := c.Tree.GetType(root.ID()); !root.Want.accepts(celast.WithoutOptional(t)) {
-		return []*Error{{Class: Result, Line: 1, Column: 1, Node: root.Expr, Types: []*types.Type{t}, Part: &root}}
-	}
-	return nil
-}
-
 // Results returns the errors of the values that an expression can return. If all of them are refused, it is about the
 // expression.
 func (c *Typed) Results() []*Error {
