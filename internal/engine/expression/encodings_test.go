@@ -2,7 +2,6 @@ package expression_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
@@ -10,27 +9,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
 )
-
-// The law: a text that cannot be decoded is a failure, and its message is the same for all texts.
-func FuzzDecodingFailsWithoutData(f *testing.F) {
-	for _, s := range []string{"abc", "zz", "4a", "_-8", "a+b/", "====", "a=b", "canary"} {
-		f.Add(s)
-	}
-	want := map[string]string{
-		"hex.decode": "here:1:11: hex.decode failed on string: the text is not hexadecimal",
-		"base64url.decode": "here:1:17: base64url.decode failed on string: the text is not base64url, " +
-			"which has - and _ instead of + and /",
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		for name, message := range want {
-			_, err := evaluate(t, secretText(text), name+"(secret.text)", "")
-			var failed *expression.Failed
-			if err != nil && (!errors.As(err, &failed) || err.Error() != message) && strings.ToValidUTF8(text, "") == text {
-				t.Fatalf("%s of %q: %v", name, text, err)
-			}
-		}
-	})
-}
 
 func secretText(text string) *observation.Observation {
 	return &observation.Observation{Composite: observation.Resource{Details: observation.Details{"text": []byte(text)}}}

@@ -41,30 +41,3 @@ func TestPEM(t *testing.T) {
 		})
 	}
 }
-
-// The law: the message about a text does not depend on the data of its blocks, nor on what is between them.
-func FuzzPEMFailsWithoutData(f *testing.F) {
-	for _, s := range []string{"canary", pemA + "canary", "-----BEGIN CERTIFICATE-----\n" + pemA[18:22] + "\n-----END CERTIFICATE-----\n", "-----BEGIN canary"} {
-		f.Add(s)
-	}
-	known := map[string]bool{}
-	for _, reason := range []string{
-		"the text has no PEM block", "a PEM block is incomplete or invalid", "it has more than 1000 PEM blocks", "the text has no private key",
-		"the text has more than one private key", "an element of the list has no PEM block", "the text has no certificate",
-		"a certificate cannot be parsed", "the text has no certificate of a CA",
-	} {
-		known[reason] = true
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, call := range []string{"pem.split(secret.text)[0]", "pem.join([secret.text])", "pem.certificates(secret.text)", "pem.privateKey(secret.text)", "pem.chain(secret.text)", "pem.leaf(secret.text)", "pem.ca(secret.text)"} {
-			_, err := evaluate(t, secretText(text), call, "")
-			if err == nil || strings.ToValidUTF8(text, "") != text || strings.HasPrefix(err.Error(), "here: was stopped: ") {
-				continue
-			}
-			_, reason, _ := strings.Cut(err.Error(), " failed: ")
-			if !known[reason] {
-				t.Fatalf("%s of %q: %v", call, text, err)
-			}
-		}
-	})
-}
