@@ -19,7 +19,9 @@ import (
 type login struct{ Host, Database, Username, Password, Parameter string }
 
 func fieldsOf(a, b string) map[string]any {
-	return map[string]any{"host": "db-1.example.org", "port": "7000", "database": "x" + a, "username": "x" + b, "password": a + b}
+	return map[string]any{
+		"host": "db-1.example.org", "port": "7000", "database": "x" + a, "username": "x" + b, "password": a + b,
+	}
 }
 
 func wantOf(a, b string) login {
@@ -46,14 +48,26 @@ func FuzzLibpqRoundTrips(f *testing.F) {
 			t.Fatalf("%q: %v", w.text, err)
 		}
 		want := login{"db.example.org", "x" + a, "x" + b, a + b, b}
-		w.same(t, "pgconn", want, login{cfg.Host, cfg.Database, cfg.User, cfg.Password, cfg.RuntimeParams["application_name"]}, err)
+		w.same(
+			t, "pgconn", want,
+			login{cfg.Host, cfg.Database, cfg.User, cfg.Password, cfg.RuntimeParams["application_name"]}, err,
+		)
 	})
 }
 
 func FuzzMySQLRoundTrips(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, a, b string) {
-		w := write(format.MySQL(with(fieldsOf(a, b), map[string]any{"parameters": map[string]any{"sql_mode": b, "charset": "utf8mb4,utf8", "loc": "UTC"}})))
+		w := write(
+			format.MySQL(
+				with(
+					fieldsOf(a, b),
+					map[string]any{
+						"parameters": map[string]any{"sql_mode": b, "charset": "utf8mb4,utf8", "loc": "UTC"},
+					},
+				),
+			),
+		)
 		if w.refused(t, strings.Contains(b, ":"), a, b) {
 			return
 		}
@@ -72,7 +86,11 @@ func FuzzAMQPRoundTrips(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string) {
 		m := fieldsOf(a, b)
 		delete(m, "database")
-		w := write(format.AMQP(with(m, map[string]any{"vhost": "/" + a, "tls": true, "parameters": map[string]any{"certfile": b}})))
+		w := write(
+			format.AMQP(
+				with(m, map[string]any{"vhost": "/" + a, "tls": true, "parameters": map[string]any{"certfile": b}}),
+			),
+		)
 		if w.refused(t, false, a, b) {
 			return
 		}
@@ -99,7 +117,16 @@ func FuzzRedisRoundTrips(f *testing.F) {
 				want.Username = ""
 				delete(m, "username")
 			}
-			w := write(format.Redis(with(m, map[string]any{"database": int64(3), "tls": true, "parameters": map[string]any{"client_name": b}})))
+			w := write(
+				format.Redis(
+					with(
+						m,
+						map[string]any{
+							"database": int64(3), "tls": true, "parameters": map[string]any{"client_name": b},
+						},
+					),
+				),
+			)
 			if w.refused(t, false, a, b) {
 				return
 			}
@@ -123,7 +150,9 @@ func FuzzMongoDBRoundTrips(f *testing.F) {
 		delete(m, "port")
 		delete(m, "host")
 		w := write(format.MongoDB(with(m, map[string]any{
-			"hosts": []any{"a.example.org:27017", "::1", "[::1]:27018"}, "parameters": map[string]any{"appName": "x" + b, "authSource": "x" + a},
+			"hosts": []any{"a.example.org:27017", "::1", "[::1]:27018"}, "parameters": map[string]any{
+				"appName": "x" + b, "authSource": "x" + a,
+			},
 		})))
 		if w.refused(t, strings.ContainsAny(a, "/\\. \"$*<>:|?\x00"), a, b) {
 			return
@@ -134,7 +163,10 @@ func FuzzMongoDBRoundTrips(f *testing.F) {
 		}
 		want := wantOf(a, b)
 		want.Host, want.Parameter = "a.example.org:27017,[::1],[::1]:27018", "x"+b
-		w.same(t, "mongo-driver", want, login{strings.Join(c.Hosts, ","), c.Database, c.Username, c.Password, c.AppName}, err)
+		w.same(
+			t, "mongo-driver", want, login{strings.Join(c.Hosts, ","), c.Database, c.Username, c.Password, c.AppName},
+			err,
+		)
 		if c.AuthSource != "x"+a {
 			t.Fatalf("%q: authSource %q", w.text, c.AuthSource)
 		}

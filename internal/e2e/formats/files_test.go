@@ -74,7 +74,9 @@ func FuzzDotenvRoundTrips(f *testing.F) {
 func FuzzINIRoundTrips(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, a, b string) {
-		sections := map[string]any{"default": entries(a, b), "profile " + b: map[string]any{"x": a}, "empty": map[string]any{}}
+		sections := map[string]any{
+			"default": entries(a, b), "profile " + b: map[string]any{"x": a}, "empty": map[string]any{},
+		}
 		w := write(format.INI(sections))
 		if w.refused(t, true, a, b) {
 			return
@@ -124,7 +126,10 @@ func FuzzPgpassRoundTrips(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, a, b string) {
 		all := []any{
-			map[string]any{"host": "db.example.org", "port": int64(5432), "database": "x" + a, "username": "x" + b, "password": "x" + a + b + "x"},
+			map[string]any{
+				"host": "db.example.org", "port": int64(5432), "database": "x" + a, "username": "x" + b,
+				"password": "x" + a + b + "x",
+			},
 			map[string]any{"password": a}, map[string]any{"password": "last"},
 		}
 		w := write(format.Pgpass(all))
@@ -133,7 +138,10 @@ func FuzzPgpassRoundTrips(f *testing.F) {
 		}
 		file, err := pgpassfile.ParsePassfile(strings.NewReader(w.text))
 		want := []*pgpassfile.Entry{
-			{Hostname: "db.example.org", Port: "5432", Database: "x" + a, Username: "x" + b, Password: "x" + a + b + "x"},
+			{
+				Hostname: "db.example.org", Port: "5432", Database: "x" + a, Username: "x" + b,
+				Password: "x" + a + b + "x",
+			},
 			{Hostname: "*", Port: "*", Database: "*", Username: "*", Password: a},
 			{Hostname: "*", Port: "*", Database: "*", Username: "*", Password: "last"},
 		}

@@ -145,13 +145,18 @@ func TestByJava(t *testing.T) {
 	})
 	jdbc := func(driver string, want func(a, b string) any) func(a, b string) (string, any, error) {
 		return func(a, b string) (string, any, error) {
-			m := with(fieldsOf(a, b), map[string]any{"driver": driver, "parameters": map[string]any{"ApplicationName": b}})
+			m := with(
+				fieldsOf(a, b), map[string]any{"driver": driver, "parameters": map[string]any{"ApplicationName": b}},
+			)
 			text, err := format.JDBC(m)
 			return text, want(a, b), err
 		}
 	}
 	docs = append(docs, documents(t, "postgresql", jdbc("postgresql", func(a, b string) any {
-		return map[string]any{"PGHOST": "db-1.example.org", "PGPORT": "7000", "PGDBNAME": "x" + a, "user": "x" + b, "password": a + b, "ApplicationName": b}
+		return map[string]any{
+			"PGHOST": "db-1.example.org", "PGPORT": "7000", "PGDBNAME": "x" + a, "user": "x" + b, "password": a + b,
+			"ApplicationName": b,
+		}
 	}))...)
 	docs = append(docs, documents(t, "mariadb", jdbc("mariadb", func(a, b string) any {
 		return map[string]any{"host": "db-1.example.org:7000", "database": "x" + a, "user": "x" + b, "password": a + b}
@@ -160,7 +165,10 @@ func TestByJava(t *testing.T) {
 	for _, d := range docs {
 		fmt.Fprintf(&input, "%s %s\n", d.kind, base64.StdEncoding.EncodeToString([]byte(d.text)))
 	}
-	out := run(t, input.String(), "java", "-cp", "/usr/share/java/postgresql.jar:/usr/share/java/mariadb-java-client.jar", "testdata/Readers.java")
+	out := run(
+		t, input.String(), "java", "-cp", "/usr/share/java/postgresql.jar:/usr/share/java/mariadb-java-client.jar",
+		"testdata/Readers.java",
+	)
 	var got []any
 	for line := range strings.Lines(string(out)) {
 		m := map[string]any{}

@@ -27,7 +27,8 @@ func TestSpendAfterTheCallerWentAway(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	b := New(ctx)
 	cancel()
-	if _, _, err := b.Grant(0); !errors.Is(err, context.Canceled) || !errors.Is(b.Spend(1), context.Canceled) || b.Left() != limits.RequestFuel {
+	if _, _, err := b.Grant(0); !errors.Is(err, context.Canceled) || !errors.Is(b.Spend(1), context.Canceled) ||
+		b.Left() != limits.RequestFuel {
 		t.Errorf("want nothing paid, got %v and %d left", err, b.Left())
 	}
 }

@@ -50,7 +50,8 @@ func (s *Session) Items(f *plan.ForEach, from string, left int) (good []*observa
 	}
 	for _, key := range plan.SortedKeys(byKey) {
 		if same := byKey[key]; len(same) > 1 {
-			why.Failed = append(why.Failed, fmt.Sprintf("%s: returns %q for the items at %s: each item needs its own key",
+			why.Failed = append(why.Failed, fmt.Sprintf(
+				"%s: returns %q for the items at %s: each item needs its own key",
 				f.Key.Source().Path, key, indices(same)))
 			continue
 		}

@@ -155,7 +155,8 @@ func (s *Session) lacksInEnvironment(text string) (m observation.Missing) {
 // lacks returns why an existing object lacks a field, or a key of its data or its connection details. The names of keys
 // are not secret, but the fields of an object can be data.
 func (s *Session) lacks(text, rest string, in input, of observation.Resource) (m observation.Missing, see string) {
-	m = observation.Missing{Fact: observation.Exists, Object: nameOf(of.Object), State: readiness(of.Object), Resource: in.name}
+	m = observation.Missing{Fact: observation.Exists, Object: nameOf(of.Object), Resource: in.name}
+	m.State = readiness(of.Object)
 	key, below, isKey := expression.CutStep(rest)
 	isKey = isKey && below == ""
 	switch {

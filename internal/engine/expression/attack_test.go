@@ -31,8 +31,13 @@ const (
 func hostileObservation(t testing.TB) *observation.Observation {
 	t.Helper()
 	return &observation.Observation{
-		Composite: observation.Resource{Object: wire.Of(attack.Composite()), Details: observation.Details{"a": []byte(strings.Repeat("a", 1<<20))}},
-		Resources: map[string]observation.Resource{"db": {Object: object(t, "{}"), Details: observation.Details{"b": []byte(strings.Repeat("a", 1<<20))}}},
+		Composite: observation.Resource{
+			Object:  wire.Of(attack.Composite()),
+			Details: observation.Details{"a": []byte(strings.Repeat("a", 1<<20))},
+		},
+		Resources: map[string]observation.Resource{
+			"db": {Object: object(t, "{}"), Details: observation.Details{"b": []byte(strings.Repeat("a", 1<<20))}},
+		},
 	}
 }
 
@@ -55,11 +60,17 @@ func TestAttacksEnd(t *testing.T) {
 	}
 	slices.SortFunc(results, func(a, b spent) int { return int(b.time - a.time) })
 	for _, s := range results {
-		t.Logf("%10s %6d MiB at once, %6d in all: %s: %s", s.time.Round(time.Millisecond), s.peak>>20, s.total>>20, s.name, s.outcome)
+		t.Logf(
+			"%10s %6d MiB at once, %6d in all: %s: %s", s.time.Round(time.Millisecond), s.peak>>20, s.total>>20,
+			s.name, s.outcome,
+		)
 	}
 	slices.SortFunc(results, func(a, b spent) int { return int(b.peak) - int(a.peak) })
 	for _, s := range results[:min(len(results), 10)] {
-		t.Logf("%10s %6d MiB at once, %6d in all: %s: %s", s.time.Round(time.Millisecond), s.peak>>20, s.total>>20, s.name, s.outcome)
+		t.Logf(
+			"%10s %6d MiB at once, %6d in all: %s: %s", s.time.Round(time.Millisecond), s.peak>>20, s.total>>20,
+			s.name, s.outcome,
+		)
 	}
 }
 

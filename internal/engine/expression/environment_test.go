@@ -41,7 +41,9 @@ func TestEnvironmentIsFrozen(t *testing.T) {
 	}
 	for _, line := range has {
 		if !slices.Contains(had, line) {
-			t.Errorf("the %s is new: if it is meant, run go test ./internal/engine/expression -run IsFrozen -update", line)
+			t.Errorf(
+				"the %s is new: if it is meant, run go test ./internal/engine/expression -run IsFrozen -update", line,
+			)
 		}
 	}
 }
@@ -51,10 +53,16 @@ func TestEnvironmentIsFrozen(t *testing.T) {
 func TestVariablesOfGenerators(t *testing.T) {
 	const (
 		tenants = "the variables are composite, environment, resource, resources, secret, secrets, self"
-		all     = "the variables are candidate, composite, context, environment, generated, previous, resource, resources, revisions, secret, secrets, self, sources, variables"
+		all     = "the variables are candidate, composite, context, environment, generated, previous, resource, " +
+			"resources, revisions, secret, secrets, self, sources, variables"
 	)
 	undeclared := func(variable, others string) diagnostic.List {
-		return diagnostic.List{{Path: "here", Line: 1, Column: 1, Rule: diagnostic.Expression, Message: "there is no variable " + variable + " here: " + others}}
+		return diagnostic.List{
+			{
+				Path: "here", Line: 1, Column: 1, Rule: diagnostic.Expression,
+				Message: "there is no variable " + variable + " here: " + others,
+			},
+		}
 	}
 	cases := map[string]struct {
 		reason string
@@ -62,13 +70,41 @@ func TestVariablesOfGenerators(t *testing.T) {
 		text   string
 		want   diagnostic.List
 	}{
-		"Generated":            {"an export reads outputs", expression.InputScope, "generated.db.password", nil},
-		"Generation":           {"which one it is, only the manifest of a generator knows", expression.InputScope, "generation.number", undeclared("generation", all)},
-		"GenerationsGenerated": {"with all else: a generator may read another one", expression.GenerationScope, "generated.db.password + variables.x + sources.y.z + context.w", nil},
-		"AuthorsGenerated":     {"the composite's author has no generators", expression.AuthorScope, "generated.db.password", undeclared("generated", tenants)},
-		"AuthorsAbsolute":      {"a dot in front is no way around", expression.AuthorScope, ".generated.db.password", diagnostic.List{{Path: "here", Line: 1, Column: 2, Rule: diagnostic.Expression, Message: "there is no variable generated here: " + tenants}}},
-		"AuthorsUnused":        {"also if its value is not used", expression.AuthorScope, "cel.bind(x, generated, 1)", diagnostic.List{{Path: "here", Line: 1, Column: 13, Rule: diagnostic.Expression, Message: "there is no variable generated here: " + tenants}}},
-		"KeysGenerated":        {"a key is made of a key alone", expression.KeyScope, "generated.db.password", undeclared("generated", "the only variable is key")},
+		"Generated": {"an export reads outputs", expression.InputScope, "generated.db.password", nil},
+		"Generation": {
+			"which one it is, only the manifest of a generator knows", expression.InputScope, "generation.number",
+			undeclared("generation", all),
+		},
+		"GenerationsGenerated": {
+			"with all else: a generator may read another one", expression.GenerationScope,
+			"generated.db.password + variables.x + sources.y.z + context.w", nil,
+		},
+		"AuthorsGenerated": {
+			"the composite's author has no generators", expression.AuthorScope, "generated.db.password",
+			undeclared("generated", tenants),
+		},
+		"AuthorsAbsolute": {
+			"a dot in front is no way around", expression.AuthorScope, ".generated.db.password",
+			diagnostic.List{
+				{
+					Path: "here", Line: 1, Column: 2, Rule: diagnostic.Expression,
+					Message: "there is no variable generated here: " + tenants,
+				},
+			},
+		},
+		"AuthorsUnused": {
+			"also if its value is not used", expression.AuthorScope, "cel.bind(x, generated, 1)",
+			diagnostic.List{
+				{
+					Path: "here", Line: 1, Column: 13, Rule: diagnostic.Expression,
+					Message: "there is no variable generated here: " + tenants,
+				},
+			},
+		},
+		"KeysGenerated": {
+			"a key is made of a key alone", expression.KeyScope, "generated.db.password",
+			undeclared("generated", "the only variable is key"),
+		},
 		"GeneratedIsText": {
 			"its outputs are strings, as those of a Secret are", expression.InputScope, "generated.db.password + 1",
 			diagnostic.List{{Path: "here", Line: 1, Column: 23, Rule: diagnostic.Expression,
@@ -105,7 +141,13 @@ func describe(t *testing.T, e *cel.Env) string {
 			if o.IsMemberFunction() {
 				target, args = args[0]+".", args[1:]
 			}
-			lines = append(lines, fmt.Sprintf("function %s%s(%s) -> %s", target, name, strings.Join(args, ", "), cel.FormatCELType(o.ResultType())))
+			lines = append(
+				lines,
+				fmt.Sprintf(
+					"function %s%s(%s) -> %s", target, name, strings.Join(args, ", "),
+					cel.FormatCELType(o.ResultType()),
+				),
+			)
 		}
 	}
 	for _, l := range e.Libraries() {

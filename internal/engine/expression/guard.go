@@ -138,7 +138,8 @@ func (p *program) guard(g guards) interpreter.InterpretableDecoratorV2 {
 			p.spend(cost(a) * times / 8)
 			return op(a...)
 		}
-		return meteredCall{interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), guarded), p}, nil
+		paid := interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), guarded)
+		return meteredCall{paid, p}, nil
 	}
 }
 

@@ -43,62 +43,60 @@ func uses(x *expression.Expression) []string {
 }
 
 func TestReferences(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		text   string
-		want   []string
+	for _, tc := range []struct {
+		text string
+		want []string
 	}{
-		"Select":            {"", "secret.a", []string{"secret.a"}},
-		"Index":             {"", "secret['a']", []string{"secret.a"}},
-		"OptionalSelect":    {"", "secret.?a", []string{"secret.a"}},
-		"OptionalIndex":     {"", "secret[?'a']", []string{"secret.a"}},
-		"ComputedIndex":     {"any key", "secret[resource.k]", []string{"secret.*"}},
-		"IndexBySecret":     {"both", "resource[secret.a]", []string{"secret.a"}},
-		"Has":               {"even the presence is known", "has(secret.a)", []string{"secret.a"}},
-		"In":                {"", "'a' in secret", []string{"secret"}},
-		"Size":              {"", "size(secret)", []string{"secret"}},
-		"Whole":             {"", "secret", []string{"secret"}},
-		"Named":             {"", "secrets.db.a", []string{"secrets.db.a"}},
-		"Ternary":           {"", "(resource.x ? secret : secrets.db).a", []string{"secret.a", "secrets.db.a"}},
-		"OrValue":           {"", "resource.?x.orValue(secret.a)", []string{"secret.a"}},
-		"Or":                {"", "resource.?x.or(secret.?a)", []string{"secret.a"}},
-		"OptMap":            {"", "secret.?a.optMap(x, x + 'y')", []string{"secret.a"}},
-		"OptMapUnused":      {"its presence decides", "secret.?a.optMap(x, 'y')", []string{"secret.a"}},
-		"OptFlatMap":        {"", "optional.of(secret).optFlatMap(s, s.?a)", []string{"secret", "secret.a"}},
-		"HasValue":          {"", "secret.?a.hasValue()", []string{"secret.a"}},
-		"Bind":              {"", "cel.bind(s, secret, s.a)", []string{"secret.a"}},
-		"Rebind":            {"the inner one", "cel.bind(s, secret, cel.bind(s, resource, s.a))", nil},
-		"BindUnused":        {"never evaluated", "cel.bind(s, secret.a, 'x')", nil},
-		"Shadowed":          {"by a bind", "cel.bind(secret, resource, secret.a)", nil},
-		"ShadowedByLoop":    {"", "[1].map(secret, secret)", nil},
-		"ShadowedInRange":   {"the range is outside", "secret.map(secret, secret)", []string{"secret", "secret.*"}},
-		"Absolute":          {"the variable, even where it is shadowed", "cel.bind(secret, {'a': 'x'}, .secret.a)", []string{"secret.a"}},
-		"Loop":              {"", "secret.map(k, k)", []string{"secret", "secret.*"}},
-		"LoopBody":          {"", "[1].map(x, secret.a)", []string{"secret.a"}},
-		"LoopTwo":           {"", "secret.transformList(k, v, v)", []string{"secret", "secret.*"}},
-		"LoopTwoKey":        {"", "secrets.transformList(k, v, k)", []string{"secrets"}},
-		"LoopTwoNamed":      {"", "secrets.transformList(k, v, v.a)", []string{"secrets", "secrets.*.a"}},
-		"OuterInLoop":       {"a local variable around the loop", "cel.bind(s, secret, [1].map(x, s.a))", []string{"secret.a"}},
-		"LoopTwoShadowed":   {"the key is a local variable", "resource.transformList(secret, v, secret)", nil},
-		"Struct":            {"a field of a message", "google.protobuf.Value{string_value: secret.a}", []string{"secret.a"}},
-		"TransformMapEntry": {"", "secret.transformMapEntry(k, v, {v: k})", []string{"secret", "secret.*"}},
-		"Exists":            {"", "['a'].exists(k, secret[k] == '')", []string{"secret.*"}},
-		"SortBy":            {"", "['a'].sortBy(x, secret[x])", []string{"secret.*"}},
-		"Escaped":           {"", "secret.`a`", []string{"secret.a"}},
-		"MapLiteral":        {"", "{'x': secret}.x.a", []string{"secret"}},
-		"MapLiteralKey":     {"", "{secret.a: 'x'}", []string{"secret.a"}},
-		"OptionalEntry":     {"", "{?'x': secret.?a}", []string{"secret.a"}},
-		"OptionalElement":   {"", "[?secret.?a]", []string{"secret.a"}},
-		"Dyn":               {"", "dyn(secret).a", []string{"secret.a"}},
-		"Type":              {"", "type(secret.a)", []string{"secret.a"}},
-		"EmptyRange":        {"a loop that never runs", "[].map(x, secret.a)", nil},
-		"OwnDotted":         {"a key of another", "resource.secret.a", nil},
-		"NonZero":           {"", "optional.ofNonZeroValue(secret).?a", []string{"secret.a"}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
+		{"secret.a", []string{"secret.a"}},
+		{"secret['a']", []string{"secret.a"}},
+		{"secret.?a", []string{"secret.a"}},
+		{"secret[?'a']", []string{"secret.a"}},
+		{"secret[resource.k]", []string{"secret.*"}},
+		{"resource[secret.a]", []string{"secret.a"}},
+		{"has(secret.a)", []string{"secret.a"}},
+		{"'a' in secret", []string{"secret"}},
+		{"size(secret)", []string{"secret"}},
+		{"secret", []string{"secret"}},
+		{"secrets.db.a", []string{"secrets.db.a"}},
+		{"(resource.x ? secret : secrets.db).a", []string{"secret.a", "secrets.db.a"}},
+		{"resource.?x.orValue(secret.a)", []string{"secret.a"}},
+		{"resource.?x.or(secret.?a)", []string{"secret.a"}},
+		{"secret.?a.optMap(x, x + 'y')", []string{"secret.a"}},
+		{"secret.?a.optMap(x, 'y')", []string{"secret.a"}},
+		{"optional.of(secret).optFlatMap(s, s.?a)", []string{"secret", "secret.a"}},
+		{"secret.?a.hasValue()", []string{"secret.a"}},
+		{"cel.bind(s, secret, s.a)", []string{"secret.a"}},
+		{"cel.bind(s, secret, cel.bind(s, resource, s.a))", nil},
+		{"cel.bind(s, secret.a, 'x')", nil},
+		{"cel.bind(secret, resource, secret.a)", nil},
+		{"[1].map(secret, secret)", nil},
+		{"secret.map(secret, secret)", []string{"secret", "secret.*"}},
+		{"cel.bind(secret, {'a': 'x'}, .secret.a)", []string{"secret.a"}},
+		{"secret.map(k, k)", []string{"secret", "secret.*"}},
+		{"[1].map(x, secret.a)", []string{"secret.a"}},
+		{"secret.transformList(k, v, v)", []string{"secret", "secret.*"}},
+		{"secrets.transformList(k, v, k)", []string{"secrets"}},
+		{"secrets.transformList(k, v, v.a)", []string{"secrets", "secrets.*.a"}},
+		{"cel.bind(s, secret, [1].map(x, s.a))", []string{"secret.a"}},
+		{"resource.transformList(secret, v, secret)", nil},
+		{"google.protobuf.Value{string_value: secret.a}", []string{"secret.a"}},
+		{"secret.transformMapEntry(k, v, {v: k})", []string{"secret", "secret.*"}},
+		{"['a'].exists(k, secret[k] == '')", []string{"secret.*"}},
+		{"['a'].sortBy(x, secret[x])", []string{"secret.*"}},
+		{"secret.`a`", []string{"secret.a"}},
+		{"{'x': secret}.x.a", []string{"secret"}},
+		{"{secret.a: 'x'}", []string{"secret.a"}},
+		{"{?'x': secret.?a}", []string{"secret.a"}},
+		{"[?secret.?a]", []string{"secret.a"}},
+		{"dyn(secret).a", []string{"secret.a"}},
+		{"type(secret.a)", []string{"secret.a"}},
+		{"[].map(x, secret.a)", nil},
+		{"resource.secret.a", nil},
+		{"optional.ofNonZeroValue(secret).?a", []string{"secret.a"}},
+	} {
+		t.Run(tc.text, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, uses(compile(t, tc.text, expression.WantAny, "db"))); diff != "" {
-				t.Errorf("%s\n%s: -want, +got:\n%s", tc.reason, tc.text, diff)
+				t.Errorf("-want, +got:\n%s", diff)
 			}
 		})
 	}
@@ -144,7 +142,10 @@ func (w *writer) root() string {
 	if len(w.locals) > 0 && w.IntN(2) == 0 {
 		return w.of(w.locals...)
 	}
-	return w.of("secret", "secrets", "secrets.db", ".secret", ".secrets", "resource", "resource.spec", "resources.db", "variables.map", "variables.text", "composite")
+	return w.of(
+		"secret", "secrets", "secrets.db", ".secret", ".secrets", "resource", "resource.spec", "resources.db",
+		"variables.map", "variables.text", "composite",
+	)
 }
 
 func (w *writer) key() string { return w.of("password", "username", "db", "spec", "name", "none") }
@@ -156,7 +157,9 @@ func (w *writer) value(depth int) string {
 		names := []string{w.name(), w.name()}[:n]
 		target := e()
 		return w.with(names, func() string {
-			out := strings.NewReplacer("$T", "dyn("+target+")", "$1", names[0], "$2", names[len(names)-1]).Replace(format)
+			out := strings.NewReplacer("$T", "dyn("+target+")", "$1", names[0], "$2", names[len(names)-1]).Replace(
+				format,
+			)
 			for strings.Contains(out, "$E") {
 				out = strings.Replace(out, "$E", e(), 1)
 			}
@@ -182,7 +185,8 @@ func (w *writer) value(depth int) string {
 	case 10:
 		return "(dyn(" + e() + w.of(") == dyn(", ") != dyn(") + e() + "))"
 	case 11:
-		return "(dyn(" + w.of(e(), w.root()+"."+w.key()) + ") == dyn('" + w.of("app", "password", "one") + "') ? dyn(" + e() + ") : dyn(" + e() + "))"
+		return "(dyn(" + w.of(e(), w.root()+"."+w.key()) + ") == dyn('" + w.of("app", "password", "one") +
+			"') ? dyn(" + e() + ") : dyn(" + e() + "))"
 	case 12:
 		return "dyn(optional.of(dyn(" + e() + ")).?" + w.key() + ".orValue(dyn(" + e() + ")))"
 	case 13:
@@ -190,7 +194,9 @@ func (w *writer) value(depth int) string {
 	case 14:
 		return loop(1, "optional.of($T).optFlatMap($1, dyn($E).?"+w.key()+")")
 	case 15:
-		return "optional.of(dyn(" + e() + "))." + w.of("value()", "hasValue()", "?"+w.key()+".hasValue()", "?"+w.key()+".value()")
+		return "optional.of(dyn(" + e() + "))." + w.of(
+			"value()", "hasValue()", "?"+w.key()+".hasValue()", "?"+w.key()+".value()",
+		)
 	case 16, 17, 18:
 		return loop(1, "cel.bind($1, $T, $E)")
 	case 19:
@@ -208,13 +214,20 @@ func (w *writer) value(depth int) string {
 	case 25:
 		return loop(1, "dyn([dyn(1), $T]).sortBy($1, size([$E]))[0]")
 	case 26:
-		return "[dyn(" + e() + "), dyn(" + e() + ")]" + w.of("", "[0]", "[1]", ".first().value()", ".last()", ".slice(0, 1)", ".reverse()[0]", ".distinct()", ".flatten()")
+		return "[dyn(" + e() + "), dyn(" + e() + ")]" + w.of(
+			"", "[0]", "[1]", ".first().value()", ".last()", ".slice(0, 1)", ".reverse()[0]", ".distinct()",
+			".flatten()",
+		)
 	case 27:
 		return "{'name': dyn(" + e() + "), dyn(" + e() + "): dyn(" + e() + ")}"
 	case 28:
 		return "{'name': dyn(" + e() + ")}." + w.key()
 	case 29:
-		return w.of("string", "type", "size", "sha256", "url", "isURL", "ip", "quantity", "semver", "isSemver", "format.named", "hash.sha256", "hex.encode", "base64url.decode", "pem.split", "pem.leaf", "json.encode", "dyn", "dotenv.encode", "toml.encode", "redis.url") + "(dyn(" + e() + "))"
+		return w.of("string", "type", "size", "sha256", "url", "isURL", "ip", "quantity", "semver", "isSemver",
+			"format.named",
+			"hash.sha256", "hex.encode", "base64url.decode", "pem.split", "pem.leaf", "json.encode", "dyn",
+			"dotenv.encode",
+			"toml.encode", "redis.url") + "(dyn(" + e() + "))"
 	case 30:
 		return "(dyn(" + e() + ") + dyn(" + e() + "))"
 	case 31:
@@ -224,7 +237,9 @@ func (w *writer) value(depth int) string {
 	case 33:
 		return "{?'name': optional.of(dyn(" + e() + ")).?" + w.key() + "}"
 	case 34:
-		return "dyn(" + e() + ")" + w.of(".startsWith('a')", ".size()", ".matches('a.*')", ".split('')", ".upperAscii()", ".substring(1)", ".merge({'name': dyn('a')})", ".merge(secret)",
+		return "dyn(" + e() + ")" + w.of(".startsWith('a')", ".size()", ".matches('a.*')", ".split('')",
+			".upperAscii()",
+			".substring(1)", ".merge({'name': dyn('a')})", ".merge(secret)",
 			".getHost()", ".compareTo(quantity('1'))", ".containsIP('::1')", ".validate('a')")
 	}
 	return w.of("sets.contains", "sets.equivalent") + "([dyn(" + e() + ")], [dyn(" + e() + ")])"
@@ -293,8 +308,13 @@ func secretObservation(t testing.TB, password string) (*observation.Observation,
 	if password == "" {
 		delete(d, "password")
 	}
-	o.Resources["db"] = observation.Resource{Object: object(t, `{spec: {name: one, password: app}, name: two, db: {password: x}}`), Details: d}
-	values := values{"text": types.String("app"), "map": types.DefaultTypeAdapter.NativeToValue(map[string]string{"name": "one", "username": "app"})}
+	o.Resources["db"] = observation.Resource{
+		Object: object(t, `{spec: {name: one, password: app}, name: two, db: {password: x}}`), Details: d,
+	}
+	values := values{
+		"text": types.String("app"),
+		"map":  types.DefaultTypeAdapter.NativeToValue(map[string]string{"name": "one", "username": "app"}),
+	}
 	return o, observation.Map(values)
 }
 

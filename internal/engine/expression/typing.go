@@ -128,7 +128,8 @@ func (c *Typed) classify(err *Error, e ast.NavigableExpr) {
 	case e.Kind() == ast.IdentKind:
 		err.Class, err.Name = NoVariable, strings.TrimLeft(e.AsIdent(), ".")
 	case e.Kind() == ast.CallKind:
-		err.Class, err.Name, err.Types = NoOverload, e.AsCall().FunctionName(), c.typesOf(celast.Operands(e.AsCall())...)
+		err.Class, err.Name = NoOverload, e.AsCall().FunctionName()
+		err.Types = c.typesOf(celast.Operands(e.AsCall())...)
 		if c.env.Functions()[err.Name] == nil {
 			err.Class = NoFunction
 		}

@@ -36,7 +36,10 @@ status:
   nested: {deep: {name: CANARY-deep, list: [[CANARY-x]]}}`),
 				Details: observation.Details{"username": []byte("CANARY-user"), "password": []byte("CANARY-pass")},
 			},
-			"cache": {Object: object(t, `{status: {host: CANARY-cache}}`), Details: observation.Details{"token": []byte("CANARY-token")}},
+			"cache": {
+				Object:  object(t, `{status: {host: CANARY-cache}}`),
+				Details: observation.Details{"token": []byte("CANARY-token")},
+			},
 		},
 	}
 }
@@ -46,19 +49,31 @@ status:
 func (w *writer) text(depth int) string {
 	e := func() string { return w.text(depth - 1) }
 	leaf := func() string {
-		return w.of("resource.status.host", "resource.spec.name", "resources.db.status.host", "resources.cache.status.host", "composite.spec.name",
-			"secret.username", "secret['password']", "secrets.db.password", "secrets['cache'].token", "resource.status.items[1].name", "resource.spec.tags[0]",
-			"resource.status.nested.deep.name", "resource['status']['nested'].deep['name']", "resource.status.nested.deep.list[0][0]", "self.spec.name")
+		return w.of("resource.status.host", "resource.spec.name", "resources.db.status.host",
+			"resources.cache.status.host", "composite.spec.name",
+			"secret.username", "secret['password']", "secrets.db.password", "secrets['cache'].token", "resource."+
+				"status.items[1].name", "resource.spec.tags[0]",
+			"resource.status.nested.deep.name", "resource['status']['nested'].deep['name']", "resource.status.nested."+
+				"deep.list[0][0]", "self.spec.name")
 	}
 	optional := func() string {
-		return w.of("resource.?status.?host", "resource.status.?nope", "resources[?'cache'].?status.?host", "secret.?password", "resource.status.?items[?1].?name", "resource.spec.?tags[?5]")
+		return w.of(
+			"resource.?status.?host", "resource.status.?nope", "resources[?'cache'].?status.?host",
+			"secret.?password", "resource.status.?items[?1].?name", "resource.spec.?tags[?5]",
+		)
 	}
 	number := func() string {
-		return w.of("resource.spec.port", "composite.spec.size", "resource.status.items[0].port", "resource.status.items.size()", "size(resource.spec.labels)")
+		return w.of(
+			"resource.spec.port", "composite.spec.size", "resource.status.items[0].port",
+			"resource.status.items.size()", "size(resource.spec.labels)",
+		)
 	}
 	condition := func() string {
-		return w.of("has(resource.status.host)", "has(resource.status.nope)", "resource.spec.port > 10", "'x' in resource.spec.tags", "secret.username == 'x'",
-			"resource.status.items.exists(i, i.port == 2)", "resource.spec.tags.all(x, x != '')", "resource.?status.?host.hasValue()", "resource.spec.labels == {}")
+		return w.of("has(resource.status.host)", "has(resource.status.nope)", "resource.spec.port > 10",
+			"'x' in resource.spec.tags",
+			"secret.username == 'x'",
+			"resource.status.items.exists(i, i.port == 2)", "resource.spec.tags.all(x, x != '')", "resource.?status."+
+				"?host.hasValue()", "resource.spec.labels == {}")
 	}
 	if depth <= 0 {
 		return leaf()
@@ -87,9 +102,11 @@ func (w *writer) text(depth int) string {
 	case 12:
 		return "'%d-%s'.format([" + number() + ", " + e() + "])"
 	case 13:
-		return w.of("resource.spec.labels", "resource.spec.labels.merge({'k': "+e()+"})", "secret.merge(resource.spec.labels)") + ".map(k, resource.spec.labels[?k].orValue(k)).join('')"
+		return w.of("resource.spec.labels", "resource.spec.labels.merge({'k': "+e()+"})", "secret.merge(resource.spec."+
+			"labels)") + ".map(k, resource.spec.labels[?k].orValue(k)).join('')"
 	case 14:
-		return "json.encode(" + w.of("resource.spec.labels", "resource.status.items", "secrets", "secret", "resource.status.items.map(i, i.port)") + ")"
+		return "json.encode(" + w.of("resource.spec.labels", "resource.status.items", "secrets", "secret",
+			"resource.status.items.map(i, i.port)") + ")"
 	case 15:
 		return "resource.spec.labels.transformList(k, v, k + v + " + e() + ").join('')"
 	case 16:
@@ -103,14 +120,16 @@ func (w *writer) text(depth int) string {
 	case 20:
 		return "resource.spec.tags.map(t, t + " + e() + ").join()"
 	case 21:
-		return w.of("sha256("+e(), "hex.encode(hash.md5("+e()+")", "base64url.encode(hmac.sha256('k', "+e()+")", "dotenv.encode({'K': "+e()+"}",
+		return w.of("sha256("+e(), "hex.encode(hash.md5("+e()+")", "base64url.encode(hmac.sha256('k', "+e()+")",
+			"dotenv.encode({'K': "+e()+"}",
 			"pem.join(pem.split('-----BEGIN A-----\\n' + base64.encode(bytes("+e()+")) + '\\n-----END A-----')") + ")"
 	case 22:
 		return "(resource.spec.tags + resource.status.items.map(i, i.name)).join('')"
 	case 23:
 		return "string(" + number() + " * 2 - -" + number() + ")"
 	case 24:
-		return w.of("json.encode", "properties.encode", "toml.encode") + "({?'a': " + optional() + ", 'b': " + e() + "})"
+		return w.of("json.encode", "properties.encode", "toml.encode") +
+			"({?'a': " + optional() + ", 'b': " + e() + "})"
 	case 25:
 		return "string(" + w.of("isURL(", "isIP(", "isCIDR(", "isSemver(", "isQuantity(") + e() + "))"
 	case 26:
@@ -155,7 +174,10 @@ func removals(o *observation.Observation) []func(*observation.Observation) {
 }
 
 func copyOf(o *observation.Observation) *observation.Observation {
-	out := &observation.Observation{Composite: observation.Resource{Object: wire.Of(proto.CloneOf(o.Composite.Object.Proto()))}, Resources: map[string]observation.Resource{}}
+	out := &observation.Observation{
+		Composite: observation.Resource{Object: wire.Of(proto.CloneOf(o.Composite.Object.Proto()))},
+		Resources: map[string]observation.Resource{},
+	}
 	for name, r := range o.Resources {
 		d := observation.Details{}
 		for k, v := range r.Details {
@@ -216,11 +238,15 @@ func FuzzErrorsHoldNoData(f *testing.F) {
 	o := fullObservation(f)
 	r := o.Resources["db"]
 	r.Object.Proto().Fields["username"] = structpb.NewStringValue("CANARY-field")
-	r.Object.Proto().Fields["password"] = structpb.NewStructValue(object(f, `{CANARY-key: {CANARY-key: CANARY-value}, name: CANARY-name, db: [CANARY-1, 2]}`).Proto())
+	r.Object.Proto().Fields["password"] = structpb.NewStructValue(
+		object(f, `{CANARY-key: {CANARY-key: CANARY-value}, name: CANARY-name, db: [CANARY-1, 2]}`).Proto(),
+	)
 	f.Fuzz(func(t *testing.T, seed uint64, depth uint8) {
 		w := &writer{Rand: rand.New(rand.NewPCG(seed, 3))}
 		text := w.value(int(depth % 6))
-		for _, want := range []expression.Want{expression.WantAny, expression.WantText, expression.WantTextMap, expression.WantJSON} {
+		for _, want := range []expression.Want{
+			expression.WantAny, expression.WantText, expression.WantTextMap, expression.WantJSON,
+		} {
 			x, faults := env.Compile(expression.Source{Text: text, Path: "here", From: "db", Want: want})
 			if len(faults) > 0 {
 				continue
@@ -247,17 +273,22 @@ func FuzzErrorsHoldNoData(f *testing.F) {
 // of another: cel-go shares some of its error values. Run it with -race.
 func TestExpressionsAreShared(t *testing.T) {
 	texts := map[string]string{
-		"resource.status.host + resource.spec.name":                             "<nil>",
-		"resource.status.nope":                                                  "waiting for resources.db.status.nope",
-		"string(dyn(resource.status.host) < dyn(resource.spec.port))":           "here:1:34: < failed on string and int: wrap the string in int(...) or double(...)",
-		"resource.spec.port ? 'a' : 'b'":                                        "here:1:20: the condition of ?: is an int: compare it with something",
-		"string(timestamp(9223372036854775807))":                                "here: failed",
-		"string(resource.status.host && true)":                                  "here:1:29: && failed on string and bool: it takes true or false: compare the other values with something",
-		"resource.status.items.map(i, i.name).join()":                           "<nil>",
-		"dyn(optional.of('a')).orValue('x') + dyn(1).orValue(resource.nope)":    "here: failed: or and orValue need an optional: write ? before the last field, as in composite.spec.?host.orValue('none')",
-		"'x' + dyn(resource.spec.port < 1 ? 1 : 2).orValue(resource.nope)":      "here: failed: or and orValue need an optional: write ? before the last field, as in composite.spec.?host.orValue('none')",
-		"string(resource.spec.name.getFullYear())":                              "here:1:38: getFullYear failed on string",
-		"lists.range(800).map(i, '').join('" + strings.Repeat("a", 3000) + "')": "here: was stopped: it exceeds the limit of work for one expression, or for all expressions together",
+		"resource.status.host + resource.spec.name": "<nil>",
+		"resource.status.nope":                      "waiting for resources.db.status.nope",
+		"string(dyn(resource.status.host) < dyn(resource.spec.port))": "here:1:34: < failed on string and " +
+			"int: wrap the string in int(...) or double(...)",
+		"resource.spec.port ? 'a' : 'b'":         "here:1:20: the condition of ?: is an int: compare it with something",
+		"string(timestamp(9223372036854775807))": "here: failed",
+		"string(resource.status.host && true)": "here:1:29: && failed on string and " +
+			"bool: it takes true or false: compare the other values with something",
+		"resource.status.items.map(i, i.name).join()": "<nil>",
+		"dyn(optional.of('a')).orValue('x') + dyn(1).orValue(resource.nope)": "here: failed: or and orValue need " +
+			"an optional: write ? before the last field, as in composite.spec.?host.orValue('none')",
+		"'x' + dyn(resource.spec.port < 1 ? 1 : 2).orValue(resource.nope)": "here: failed: or and orValue need " +
+			"an optional: write ? before the last field, as in composite.spec.?host.orValue('none')",
+		"string(resource.spec.name.getFullYear())": "here:1:38: getFullYear failed on string",
+		"lists.range(800).map(i, '').join('" + strings.Repeat("a", 3000) + "')": "here: was stopped: it exceeds the " +
+			"limit of work for one expression, or for all expressions together",
 	}
 	o := fullObservation(t)
 	var wg sync.WaitGroup

@@ -34,15 +34,15 @@ var escapeDotenv = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 func quoteDotenv(s string) (string, error) {
 	switch {
 	case strings.ContainsAny(s, "\x00\r"), strings.Contains(s, "${"), strings.HasSuffix(s, `\`):
-		return "", errors.New("a value contains a NUL character, a carriage return or ${, or ends with a backslash, which " +
-			"readers change")
+		return "", errors.New("a value contains a NUL character, a carriage return or ${, or ends with a backslash, " +
+			"which readers change")
 	case s != "" && strings.Trim(s, "_-./:@%+,"+plainCharacters) == "":
 		return s, nil
 	case !strings.Contains(s, "'") && !strings.Contains(s, `\\`):
 		return "'" + s + "'", nil
 	case strings.ContainsAny(s, "$`"), strings.HasSuffix(s, `"`):
-		return "", errors.New("a value contains a single quote or two backslashes, together with $, a backtick, or a double " +
-			"quote at the end, which readers do not quote in the same way")
+		return "", errors.New("a value contains a single quote or two backslashes, together with $, a backtick, or a " +
+			"double quote at the end, which readers do not quote in the same way")
 	}
 	return `"` + escapeDotenv.Replace(s) + `"`, nil
 }

@@ -191,7 +191,7 @@ func (f *fields) parameters(reserved ...string) []parameter {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		switch {
 		case !isName(key):
-			f.fail("the name of a parameter does not only have letters, digits, the characters . _ and -, or begins with . or -")
+			f.fail("the name of a parameter " + notName)
 		case slices.Contains(reserved, strings.ToLower(key)):
 			f.fail("a parameter is written twice: it has a key of its own outside of parameters")
 		}
@@ -206,6 +206,9 @@ func (f *fields) parameters(reserved ...string) []parameter {
 
 // plainCharacters are the letters and digits of ASCII.
 const plainCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+// notName says what is wrong with a text that is no name.
+const notName = "does not only have letters, digits, the characters . _ and -, or begins with . or -"
 
 // isName reports whether a text consists of letters and digits of ASCII, _, - and ., and does not begin with - or a
 // dot.

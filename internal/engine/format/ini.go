@@ -32,7 +32,7 @@ func INI(sections map[string]any) (string, error) {
 		section, err := lines(entries, func(key, value string) (string, error) {
 			switch lower := strings.ToLower(key); {
 			case !isName(key):
-				return "", errors.New("a key does not only have letters, digits, the characters . _ and -, or begins with . or -")
+				return "", errors.New("a key " + notName)
 			case seen[lower]:
 				return "", errors.New("two keys of a section differ only in case")
 			default:
@@ -63,8 +63,8 @@ func checkSection(name string) error {
 func checkINI(s string) error {
 	if hasControl(s) || !isTrimmed(s) || strings.ContainsAny(s, "#;") || strings.Contains(s, "%(") ||
 		strings.HasSuffix(s, `\`) || s != "" && strings.ContainsRune("\"'`", rune(s[0])) {
-		return errors.New("a value has a line break or another control character, white space at its ends, #, ; or %(, a " +
-			"quote or a backtick at the beginning, or a backslash at the end, which readers change")
+		return errors.New("a value has a line break or another control character, white space at its ends, #, ; or " +
+			"%(, a quote or a backtick at the beginning, or a backslash at the end, which readers change")
 	}
 	return nil
 }

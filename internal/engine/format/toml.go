@@ -8,8 +8,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// TOML writes maps, lists and scalars as a TOML document of at most size bytes. The keys are sorted, ints are exact, and
-// null is an error, because TOML has none.
+// TOML writes maps, lists and scalars as a TOML document of at most size bytes. The keys are sorted, ints are exact,
+// and null is an error, because TOML has none.
 func TOML(m map[string]any, size int) (string, error) {
 	checked, err := checkTOML(m)
 	if err != nil {

@@ -50,7 +50,8 @@ func ordered() []cel.EnvOption {
 	t := cel.TypeParamType("T")
 	return []cel.EnvOption{
 		cel.Function(celast.OrderedCall, cel.Overload("export_ordered", []*cel.Type{t}, t, cel.UnaryBinding(Order))),
-		cel.Function(celast.OptionalCall, cel.Overload("export_optional", []*cel.Type{t}, t, cel.UnaryBinding(optional))),
+		cel.Function(celast.OptionalCall,
+			cel.Overload("export_optional", []*cel.Type{t}, t, cel.UnaryBinding(optional))),
 	}
 }
 

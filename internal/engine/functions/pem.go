@@ -30,7 +30,8 @@ func pemFunctions() []cel.EnvOption {
 			}
 			return types.String(text)
 		}
-		out = append(out, cel.Function(name, cel.Overload(name+"_string", []*cel.Type{str}, str, cel.UnaryBinding(call))))
+		overload := cel.Overload(name+"_string", []*cel.Type{str}, str, cel.UnaryBinding(call))
+		out = append(out, cel.Function(name, overload))
 	}
 	return out
 }

@@ -150,6 +150,7 @@ func (f *finder) reads() object.Kind {
 func (f *finder) note(name string, reads object.Kind) {
 	if before, ok := f.found[name]; !ok || before.Reads == "" && reads != "" {
 		where := strings.ReplaceAll(strings.Join(f.path, "."), ".[", "[")
-		f.found[name] = Mention{fmt.Sprintf("the composed resource %q refers to that name in %s", f.composed, where), reads}
+		where = fmt.Sprintf("the composed resource %q refers to that name in %s", f.composed, where)
+		f.found[name] = Mention{where, reads}
 	}
 }

@@ -17,66 +17,71 @@ const (
 	blockB = "-----BEGIN B-----\nYg==\n-----END B-----\n"
 
 	// As OpenSSL writes an encrypted key in its traditional format.
-	encrypted = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0102\n\nYQ==\n-----END RSA PRIVATE KEY-----\n"
+	encrypted = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: " +
+		"AES-128-CBC,0102\n\nYQ==\n-----END RSA PRIVATE KEY-----\n"
 )
 
 func TestSplit(t *testing.T) {
-	cases := map[string]struct {
-		reason, text string
-		want         []string
-		err          string
+	for _, tc := range []struct {
+		text string
+		want []string
+		err  string
 	}{
-		"One":       {"a block is itself", blockA, []string{blockA}, ""},
-		"Comments":  {"text outside of blocks is left out", "# one\n" + blockA + "\ntwo -----\n\n" + blockB + "three", []string{blockA, blockB}, ""},
-		"Bag":       {"as openssl pkcs12 prints it", "Bag Attributes\n    localKeyID: 01 02\nsubject=CN = a\n" + blockA + "Bag Attributes: <No Attributes>\n" + blockB, []string{blockA, blockB}, ""},
-		"CRLF":      {"lines end with a newline", strings.ReplaceAll(blockA+blockB, "\n", "\r\n"), []string{blockA, blockB}, ""},
-		"Long":      {"lines have 64 characters", "-----BEGIN A-----\n" + strings.Repeat("YWFh", 17) + "\n-----END A-----\n", []string{"-----BEGIN A-----\n" + strings.Repeat("YWFh", 16) + "\nYWFh\n-----END A-----\n"}, ""},
-		"Encrypted": {"headers are kept, and Proc-Type is first", encrypted, []string{encrypted}, ""},
-		"Empty":     {"nothing is not PEM", "", nil, "the text has no PEM block"},
-		"Truncated": {"the end is missing", blockA + blockB[:30], nil, "a PEM block is incomplete or invalid"},
-		"NotBase64": {"Go's decoder would skip it", blockA + strings.Replace(blockB, "Yg", "Y.", 1), nil, "a PEM block is incomplete or invalid"},
-		"OtherEnd":  {"the types differ", blockA + strings.Replace(blockB, "END B", "END A", 1), nil, "a PEM block is incomplete or invalid"},
-		"Indented":  {"Go's decoder would skip it", blockA + strings.ReplaceAll(blockB, "-----B", "  -----B"), nil, "a PEM block is incomplete or invalid"},
-		"Colon":     {"the last line would look like a header", strings.ReplaceAll(blockA, " A-", " A:B-"), nil, "a PEM block is incomplete or invalid"},
-		"TooMany":   {"the number of blocks is limited", strings.Repeat(blockA, limits.PEMBlocks+1), nil, "it has more than 1000 PEM blocks"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
+		{blockA, []string{blockA}, ""},
+		{"# one\n" + blockA + "\ntwo -----\n\n" + blockB + "three", []string{blockA, blockB}, ""},
+		{
+			"Bag Attributes\n    localKeyID: 01 02\nsubject=CN = a\n" + blockA +
+				"Bag Attributes: <No Attributes>\n" + blockB,
+			[]string{blockA, blockB}, "",
+		},
+		{strings.ReplaceAll(blockA+blockB, "\n", "\r\n"), []string{blockA, blockB}, ""},
+		{
+			"-----BEGIN A-----\n" + strings.Repeat("YWFh", 17) + "\n-----END A-----\n",
+			[]string{"-----BEGIN A-----\n" + strings.Repeat("YWFh", 16) + "\nYWFh\n-----END A-----\n"}, "",
+		},
+		{encrypted, []string{encrypted}, ""},
+		{"", nil, "the text has no PEM block"},
+		{blockA + blockB[:30], nil, "a PEM block is incomplete or invalid"},
+		{blockA + strings.Replace(blockB, "Yg", "Y.", 1), nil, "a PEM block is incomplete or invalid"},
+		{blockA + strings.Replace(blockB, "END B", "END A", 1), nil, "a PEM block is incomplete or invalid"},
+		{blockA + strings.ReplaceAll(blockB, "-----B", "  -----B"), nil, "a PEM block is incomplete or invalid"},
+		{strings.ReplaceAll(blockA, " A-", " A:B-"), nil, "a PEM block is incomplete or invalid"},
+		{strings.Repeat(blockA, limits.PEMBlocks+1), nil, "it has more than 1000 PEM blocks"},
+	} {
+		t.Run("", func(t *testing.T) {
 			got, err := pem.Split(tc.text)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+				t.Errorf("-want +got:\n%s", diff)
 			}
 			if diff := cmp.Diff(tc.err, message(err)); diff != "" {
-				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}
 }
 
 func TestJoin(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		texts  []string
-		want   string
-		err    string
+	for _, tc := range []struct {
+		texts []string
+		want  string
+		err   string
 	}{
-		"Blocks":  {"each block ends with one newline", []string{strings.TrimSpace(blockA), blockB + "\n\n"}, blockA + blockB, ""},
-		"Bundles": {"an element may have several blocks", []string{blockA, blockB + "# a comment\n" + blockA}, blockA + blockB + blockA, ""},
-		"Same":    {"the same block twice remains", []string{blockA, blockA}, blockA + blockA, ""},
-		"None":    {"nothing is not PEM", nil, "", "the list is empty"},
-		"Empty":   {"nothing may be lost", []string{blockA, ""}, "", "an element of the list has no PEM block"},
-		"Other":   {"an element is not PEM", []string{"canary", blockA}, "", "an element of the list has no PEM block"},
-		"Broken":  {"two halves are no block", []string{blockA[:20], blockA[20:]}, "", "a PEM block is incomplete or invalid"},
-		"TooMany": {"the number of blocks is limited", []string{strings.Repeat(blockA, limits.PEMBlocks), blockA}, "", "it has more than 1000 PEM blocks"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
+		{[]string{strings.TrimSpace(blockA), blockB + "\n\n"}, blockA + blockB, ""},
+		{[]string{blockA, blockB + "# a comment\n" + blockA}, blockA + blockB + blockA, ""},
+		{[]string{blockA, blockA}, blockA + blockA, ""},
+		{nil, "", "the list is empty"},
+		{[]string{blockA, ""}, "", "an element of the list has no PEM block"},
+		{[]string{"canary", blockA}, "", "an element of the list has no PEM block"},
+		{[]string{blockA[:20], blockA[20:]}, "", "a PEM block is incomplete or invalid"},
+		{[]string{strings.Repeat(blockA, limits.PEMBlocks), blockA}, "", "it has more than 1000 PEM blocks"},
+	} {
+		t.Run("", func(t *testing.T) {
 			got, err := pem.Join(tc.texts)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+				t.Errorf("-want +got:\n%s", diff)
 			}
 			if diff := cmp.Diff(tc.err, message(err)); diff != "" {
-				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}
@@ -85,7 +90,8 @@ func TestJoin(t *testing.T) {
 func TestPrivateKeyAndCertificates(t *testing.T) {
 	const certificate = "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n"
 	block := func(kind string) string { return strings.ReplaceAll(blockA, " A-", " "+kind+"-") }
-	for _, kind := range []string{"PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY", "OPENSSH PRIVATE KEY"} {
+	for _, kind := range []string{"PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "RSA PRIVATE KEY", "EC PRIVATE KEY",
+		"OPENSSH PRIVATE KEY"} {
 		text := "# a bundle\n" + certificate + block("EC PARAMETERS") + block(kind) + certificate
 		if got, err := pem.PrivateKey(text); got != block(kind) || err != nil {
 			t.Errorf("%s: got %q, %v", kind, got, err)
@@ -110,12 +116,13 @@ func TestPrivateKeyAndCertificates(t *testing.T) {
 	}
 }
 
-// The law: a split of joined blocks returns the same blocks, and a join of split blocks returns the same text. The blocks
-// are those of Go's decoder, and none is lost.
+// The law: a split of joined blocks returns the same blocks, and a join of split blocks returns the same text. The
+// blocks are those of Go's decoder, and none is lost.
 func FuzzPEMSplitJoin(f *testing.F) {
 	for _, text := range []string{
 		blockA, blockA + blockB, "x\n" + blockA + "\r\n" + encrypted, strings.TrimSpace(blockB), blockA[:20],
-		"-----BEGIN -----\n-----END -----\n", "-----BEGIN A-----\na:b\n\n-----END A-----\n", "-----BEGIN A-----\n: \n\nYQ==\n-----END A-----",
+		"-----BEGIN -----\n-----END -----\n", "-----BEGIN A-----\na:b\n\n-----END A-----\n", "-----BEGIN A-----\n: " +
+			"\n\nYQ==\n-----END A-----",
 		"-----BEGIN a:b-----\nYQ==\n-----END a:b-----",
 	} {
 		f.Add(text)

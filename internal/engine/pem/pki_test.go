@@ -29,7 +29,9 @@ func issue(t testing.TB, subject string, issuer *signer, change ...func(*x509.Ce
 	return issueWith(t, key, subject, issuer, change...)
 }
 
-func issueWith(t testing.TB, key crypto.Signer, subject string, issuer *signer, change ...func(*x509.Certificate)) *signer {
+func issueWith(
+	t testing.TB, key crypto.Signer, subject string, issuer *signer, change ...func(*x509.Certificate),
+) *signer {
 	t.Helper()
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	if err != nil {

@@ -133,13 +133,17 @@ func TestEncodersShowNoValue(t *testing.T) {
 		},
 		"text template": func(v any) ([]byte, error) {
 			var out bytes.Buffer
-			tmpl := template.Must(template.New("").Parse(`{{.}} {{printf "%v %x %#v" . . .}} {{print .}} {{html .}} {{js .}}`))
+			tmpl := template.Must(
+				template.New("").Parse(`{{.}} {{printf "%v %x %#v" . . .}} {{print .}} {{html .}} {{js .}}`),
+			)
 			err := tmpl.Execute(&out, v)
 			return out.Bytes(), err
 		},
 		"html template": func(v any) ([]byte, error) {
 			var out bytes.Buffer
-			tmpl := htmltemplate.Must(htmltemplate.New("").Parse(`<a href="{{.}}">{{.}}</a><script>var x = {{.}}</script>`))
+			tmpl := htmltemplate.Must(
+				htmltemplate.New("").Parse(`<a href="{{.}}">{{.}}</a><script>var x = {{.}}</script>`),
+			)
 			err := tmpl.Execute(&out, v)
 			return out.Bytes(), err
 		},
@@ -223,7 +227,9 @@ func TestEqual(t *testing.T) {
 		a, b   Bytes
 		want   bool
 	}{
-		"Same":       {reason: "values count, not identities", a: FromString(canary), b: New([]byte(canary)), want: true},
+		"Same": {
+			reason: "values count, not identities", a: FromString(canary), b: New([]byte(canary)), want: true,
+		},
 		"Different":  {reason: "one byte is enough", a: FromString("secret-a"), b: FromString("secret-b")},
 		"Prefix":     {reason: "a prefix is another value", a: FromString("secret"), b: FromString("secret-b")},
 		"EmptyBytes": {reason: "nil and empty are one value", a: New([]byte{}), b: FromString(""), want: true},
