@@ -144,7 +144,9 @@ func recentlyCreated(o wire.Struct, now time.Time) bool {
 func staleBefore(o wire.Struct) *outcome.Stale {
 	_, kind, ns, name := object.Identity(o)
 	return &outcome.Stale{Message: fmt.Sprintf("%s %s/%s is controlled by the composite, and the composite does not "+
-		"list it. If it was just created, the next reconcile sees that. Otherwise delete it", kind, ns, name)}
+		"list it. If it was just created, the next reconcile sees that. If it was restored from a backup, set the "+
+		"annotation %s on the composite to the UID of its generation. Otherwise delete it",
+		kind, ns, name, acceptAnnotation)}
 }
 
 // blocked returns why a generation cannot be created now.

@@ -113,7 +113,7 @@ func (r *credentialReader) of(name string) *credentialState {
 	if r.found[name] == nil {
 		r.found[name] = &credentialState{
 			owner: r.in.Owner, name: name, generator: r.in.Generators.Named(name), unready: map[string]evaluate.Reasons{},
-			byUID: map[string]*generation{},
+			byUID: map[string]*generation{}, wanted: &wantedGeneration{rotation: rotation.Wanted{Input: rotation.Removed}},
 		}
 	}
 	return r.found[name]

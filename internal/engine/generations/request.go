@@ -120,7 +120,13 @@ func (in *Request) Run(
 			return Result{}, err
 		}
 	}
-	g.retire()
+	for _, name := range plan.SortedKeys(g.found) { // those that are in neither the input nor an earlier step
+		if c := g.found[name]; c.generator == nil && len(c.have) > 0 {
+			if err := g.rotate(c); err != nil {
+				return Result{}, err
+			}
+		}
+	}
 	slices.SortFunc(g.out.Generations, func(a, b Composed) int { return strings.Compare(a.Name, b.Name) })
 	g.saveStates()
 	g.out.Session = g.outputs.seenBy(in.Session)

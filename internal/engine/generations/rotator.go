@@ -39,36 +39,28 @@ type rotator struct {
 	out     Result
 }
 
-// rotate performs the next step of a generator in the input.
+// rotate performs the next step of a generator, which may have left the input.
 func (g *rotator) rotate(c *credentialState) error {
-	w := c.wanted
-	switch lost := c.lostList(); {
-	case w.Unknown:
+	m := c.generator
+	if len(g.unread) > 0 || m != nil && m.Unknown {
 		g.hold(c)
-		list, _, _ := plan.SplitItem(w.Name)
-		waits := observation.Generated{Waits: g.outputs.lists[list]}
-		g.outputs.generated[w.Name], g.outputs.previous[w.Name], g.outputs.candidates[w.Name] = waits, waits, waits
-		return nil
-	case len(g.unread) > 0:
-		g.wait(c, outcome.Outcome{State: outcome.Waiting}, "the lookup of "+plan.Shorten(g.unread, ", "))
-		return nil
-	case lost != nil:
-		g.wait(c, *lost, "the composite to list its generations")
+		if m != nil {
+			g.wait(m)
+		}
 		return nil
 	}
-	ca := g.found[w.Makes.SignedBy()].current()
 	for _, k := range c.have {
-		k.Fit, k.Valid = w.fit(c, k), w.validity(k, ca, g.in.Now)
-		why := g.ready(c, k)
-		if k.Ready = why.Empty(); !k.Ready {
-			why.See = cmp.Or(why.See, evaluate.See(k.object))
-			c.unready[k.UID] = why
+		if k.Ready = true; m != nil {
+			g.verify(c, k)
 		}
 	}
-	step := rotation.Next(w.rotation, c.generations(), c.records(), g.in.Now)
+	step := rotation.Next(c.wanted.rotation, c.generations(), c.records(), g.in.Now)
 	c.step = &step
 	g.schedule(step.Due)
 	g.keep(c)
+	if m == nil {
+		return nil
+	}
 	why, err := g.create(c)
 	if err != nil {
 		return err
@@ -77,33 +69,31 @@ func (g *rotator) rotate(c *credentialState) error {
 	return nil
 }
 
-// wait keeps all generations as they are.
-func (g *rotator) wait(c *credentialState, o outcome.Outcome, why string) {
-	g.hold(c)
-	g.outputs.generated[c.name] = observation.Generated{Waits: why}
-	g.outputs.candidates[c.name] = g.outputs.generated[c.name]
-	o.Message = cmp.Or(o.Message, c.wanted.String()+" waits for "+why)
-	g.out.Report(o)
+// wait says why the outputs of a generator are not known.
+func (g *rotator) wait(m *plan.Generator) {
+	list, _, _ := plan.SplitItem(m.Name)
+	waits := observation.Generated{Waits: g.outputs.lists[list]}
+	if len(g.unread) > 0 {
+		waits.Waits = "the lookup of " + plan.Shorten(g.unread, ", ")
+	}
+	g.outputs.generated[m.Name], g.outputs.previous[m.Name], g.outputs.candidates[m.Name] = waits, waits, waits
+}
+
+// verify compares a generation with the input, and finds out whether it can be used.
+func (g *rotator) verify(c *credentialState, k *generation) {
+	w, ca := c.wanted, g.found[c.wanted.Makes.SignedBy()].current()
+	k.Fit, k.Valid = w.fit(c, k), w.validity(k, ca, g.in.Now)
+	why := g.ready(c, k)
+	if k.Ready = why.Empty(); !k.Ready {
+		why.See = cmp.Or(why.See, evaluate.See(k.object))
+		c.unready[k.UID] = why
+	}
 }
 
 // isUnlisted reports whether only an export that the composite does not list has values of the generator.
 func (c *credentialState) isUnlisted() bool {
 	recorded := func(v exportView) bool { return len(v.Known) > 0 }
 	return c.unlisted.Exists() && !slices.ContainsFunc(c.exports, recorded)
-}
-
-// lostList returns that an export has values of a generator, but the composite lists neither the export nor a
-// generation: the list was removed, or both were restored, or the export was forged.
-func (c *credentialState) lostList() *outcome.Outcome {
-	if !c.isUnlisted() || slices.ContainsFunc(c.have, func(k *generation) bool { return k.Listed }) {
-		return nil
-	}
-	_, kind, ns, name := object.Identity(c.unlisted)
-	return &outcome.Outcome{State: outcome.Conflict, Warn: true, See: evaluate.See(c.unlisted), Message: fmt.Sprintf(
-		"generator %q: %s %s/%s has values of a generation, and the composite lists neither the %[2]s nor the generation. "+
-			"If both were restored from a backup, "+
-			"set the annotation %[5]s on the composite to the UID of the generation to use it. "+
-			"Otherwise delete the %[2]s, and another generation is created", c.name, kind, ns, name, acceptAnnotation)}
 }
 
 // stale returns an error if the composite may list more of its objects once Crossplane reads it again: a list that is
@@ -114,7 +104,8 @@ func (r *credentialReader) stale() error {
 	}
 	for _, name := range plan.SortedKeys(r.found) {
 		c := r.found[name]
-		if c.isUnlisted() && recentlyCreated(c.unlisted, r.in.Now) {
+		isListed := func(k *generation) bool { return k.Listed }
+		if c.isUnlisted() && (recentlyCreated(c.unlisted, r.in.Now) || !slices.ContainsFunc(c.have, isListed)) {
 			return staleBefore(c.unlisted)
 		}
 		for _, k := range c.have {
@@ -220,27 +211,6 @@ type composedGeneration string
 // String names the generation.
 func (name composedGeneration) String() string {
 	return fmt.Sprintf("generation %q", strings.TrimPrefix(string(name), plan.GenerationPrefix))
-}
-
-// retire performs the next step of each generator that is in neither the input nor an earlier step.
-func (g *rotator) retire() {
-	for _, name := range plan.SortedKeys(g.found) {
-		c := g.found[name]
-		if c.generator != nil || len(c.have) == 0 {
-			continue
-		}
-		if len(g.unread) > 0 {
-			g.hold(c)
-			continue
-		}
-		for _, k := range c.have {
-			k.Ready = true
-		}
-		step := rotation.Next(rotation.Wanted{Input: rotation.Removed}, c.generations(), c.records(), g.in.Now)
-		c.step = &step
-		g.schedule(step.Due)
-		g.keep(c)
-	}
 }
 
 // seenBy returns a session that sees the outputs.

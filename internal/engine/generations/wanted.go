@@ -280,30 +280,23 @@ func resourceOf(m *plan.Generator) *plan.Manifest {
 // manifestAsCreated returns the manifest of a composed resource whose annotations can be changed. If the input has not
 // changed, the manifest comes from the input. Otherwise it has the observed values.
 func (g *rotator) manifestAsCreated(k *generation) *structpb.Struct {
-	apiVersion, kind, ns, name := object.Identity(k.object)
+	m, c := g.in.Generators.Named(k.generator), g.found[k.generator]
+	if r := resourceOf(m); r != nil && r.APIVersion == k.APIVersion && r.Kind == k.Kind {
+		fresh, why := g.in.manifestOf(m, r, k.Number, k.Name)
+		is := c.wanted.rotation.Origin.Spec
+		if why.Empty() && is != "" && c.originOf(k).Spec == is {
+			return object.WithName(fresh, k.Namespace, k.Name)
+		}
+	}
 	created := &structpb.Struct{}
 	if created.UnmarshalJSON(k.resource) != nil {
 		created = &structpb.Struct{}
 	}
-	m := g.in.Generators.Named(k.generator)
-	if r := resourceOf(m); r != nil && r.APIVersion == apiVersion && r.Kind == kind {
-		fresh, why := g.in.manifestOf(m, r, k.Number, name)
-		is := g.found[k.generator].wanted.rotation.Origin.Spec
-		if why.Empty() && is != "" && g.found[k.generator].originOf(k).Spec == is {
-			return object.WithName(fresh, ns, name)
-		}
-		if len(created.GetFields()) > 0 {
-			created = object.Union(created, r.Base, fresh)
-		}
-	}
-	out := created
-	if plan.UIDOf(k.object) != "" || len(created.GetFields()) == 0 { // a file may omit fields
-		out = object.Observed(created, k.object)
-		delete(out.GetFields(), "status")
-		out.Fields["metadata"] = object.HeldMetadata(k.object)
-	}
-	out.Fields["apiVersion"], out.Fields["kind"] = structpb.NewStringValue(apiVersion), structpb.NewStringValue(kind)
-	return object.WithName(out, ns, name)
+	out := object.Observed(created, k.object)
+	delete(out.GetFields(), "status")
+	out.Fields["metadata"] = object.HeldMetadata(k.object)
+	out.Fields["apiVersion"], out.Fields["kind"] = structpb.NewStringValue(k.APIVersion), structpb.NewStringValue(k.Kind)
+	return object.WithName(out, k.Namespace, k.Name)
 }
 
 // originOf returns what a generation was made from, as it says itself or as an export recorded it.
