@@ -52,19 +52,6 @@ func (c Composite) PlaceOf(o wire.Struct) lifecycle.Place {
 	return lifecycle.PlaceOf(apiVersion, kind, cmp.Or(ns, c.Namespace), name)
 }
 
-// A Ref is an object that the composite lists.
-type Ref struct{ Kind, Name string }
-
-// Refs are the objects that a composite lists.
-func (c Composite) Refs() map[Ref]bool {
-	out := map[Ref]bool{}
-	for _, v := range c.refList().All() {
-		ref := v.Struct()
-		out[Ref{ref.Get("kind").Text(), ref.Get("name").Text()}] = true
-	}
-	return out
-}
-
 func (c Composite) refList() wire.List {
 	spec := c.Object.Get("spec").Struct()
 	if own := spec.Get("crossplane"); own.Exists() {

@@ -49,9 +49,8 @@ type credentialReader struct {
 	found    Credentials
 	shown    map[lifecycle.Place]bool // the objects of generations
 	required map[string]bool          // the keys of all requirements
-	lists    map[composite.Ref]bool
-	accepted map[string]bool // the UIDs of objects that the owner of the composite accepts after a restore
-	unread   []string        // lookups that each step needs
+	accepted map[string]bool          // the UIDs of objects that the owner of the composite accepts after a restore
+	unread   []string                 // lookups that each step needs
 }
 
 // acceptAnnotation of a composite lists the UIDs of objects that its owner accepts as generations, although the
@@ -61,12 +60,14 @@ const acceptAnnotation = object.StatePrefix + "accept-generation"
 // read reads the credentials. The argument before has what the request requires already.
 func (in *Request) read(exports []*Export, taken map[string]bool, before []lookup.Requirement) *credentialReader {
 	r := &credentialReader{
-		in: in, found: Credentials{}, shown: map[lifecycle.Place]bool{}, required: map[string]bool{}, lists: in.Owner.Refs(),
+		in: in, found: Credentials{}, shown: map[lifecycle.Place]bool{}, required: map[string]bool{},
 		accepted: map[string]bool{},
 	}
 	accepted := plan.MetadataOf(in.Owner.Object).At("annotations", acceptAnnotation).Text()
 	for uid := range strings.FieldsFuncSeq(accepted, isSeparator) {
-		r.accepted[uid] = true
+		if len(r.accepted) < limits.Generations {
+			r.accepted[uid] = true
+		}
 	}
 	for _, q := range before {
 		r.required[q.Key()] = true
@@ -186,13 +187,13 @@ func (r *credentialReader) add(k *generation) {
 		c.exports = append(c.exports, exportView{Record: rotation.Record{Known: known}})
 	}
 	c.have, c.byUID[k.UID] = append(c.have, k), k
-	r.shown[placeOf(k.Reference)] = true
+	r.shown[r.in.Owner.PlaceOf(k.object)] = true
 }
 
-// lookUpHidden looks up generations that Crossplane does not show: those that exports recorded, those with names that
-// the composite lists, and as many next ones as its owner accepts objects, because Crossplane calls only a few times
-// with further requirements. The record of an export that the composite does not list counts once its owner accepts
-// objects.
+// lookUpHidden looks up generations that Crossplane does not show, because another object has their composition resource
+// name: those that exports recorded, and as many next ones as the owner of the composite accepts objects, because
+// Crossplane calls only a few times with further requirements. The record of an export that the composite does not list
+// counts once its owner accepts objects.
 func (r *credentialReader) lookUpHidden() {
 	for _, name := range plan.SortedKeys(r.found) {
 		c := r.found[name]
@@ -210,35 +211,25 @@ func (r *credentialReader) lookUpHidden() {
 		}
 	}
 	for i := range r.in.Generators {
-		if m := &r.in.Generators[i]; !m.Makes.Names() {
-			for _, number := range r.in.Owner.listedNumbers(m, r.lists) {
-				r.lookUpNumber(m, number)
-			}
-			next := r.of(m.Name).taken + 1
-			for n := range len(r.accepted) {
-				r.lookUpNumber(m, next+n)
-			}
+		m := &r.in.Generators[i]
+		c := r.of(m.Name)
+		next := c.taken + 1 // what is found must not change it
+		for n := next; n < next+len(r.accepted) && !m.Makes.Names(); n++ {
+			r.lookUp(c, n, "", r.in.Owner.requirement(m, r.in.Owner.defaultName(m.Name, n)))
 		}
 	}
 }
 
-// lookUpNumber looks up a generation by the name that it must have.
-func (r *credentialReader) lookUpNumber(m *plan.Generator, number int) {
-	if len(r.required) < limits.HiddenGenerations {
-		r.lookUp(r.of(m.Name), number, "", r.in.Owner.requirement(m, r.in.Owner.defaultName(m.Name, number)))
-	}
-}
-
 // lookUp looks up a generation, unless Crossplane shows it or it was required before. The object is the generation that
-// an export recorded, or the composite lists it, or its owner accepts it.
+// an export recorded, or that the owner of the composite accepts.
 func (r *credentialReader) lookUp(c *credentialState, number int, recorded string, at lookup.Requirement) {
-	place, key := lifecycle.Place{Kind: at.Kind, Namespace: at.Namespace, Name: at.Name}, at.Key()
+	place, key := lifecycle.PlaceOf(at.APIVersion, at.Kind, at.Namespace, at.Name), at.Key()
 	if at.Name == "" || r.shown[place] || r.required[key] || at.APIVersion == "v1" && at.Namespace != c.namespaceOf() {
 		return
 	}
 	r.required[key] = true
 	for _, o := range r.require(at) {
-		if uid := idOf(o); uid == recorded || r.accepted[uid] || r.lists[composite.Ref{Kind: at.Kind, Name: at.Name}] {
+		if uid := idOf(o); uid == recorded || r.accepted[uid] {
 			r.addHidden(c.name, number, o)
 		}
 	}
@@ -264,12 +255,11 @@ func (c *credentialState) namespaceOf() string {
 
 // addHidden adds an object that Crossplane does not show.
 func (r *credentialReader) addHidden(name string, number int, o wire.Struct) {
-	_, kind, _, n := object.Identity(o)
 	if !r.in.Owner.Controls(o) && !r.accepted[idOf(o)] || plan.IsAuthors(object.CompositionResourceName(o)) {
 		return
 	}
 	k := readGeneration(r.in.Generators.Named(name), name, number, observation.Resource{Object: o})
-	k.Listed = r.lists[composite.Ref{Kind: kind, Name: n}]
+	k.Listed = r.in.Owner.Lists(r.in.Owner.PlaceOf(o))
 	r.add(k)
 }
 

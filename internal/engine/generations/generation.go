@@ -10,7 +10,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/composite"
 	"github.com/crossplane-contrib/function-export/internal/engine/credential"
-	"github.com/crossplane-contrib/function-export/internal/engine/lifecycle"
 	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
@@ -186,18 +185,6 @@ func (c Owner) generationNamed(m *plan.Generator, name string) (generator string
 	return generator, number, err == nil && plan.IsNumber(number) && rest == strconv.Itoa(number)
 }
 
-// listedNumbers returns the generations of a generator that the composite lists, sorted.
-func (c Owner) listedNumbers(m *plan.Generator, lists map[composite.Ref]bool) (out []int) {
-	kind := m.Makes.Object().Kind
-	for ref := range lists {
-		if _, number, ok := c.generationNamed(m, ref.Name); ok && ref.Kind == kind {
-			out = append(out, number)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
 // generationOf returns which generation of a generator an object is by its own name, which cannot be changed.
 func (c Owner) generationOf(m *plan.Generator, o wire.Struct) (generator string, number int, ok bool) {
 	if k := m.Makes.Object(); !o.Get("apiVersion").Is(k.APIVersion) || !o.Get("kind").Is(k.Kind) {
@@ -246,9 +233,4 @@ func (c Owner) generationID(m *plan.Generator, number int) string {
 		return strings.Repeat("0", idDigits)
 	}
 	return seal.Hash(c.UID, m.Name, strconv.Itoa(number))[:idDigits]
-}
-
-// placeOf returns the place of a generation, which has the kinds of all groups.
-func placeOf(r rotation.Reference) lifecycle.Place {
-	return lifecycle.Place{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }

@@ -219,8 +219,8 @@ func keptItems(m *plan.Generator, why evaluate.Reasons, kept []string) outcome.O
 	return out
 }
 
-// observedKeys returns the keys of the items of a list that may have generations: those that are observed, that exports
-// recorded, or that the composite lists.
+// observedKeys returns the keys of the items of a list that may have generations: those that are observed, or that
+// exports recorded.
 func (x Lists) observedKeys(m *plan.Generator) []string {
 	keys := map[string]bool{}
 	add := func(name string) {
@@ -233,12 +233,6 @@ func (x Lists) observedKeys(m *plan.Generator) []string {
 	}
 	for name := range x.Recorded {
 		add(name)
-	}
-	for ref := range x.Owner.Refs() {
-		if ref.Kind == m.Makes.Object().Kind {
-			name, _, _ := x.Owner.generationNamed(m, ref.Name)
-			add(name)
-		}
 	}
 	return slices.Sorted(maps.Keys(keys))
 }

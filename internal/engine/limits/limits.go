@@ -76,10 +76,6 @@ const (
 	// an older object, the object was never used.
 	UnlistedFor = 15 * time.Minute
 
-	// HiddenGenerations is how many generations are looked up in one request because the composite lists them but
-	// Crossplane does not show them. Usually they do not exist, or were just deleted.
-	HiddenGenerations = 1000
-
 	// LostGracePeriod is the grace period of a generation whose state was changed from outside while its generator
 	// is not in the input. The real grace period is not known, and a short one could delete a credential that is in
 	// use.
