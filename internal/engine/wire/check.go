@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"unicode/utf8"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -109,113 +110,88 @@ func isValue(b []byte, i, end, left int) bool {
 	return false
 }
 
-func isResource(b []byte, i, end, depth int) bool {
-	object, ready := false, false
-	for i < end {
-		switch tag := b[i]; tag {
-		case tagResource:
-			from, to, ok := body(b, i, end, tag)
-			if !ok || object || !isStruct(b, from, to, depth) {
-				return false
-			}
-			object, i = true, to
-		case tagDetails:
-			from, to, ok := body(b, i, end, tag)
-			if !ok {
-				return false
-			}
-			if _, ok = keyOf(b, from, to); !ok {
-				return false
-			}
-			i = to
-		case tagReady:
-			_, n := protowire.ConsumeVarint(b[i+1 : end])
-			if n < 0 || ready {
-				return false
-			}
-			ready, i = true, i+1+n
-		default:
-			n := unknown(b[i:end], tagReady>>3)
-			if n == 0 {
-				return false
-			}
-			i += n
-		}
-	}
-	return true
+// A rule is about a field of a message.
+type rule struct {
+	entry bool // it is an entry of a map
+	many  bool // it may occur several times
+	is    func(b []byte, i, end, depth int) bool
 }
 
-func isState(b []byte, i, end, depth int) bool {
-	composite := false
+// rules are those of the fields of a message that this package reads, by their tags.
+type rules [tagRequiredSchemas + 1]rule
+
+func anything([]byte, int, int, int) bool { return true }
+
+// The rules of each message. A Ready is read like any other field with a higher number than those here.
+var (
+	resourceRules = rules{tagResource: {is: isStruct}, tagDetails: {entry: true, many: true, is: anything}}
+	stateRules    = rules{tagComposite: {is: isResource}, tagResources: {entry: true, many: true, is: isResource}}
+	foundRules    = rules{tagItems: {many: true, is: isResource}}
+	schemaRules   = rules{tagSchema: {is: isStruct}}
+	requestRules  = rules{
+		tagMeta: {is: anything}, tagObserved: {is: isState}, tagDesired: {is: isState},
+		tagInput: {is: isStruct}, tagContext: {is: isStruct},
+		tagRequiredResources: {entry: true, many: true, is: isFound},
+		tagRequiredSchemas:   {entry: true, many: true, is: isSchema},
+	}
+)
+
+// noOthers is the number of a message that may have no other fields.
+const noOthers = math.MaxInt32
+
+func isResource(b []byte, i, end, depth int) bool { return resourceRules.fit(b, i, end, 2, depth) }
+func isState(b []byte, i, end, depth int) bool    { return stateRules.fit(b, i, end, 2, depth) }
+func isFound(b []byte, i, end, depth int) bool    { return foundRules.fit(b, i, end, noOthers, depth) }
+func isSchema(b []byte, i, end, depth int) bool   { return schemaRules.fit(b, i, end, noOthers, depth) }
+
+// read reports whether this package reads a field with that tag.
+func (r *rules) read(tag byte) bool { return int(tag) < len(r) && r[tag].is != nil }
+
+// field checks the field at i, and returns the bounds of its body. The argument seen has the fields before it.
+func (r *rules) field(b []byte, i, end int, seen *uint, depth int) (from, to int, ok bool) {
+	f, bit := &r[b[i]], uint(1)<<(b[i]>>3)
+	from, to, ok = body(b, i, end, b[i])
+	value := from
+	if ok && f.entry {
+		value, ok = keyOf(b, from, to)
+	}
+	once := f.many || *seen&bit == 0 // protobuf merges the two
+	*seen |= bit
+	return from, to, ok && once && f.is(b, value, to, depth)
+}
+
+// fit checks the fields of a message. Other fields have a higher number than known, with the shortest tag.
+func (r *rules) fit(b []byte, i, end int, known protowire.Number, depth int) bool {
+	var seen uint
 	for i < end {
-		tag := b[i]
-		if tag != tagComposite && tag != tagResources {
-			n := unknown(b[i:end], tagResources>>3)
-			if n == 0 {
+		if r.read(b[i]) {
+			var ok bool
+			if _, i, ok = r.field(b, i, end, &seen, depth); !ok {
 				return false
 			}
-			i += n
 			continue
 		}
-		from, to, ok := body(b, i, end, tag)
-		if !ok || tag == tagComposite && composite {
+		number, kind, n := protowire.ConsumeTag(b[i:end])
+		if number <= known || n != protowire.SizeTag(number) {
 			return false
 		}
-		composite = composite || tag == tagComposite
-		if tag == tagResources {
-			from, ok = keyOf(b, from, to)
-		}
-		if !ok || !isResource(b, from, to, depth) {
+		value := protowire.ConsumeFieldValue(number, kind, b[i+n:end])
+		if value < 0 {
 			return false
 		}
-		i = to
+		i += n + value
 	}
 	return true
-}
-
-// unknown returns the length of the field at the beginning of b, if its number is higher than those of the known ones.
-func unknown(b []byte, known protowire.Number) int {
-	number, _, n := protowire.ConsumeField(b)
-	if number <= known {
-		return 0
-	}
-	return max(n, 0)
-}
-
-// isFound is an entry of required_resources.
-func isFound(b []byte, i, end, depth int) bool {
-	i, ok := keyOf(b, i, end)
-	if !ok {
-		return false
-	}
-	for i < end {
-		from, to, ok := body(b, i, end, tagItems)
-		if !ok || !isResource(b, from, to, depth) {
-			return false
-		}
-		i = to
-	}
-	return true
-}
-
-// isSchema is an entry of required_schemas.
-func isSchema(b []byte, i, end, depth int) bool {
-	i, ok := keyOf(b, i, end)
-	if !ok || i == end {
-		return ok
-	}
-	from, to, ok := body(b, i, end, tagSchema)
-	return ok && to == end && isStruct(b, from, to, depth)
 }
 
 // isRequest checks a request with values of at most that depth. It also decodes the meta, which is small, or nil
 // without a meta.
 func isRequest(b []byte, depth int) (meta *fnv1.RequestMeta, ok bool) {
-	seen := 0
+	var seen uint
 	var others *fnv1.RunFunctionRequest
 	for i := 0; i < len(b); {
 		tag := b[i]
-		if !isRead(tag) {
+		if !requestRules.read(tag) {
 			others = cmp.Or(others, &fnv1.RunFunctionRequest{})
 			n, ok := unread(b[i:], others)
 			if !ok {
@@ -224,50 +200,28 @@ func isRequest(b []byte, depth int) (meta *fnv1.RequestMeta, ok bool) {
 			i += n
 			continue
 		}
-		from, to, ok := body(b, i, len(b), tag)
+		from, to, ok := requestRules.field(b, i, len(b), &seen, depth)
 		if !ok {
 			return nil, false
 		}
-		fits, once := false, true
-		switch tag {
-		case tagMeta:
+		if i = to; tag == tagMeta {
 			meta = &fnv1.RequestMeta{}
-			fits = proto.Unmarshal(b[from:to], meta) == nil
-		case tagObserved, tagDesired:
-			fits = isState(b, from, to, depth)
-		case tagInput, tagContext:
-			fits = isStruct(b, from, to, depth)
-		case tagRequiredResources:
-			fits, once = isFound(b, from, to, depth), false
-		case tagRequiredSchemas:
-			fits, once = isSchema(b, from, to, depth), false
+			if proto.Unmarshal(b[from:to], meta) != nil {
+				return nil, false
+			}
 		}
-		if !fits || once && seen&(1<<(tag>>3)) != 0 { // protobuf merges the two
-			return nil, false
-		}
-		seen |= 1 << (tag >> 3)
-		i = to
 	}
 	return meta, true
-}
-
-// isRead reports whether this package reads a request's field with that tag.
-func isRead(tag byte) bool {
-	switch tag {
-	case tagMeta, tagObserved, tagDesired, tagInput, tagContext, tagRequiredResources, tagRequiredSchemas:
-		return true
-	}
-	return false
 }
 
 // unread returns the length of the fields of a request at the beginning of b that this package does not read.
 // Protobuf decodes them into others, because only protobuf knows which fields it refuses. It fails if protobuf
 // refuses them, or if one of them is a field that this package reads, with a tag of several bytes.
 func unread(b []byte, others *fnv1.RunFunctionRequest) (n int, ok bool) {
-	for n < len(b) && !isRead(b[n]) {
+	for n < len(b) && !requestRules.read(b[n]) {
 		number, kind, size := protowire.ConsumeField(b[n:])
 		tag := byte(number)<<3 | byte(kind) //nolint:gosec // it is read only if both are small
-		if size < 0 || number <= tagRequiredSchemas>>3 && isRead(tag) {
+		if size < 0 || number <= tagRequiredSchemas>>3 && requestRules.read(tag) {
 			return 0, false
 		}
 		n += size

@@ -318,7 +318,7 @@ func TestGeneratedRequests(t *testing.T) {
 	for n := range 2000 {
 		sent := newMaker(noise(100+n, byte(n))).request()
 		decodesAs(t, sent)
-		_, err := Decode(sent)
+		_, err := unmarshal(sent)
 		_, plain := isRequest(sent, plainDepth)
 		switch {
 		case err != nil:

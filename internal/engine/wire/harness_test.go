@@ -163,3 +163,8 @@ func structOf(t testing.TB, fields map[string]any) *structpb.Struct {
 	}
 	return s
 }
+
+func unmarshal(sent []byte) (*Request, error) {
+	r := &Request{}
+	return r, r.Unmarshal(sent)
+}

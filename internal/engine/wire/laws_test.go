@@ -22,14 +22,14 @@ func obeys(t *testing.T, sent []byte) {
 	before := bytes.Clone(sent)
 	want := &fnv1.RunFunctionRequest{}
 	wantErr := proto.Unmarshal(bytes.Clone(sent), want)
-	if _, err := Decode(sent); fmt.Sprint(err) != fmt.Sprint(wantErr) {
+	if _, err := unmarshal(sent); fmt.Sprint(err) != fmt.Sprint(wantErr) {
 		t.Fatalf("Decode: got the error %v, protobuf has %v", err, wantErr)
 	}
 	if wantErr != nil {
 		return
 	}
 	decoded := func() *Request {
-		r, err := Decode(sent)
+		r, err := unmarshal(sent)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ func decodesAs(t *testing.T, sent []byte) {
 	t.Helper()
 	want := &fnv1.RunFunctionRequest{}
 	wantErr := proto.Unmarshal(sent, want)
-	r, err := Decode(sent)
+	r, err := unmarshal(sent)
 	if fmt.Sprint(err) != fmt.Sprint(wantErr) {
 		t.Fatalf("%x: want the error of protobuf: %v, got %v", sent, wantErr, err)
 	}

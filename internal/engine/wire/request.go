@@ -78,12 +78,6 @@ func (r Resource) Proto() *fnv1.Resource {
 // Size returns the number of bytes of the request.
 func (r *Request) Size() int { return len(r.in.sent) }
 
-// Decode decodes a request, as [Request.Unmarshal] does.
-func Decode(sent []byte) (*Request, error) {
-	r := &Request{}
-	return r, r.Unmarshal(sent)
-}
-
 // Unmarshal decodes a request into an empty one. It keeps the bytes, so they must not be written to. Errors come from
 // protobuf.
 func (r *Request) Unmarshal(sent []byte) error {
@@ -121,13 +115,9 @@ func (r *Request) encode(req *fnv1.RunFunctionRequest) error {
 func (r *Request) read(sent []byte, meta *fnv1.RequestMeta) {
 	r.Meta, r.in.sent = meta, slices.Clip(sent)
 	for b := r.in.sent; len(b) > 0; {
+		var field []byte
 		tag := b[0]
-		if !isRead(tag) {
-			b = skip(b)
-			continue
-		}
-		field, rest := take(b, tag)
-		switch tag {
+		switch field, b = next(b); tag {
 		case tagObserved:
 			r.Observed = r.state(field)
 		case tagDesired:
@@ -137,26 +127,29 @@ func (r *Request) read(sent []byte, meta *fnv1.RequestMeta) {
 		case tagContext:
 			r.context, r.Context = field, r.object(field)
 		case tagRequiredResources:
-			r.found(b)
+			r.found(keyAndValue(field))
 		case tagRequiredSchemas:
-			r.schema(b)
+			r.schema(keyAndValue(field))
 		}
-		b = rest
 	}
 }
 
 func (r *Request) object(b []byte) Struct { return Struct{sent: b, in: &r.in} }
 
-// skip returns what follows a field that is not read.
-func skip(b []byte) []byte {
+// next returns the body of the field at the beginning of b, and the rest after it. A field with a longer tag than one
+// byte is not read, and has no body.
+func next(b []byte) (field, rest []byte) {
+	if b[0] < 0x80 && protowire.Type(b[0]&7) == protowire.BytesType {
+		return take(b, b[0])
+	}
 	_, _, n := protowire.ConsumeField(b)
-	return b[n:]
+	return b[1:n], b[n:]
 }
 
 func (r *Request) state(b []byte) State {
 	n := 0
 	for rest := b; len(rest) > 0; n++ {
-		rest = skip(rest)
+		_, rest = next(rest)
 	}
 	const most = 1 << 10 // otherwise a repeated name takes memory
 	var out State
@@ -164,16 +157,14 @@ func (r *Request) state(b []byte) State {
 		out.Resources = make(map[string]Resource, min(n, most))
 	}
 	for len(b) > 0 {
-		var name, resource []byte
-		switch b[0] {
+		var field []byte
+		tag := b[0]
+		switch field, b = next(b); tag {
 		case tagComposite:
-			resource, b = take(b, tagComposite)
-			out.Composite = r.resource(resource)
+			out.Composite = r.resource(field)
 		case tagResources:
-			name, resource, b = entry(b, tagResources)
+			name, resource := keyAndValue(field)
 			out.Resources[r.in.copy(name)] = r.resource(resource)
-		default:
-			b = skip(b)
 		}
 	}
 	return out
@@ -182,53 +173,47 @@ func (r *Request) state(b []byte) State {
 func (r *Request) resource(b []byte) Resource {
 	out := Resource{exists: true}
 	for len(b) > 0 {
-		switch b[0] {
+		var field []byte
+		tag := b[0]
+		switch field, b = next(b); tag {
 		case tagResource:
-			var object []byte
-			object, b = take(b, tagResource)
-			out.Object = r.object(object)
+			out.Object = r.object(field)
 		case tagReady:
-			ready, n := protowire.ConsumeVarint(b[1:])
-			out.Ready, b = fnv1.Ready(ready), b[1+n:] //nolint:gosec // as protobuf
+			ready, _ := protowire.ConsumeVarint(field)
+			out.Ready = fnv1.Ready(ready) //nolint:gosec // as protobuf
 		case tagDetails:
-			var name, value []byte
-			name, value, b = entry(b, tagDetails)
-			if out.ConnectionDetails == nil {
-				out.ConnectionDetails = map[string][]byte{}
-			}
-			out.ConnectionDetails[r.in.copy(name)] = slices.Clip(value)
-		default:
-			b = skip(b)
+			name, value := keyAndValue(field)
+			put(&out.ConnectionDetails, r.in.copy(name), slices.Clip(value))
 		}
 	}
 	return out
 }
 
-// found adds the entry of required_resources at the beginning of b.
-func (r *Request) found(b []byte) {
-	name, items, _ := entry(b, tagRequiredResources)
+// found adds an entry of required_resources.
+func (r *Request) found(name, items []byte) {
 	objects := []Struct{}
 	for len(items) > 0 {
 		var item []byte
 		item, items = take(items, tagItems)
 		objects = append(objects, r.resource(item).Object)
 	}
-	if r.RequiredResources == nil {
-		r.RequiredResources = map[string][]Struct{}
-	}
-	r.RequiredResources[r.in.copy(name)] = objects
+	put(&r.RequiredResources, r.in.copy(name), objects)
 }
 
-// schema adds the entry of required_schemas at the beginning of b.
-func (r *Request) schema(b []byte) {
-	name, schema, _ := entry(b, tagRequiredSchemas)
+// schema adds an entry of required_schemas. One that was not found is empty.
+func (r *Request) schema(name, schema []byte) {
 	var object Struct
 	if len(schema) > 0 {
 		schema, _ = take(schema, tagSchema)
 		object = r.object(schema)
 	}
-	if r.RequiredSchemas == nil {
-		r.RequiredSchemas = map[string]Struct{}
+	put(&r.RequiredSchemas, r.in.copy(name), object)
+}
+
+// put adds an entry to a map that may be nil.
+func put[V any](m *map[string]V, key string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
 	}
-	r.RequiredSchemas[r.in.copy(name)] = object
+	(*m)[key] = v
 }

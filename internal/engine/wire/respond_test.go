@@ -288,7 +288,7 @@ func lazily(t testing.TB, sent []byte) *Request {
 	if _, ok := isRequest(sent, plainDepth); !ok {
 		t.Fatal("the request was left to protobuf, want it to be read in place")
 	}
-	r, err := Decode(sent)
+	r, err := unmarshal(sent)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,9 +109,8 @@ func (e *encoder) section(
 	var few [4][]byte
 	parts, begin := few[:0], 0 // of the carried part, up to the current field
 	for b := came; len(b) > 0 && !unchanged; {
-		rest := skip(b)
-		entry, _ := take(b, b[0])
-		name, _ := take(entry, tagKey)
+		field, rest := next(b)
+		name, _ := take(field, tagKey)
 		if isReplaced(b[0], name) {
 			parts = append(parts, came[begin:len(came)-len(b)])
 			begin = len(came) - len(rest)

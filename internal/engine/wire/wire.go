@@ -43,9 +43,15 @@ func take(b []byte, tag byte) (field, rest []byte) {
 // entry returns the key and the value of an entry of a map.
 func entry(b []byte, tag byte) (key, value, rest []byte) {
 	e, rest := take(b, tag)
+	key, value = keyAndValue(e)
+	return key, value, rest
+}
+
+// keyAndValue returns the parts of the body of an entry.
+func keyAndValue(e []byte) (key, value []byte) {
 	key, e = take(e, tagKey)
 	value, _ = take(e, tagValue)
-	return key, value, rest
+	return key, value
 }
 
 // text returns the body of a Value that is a string.

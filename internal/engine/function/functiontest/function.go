@@ -48,8 +48,8 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 		return nil, err
 	}
 	was := bytes.Clone(sent)
-	in, err := wire.Decode(sent)
-	if err != nil {
+	in := &wire.Request{}
+	if err := in.Unmarshal(sent); err != nil {
 		return nil, err
 	}
 	parts, err := f.Run(ctx, in).Marshal()

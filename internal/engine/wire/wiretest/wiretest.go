@@ -28,8 +28,8 @@ func Sent(t testing.TB, s *structpb.Struct) wire.Struct {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := wire.Decode(b)
-	if err != nil {
+	r := &wire.Request{}
+	if err := r.Unmarshal(b); err != nil {
 		t.Fatal(err)
 	}
 	return r.Input
