@@ -37,8 +37,8 @@ func BenchmarkRunFunction(b *testing.B) {
 // answerBytes answers a request as the server does.
 func answerBytes(b *testing.B, f *function.Function, sent []byte) {
 	b.Helper()
-	req, err := wire.Decode(sent)
-	if err != nil {
+	req := &wire.Request{}
+	if err := req.Unmarshal(sent); err != nil {
 		b.Fatal(err)
 	}
 	if _, err := f.Run(b.Context(), req).Marshal(); err != nil {

@@ -268,7 +268,7 @@ func goPassages(file string, data []byte) (out []passage, err error) {
 
 func forTests(file string) bool {
 	for _, dir := range []string{"internal/e2e/", "internal/testdata/", "internal/engine/function/functiontest/",
-		"internal/engine/plan/plantest/", "internal/engine/wire/wiretest/", "internal/release/"} {
+		"internal/engine/plan/plantest/", "internal/release/"} {
 		if strings.HasPrefix(file, dir) {
 			return true
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire/wiretest"
 )
 
 // choosing merges what was found by a selector of mode Multiple that sorts by a path.
@@ -107,29 +106,27 @@ func TestSort(t *testing.T) {
 		},
 	}
 	for name, tc := range cases {
-		for as, read := range wiretest.Readings {
-			t.Run(name+as, func(t *testing.T) {
-				m := choosing(t, tc.by)
-				configs := readList(t, read, fromYAML[[]*structpb.Struct](t, tc.found))
-				for range len(configs) { // in whatever order they come
-					configs = append(configs[1:], configs[0])
-					before := namesOf(configs)
-					got, fault := m.chooseMany(&Selector{}, configs)
-					if fault != nil {
-						if diff := cmp.Diff(tc.fault, fault.Error()); diff != "" {
-							t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
-						}
-						continue
-					}
-					if diff := cmp.Diff(tc.want, strings.Join(namesOf(got), " ")); diff != "" || tc.fault != "" {
+		t.Run(name, func(t *testing.T) {
+			m := choosing(t, tc.by)
+			configs := readList(t, fromYAML[[]*structpb.Struct](t, tc.found))
+			for range len(configs) { // in whatever order they come
+				configs = append(configs[1:], configs[0])
+				before := namesOf(configs)
+				got, fault := m.chooseMany(&Selector{}, configs)
+				if fault != nil {
+					if diff := cmp.Diff(tc.fault, fault.Error()); diff != "" {
 						t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 					}
-					if diff := cmp.Diff(before, namesOf(configs)); diff != "" {
-						t.Errorf("%s: what was found was sorted in place: -before, +after:\n%s", tc.reason, diff)
-					}
+					continue
 				}
-			})
-		}
+				if diff := cmp.Diff(tc.want, strings.Join(namesOf(got), " ")); diff != "" || tc.fault != "" {
+					t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+				}
+				if diff := cmp.Diff(before, namesOf(configs)); diff != "" {
+					t.Errorf("%s: what was found was sorted in place: -before, +after:\n%s", tc.reason, diff)
+				}
+			}
+		})
 	}
 }
 

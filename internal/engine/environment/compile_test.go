@@ -9,7 +9,6 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire/wiretest"
 )
 
 const labelHelp = "use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit"
@@ -118,7 +117,7 @@ func TestLookupIsImmutable(t *testing.T) {
 	s := in.EnvironmentConfigs[0].Selector
 	*s.MinMatch, *s.MaxMatch, *s.MatchLabels[0].Value, in.DefaultData.Raw[2] = 5, 0, "c", 'x'
 	asked, _ := l.Selectors(wire.Struct{}, wire.Struct{})
-	got, list := l.Merge(budget.New(context.Background()), nil, asked, readAll(t, wiretest.Decoded, found(t, `[[{metadata: {name: one}, data: {b: 2}}]]`)))
+	got, list := l.Merge(budget.New(context.Background()), nil, asked, readAll(t, found(t, `[[{metadata: {name: one}, data: {b: 2}}]]`)))
 	want := fields(t, `{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, a: 1, b: 2}`)
 	if diff := cmp.Diff(want.AsMap(), got.AsMap()); diff != "" || len(list) > 0 || asked[0].Labels["a"] != "b" {
 		t.Errorf("asked for %v, %v, -want, +got:\n%s", asked[0], list, diff)

@@ -15,7 +15,6 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire/wiretest"
 )
 
 // section is the path of the environment in the input.
@@ -32,10 +31,10 @@ type conformanceCase struct {
 }
 
 // run all of it, as fn does.
-func (c conformanceCase) run(t *testing.T, read wiretest.Reading) (*structpb.Struct, []string) {
+func (c conformanceCase) run(t *testing.T) (*structpb.Struct, []string) {
 	t.Helper()
 	l := compiled(t, c.Environment)
-	selectors, faults := l.Selectors(read(t, c.Composite), read(t, c.Before))
+	selectors, faults := l.Selectors(sent(t, c.Composite), sent(t, c.Before))
 	if c.Selectors != nil {
 		if diff := cmp.Diff(c.Selectors, selectors); diff != "" {
 			t.Errorf("%s: selectors: -want, +got:\n%s", c.Reason, diff)
@@ -47,7 +46,7 @@ func (c conformanceCase) run(t *testing.T, read wiretest.Reading) (*structpb.Str
 	if len(faults) > 0 || c.Found == nil {
 		return nil, texts(faults)
 	}
-	got, faults := l.Merge(budget.New(context.Background()), c.Before, selectors, readAll(t, read, c.Found))
+	got, faults := l.Merge(budget.New(context.Background()), c.Before, selectors, readAll(t, c.Found))
 	return got, texts(faults)
 }
 
@@ -64,22 +63,20 @@ func TestConformance(t *testing.T) {
 		t.Errorf("only %d cases were read", len(file.Cases))
 	}
 	for _, c := range file.Cases {
-		for as, read := range wiretest.Readings {
-			t.Run(c.Name+as, func(t *testing.T) {
-				unchanged := watch(c)
-				got, faults := c.run(t, read)
-				if diff := cmp.Diff(c.Want, got, protocmp.Transform()); diff != "" {
-					t.Errorf("%s: -want, +got:\n%s", c.Reason, diff)
-				}
-				if diff := cmp.Diff(c.Faults, faults); diff != "" {
-					t.Errorf("%s: faults: -want, +got:\n%s", c.Reason, diff)
-				}
-				if again, _ := c.run(t, read); !proto.Equal(got, again) {
-					t.Errorf("%s: got another environment the second time", c.Reason)
-				}
-				unchanged(t)
-			})
-		}
+		t.Run(c.Name, func(t *testing.T) {
+			unchanged := watch(c)
+			got, faults := c.run(t)
+			if diff := cmp.Diff(c.Want, got, protocmp.Transform()); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", c.Reason, diff)
+			}
+			if diff := cmp.Diff(c.Faults, faults); diff != "" {
+				t.Errorf("%s: faults: -want, +got:\n%s", c.Reason, diff)
+			}
+			if again, _ := c.run(t); !proto.Equal(got, again) {
+				t.Errorf("%s: got another environment the second time", c.Reason)
+			}
+			unchanged(t)
+		})
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire/wiretest"
 )
 
 // structOf is an object out of fuzzed text; whatever is none is left out.
@@ -85,11 +84,11 @@ func FuzzMergeLaterWinsAndLosesNoKey(f *testing.F) {
 			copies[i] = proto.CloneOf(s)
 		}
 		selectors, _ := l.Selectors(wire.Struct{}, wire.Of(in[1]))
-		got, faults := l.Merge(budget.New(context.Background()), in[1], selectors, readAll(t, wiretest.Decoded, configs))
+		got, faults := l.Merge(budget.New(context.Background()), in[1], selectors, readAll(t, configs))
 		if len(faults) > 0 {
 			t.Fatal(faults)
 		}
-		if ofBytes, faults := l.Merge(budget.New(context.Background()), in[1], selectors, readAll(t, wiretest.Sent, configs)); !proto.Equal(got, ofBytes) || len(faults) > 0 {
+		if ofBytes, faults := l.Merge(budget.New(context.Background()), in[1], selectors, readAll(t, configs)); !proto.Equal(got, ofBytes) || len(faults) > 0 {
 			t.Errorf("over bytes: %v, %v, want %v", ofBytes, faults, got)
 		}
 
@@ -110,7 +109,7 @@ func FuzzMergeLaterWinsAndLosesNoKey(f *testing.F) {
 		if (hasVersion || hasKind) && !cmp.Equal(merged, want) {
 			return // what was replaced comes back, over what replaced it
 		}
-		if again, _ := l.Merge(budget.New(context.Background()), got, selectors, readAll(t, wiretest.Decoded, configs)); !proto.Equal(got, again) {
+		if again, _ := l.Merge(budget.New(context.Background()), got, selectors, readAll(t, configs)); !proto.Equal(got, again) {
 			t.Errorf("merged again: %v, once: %v", again, got)
 		}
 	})
@@ -167,7 +166,7 @@ func FuzzSetThenGet(f *testing.F) {
 			t.Errorf("set %v, got %v", v, got.Proto())
 		}
 		if utf8.ValidString(path) { // protobuf carries nothing else
-			if got, ok := Get(wiretest.Sent(t, set), p); !ok || !proto.Equal(got.Proto(), v) {
+			if got, ok := Get(sent(t, set), p); !ok || !proto.Equal(got.Proto(), v) {
 				t.Errorf("set %v, got %v over bytes", v, got.Proto())
 			}
 		}
@@ -213,11 +212,9 @@ func FuzzFaultsHoldNoData(f *testing.F) {
 			other := proto.CloneOf(env)
 			other.Fields["data"] = structpb.NewStringValue(secret)
 			asked := []*Selector{{Name: "one"}, {Labels: map[string]string{"a": "b"}}, nil}
-			for _, read := range wiretest.Readings {
-				_, some := l.Selectors(read(t, env), read(t, env))
-				_, more := l.Merge(budget.New(context.Background()), env, asked, readAll(t, read, [][]*structpb.Struct{{other}, {env, other}, nil}))
-				faults = append(append(faults, some...), more...)
-			}
+			_, some := l.Selectors(sent(t, env), sent(t, env))
+			_, more := l.Merge(budget.New(context.Background()), env, asked, readAll(t, [][]*structpb.Struct{{other}, {env, other}, nil}))
+			faults = append(append(faults, some...), more...)
 		}
 		if p, err := ParsePath(to); err == nil {
 			_, err = Set(env, p, structpb.NewStringValue(secret))

@@ -13,7 +13,6 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire/wiretest"
 )
 
 func fields(t testing.TB, text string) *structpb.Struct {
@@ -58,7 +57,7 @@ func TestMergerCopiesOnce(t *testing.T) {
 func TestMergeAtOnce(t *testing.T) {
 	l, selectors := merging(t, 2, "{a: {b: {c: 1}}, z: 1}")
 	before := fields(t, "{a: {b: {d: 1}}}")
-	configs := readAll(t, wiretest.Decoded, found(t, "[[{data: {a: {b: {e: 1}}}}], [{data: {a: {b: {f: 1}}}}]]"))
+	configs := readAll(t, found(t, "[[{data: {a: {b: {e: 1}}}}], [{data: {a: {b: {f: 1}}}}]]"))
 	want := fields(t, "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, z: 1, a: {b: {c: 1, d: 1, e: 1, f: 1}}}")
 	var all sync.WaitGroup
 	for range 8 {
@@ -75,11 +74,11 @@ func TestMergeAtOnce(t *testing.T) {
 func TestMergeKeepsDefaults(t *testing.T) {
 	l, selectors := merging(t, 1, "{a: {b: 1}}")
 	for _, config := range []string{"{c: 1}", "{a: {d: 1}}", "{a: 5}"} {
-		if _, faults := l.Merge(budget.New(context.Background()), fields(t, "{a: {e: 1}}"), selectors, readAll(t, wiretest.Decoded, found(t, "[[{data: "+config+"}]]"))); len(faults) > 0 {
+		if _, faults := l.Merge(budget.New(context.Background()), fields(t, "{a: {e: 1}}"), selectors, readAll(t, found(t, "[[{data: "+config+"}]]"))); len(faults) > 0 {
 			t.Error(faults)
 		}
 	}
-	got, _ := l.Merge(budget.New(context.Background()), nil, selectors, readAll(t, wiretest.Decoded, found(t, "[[{}]]")))
+	got, _ := l.Merge(budget.New(context.Background()), nil, selectors, readAll(t, found(t, "[[{}]]")))
 	want := fields(t, "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, a: {b: 1}}")
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

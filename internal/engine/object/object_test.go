@@ -1,6 +1,10 @@
 package object
 
 import (
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -163,4 +167,14 @@ func large(keys, size int) *Object {
 		o.Data[fmt.Sprintf("key-%03d", i)] = sensitive.FromString(strings.Repeat("v", size))
 	}
 	return o
+}
+
+// sent returns an object as it is read from the bytes of a request.
+func sent(t testing.TB, s *structpb.Struct) wire.Struct {
+	t.Helper()
+	req, err := wire.Encode(&fnv1.RunFunctionRequest{Input: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req.Input
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire/wiretest"
 )
 
 func asStruct(t testing.TB, m map[string]any) *structpb.Struct {
@@ -28,11 +27,11 @@ func asStruct(t testing.TB, m map[string]any) *structpb.Struct {
 
 // generators are one with outputs and a generation before, one that gives no keys,
 // and two that have nothing yet.
-func generators(t testing.TB, read wiretest.Reading) *observation.Observation {
+func generators(t testing.TB) *observation.Observation {
 	t.Helper()
 	return &observation.Observation{
 		Composite: observation.Resource{
-			Object:  read(t, asStruct(t, map[string]any{"kind": "XR"})),
+			Object:  sent(t, asStruct(t, map[string]any{"kind": "XR"})),
 			Details: observation.Details{"key": []byte("of-the-composite")},
 		},
 		Generated: map[string]observation.Generated{
@@ -88,14 +87,12 @@ func TestGenerated(t *testing.T) {
 			if len(faults) > 0 {
 				t.Fatal(faults)
 			}
-			for as, read := range wiretest.Readings {
-				o := generators(t, read)
-				if diff := cmp.Diff(tc.want, result(x, o.Scope("", nil))); diff != "" {
-					t.Errorf("%s\n%s over %s: -want, +got:\n%s", tc.reason, tc.text, as, diff)
-				}
-				if diff := cmp.Diff(tc.want, made(t, o, &observation.Generation{}, tc.text)); diff != "" {
-					t.Errorf("%s\n%s over %s for a generation: -want, +got:\n%s", tc.reason, tc.text, as, diff)
-				}
+			o := generators(t)
+			if diff := cmp.Diff(tc.want, result(x, o.Scope("", nil))); diff != "" {
+				t.Errorf("%s\n%s: -want, +got:\n%s", tc.reason, tc.text, diff)
+			}
+			if diff := cmp.Diff(tc.want, made(t, o, &observation.Generation{}, tc.text)); diff != "" {
+				t.Errorf("%s\n%s for a generation: -want, +got:\n%s", tc.reason, tc.text, diff)
 			}
 		})
 	}
@@ -104,7 +101,7 @@ func TestGenerated(t *testing.T) {
 // A generation before that is not there is a key that is not there, and no error to
 // wait for: what an expression makes of it is its own.
 func TestPreviousIsNoSuchKey(t *testing.T) {
-	v, ok := generators(t, wiretest.Decoded).Scope("", nil).ResolveName(expression.Previous)
+	v, ok := generators(t).Scope("", nil).ResolveName(expression.Previous)
 	m, isMap := v.(traits.Mapper)
 	if !ok || !isMap {
 		t.Fatalf("previous is %T", v)
@@ -129,7 +126,7 @@ func TestGenerationScopeHasVariables(t *testing.T) {
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	if got := result(x, generators(t, wiretest.Decoded).GenerationScope(&observation.Generation{}, variables)); got != "types.String(v)" {
+	if got := result(x, generators(t).GenerationScope(&observation.Generation{}, variables)); got != "types.String(v)" {
 		t.Errorf("a variable is %s", got)
 	}
 }
@@ -152,17 +149,15 @@ func TestGenerationSecretIsHidden(t *testing.T) {
 		"Keys":       {"", "resource.map(k, k)", "list[types.String(apiVersion) types.String(kind) types.String(metadata)]"},
 		"Secret":     {"what it gives", "secret.k", "types.String(given)"},
 	}
-	for as, read := range wiretest.Readings {
-		m := &observation.Generation{Resource: read(t, secret()), Details: observation.Details{"k": []byte("given")}}
-		for name, tc := range cases {
-			t.Run(name+as, func(t *testing.T) {
-				if got := made(t, generators(t, read), m, tc.text); !strings.Contains(got, tc.want) || strings.Contains(got, "canary") {
-					t.Errorf("%s\n%s: want %s, got %s", tc.reason, tc.text, tc.want, got)
-				}
-			})
-		}
-		if !proto.Equal(m.Resource.Proto(), secret()) {
-			t.Errorf("%s: the Struct was written to", as)
-		}
+	m := &observation.Generation{Resource: sent(t, secret()), Details: observation.Details{"k": []byte("given")}}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := made(t, generators(t), m, tc.text); !strings.Contains(got, tc.want) || strings.Contains(got, "canary") {
+				t.Errorf("%s\n%s: want %s, got %s", tc.reason, tc.text, tc.want, got)
+			}
+		})
+	}
+	if !proto.Equal(m.Resource.Proto(), secret()) {
+		t.Error("the Struct was written to")
 	}
 }

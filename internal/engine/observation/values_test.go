@@ -1,6 +1,8 @@
 package observation_test
 
 import (
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
 	"context"
 	"fmt"
 	"math"
@@ -21,7 +23,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire/wiretest"
 )
 
 var env = func() *expression.Environment {
@@ -225,7 +226,7 @@ func FuzzValuesAgreeWithCEL(f *testing.F) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := randomStruct(r, 3)
 		plain := settled(s)
-		before, plainBefore, bytes := proto.Clone(s), proto.Clone(plain), wiretest.Sent(t, plain)
+		before, plainBefore, bytes := proto.Clone(s), proto.Clone(plain), sent(t, plain)
 		observe := func(s wire.Struct) cel.Activation {
 			return (&observation.Observation{Composite: observation.Resource{Object: s}}).Scope("", nil)
 		}
@@ -284,15 +285,13 @@ func TestNumbers(t *testing.T) {
 			if len(faults) > 0 {
 				t.Fatal(faults)
 			}
-			for as, read := range wiretest.Readings {
-				o := &observation.Observation{Composite: observation.Resource{Object: read(t, in)}}
-				got := strings.Replace(result(x, o.Scope("", nil)), ": here: ", ": ", 1)
-				if i := strings.Index(got, ": here:"); i >= 0 {
-					got = got[:i+2] + got[strings.Index(got, "reads"):]
-				}
-				if !strings.HasPrefix(got, tc.want) {
-					t.Errorf("%s\n%s over %s: want %s, got %s", tc.reason, tc.text, as, tc.want, got)
-				}
+			o := &observation.Observation{Composite: observation.Resource{Object: sent(t, in)}}
+			got := strings.Replace(result(x, o.Scope("", nil)), ": here: ", ": ", 1)
+			if i := strings.Index(got, ": here:"); i >= 0 {
+				got = got[:i+2] + got[strings.Index(got, "reads"):]
+			}
+			if !strings.HasPrefix(got, tc.want) {
+				t.Errorf("%s\n%s: want %s, got %s", tc.reason, tc.text, tc.want, got)
 			}
 		})
 	}
@@ -331,25 +330,33 @@ func TestSecretIsHidden(t *testing.T) {
 		"EqualKeys":   {"", "composite == {'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 's', 'annotations': {'keep': 'me'}}}", "types.Bool(true)"},
 		"EqualFrom":   {"", "{'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 's', 'annotations': {'keep': 'me'}}} == composite", "types.Bool(true)"},
 	}
-	for as, read := range wiretest.Readings {
-		o := &observation.Observation{Composite: observation.Resource{Object: read(t, secret())}}
-		for name, tc := range cases {
-			t.Run(name+as, func(t *testing.T) {
-				x, faults := env.Compile(expression.Source{Text: tc.text, Path: "here"})
-				if len(faults) > 0 {
-					t.Fatal(faults)
-				}
-				got := result(x, o.Scope("", nil))
-				if strings.HasPrefix(got, "*expression.Failed: here:1") {
-					got = "*expression.Failed: here" + got[strings.Index(got, ": reads"):]
-				}
-				if !strings.HasPrefix(got, tc.want) || strings.Contains(got, "canary") {
-					t.Errorf("%s\n%s: want %s, got %s", tc.reason, tc.text, tc.want, got)
-				}
-			})
-		}
-		if !proto.Equal(o.Composite.Object.Proto(), secret()) {
-			t.Errorf("%s: the Struct was written to", as)
-		}
+	o := &observation.Observation{Composite: observation.Resource{Object: sent(t, secret())}}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			x, faults := env.Compile(expression.Source{Text: tc.text, Path: "here"})
+			if len(faults) > 0 {
+				t.Fatal(faults)
+			}
+			got := result(x, o.Scope("", nil))
+			if strings.HasPrefix(got, "*expression.Failed: here:1") {
+				got = "*expression.Failed: here" + got[strings.Index(got, ": reads"):]
+			}
+			if !strings.HasPrefix(got, tc.want) || strings.Contains(got, "canary") {
+				t.Errorf("%s\n%s: want %s, got %s", tc.reason, tc.text, tc.want, got)
+			}
+		})
 	}
+	if !proto.Equal(o.Composite.Object.Proto(), secret()) {
+		t.Error("the Struct was written to")
+	}
+}
+
+// sent returns an object as it is read from the bytes of a request.
+func sent(t testing.TB, s *structpb.Struct) wire.Struct {
+	t.Helper()
+	req, err := wire.Encode(&fnv1.RunFunctionRequest{Input: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req.Input
 }
