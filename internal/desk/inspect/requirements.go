@@ -87,10 +87,10 @@ func (x *explainer) environmentAsks() []Ask {
 		}
 		for _, l := range asked.Labels {
 			value := Spelling{Text: l.Text}
-			if l.Field != "" {
-				in := Input{Name: expression.Composite + "." + l.Field, Need: expression.Required}
+			if path := l.Path.String(); path != "" {
+				in := Input{Name: expression.Composite + "." + path, Need: expression.Required}
 				if l.Environment {
-					in.Name = expression.Env + "." + l.Field
+					in.Name = expression.Env + "." + path
 				}
 				if l.Optional {
 					in.Need = expression.Optional

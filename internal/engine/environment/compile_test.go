@@ -8,7 +8,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 const labelHelp = "use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit"
@@ -23,18 +22,9 @@ func TestCompileDiagnostics(t *testing.T) {
 			reason: "an environment may say nothing",
 			in:     `{}`,
 		},
-		"NullDefaultData": {
-			reason: "null is as if it were not there",
-			in:     `{defaultData: null, policy: null, environmentConfigs: null}`,
-		},
 		"DefaultDataText": {
 			reason: "only an object can be merged, and its text is nobody's business",
 			in:     `{defaultData: "hush"}`,
-			want:   []string{"defaultData: must be a JSON object"},
-		},
-		"DefaultDataList": {
-			reason: "only an object can be merged",
-			in:     `{defaultData: [{}]}`,
 			want:   []string{"defaultData: must be a JSON object"},
 		},
 		"Incomplete": {
@@ -104,22 +94,5 @@ func TestCompileNothing(t *testing.T) {
 		if len(list) > 0 || len(got.GetFields()) != 2 {
 			t.Errorf("%s: %v, %v", name, got, list)
 		}
-	}
-}
-
-// A lookup does not change if the input that it was compiled from changes later.
-func TestLookupIsImmutable(t *testing.T) {
-	in := fromYAML[*v1beta1.Environment](t, `{
-		defaultData: {a: 1},
-		environmentConfigs: [{type: Selector, selector: {mode: Multiple, minMatch: 0, maxMatch: 1, matchLabels: [{type: Value, key: a, value: b}]}}],
-	}`)
-	l := compiled(t, in)
-	s := in.EnvironmentConfigs[0].Selector
-	*s.MinMatch, *s.MaxMatch, *s.MatchLabels[0].Value, in.DefaultData.Raw[2] = 5, 0, "c", 'x'
-	asked, _ := l.Selectors(wire.Struct{}, wire.Struct{})
-	got, list := l.Merge(budget.New(context.Background()), nil, asked, readAll(t, found(t, `[[{metadata: {name: one}, data: {b: 2}}]]`)))
-	want := fields(t, `{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, a: 1, b: 2}`)
-	if diff := cmp.Diff(want.AsMap(), got.AsMap()); diff != "" || len(list) > 0 || asked[0].Labels["a"] != "b" {
-		t.Errorf("asked for %v, %v, -want, +got:\n%s", asked[0], list, diff)
 	}
 }

@@ -59,21 +59,21 @@ type source struct {
 type chosen struct {
 	at     *field.Path // of the ref's name, or of the selector
 	name   string
-	labels []matcher
+	labels []Label
 
 	many     bool
 	min, max uint64
 	sortBy   Path
 }
 
-// A matcher is a label whose value is text, or the value at path.
-type matcher struct {
-	at       *field.Path // of the valueFromFieldPath
-	key      string
-	text     string
-	before   bool // in the environment, otherwise in the composite
-	path     Path
-	optional bool
+// A Label is a label whose value is Text, or the value at Path, in the environment of earlier steps or in the composite.
+type Label struct {
+	Key, Text   string
+	Path        Path
+	Environment bool
+	Optional    bool // it is left out if the path has no value
+
+	at *field.Path // of the valueFromFieldPath
 }
 
 // A Selector selects the EnvironmentConfig with the Name, or all that have the Labels. One of the two
@@ -155,20 +155,20 @@ func (c *compiler) selector(at *field.Path, in *v1beta1.EnvironmentSelector) cho
 	return out
 }
 
-func (c *compiler) matcher(at *field.Path, in v1beta1.EnvironmentLabelMatcher) matcher {
-	m := matcher{
-		at: at.Child("valueFromFieldPath"), key: in.Key, before: in.Type == v1beta1.EnvironmentLabelFromEnvironment,
-		optional: in.FromFieldPathPolicy == v1beta1.Optional,
+func (c *compiler) matcher(at *field.Path, in v1beta1.EnvironmentLabelMatcher) Label {
+	m := Label{
+		at: at.Child("valueFromFieldPath"), Key: in.Key, Environment: in.Type == v1beta1.EnvironmentLabelFromEnvironment,
+		Optional: in.FromFieldPathPolicy == v1beta1.Optional,
 	}
 	if in.Key != "" && len(validation.IsQualifiedName(in.Key)) > 0 {
 		c.refuse(at.Child("key"), "is not a valid label key: %s; a DNS name and a slash may precede it", labelText)
 	}
 	switch {
 	case in.Type != v1beta1.EnvironmentLabelValue:
-		m.path = c.path(m.at, in.ValueFromFieldPath)
+		m.Path = c.path(m.at, in.ValueFromFieldPath)
 	case in.Value != nil:
-		m.optional, m.text = false, *in.Value
-		if len(validation.IsValidLabelValue(m.text)) > 0 {
+		m.Optional, m.Text = false, *in.Value
+		if len(validation.IsValidLabelValue(m.Text)) > 0 {
 			c.refuse(at.Child("value"), "is not a valid label value: %s", labelText)
 		}
 	}
@@ -204,7 +204,7 @@ func (l *Lookup) Selectors(composite, before wire.Struct) ([]*Selector, diagnost
 			if d != nil {
 				list = append(list, d)
 			} else if ok {
-				labels[m.key] = v
+				labels[m.Key] = v
 			}
 		}
 		if len(labels) > 0 {
@@ -218,83 +218,56 @@ func (l *Lookup) Selectors(composite, before wire.Struct) ([]*Selector, diagnost
 }
 
 // value of the label. It is not ok if the label is left out.
-func (m matcher) value(composite, before wire.Struct) (text string, ok bool, d *diagnostic.Diagnostic) {
-	if m.path.isTop() {
-		return m.text, true, nil
+func (m Label) value(composite, before wire.Struct) (text string, ok bool, d *diagnostic.Diagnostic) {
+	if m.Path.isTop() {
+		return m.Text, true, nil
 	}
 	in, name := composite, "the composite"
-	if m.before {
+	if m.Environment {
 		in, name = before, "the environment of earlier steps"
 	}
-	v, _ := Get(in, m.path)
-	switch kind := v.Kind(); {
-	case kind == wire.Text && len(validation.IsValidLabelValue(v.Text())) == 0:
+	v, _ := Get(in, m.Path)
+	switch {
+	case v.Kind() == wire.Text && len(validation.IsValidLabelValue(v.Text())) == 0:
 		return v.Text(), true, nil
-	case kind == wire.Text:
-		return "", false, wrong(m.at,
-			"the value at %[2]q in %[1]s is not a valid label value: %[3]s", name, m.path, labelText)
-	case m.optional:
+	case v.Kind() == wire.Text:
+		return "", false, wrong(m.at, "the value at %q in %s is not a valid label value: %s", m.Path, name, labelText)
+	case m.Optional:
 		return "", false, nil
-	case kind == wire.Absent || kind == wire.Null:
-		return "", false, wrong(m.at, "%s has no value at %q: set it, or set fromFieldPathPolicy to Optional", name, m.path)
 	}
-	return "", false, wrong(m.at,
-		"the value at %[2]q in %[1]s is not a string: use a string field, or set fromFieldPathPolicy to Optional",
-		name, m.path)
+	return "", false, wrong(m.at, "%s has no string at %q: set it, or set fromFieldPathPolicy to Optional", name, m.Path)
 }
 
 func wrong(at *field.Path, format string, args ...any) *diagnostic.Diagnostic {
 	return &diagnostic.Diagnostic{Path: at.String(), Rule: diagnostic.Input, Message: fmt.Sprintf(format, args...)}
 }
 
-// several joins the first items, sorted, and counts the rest.
-func several(items []string) string {
-	items = slices.Sorted(slices.Values(items))
-	if n := len(items) - limits.MessageItems; n > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(items[:limits.MessageItems], ", "), n)
+// several lists the first names, sorted, in parentheses.
+func several(names []string) string {
+	if len(names) == 0 {
+		return ""
 	}
-	return strings.Join(items, ", ")
+	slices.Sort(names)
+	if more := len(names) - limits.MessageItems; more > 0 {
+		names = append(names[:limits.MessageItems], fmt.Sprintf("%d more", more))
+	}
+	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// An Asked describes what an item of environmentConfigs asks for, without a composite.
+// An Asked describes what an item of environmentConfigs asks for, without a composite: the EnvironmentConfig with the
+// name, or those with the labels.
 type Asked struct {
-	// Path of the item.
-	Path string
-
-	// Name of the EnvironmentConfig, or Labels: exactly one of them is set.
+	Path   string // of the item
 	Name   string
-	Labels []AskedLabel
-}
-
-// An AskedLabel is a label whose value is Text, or the value of a field.
-type AskedLabel struct {
-	Key, Text string
-
-	// Field that contains the value, in the environment of earlier steps or in the composite. It is
-	// empty for a Text.
-	Field       string
-	Environment bool
-
-	// Optional is set if the label is left out when the field has no value.
-	Optional bool
+	Labels []Label
 }
 
 // Asked returns what the lookup asks for, in the order of the input.
-func (l *Lookup) Asked() []Asked {
-	if l == nil {
-		return nil
-	}
-	out := make([]Asked, 0, len(l.sources))
-	for _, s := range l.sources {
-		a := Asked{Path: s.at.String(), Name: s.by.name}
-		for _, m := range s.by.labels {
-			label := AskedLabel{Key: m.key, Text: m.text, Optional: m.optional}
-			if !m.path.isTop() {
-				label.Field, label.Environment = m.path.String(), m.before
-			}
-			a.Labels = append(a.Labels, label)
+func (l *Lookup) Asked() (out []Asked) {
+	if l != nil {
+		for _, s := range l.sources {
+			out = append(out, Asked{s.at.String(), s.by.name, s.by.labels})
 		}
-		out = append(out, a)
 	}
 	return out
 }

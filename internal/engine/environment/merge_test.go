@@ -2,11 +2,9 @@ package environment
 
 import (
 	"context"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -35,39 +33,6 @@ func merging(t testing.TB, n int, defaults string) (*Lookup, []*Selector) {
 	l := compiled(t, in)
 	selectors, _ := l.Selectors(wire.Struct{}, wire.Struct{})
 	return l, selectors
-}
-
-// Merging many into one copies that once, not once for each of them.
-func TestMergerCopiesOnce(t *testing.T) {
-	m := &merger{own: map[*structpb.Struct]bool{}, budget: budget.New(context.Background())}
-	under := fields(t, "{a: {b: 1}}")
-	once := m.merge(under, fields(t, "{a: {c: 1}}"))
-	a := once.GetFields()["a"].GetStructValue()
-	over := fields(t, "{a: {d: 1}, e: {}}")
-	twice := m.merge(once, over)
-	if twice.GetFields()["e"] != over.GetFields()["e"] {
-		t.Error("what is new was copied")
-	}
-	if once == under || twice != once || twice.GetFields()["a"].GetStructValue() != a {
-		t.Errorf("under %p, once %p, twice %p; a %p, %p", under, once, twice, a, twice.GetFields()["a"].GetStructValue())
-	}
-}
-
-// Several goroutines may use a lookup, and the data that it merges, at the same time.
-func TestMergeAtOnce(t *testing.T) {
-	l, selectors := merging(t, 2, "{a: {b: {c: 1}}, z: 1}")
-	before := fields(t, "{a: {b: {d: 1}}}")
-	configs := readAll(t, found(t, "[[{data: {a: {b: {e: 1}}}}], [{data: {a: {b: {f: 1}}}}]]"))
-	want := fields(t, "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, z: 1, a: {b: {c: 1, d: 1, e: 1, f: 1}}}")
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			if got, _ := l.Merge(budget.New(context.Background()), before, selectors, configs); !proto.Equal(want, got) {
-				t.Errorf("got %v", got)
-			}
-		})
-	}
-	all.Wait()
 }
 
 // The default data is the lookup's own, and must be the same for the next one.
