@@ -156,15 +156,15 @@ func parentOf(e ast.Expr) ast.NavigableExpr {
 // noField returns the message for a field that its operand does not have.
 func (m *explainer) noField(err *expression.Error) string {
 	operand, field, _ := celast.Selection(err.Node)
+	path := steps(operand)
 	of := celast.WithoutOptional(err.Types[0])
 	switch {
 	case err.Text != "":
 		return err.Text
-	case slices.Contains(lengths, field) && celast.IsKind(of, types.StringKind, types.ListKind):
-		return m.instead(err.Node, "size("+m.sourceOf(operand)+")",
-			fmt.Sprintf("%s has no field %s: write size(...) around it", m.aType(err.Types[0]), field))
-	case m.belowData(err.Node, operand, field) != "":
-		return m.belowData(err.Node, operand, field)
+	case len(path) > 1 && slices.Contains(dataOfSecrets, path[len(path)-1]):
+		return "the values of a Secret are not below data here: leave ." + path[len(path)-1] + " out"
+	case slices.Contains(lengths, field):
+		return fmt.Sprintf("%s has no field %s: write size(...) around it", m.aType(of), field)
 	case celast.IsCall(err.Node, operators.Index) && of.Kind() == types.ListKind:
 		return "the index of a list must be a number, but this is a string: write for example [0]"
 	case of.Kind() == types.ListKind:
@@ -223,17 +223,6 @@ const forDefault = "composite.spec.?host.orValue('none')"
 
 // lengths are the names of the size of a value in other languages.
 var lengths = []string{"length", "size", "len"} //nolint:gochecknoglobals // a table
-
-// belowData returns the message for a value that is selected from the data of a Secret. It is empty for all other
-// selections.
-func (m *explainer) belowData(whole, operand ast.Expr, field string) string {
-	path := steps(operand)
-	if n := len(path) - 1; n >= 1 && slices.Contains(dataOfSecrets, path[n]) && dotted(append(path[:n:n], "a", "b")) != "" {
-		instead := expression.PathText(path[0], append(path[1:n:n], field)...)
-		return m.instead(whole, instead, fmt.Sprintf("the values of a Secret are not below %s here: write %s", path[n], instead))
-	}
-	return ""
-}
 
 // inputs are the variables that contain observed data.
 var inputs = []string{ //nolint:gochecknoglobals // a table

@@ -21,7 +21,6 @@ import (
 
 // Hints that several messages share.
 const (
-	stringHint    = ": wrap it in string(...)"
 	hashHint      = ": wrap the hash in hex.encode(...)" // its bytes are usually not UTF-8
 	compareHint   = ": compare it with something"
 	noSubtraction = ": - subtracts numbers: write text.replace(part, '') to remove a part"
@@ -212,25 +211,12 @@ func conversion(overloads []*decls.OverloadDecl, have []*types.Type) string {
 				}
 			}
 			if len(wrong) == 1 {
-				if hint := conversionOf(have[wrong[0]], o.ArgTypes()[wrong[0]]); hint != "" {
+				from, to := have[wrong[0]], kindsOf(o.ArgTypes()[wrong[0]:][:1])
+				if hint := convert(from, strings.Trim(to[:min(1, len(to))], "bm"), "the "+cel.FormatCELType(from)); hint != "" {
 					return hint
 				}
 			}
 		}
-	}
-	return ""
-}
-
-// conversionOf returns a hint how to convert a scalar to another type, or an empty text.
-func conversionOf(from, to *types.Type) string {
-	text := celast.IsKind(from, types.StringKind)
-	switch {
-	case !text && !celast.IsNumber(from) && !celast.IsKind(from, types.BoolKind, types.BytesKind):
-		return ""
-	case celast.IsKind(to, types.StringKind), text && celast.IsKind(to, types.BytesKind, types.IntKind, types.DoubleKind):
-		return fmt.Sprintf(": wrap the %s in %s(...)", cel.FormatCELType(from), cel.FormatCELType(to))
-	case celast.IsKind(to, types.ListKind):
-		return fmt.Sprintf(": write [ ] around the %s", cel.FormatCELType(from))
 	}
 	return ""
 }
@@ -309,4 +295,55 @@ func (m *explainer) callHint(call ast.CallExpr, have []*types.Type) string {
 		hint = fmt.Sprintf(": wrap the %s in string(...)", m.Typing.Text(have[0]))
 	}
 	return hint
+}
+
+// An operandHint is a hint for a call of one of some functions, or of any, on operands of all of some kinds. The letters
+// of the kinds are those of [kindLetters]: # is any number, and s any scalar that string(...) accepts.
+type operandHint struct{ functions, kinds, text string }
+
+const wrapOther = ": wrap the operand that is not a string in string(...)"
+
+var operandHints = []operandHint{ //nolint:gochecknoglobals // a table
+	{operators.Add, "tl", ": write .join(',') after the list, or [ ] around the string"},
+	{operators.Add, "t#", wrapOther},
+	{operators.Add, "tb", wrapOther},
+	{operators.Add, "tm", ": select one key of the map"},
+	{operators.Add, "m", noMerge},
+	{operators.Add, "tn", emptyText},
+	{"_-_", "t", noSubtraction},
+	{"_<_ _<=_ _>_ _>=_", "t#", ": wrap the string in int(...) or double(...)"},
+	{"", "id", ": wrap the int in double(...)"},
+	{operators.Conditional, "n", ": for no value write optional.of(...) and optional.none(), with optional: true"},
+	{operators.Conditional, "t#", ": wrap the number in string(...)"},
+	{operators.Conditional, "tb", ": wrap the bool in string(...)"},
+	{operators.Conditional, "", ": make both the same type, or write dyn(...) around one"},
+	{"merge", "m", ": convert the values of one map, or write dyn(...) around it"},
+	{"join", "", ": convert its elements with .map(x, string(x))"},
+}
+
+var kindLetters = map[types.Kind]string{ //nolint:gochecknoglobals // a table
+	types.StringKind: "t", types.IntKind: "i#s", types.UintKind: "s", types.DoubleKind: "d#s", types.BoolKind: "bs",
+	types.BytesKind: "ys", types.TimestampKind: "s", types.DurationKind: "s", types.MapKind: "m", types.StructKind: "m", types.ListKind: "l", types.NullTypeKind: "n",
+}
+
+// kindsOf returns the letters of the kinds of types.
+func kindsOf(have []*types.Type) (letters string) {
+	for _, t := range have {
+		letters += kindLetters[t.Kind()]
+	}
+	return letters
+}
+
+func hasKinds(have, wanted string) bool {
+	return !strings.ContainsFunc(wanted, func(letter rune) bool { return !strings.ContainsRune(have, letter) })
+}
+
+// hintFor returns the first hint for a call, or an empty text.
+func hintFor(hints []operandHint, fn, kinds string) string {
+	for _, h := range hints {
+		if (h.functions == "" || slices.Contains(strings.Fields(h.functions), fn)) && hasKinds(kinds, h.kinds) {
+			return h.text
+		}
+	}
+	return ""
 }

@@ -28,9 +28,9 @@ func (adviser) Reason(f *expression.Failure) string {
 	case expression.WrongResult:
 		switch s := f.Expression.Source(); {
 		case s.Want == expression.WantList:
-			return f.What + resultHint(s.Want, f.Types[0], "")
+			return f.What + convert(f.Types[0], wanted(s.Want), "it")
 		case s.Want == expression.WantText || s.Want == expression.WantString || f.Entry != "":
-			return f.What + resultHint(expression.WantText, f.Types[0], severalKeys(f.Expression.Environment(), s))
+			return f.What + convert(f.Types[0], "t", "it")
 		}
 	case expression.CallFailed:
 		return failedCall(f)

@@ -213,7 +213,7 @@ func TestEvaluate(t *testing.T) {
 		{"sources.?optional.?data.orValue('d')", "", "d"},
 		{"resource.status.nothing", "db", "waiting: resources.db.status.nothing"},
 		{"resource.spec.port", "db", "failed: here: must return a string, but returns int: wrap it in string(...)"},
-		{"resource.status", "db", "failed: use valueMap"},
+		{"resource.status", "db", "failed: select one of its keys"},
 		{
 			"resource.status.host.name", "db",
 			"failed: here:1:21: cannot select resources.db.status.host.name: resources.db.status.host is not an object",
