@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 )
 
@@ -90,39 +92,19 @@ func (c *Catalog) Add(object map[string]any) error {
 	return nil
 }
 
-// merged returns the union of both definitions. A CustomResourceDefinition that Crossplane generated
-// from a CompositeResourceDefinition has no connection keys.
+// merged returns the definition of a kind that two objects declare. A CustomResourceDefinition may have been generated
+// by Crossplane from the CompositeResourceDefinition, which says more.
 func (d declared) merged(former declared) (declared, error) {
-	if former.schema == nil {
-		return d, nil
-	}
-	same := proto.Equal(former.schema, d.schema)
 	switch {
-	case !same && d.composite == former.composite:
-		return d, errDifferent
-	case !same && former.composite: // d was generated from it, by some version of Crossplane
-		return former, nil
-	case !same:
+	case former.schema == nil, d.composite && !former.composite:
 		return d, nil
-	case d.plural != "" && former.plural != "" && d.plural != former.plural,
-		d.connectionKeys != nil && former.connectionKeys != nil && !slices.Equal(former.connectionKeys, d.connectionKeys):
+	case former.composite && !d.composite:
+		return former, nil
+	case !proto.Equal(former.schema, d.schema), d.plural != former.plural,
+		!slices.Equal(former.connectionKeys, d.connectionKeys):
 		return d, errDifferent
-	}
-	d.scope = scopeOfBoth(d, former)
-	d.composite, d.cluster = d.composite || former.composite, d.cluster || former.cluster
-	d.plural = cmp.Or(d.plural, former.plural)
-	if d.connectionKeys == nil {
-		d.connectionKeys = former.connectionKeys
 	}
 	return d, nil
-}
-
-// scopeOfBoth returns the scope in a CompositeResourceDefinition, if one of two definitions is one.
-func scopeOfBoth(d, former declared) Scope {
-	if former.composite && !d.composite {
-		return former.scope
-	}
-	return d.scope
 }
 
 // Find returns the schema of a kind, as openAPIV3Schema has it, or nil if the kind is unknown. The
@@ -163,4 +145,21 @@ func sorted(kinds map[Kind]declared) []Kind {
 	return slices.SortedFunc(maps.Keys(kinds), func(a, b Kind) int {
 		return cmp.Or(cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Kind, b.Kind))
 	})
+}
+
+// kindField matches the field kind of a YAML or JSON document, with its value.
+var kindField = lazy.MustCompile(`kind["']?[ \t]*:\s*["']?([-A-Za-z0-9]+)`)
+
+// Declares reports whether a YAML or JSON document may be a definition of a wanted kind for
+// [Catalog.Add]. It only scans the text, which is much faster than decoding.
+func Declares(document string, wanted func(kind string) bool) bool {
+	if !strings.Contains(document, crd.Kind) && !strings.Contains(document, xrd.Kind) {
+		return false
+	}
+	for _, m := range kindField.FindAllStringSubmatch(document, -1) {
+		if wanted(m[1]) {
+			return true
+		}
+	}
+	return false
 }

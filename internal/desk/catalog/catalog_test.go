@@ -178,7 +178,6 @@ func TestAddErrors(t *testing.T) {
 		new    string
 		want   string
 	}{
-		"Kind":     {"it would never be a kind", "xrd-postgres.yaml", "kind: Postgres\n", "kind: Post gres\n", "cannot read spec.names.kind: must be letters, digits and '-'"},
 		"Version":  {"each has its index", "crd-rds-instance.yaml", "  - name: v1beta3\n", "  - hush\n  - name: v1beta3\n", "cannot read spec.versions[1]: must be an object"},
 		"Schema":   {"a schema is an object", "crd-rds-instance.yaml", "openAPIV3Schema:\n        properties:", "openAPIV3Schema: hush\n      x:\n        properties:", "cannot read spec.versions[1].schema.openAPIV3Schema: must be an object"},
 		"NoSchema": {"Crossplane refuses a composite without one", "xrd-postgres.yaml", "openAPIV3Schema:", "openAPISchema:", "cannot read spec.versions[0].schema.openAPIV3Schema: must be an object"},

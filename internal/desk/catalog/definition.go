@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
-	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // A definition has the fields that a CustomResourceDefinition and a CompositeResourceDefinition share.
@@ -26,9 +25,6 @@ type version struct {
 	at     decode.Path    // of its schema
 	schema map[string]any // nil without one
 }
-
-// kindName is the form of a kind that the API server accepts.
-var kindName = lazy.MustCompile(`^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$`)
 
 // define reads a definition. Its spec reports to first.
 func define(object map[string]any, first *decode.First) definition {
@@ -46,11 +42,7 @@ func define(object map[string]any, first *decode.First) definition {
 }
 
 func namesOf(names decode.Value) (kind, plural string) {
-	kind = names.Get("kind").Required().Text()
-	if !kindName.MatchString(kind) {
-		names.Get("kind").Refuse("must be letters, digits and '-'")
-	}
-	return kind, names.Get("plural").Text()
+	return names.Get("kind").Required().Text(), names.Get("plural").Text()
 }
 
 func (d definition) named(v version, kind string) Kind {
@@ -90,9 +82,6 @@ func composites(object map[string]any, scope Scope) (map[Kind]declared, error) {
 	claim, claims := "", ""
 	if names := d.spec.Get("claimNames"); names.Exists() {
 		claim, claims = namesOf(names)
-		if claim == d.kind {
-			names.Get("kind").Refuse("must not be the composite's kind")
-		}
 	}
 	var keys []string //nolint:prealloc // nil if there are none: Crossplane publishes all then
 	for _, key := range d.spec.Get("connectionSecretKeys").List() {

@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
@@ -25,10 +26,10 @@ import (
 type Knowledge struct {
 	Settings  *Settings
 	Catalog   *catalog.Catalog
-	schemas   []string                    // files to learn from
-	resources map[string]plan.Kind        // by composed resource
-	keys      map[string][]string         // by composed resource, or kind
-	functions []rules.Function            // installed by the checked files
+	schemas   []string             // files to learn from
+	resources map[string]plan.Kind // by composed resource
+	keys      map[string][]string  // by composed resource, or kind
+	functions []rules.Function     // installed by the checked files
 
 	mu      sync.Mutex
 	missing map[plan.Kind]bool // without a schema
@@ -258,4 +259,15 @@ func (k *Knowledge) connectionKeys(name string, kind plan.Kind) []string {
 // a Function.
 func mayMatter(text string) bool {
 	return mayHoldSteps(text) || strings.Contains(text, "ResourceDefinition") || strings.Contains(text, "kind: Function")
+}
+
+// kindForm is group/version/Kind, or version/Kind for the core group.
+var kindForm = lazy.MustCompile(`^((?:[a-z0-9.-]+/)?[a-z](?:[-a-z0-9]*[a-z0-9])?)/([A-Za-z][-A-Za-z0-9]*)$`)
+
+func parseKind(text string) (plan.Kind, bool) {
+	m := kindForm.FindStringSubmatch(text)
+	if m == nil {
+		return plan.Kind{}, false
+	}
+	return plan.Kind{APIVersion: m[1], Kind: m[2]}, true
 }

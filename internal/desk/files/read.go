@@ -107,14 +107,6 @@ func (f File) withText(text string, wanted func(text string) bool) File {
 	return f
 }
 
-// WhyNotYAML returns the reason why the parser refuses a text, after its line and column.
-func WhyNotYAML(text string) string {
-	if _, diagnostics := document.Parse(text); len(diagnostics) > 0 {
-		return diagnostics[0].Error()
-	}
-	return "not valid JSON or YAML"
-}
-
 // fragmentMark is between the path of a file and the place of an object in it.
 const fragmentMark = "\x00#"
 

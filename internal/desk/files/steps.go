@@ -133,9 +133,6 @@ func pipelineSteps(steps []composition.Step, at []any, c *composition.Compositio
 	return out
 }
 
-// IsExports reports whether a step runs this function, with any version of the input.
-func IsExports(s composition.Step) bool { return s.Group() == Group && s.Input["kind"] == v1beta1.Kind }
-
 // isForExports reports whether a step is meant to run this function: by its input, whose group may
 // be misspelt, or without an input by the name of the function.
 func isForExports(s composition.Step) bool {
