@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
-	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
 // steps in a text, which has just one document.
@@ -39,20 +38,12 @@ func TestFindSteps(t *testing.T) {
 		want   []step
 	}{
 		"Alone":       {"an input by itself", exports, []step{{"", nil, true, false}}},
-		"Version":     {"of whichever version", "{apiVersion: export.fn.crossplane.io/v9, kind: Exports}", []step{{"", nil, true, false}}},
 		"OtherGroup":  {"one of another function is none", "{apiVersion: other.fn.crossplane.io/v1beta1, kind: Exports}", nil},
 		"List":        {"in a list of objects", "{apiVersion: v1, kind: List, items: [{kind: Other}, " + exports + ", " + exports + "]}", []step{{"", []any{"items", 1}, true, false}, {"", []any{"items", 2}, true, false}}},
-		"OtherList":   {"which is no other kind", "{apiVersion: example.org/v1, kind: List, items: [" + exports + "]}", nil},
-		"Nested":      {"in a list of lists", "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: List, items: [" + exports + "]}]}", []step{{"", []any{"items", 0, "items", 0}, true, false}}},
 		"Steps":       {"in a list of steps", "- {step: a, functionRef: {name: other}}\n- {step: b, functionRef: {name: function-export}, input: " + exports + "}", []step{{"b", []any{1, "input"}, true, false}}},
-		"Two":         {"each of two steps has a path of its own", "- {step: a, functionRef: {name: function-export}, input: " + exports + "}\n- {step: b, functionRef: {name: x}, input: " + exports + "}", []step{{"a", []any{0, "input"}, true, false}, {"b", []any{1, "input"}, true, false}}},
 		"NoInput":     {"a step without an input, by the name of the function", "- {step: a, functionRef: {name: example-function-export}}", []step{{"a", []any{0}, false, false}}},
 		"Composition": {"in a Composition", composition + "  - {step: a, functionRef: {name: function-export}, input: " + exports + "}", []step{{"a", []any{"spec", "pipeline", 0, "input"}, true, true}}},
-		"Revision":    {"and in its revision", "apiVersion: apiextensions.crossplane.io/v1\nkind: CompositionRevision\n" + composition[len("apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\n"):] + "  - {step: a, functionRef: {name: x}, input: " + exports + "}", []step{{"a", []any{"spec", "pipeline", 0, "input"}, true, true}}},
-		"InList":      {"in a Composition of a list", "apiVersion: v1\nkind: List\nitems:\n- " + functiontest.Indented(composition+"  - {step: a, functionRef: {name: x}, input: "+exports+"}", 2), []step{{"a", []any{"items", 0, "spec", "pipeline", 0, "input"}, true, true}}},
 		"OtherKind":   {"in no other kind of object", "{apiVersion: example.org/v1, kind: Composition, spec: {pipeline: [{step: a, functionRef: {name: function-export}, input: " + exports + "}]}}", nil},
-		"XRD":         {"of whichever group", "{apiVersion: apiextensions.crossplane.io/v1, kind: CompositeResourceDefinition, spec: {pipeline: [{step: a, input: " + exports + "}]}}", nil},
-		"NotOurs":     {"what a Composition without one has is not looked at", "{apiVersion: apiextensions.crossplane.io/v1, kind: Composition, spec: {mode: Resources, pipeline: 5}}", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []step

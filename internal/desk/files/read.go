@@ -194,29 +194,21 @@ func objectsIn(o Object) []Object {
 	return out
 }
 
-// OnAllCores calls do for each item, in parallel on all cores. The results are in the order of the
-// items.
+// OnAllCores calls do for each item, in parallel on all cores. The results are in the order of the items.
 func OnAllCores[T, R any](items []T, do func(T) R, progress func(done int)) []R {
-	out := make([]R, len(items))
-	var next, done int
+	out, done := make([]R, len(items)), 0
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(items)) {
+	for i, item := range items {
+		free <- struct{}{}
 		wg.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				mu.Unlock()
-				if i >= len(items) {
-					return
-				}
-				out[i] = do(items[i])
-				mu.Lock()
-				done++
-				progress(done)
-				mu.Unlock()
-			}
+			out[i] = do(item)
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			progress(done)
+			<-free
 		})
 	}
 	wg.Wait()

@@ -35,26 +35,14 @@ type Command struct {
 
 // Help is what kong prints below the flags.
 func (c *Command) Help() string {
-	return `Finds every Exports input in pipeline steps of Compositions, in lists of steps and
-as a document of its own. Compiles each input as the function does, and prints every
-error with its line and column in the file and with its correction.
+	return `Compiles each input of kind Exports as the function does: in pipeline steps of
+Compositions, in lists of steps, and as a document of its own.
 
-If the schemas of the kinds that an expression reads are known, the expression is
-type-checked: a misspelt field, a string in place of a number and a comparison that
-is never true are errors. Schemas come from XRDs and CRDs in the checked files and
-in the files of --schema. The kind of a composed resource comes from the other steps
-of the pipeline: from patch-and-transform bases, and from literal manifests in Go
-templates. A value of unknown type is not an error. dyn(...) around a value turns
-type-checking off for that value.
+Expressions are type-checked with the XRDs and CRDs in the checked files and in the
+files of --schema. dyn(...) around a value turns type-checking off for that value.
 
 A placeholder of another tool in a text, such as ${host}, is a warning, because the
 function would export it as it is. Write a text that is meant as it is as r'...'.
-A comparison of a field with null, and base64.decode of a connection detail, are also
-warnings, unless dyn(...) is around the value: a missing field is waited for, and
-connection details are already decoded.
-
---fix corrects the mistakes whose correction is certain, and keeps comments and
-formatting.
 
 Exit codes: 0 if there are no errors, 1 if there are errors or changes of --dry-run,
 2 if a file could not be read or if there was nothing to check.
