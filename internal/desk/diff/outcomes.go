@@ -159,9 +159,9 @@ func (d *comparison) reads() {
 			continue
 		}
 		known[text] = true
-		rule := inspect.RuleOf(plan.Kind{APIVersion: r.APIVersion, Kind: r.Kind}, nil)
+		rule, installed := inspect.RuleOf(plan.Kind{APIVersion: r.APIVersion, Kind: r.Kind}, nil)
 		reason := "Crossplane's default role permits that"
-		if !rule.Installed {
+		if !installed {
 			reason = fmt.Sprintf("Crossplane needs the rights get, list and watch for %s of %s", rule.Resource, rule.APIGroup)
 		}
 		if labels := s.GetMatchLabels().GetLabels(); len(labels) > 0 {

@@ -4,6 +4,7 @@ package inspect
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -24,12 +25,10 @@ type Explanation struct {
 	// Variables are listed on their own. An expression that uses a variable also has its inputs.
 	Variables []ExplainedKey `json:"variables,omitempty"`
 
-	// Asks are all requirements that the function may return to Crossplane. Unused are the sources
-	// that are never required, because no expression uses them.
-	Asks   []Ask    `json:"asks,omitempty"`
+	// Unused are the sources that are never required, because no expression uses them.
 	Unused []string `json:"unused,omitempty"`
 
-	// Rules are the RBAC rules that Crossplane needs.
+	// Rules are the RBAC rules that Crossplane needs in addition to its default role.
 	Rules []Rule `json:"rules,omitempty"`
 }
 
@@ -39,9 +38,10 @@ type ExplainedObject struct {
 	Name string `json:"name"` // the composition resource name
 	Path string `json:"path"`
 
-	// Namespace and ObjectName are its namespace and its name in the cluster.
-	Namespace  Spelling `json:"namespace"`
-	ObjectName Spelling `json:"objectName"`
+	// Namespace and ObjectName are its namespace and its name in the cluster. In angle brackets is the expression that
+	// returns it, or a description.
+	Namespace  string `json:"namespace"`
+	ObjectName string `json:"objectName"`
 
 	// ForEach is the list for whose items one object each is exported. It is empty for a single object.
 	ForEach string `json:"forEach,omitempty"`
@@ -99,22 +99,6 @@ type Input struct {
 	Missing string `json:"missing,omitempty"`
 }
 
-// A Spelling is a text of the input, or an expression that returns it, or a description if
-// there is no single expression.
-type Spelling struct {
-	Text       string `json:"text,omitempty"`
-	Expression string `json:"expression,omitempty"`
-	Words      string `json:"words,omitempty"`
-}
-
-// String returns a literal text of the input, or in angle brackets the expression of the text.
-func (s Spelling) String() string {
-	if given := s.Expression + s.Words; given != "" {
-		return "<" + given + ">"
-	}
-	return s.Text
-}
-
 // An ExplainedGenerator is a generator that reads inputs.
 type ExplainedGenerator struct {
 	Name string `json:"name"`
@@ -149,8 +133,12 @@ func Explain(p *plan.Plan, plural func(plan.Kind) string) *Explanation {
 	for _, s := range p.Status {
 		out.Status = append(out.Status, x.declared(x.optional(x.expression(s.Value, s.Path), s.Optional)))
 	}
-	x.ask(out)
-	out.Rules = rulesOf(out.Asks, p.Generators, plural)
+	for _, s := range p.Input.Sources {
+		if !slices.ContainsFunc(p.Sources, func(used plan.Source) bool { return used.Name == s.Name }) {
+			out.Unused = append(out.Unused, s.Name)
+		}
+	}
+	out.Rules = rulesOf(p, plural)
 	return out
 }
 
@@ -158,13 +146,14 @@ func Explain(p *plan.Plan, plural func(plan.Kind) string) *Explanation {
 func (x *explainer) Object(e plan.Export) ExplainedObject {
 	out := ExplainedObject{Kind: string(e.Kind), Name: e.Name, Path: e.Path.String(),
 		ConnectionDetails: e.Secret.ConnectionDetails}
-	out.Namespace = spelling(e.Metadata.Namespace, e.Metadata.NamespaceExpr, ownNamespaceSpelling)
+	// Only the composite shows whether it is namespaced, or is a legacy composite with a claim.
+	out.Namespace = spelling(e.Metadata.Namespace, e.Metadata.NamespaceExpr, "namespace of the composite or its claim")
 	m, list, key := e.Metadata, (*expression.Expression)(nil), (*expression.Expression)(nil)
-	standard := defaultName(e.Name)
+	standard := fmt.Sprintf("composite.metadata.name + '-%s'", e.Name)
 	if f := e.ForEach; f != nil {
 		list, key = f.List, f.Key
 		out.Name, out.ForEach = plan.ItemName(e.Name, "<key>"), list.Source().Text
-		standard = Spelling{Expression: defaultName(e.Name+"-").Expression + " + key"}
+		standard = fmt.Sprintf("composite.metadata.name + '-%s-' + key", e.Name)
 	}
 	out.ObjectName = spelling(m.Name, m.NameExpr, standard)
 	for _, f := range []struct {
@@ -201,23 +190,13 @@ func (x *explainer) Object(e plan.Export) ExplainedObject {
 	return out
 }
 
-// ownNamespaceSpelling is the namespace if the input does not set it. Only the composite shows
-// whether it is namespaced, or is a legacy composite with a claim.
-//
-//nolint:gochecknoglobals // a constant
-var ownNamespaceSpelling = Spelling{Words: "namespace of the composite or its claim"}
-
-func defaultName(name string) Spelling {
-	return Spelling{Expression: fmt.Sprintf("composite.metadata.name + '-%s'", name)}
-}
-
-// spelling returns the spelling of an expression or a text, or the default.
-func spelling(text string, x *expression.Expression, other Spelling) Spelling {
+// spelling returns a text, or an expression or the default in angle brackets.
+func spelling(text string, x *expression.Expression, other string) string {
 	switch {
 	case x != nil:
-		return Spelling{Expression: x.Source().Text}
+		return "<" + x.Source().Text + ">"
 	case text != "":
-		return Spelling{Text: text}
+		return text
 	}
-	return other
+	return "<" + other + ">"
 }

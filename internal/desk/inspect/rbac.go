@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -23,74 +22,68 @@ type Rule struct {
 	// Kind is the kind that the resource was guessed from. It is empty if the resource is known.
 	Kind string `json:"kind,omitempty"`
 
-	// Installed is set if Crossplane's default role already has the rule.
-	Installed bool `json:"installed,omitempty"`
-
 	// For are the paths in the input that need the rule.
 	For []string `json:"for"`
 }
 
-var (
-	readVerbs    = []string{"get", "list", "watch"}
-	composeVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
-)
-
-// rulesOf returns the sorted rules for requirements and for the objects that generators compose.
-func rulesOf(asks []Ask, generators []plan.Generator, plural func(plan.Kind) string) []Rule {
+// rulesOf returns the rules for sources and for the objects that generators compose, without those that Crossplane's
+// default role has, sorted. The RBAC manager of Crossplane grants the kinds of installed providers and of XRDs, which
+// are unknown here.
+func rulesOf(p *plan.Plan, plural func(plan.Kind) string) []Rule {
+	read := []string{"get", "list", "watch"}
+	compose := []string{"get", "list", "watch", "create", "update", "patch", "delete"}
 	by := map[string]*Rule{}
 	add := func(apiVersion, kind string, verbs []string, path string) {
-		rule := RuleOf(plan.Kind{APIVersion: apiVersion, Kind: kind}, plural)
-		key := rule.APIGroup + "/" + rule.Resource
-		r := by[key]
-		if r == nil {
-			r = &rule
-			by[key] = r
+		rule, installed := RuleOf(plan.Kind{APIVersion: apiVersion, Kind: kind}, plural)
+		if installed {
+			return
 		}
-		if len(verbs) > len(r.Verbs) {
+		key := rule.APIGroup + "/" + rule.Resource
+		if by[key] == nil {
+			by[key] = &rule
+		}
+		if r := by[key]; len(verbs) > len(r.Verbs) {
 			r.Verbs = verbs
 		}
-		if !slices.Contains(r.For, path) {
-			r.For = append(r.For, path)
+		by[key].For = append(by[key].For, path)
+	}
+	for _, s := range p.Sources {
+		add(s.APIVersion, s.Kind, read, s.Path.String())
+		if p.Input.RequireGrants && s.Namespace != "" {
+			for _, r := range []lookup.Requirement{lookup.GrantsCRD(), lookup.GrantsIn(s.Namespace)} {
+				add(r.APIVersion, r.Kind, read, s.Path.String())
+			}
 		}
 	}
-	for _, a := range asks {
-		for _, path := range strings.Split(a.Path, ", ") {
-			add(a.APIVersion, a.Kind, readVerbs, path)
-		}
-	}
-	for i := range generators {
-		m := &generators[i]
-		add(m.Makes.Object().APIVersion, m.Makes.Object().Kind, composeVerbs, m.Path.String())
+	for i := range p.Generators {
+		m := &p.Generators[i]
+		add(m.Makes.Object().APIVersion, m.Makes.Object().Kind, compose, m.Path.String())
 	}
 	out := make([]Rule, 0, len(by))
 	for _, k := range plan.SortedKeys(by) {
 		out = append(out, *by[k])
 	}
-	slices.SortStableFunc(out, func(a, b Rule) int {
-		return strings.Compare(fmt.Sprint(!a.Installed), fmt.Sprint(!b.Installed))
-	})
 	return out
 }
 
-// RuleOf returns the rule for a kind, without verbs.
-func RuleOf(k plan.Kind, plural func(plan.Kind) string) Rule {
+// RuleOf returns the rule for a kind, without verbs, and whether Crossplane's default role has it.
+func RuleOf(k plan.Kind, plural func(plan.Kind) string) (out Rule, installed bool) {
 	gv, _ := schema.ParseGroupVersion(k.APIVersion) // validate refuses an invalid version
-	out := Rule{APIGroup: gv.Group, Resource: guessPlural(k.Kind), Kind: k.Kind}
-	kinds, ok := installed[gv.Group]
-	out.Installed = ok && (kinds == nil || slices.Contains(kinds, k.Kind))
+	out = Rule{APIGroup: gv.Group, Resource: guessPlural(k.Kind), Kind: k.Kind}
 	if plural != nil && plural(k) != "" {
 		out.Resource, out.Kind = plural(k), ""
 	}
-	if out.Installed || k.Kind == lookup.GrantKind {
+	if k.Kind == lookup.GrantKind {
 		out.Kind = ""
 	}
-	return out
+	kinds, ok := installedKinds[gv.Group]
+	return out, ok && (kinds == nil || slices.Contains(kinds, k.Kind))
 }
 
-// installed are the kinds that the ClusterRole crossplane:system:aggregate-to-crossplane of Crossplane's Helm chart
+// installedKinds are the kinds that the ClusterRole crossplane:system:aggregate-to-crossplane of Crossplane's Helm chart
 // permits Crossplane to read and write, by group. A group without a list has all of its kinds. The role is that of
 // Crossplane 2.4.
-var installed = map[string][]string{ //nolint:gochecknoglobals // a constant
+var installedKinds = map[string][]string{ //nolint:gochecknoglobals // a constant
 	"":                             {string(object.Secret), string(object.ConfigMap), "Service", "ServiceAccount"},
 	"admissionregistration.k8s.io": {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"},
 	"apiextensions.crossplane.io":  nil,
@@ -100,12 +93,6 @@ var installed = map[string][]string{ //nolint:gochecknoglobals // a constant
 	"ops.crossplane.io":            nil,
 	"pkg.crossplane.io":            nil,
 	"protection.crossplane.io":     nil,
-}
-
-// Missing returns the rules that Crossplane's default role does not have. The RBAC manager of Crossplane grants the
-// kinds of installed providers and of XRDs, which are unknown here.
-func (e *Explanation) Missing() []Rule {
-	return slices.DeleteFunc(slices.Clone(e.Rules), func(r Rule) bool { return r.Installed })
 }
 
 var (

@@ -38,9 +38,8 @@ which of them it waits for:
     may wait for      the same, if the evaluation reaches the input
     reads if present  the expression does not need the input
 
-Then prints which objects the function requires from Crossplane, by name or by the
-expression of the name, and the ClusterRole that permits Crossplane to read them, if
-its default role does not.
+Then prints the ClusterRole that permits Crossplane to read the sources and to compose
+the generations, if its default role does not.
 
 The command needs no cluster, no composite and no data, and evaluates nothing. The
 resource names in the ClusterRole come from XRDs and CRDs, or are guesses, which are
@@ -95,7 +94,7 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, std
 		return &terminal.ExitError{Code: exitCode(wrong), Why: why}
 	}
 	for i, s := range in.Steps { // so that the role of one step does not replace another's
-		if len(out[i].Missing()) > 0 {
+		if len(out[i].Rules) > 0 {
 			out[i].ClusterRole = objectName("function-export-sources", s.Owner(), s.Name)
 		}
 	}

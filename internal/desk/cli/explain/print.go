@@ -40,8 +40,10 @@ func printPlan(w io.Writer, ex explained) {
 	for _, g := range ex.Generators {
 		p.keys(fmt.Sprintf("Generator %q (%s)", g.Name, g.Path), g.Expressions)
 	}
-	p.asks(ex.Explanation)
-	p.rules(ex.ClusterRole, ex.Explanation)
+	for _, name := range ex.Unused {
+		p.section("The source %q is not read, because no expression uses it", name)
+	}
+	p.rules(ex.ClusterRole, ex.Rules)
 }
 
 // A printer writes lines. An error of a line shows at the end, because everything is written at
@@ -164,26 +166,8 @@ func keyNames(k inspect.ExplainedKey) string {
 	return strings.Join(names, ", ")
 }
 
-func (p *printer) asks(ex *inspect.Explanation) {
-	if len(ex.Asks)+len(ex.Unused) > 0 {
-		p.section("Crossplane must read")
-	}
-	for _, a := range ex.Asks {
-		text := a.String()
-		if a.Optional {
-			text += ", if there is one"
-		}
-		p.line(1, "%s: %s (%s)", text, a.Why, a.Path)
-		p.inputs(inspect.ExplainedKey{Inputs: a.Inputs})
-	}
-	for _, name := range ex.Unused {
-		p.line(1, "not the source %q, because no expression uses it", name)
-	}
-}
-
 // rules prints the ClusterRole with the rights that Crossplane needs in addition to its own.
-func (p *printer) rules(name string, ex *inspect.Explanation) {
-	missing := ex.Missing()
+func (p *printer) rules(name string, missing []inspect.Rule) {
 	if len(missing) == 0 {
 		p.section("Crossplane's default role permits all of this")
 		return
