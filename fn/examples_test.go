@@ -8,7 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/pages"
 )
 
 // TestExamplesHavePages checks that each folder of an example has a page. example/README.md must link to the
@@ -18,7 +17,7 @@ func TestExamplesHavePages(t *testing.T) {
 	all := readPages(t, "..")
 	targets := map[string][]string{}
 	for _, p := range all {
-		targets[p.Path] = append([]string{p.Path}, pages.Targets(p)...)
+		targets[p.Path] = append([]string{p.Path}, targetsOf(p)...)
 	}
 	var near []string
 	for _, page := range targets[index] {

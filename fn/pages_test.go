@@ -98,7 +98,7 @@ func checkLines(t *testing.T, p pages.Page) {
 // checkLinks checks that each linked file and heading exists. Links to other hosts are only parsed.
 func checkLinks(t *testing.T, root string, p pages.Page, all []pages.Page) {
 	t.Helper()
-	for _, l := range p.Links() {
+	for _, l := range linksOf(p) {
 		u, err := url.Parse(l.Target)
 		if err != nil {
 			t.Errorf("%s:%d: %v", p.Path, l.Line, err)
@@ -123,7 +123,7 @@ func checkLinks(t *testing.T, root string, p pages.Page, all []pages.Page) {
 			target = path.Join(target, "README.md")
 		}
 		i := slices.IndexFunc(all, func(o pages.Page) bool { return o.Path == target })
-		if i < 0 || !slices.Contains(all[i].Anchors(), u.Fragment) {
+		if i < 0 || !slices.Contains(anchorsOf(all[i]), u.Fragment) {
 			t.Errorf("%s:%d: there is no heading #%s in %s", p.Path, l.Line, u.Fragment, target)
 		}
 	}

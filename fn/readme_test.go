@@ -99,7 +99,7 @@ func TestPagesAreLinked(t *testing.T) {
 			if !linked[p.Path] {
 				continue
 			}
-			for _, target := range pages.Targets(p) {
+			for _, target := range targetsOf(p) {
 				if !linked[target] {
 					linked[target], changed = true, true
 				}

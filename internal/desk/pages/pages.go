@@ -11,9 +11,7 @@ package pages
 import (
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,14 +23,11 @@ import (
 type Page struct {
 	// Path of the file, relative to the root of the repository, with slashes.
 	Path string
-
 	// Text of the file.
 	Text string
-
 	// Prose is the text without its code blocks. Each line of a code block is an empty
 	// line of it, so that line numbers are the same.
 	Prose string
-
 	// Blocks of code, in the order of the page.
 	Blocks []Block
 }
@@ -41,13 +36,10 @@ type Page struct {
 type Block struct {
 	// Line of the opening fence, counted from 1.
 	Line int
-
 	// Lang is the language that the info string names.
 	Lang string
-
 	// Output says that the block is what the block before it prints.
 	Output bool
-
 	// Text between the fences, without the fences' indentation.
 	Text string
 }
@@ -56,61 +48,42 @@ type Block struct {
 type Command struct {
 	// Line in the page, counted from 1.
 	Line int
-
 	// Text of the command, as a shell reads it. A command that goes on over several lines is one line.
 	Text string
-
 	// Program is the first word that is not an assignment.
 	Program string
-
 	// ExitCode that a comment at the end announces: "# exit code 1".
 	ExitCode int
-}
-
-// A Link of a page.
-type Link struct {
-	// Line in the page, counted from 1.
-	Line int
-
-	// Target as it is written.
-	Target string
 }
 
 // Read returns all pages below a folder, sorted by path. Folders named testdata or node_modules, and
 // folders whose name begins with a dot other than .github, are left out.
 func Read(root string) ([]Page, error) {
 	var all []Page
-
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-
 		name := d.Name()
-		if d.IsDir() && path != root && (name == "testdata" || name == "node_modules" || name[0] == '.' && name != ".github") {
+		isHidden := name == "testdata" || name == "node_modules" || name[0] == '.' && name != ".github"
+		if d.IsDir() && path != root && isHidden {
 			return filepath.SkipDir
 		}
-
 		if d.IsDir() || filepath.Ext(name) != ".md" {
 			return nil
 		}
-
 		b, err := os.ReadFile(path) //nolint:gosec // A path of this repository.
 		if err != nil {
 			return fmt.Errorf("cannot read page: %w", err)
 		}
-
 		relative, err := filepath.Rel(root, path)
 		if err != nil {
 			return fmt.Errorf("cannot find path of page: %w", err)
 		}
-
 		page, err := parse(filepath.ToSlash(relative), string(b))
 		all = append(all, page)
-
 		return err
 	})
-
 	return all, err
 }
 
@@ -121,44 +94,32 @@ func parse(path, text string) (Page, error) {
 	p := Page{Path: path, Text: text}
 	lines := strings.Split(text, "\n")
 	prose := slices.Clone(lines)
-
 	for i := 0; i < len(lines); i++ {
 		opening := fence.FindStringSubmatch(lines[i])
 		if opening == nil {
 			continue
 		}
-
 		words := strings.Fields(opening[3])
 		block := Block{Line: i + 1}
-
 		if len(words) > 0 {
 			block.Lang, block.Output = words[0], slices.Contains(words[1:], "output")
 		}
-
 		prose[i] = ""
-
 		var body strings.Builder
-
 		for i++; ; i++ {
 			if i == len(lines) {
 				return p, fmt.Errorf("%s:%d: the code block has no end", path, block.Line)
 			}
-
 			prose[i] = ""
-
 			if strings.TrimSpace(lines[i]) == opening[2] {
 				break
 			}
-
 			body.WriteString(strings.TrimPrefix(lines[i], opening[1]) + "\n")
 		}
-
 		block.Text = body.String()
 		p.Blocks = append(p.Blocks, block)
 	}
-
 	p.Prose = strings.Join(prose, "\n")
-
 	return p, nil
 }
 
@@ -170,114 +131,29 @@ var (
 // Commands of a shell block. Empty lines and comments are left out.
 func Commands(b Block) []Command {
 	var all []Command
-
 	text := ""
-
 	for i, line := range strings.Split(b.Text, "\n") {
 		if text == "" && (strings.TrimSpace(line) == "" || strings.HasPrefix(strings.TrimSpace(line), "#")) {
 			continue
 		}
-
 		if rest, more := strings.CutSuffix(line, `\`); more {
 			text += rest
 			continue
 		}
-
 		c := Command{Line: b.Line + i + 1, Text: strings.TrimSpace(text + line)}
 		if m := exitCode.FindStringSubmatch(c.Text); m != nil {
 			c.ExitCode, _ = strconv.Atoi(m[1]) // digits only
 			c.Text = strings.TrimSuffix(c.Text, m[0])
 		}
-
 		for word := range strings.FieldsSeq(c.Text) {
 			if !assignment.MatchString(word) {
 				c.Program = word
 				break
 			}
 		}
-
 		all = append(all, c)
 		text = ""
 	}
-
-	return all
-}
-
-var link = regexp.MustCompile(`\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)|<a href="([^"]+)"|<img [^>]*src="([^"]+)"`)
-
-// code in a line of prose, in which brackets are no link.
-var code = regexp.MustCompile("``.*?``|`[^`]*`")
-
-// Links of the prose.
-func (p Page) Links() []Link {
-	var all []Link
-
-	for i, line := range strings.Split(p.Prose, "\n") {
-		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(line, ""), -1) {
-			all = append(all, Link{Line: i + 1, Target: strings.Join(m[1:], "")})
-		}
-	}
-
-	return all
-}
-
-// Targets are the files of the repository that a page links to, relative to its root. A link
-// to a folder leads to its README.md.
-func Targets(p Page) []string {
-	var all []string
-
-	for _, l := range p.Links() {
-		u, err := url.Parse(l.Target)
-		if err != nil || u.Scheme != "" || u.Path == "" {
-			continue
-		}
-
-		target := path.Join(path.Dir(p.Path), u.Path)
-		if path.Ext(target) == "" {
-			target = path.Join(target, "README.md")
-		}
-
-		all = append(all, target)
-	}
-
-	return all
-}
-
-var (
-	heading     = regexp.MustCompile(`^#{1,6} +(.*?)\s*$`)
-	anchor      = regexp.MustCompile(`<a (?:id|name)="([^"]+)"`)
-	markup      = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
-	punctuation = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
-)
-
-// Anchors that a link can name: those that GitHub gives the headings, and those that the page sets.
-func (p Page) Anchors() []string {
-	var all []string
-
-	seen := map[string]int{}
-
-	for line := range strings.SplitSeq(p.Prose, "\n") {
-		for _, m := range anchor.FindAllStringSubmatch(line, -1) {
-			all = append(all, m[1])
-		}
-
-		m := heading.FindStringSubmatch(line)
-		if m == nil {
-			continue
-		}
-
-		text := strings.ToLower(markup.ReplaceAllString(m[1], "$1"))
-		name := strings.ReplaceAll(punctuation.ReplaceAllString(text, ""), " ", "-")
-
-		if n := seen[name]; n > 0 {
-			all = append(all, fmt.Sprintf("%s-%d", name, n))
-		} else {
-			all = append(all, name)
-		}
-
-		seen[name]++
-	}
-
 	return all
 }
 
@@ -285,9 +161,7 @@ func (p Page) Anchors() []string {
 // block that is three dots, with any indentation, stands for any number of lines.
 func Matches(shown, got string) bool {
 	var pattern strings.Builder
-
 	pattern.WriteString("^")
-
 	for line := range strings.Lines(shown) {
 		if strings.TrimSpace(line) == "..." {
 			pattern.WriteString(`(?:.*\n)*`)
@@ -295,6 +169,5 @@ func Matches(shown, got string) bool {
 			pattern.WriteString(regexp.QuoteMeta(line))
 		}
 	}
-
 	return regexp.MustCompile(pattern.String() + "$").MatchString(got)
 }
