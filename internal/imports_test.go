@@ -50,7 +50,6 @@ const desk = `
 	inspect vocabulary typecheck exportstest state
 	migrate reference rules forecast
 	diff
-	why
 	files
 	lsp
 	cli

@@ -2,7 +2,6 @@
 package why
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -16,7 +15,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
-	"github.com/crossplane-contrib/function-export/internal/desk/why"
 )
 
 // Command is the command `function-export why`.
@@ -26,8 +24,7 @@ type Command struct {
 	cmddiff.Place
 
 	// Flags. Keep them in alphabetical order.
-	Kind   string `help:"The kind of the composite, if several kinds have one of this name." placeholder:"KIND"`
-	Output string `default:"text" enum:"text,json" help:"The output format: ${enum}." short:"o"`
+	Kind string `help:"The kind of the composite, if several kinds have one of this name." placeholder:"KIND"`
 }
 
 // Help is what kong prints below the flags.
@@ -46,7 +43,7 @@ Examples:
 
     function-export why team-a/orders --cluster
 
-    function-export why team-a/orders --from dump.yaml --output json`
+    function-export why team-a/orders --from dump.yaml`
 }
 
 // Run is called by kong, with the values that main binds.
@@ -60,24 +57,18 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, engine pipe
 	if err != nil {
 		return err
 	}
-	if c.Output == "json" {
-		err = terminal.WriteJSON(stdout, answer)
-	} else {
-		var b bytes.Buffer
-		(&printer{&b, answer}).print()
-		_, err = stdout.Write(b.Bytes())
-	}
+	_, err = stdout.Write(answer.Bytes())
 	if err != nil {
 		return fmt.Errorf("cannot write the answer: %w", err)
 	}
-	if !answer.IsAvailable() {
+	if !answer.isAvailable() {
 		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "something is not available"}
 	}
 	return nil
 }
 
 // answer reads the state, until nothing more is required of it.
-func (c *Command) answer(ctx context.Context, system *files.System, engine pipeline.Engine) (*why.Answer, error) {
+func (c *Command) answer(ctx context.Context, system *files.System, engine pipeline.Engine) (*answer, error) {
 	namespace, name, ok := strings.Cut(c.Composite, "/")
 	if !ok {
 		namespace, name = "", c.Composite
@@ -88,13 +79,13 @@ func (c *Command) answer(ctx context.Context, system *files.System, engine pipel
 	}
 	run := &diff.Rehearsal{State: all, Engine: engine, Now: c.Time()}
 	for {
-		composite, err := why.Find(all, c.Kind, namespace, name)
+		composite, err := find(all, c.Kind, namespace, name)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // it says what to do
+			return nil, err
 		}
-		out, err := why.Of(ctx, run, composite)
+		out, err := answerOf(ctx, run, composite)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // it names the composite
+			return nil, err
 		}
 		if again, err := all.Fetch(ctx); err != nil || !again {
 			return out, err //nolint:wrapcheck // of kubectl
