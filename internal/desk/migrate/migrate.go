@@ -150,7 +150,7 @@ func (m *migration) checklist() string {
 		"Next steps:",
 		"1. Settle each DECIDE, add the steps to your Composition, and remove what the comments above name. Then run:",
 		"   function-export check composition.yaml",
-		"2. Rehearse with files of a composite and its observed resources: function-export render DIR --changes",
+		"2. Rehearse with each composite: function-export diff composition.yaml --cluster",
 		"3. Apply the Composition, and switch one composite first. The condition ExportsReady of each composite must",
 		"   become True. If its reason is Conflict, its message names the owner of the existing object. An object that is",
 		"   taken over keeps its metadata.uid:",

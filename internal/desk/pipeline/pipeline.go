@@ -107,6 +107,7 @@ func names(s composition.Step, resource string) bool {
 type Options struct {
 	Call        func(step int) world.Function // this function, for a step
 	Seen        func(*reconcile.Result)       // is called with each result of a simulation; may be nil
+	Named       bool                          // a resource without a literal base is desired with its kind
 	Environment bool                          // it also plays function-environment-configs
 	Others      map[string]world.Function     // run steps of other functions, by the names of the Functions
 	Recorded    map[string]map[string]any     // what other steps desire, by the names of the steps
@@ -145,7 +146,7 @@ func (p *Pipeline) Play(w *world.World, o Options) error {
 		w.Steps = []world.Step{{Call: nothing}}
 	}
 	if desired == nil {
-		desired = p.asComposedNow(w, others, o.InUse)
+		desired = p.asComposedNow(w, others, o.InUse, o.Named)
 	}
 	for name, r := range desired {
 		w.Earlier.Resources[name] = &fnv1.Resource{Resource: r}
@@ -179,7 +180,7 @@ func required(s composition.Step) map[string]*fnv1.ResourceSelector {
 
 // asComposedNow returns what steps of other functions desire: what is observed under the names of their resources, and
 // all that only a step can compose whose resources are not known. A resource that is new has its literal base.
-func (p *Pipeline) asComposedNow(w *world.World, others []composition.Step, inUse *Pipeline) map[string]*structpb.Struct {
+func (p *Pipeline) asComposedNow(w *world.World, others []composition.Step, inUse *Pipeline, named bool) map[string]*structpb.Struct {
 	out, observed := map[string]*structpb.Struct{}, map[string]bool{}
 	isNamed := func(steps []composition.Step, name string) bool {
 		return slices.ContainsFunc(steps, func(s composition.Step) bool { return !IsExports(s) && names(s, name) })
@@ -188,17 +189,24 @@ func (p *Pipeline) asComposedNow(w *world.World, others []composition.Step, inUs
 	namedNow := func(name string) bool { return inUse != nil && isNamed(inUse.Steps, name) }
 	for _, key := range w.Listed {
 		o := w.Stored[key]
-		name, named := NameOf(o), isNamed(others, NameOf(o))
-		ours := IsOurs(o) || p.composes(name) && !named
-		observed[name] = !ours || !named // an export may become a resource of another step
-		if !ours && (named || isOpaque && !namedNow(name)) {
+		name, isTheirs := NameOf(o), isNamed(others, NameOf(o))
+		ours := IsOurs(o) || p.composes(name) && !isTheirs
+		observed[name] = !ours || !isTheirs // an export may become a resource of another step
+		if !ours && (isTheirs || isOpaque && !namedNow(name)) {
 			out[name] = Desired(o)
 		}
 	}
 	for _, s := range others {
 		for _, r := range s.Resources {
 			base, err := structpb.NewStruct(r.Base)
-			if err != nil || r.Base == nil || observed[r.Name] || namedNow(r.Name) {
+			if r.Base == nil && named {
+				base = &structpb.Struct{}
+				world.Set(base, r.APIVersion, "apiVersion")
+				world.Set(base, r.Kind, "kind")
+			} else if err != nil || r.Base == nil {
+				continue
+			}
+			if observed[r.Name] || namedNow(r.Name) {
 				continue
 			}
 			if patchesConnectionSecret(s, r.Name) { // patches do not run, but a provider needs a name for its Secret

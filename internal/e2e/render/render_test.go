@@ -4,7 +4,6 @@ package render
 import (
 	"bytes"
 	"context"
-	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -124,8 +123,8 @@ func TestRenderLikeCrossplane(t *testing.T) {
 	}
 }
 
-// TestRenderFlagsOfCrossplane: this command has each flag of Crossplane's command about files and output, with the same
-// short form. Only -o is the output, as in all commands.
+// TestRenderFlagsOfCrossplane: this command has each flag of Crossplane's command with the same short form. Only -o is the
+// output, as in all commands.
 func TestRenderFlagsOfCrossplane(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), e2e.PeersForTest(t).CLI, "composition", "render", "--help").Output()
 	if err != nil {
@@ -151,23 +150,13 @@ func TestRenderFlagsOfCrossplane(t *testing.T) {
 		}
 	}
 	theirs["observed-resources"] = ""
-	var others []string
-	for _, name := range slices.Sorted(maps.Keys(theirs)) {
-		if got, ok := ours[name]; !ok {
-			others = append(others, name)
-		} else if got != theirs[name] {
-			t.Errorf("Crossplane's render has --%s with the short form %q, ours has %q", name, theirs[name], got)
+	for name, short := range theirs {
+		if got, ok := ours[name]; !ok || got != short {
+			t.Errorf("Crossplane's render has --%s with the short form %q, ours has it: %t, %q", name, short, ok, got)
 		}
 	}
 	if diff := cmp.Diff([]string{"allow-waiting", "at", "output", "show-secrets"}, own); diff != "" {
 		t.Errorf("flags that only our render has: -want, +got:\n%s", diff)
-	}
-	want := []string{ // about Docker, Crossplane, and projects
-		"cache-dir", "config", "crossplane-binary", "crossplane-docker-network", "crossplane-image", "crossplane-version",
-		"function-annotations", "max-concurrency", "project-file", "verbose",
-	}
-	if diff := cmp.Diff(want, others); diff != "" {
-		t.Errorf("flags that only Crossplane's render has: -want, +got:\n%s", diff)
 	}
 }
 

@@ -48,6 +48,23 @@ type Command struct {
 	ShowSecrets            bool              `help:"Print the data of Secrets and connection details, instead of its length."`
 	Timeout                time.Duration     `default:"1m" help:"The maximum time for all steps."`
 	XRD                    string            `help:"The XRD of the composite, for its defaults and its schema." placeholder:"PATH" predictor:"path"`
+
+	Unused unused `embed:""`
+}
+
+// unused are flags of `crossplane composition render` that have no effect here, because nothing is downloaded, and
+// neither containers nor Crossplane run.
+type unused struct {
+	CacheDir                string   `hidden:""`
+	Config                  string   `hidden:""`
+	CrossplaneBinary        string   `hidden:""`
+	CrossplaneDockerNetwork string   `hidden:""`
+	CrossplaneImage         string   `hidden:""`
+	CrossplaneVersion       string   `hidden:""`
+	FunctionAnnotations     []string `hidden:"" short:"a"`
+	MaxConcurrency          uint     `hidden:""`
+	ProjectFile             string   `hidden:"" short:"f"`
+	Verbose                 bool     `hidden:""`
 }
 
 // Help is what kong prints below the flags.
@@ -72,8 +89,8 @@ Objects are printed on stdout. Results, conditions and the names of objects that
 Crossplane deletes are printed on stderr. Values of Secrets are printed as their
 length, unless --show-secrets is set.
 
-The flags are those of crossplane composition render, except for -o and for flags about
-Docker, Crossplane and projects: this command needs none of them.
+The flags are those of crossplane composition render, except for -o. Flags about Docker,
+Crossplane and projects have no effect.
 
 Exit codes: 0 if each export is ready, or is created in this reconcile. 1 if the input
 has errors, or an export waits, is held, or is in conflict; --allow-waiting allows
@@ -169,7 +186,7 @@ type result struct {
 func (in *inputs) run(ctx context.Context, call world.Function, stderr io.Writer) (*run, error) {
 	r, p := &run{world: in.Files()}, &printer{stderr}
 	responses, last := map[int]*fnv1.RunFunctionResponse{}, ""
-	err := in.Pipeline.Play(r.world, pipeline.Options{Call: func(step int) world.Function {
+	err := in.Pipeline.Play(r.world, pipeline.Options{Named: true, Call: func(step int) world.Function {
 		return func(ctx context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, err error) {
 			last = in.Pipeline.Steps[step].Name
 			responses[step], err = call(ctx, req)
@@ -189,7 +206,11 @@ func (in *inputs) run(ctx context.Context, call world.Function, stderr io.Writer
 	}
 	for i, step := range in.Pipeline.Steps {
 		if !pipeline.IsExports(step) {
-			p.say(fmt.Sprintf("skipped step %q (%s)", step.Name, step.Function), "only function-export runs here")
+			text := "only function-export runs here"
+			if step.Opaque {
+				text += ": pass the resources that it composes with --observed-resources"
+			}
+			p.say(fmt.Sprintf("skipped step %q (%s)", step.Name, step.Function), text)
 			continue
 		}
 		diagnostics, err := in.diagnose(ctx, step.Name, responses[i])

@@ -219,12 +219,12 @@ func TestRenderFlags(t *testing.T) {
 	}{
 		"Long": {
 			args: []string{"dir", "--observed-resources=o", "--required-resources=e", "--context-values=a=1;b=2", "--context-files", "c=f", "--include-function-results", "--include-context", "--include-full-xr", "--show-secrets",
-				"--function-credentials=s", "--required-schemas=k,1", "--timeout=5s", "--xrd=x"},
+				"--function-annotations=a=b,c=d", "--function-credentials=s", "--required-schemas=k,1", "--timeout=5s", "--xrd=x"},
 			want: Command{
 				Paths: []string{"dir"}, ObservedResources: []string{"o"}, RequiredResources: []string{"e", "s"},
 				ContextValues: map[string]string{"a": "1", "b": "2"}, ContextFiles: map[string]string{"c": "f"},
 				IncludeFunctionResults: true, IncludeContext: true, IncludeFullXR: true, ShowSecrets: true, Output: "yaml",
-				RequiredSchemas: []string{"k,1"}, Timeout: 5 * time.Second, XRD: "x",
+				RequiredSchemas: []string{"k,1"}, Timeout: 5 * time.Second, XRD: "x", Unused: unused{FunctionAnnotations: []string{"a=b", "c=d"}},
 			},
 		},
 		"Short": {
