@@ -250,12 +250,8 @@ func goPassages(file string, data []byte) (out []passage, err error) {
 	if forTests(file) {
 		kind = "comments (tests)"
 	}
-	names := documented(f)
 	for _, group := range f.Comments {
-		text := commentText(group)
-		if name, ok := names[group]; ok {
-			text = strings.Replace(text, name, "Name", 1)
-		}
+		text := firstName.ReplaceAllString(commentText(group), "${1}Name")
 		out = append(out, passage{kind, file, set.Position(group.Pos()).Line, withoutCode(text)})
 	}
 	if kind == "comments" {
@@ -276,35 +272,8 @@ func forTests(file string) bool {
 	return strings.HasSuffix(file, "_test.go")
 }
 
-// documented are the names with which doc comments begin.
-func documented(f *ast.File) map[*ast.CommentGroup]string {
-	out := map[*ast.CommentGroup]string{}
-	ast.Inspect(f, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.FuncDecl:
-			out[n.Doc] = n.Name.Name
-		case *ast.GenDecl:
-			if len(n.Specs) == 1 {
-				switch s := n.Specs[0].(type) {
-				case *ast.TypeSpec:
-					out[n.Doc] = s.Name.Name
-				case *ast.ValueSpec:
-					out[n.Doc] = s.Names[0].Name
-				}
-			}
-		case *ast.TypeSpec:
-			out[n.Doc] = n.Name.Name
-		case *ast.ValueSpec:
-			out[n.Doc] = n.Names[0].Name
-		case *ast.Field:
-			if len(n.Names) > 0 {
-				out[n.Doc] = n.Names[0].Name
-			}
-		}
-		return true
-	})
-	return out
-}
+// firstName is the name with which a doc comment begins, and not the word Package, What or Who.
+var firstName = regexp.MustCompile(`^(An? )?(?:[a-oq-vx-zA-OQ-VX-Z]\w*|p\w*|P[b-z]\w*|w[a-gi-z]\w*)`)
 
 var directive = regexp.MustCompile(`^//(?:[a-z0-9]+:|\+|export )[^/]*`)
 
