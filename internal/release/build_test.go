@@ -90,7 +90,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// Missing parts of a package are no error: see internal/e2e.
+// Missing parts of a package are no error: a folder that is a symlink is skipped, and a package without the input's
+// schema is valid.
 func TestPackage(t *testing.T) {
 	b := builtPackages(t)
 	compositions := 0

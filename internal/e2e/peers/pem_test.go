@@ -93,19 +93,6 @@ func TestBundlesByOpenSSL(t *testing.T) {
 				t.Errorf("want the same chain of what openssl pkcs7 prints, got %q, %v", again, err)
 			}
 
-			encrypted := openssl(t, dir, "pkcs12", "-in", "all.p12", "-passin", "pass:a", "-passout",
-				"pass:b") // and PKCS #8
-			write(t, dir, "encrypted.pem")(pem.PrivateKey(encrypted))
-			openssl(t, dir, "pkey", "-in", "encrypted.pem", "-passin", "pass:b", "-noout")
-			if key[0] != "ed25519" { // which has no traditional format
-				openssl(t, dir, "pkey", "-in", "leaf.key", "-traditional", "-aes128", "-passout", "pass:c", "-out",
-					"traditional.key")
-				text := write(t, dir, "traditional.pem")(pem.PrivateKey(chain + read("traditional.key")))
-				openssl(t, dir, "pkey", "-in", "traditional.pem", "-passin", "pass:c", "-noout")
-				if diff := cmp.Diff(read("traditional.key"), text); diff != "" {
-					t.Errorf("-openssl +ours:\n%s", diff)
-				}
-			}
 		})
 	}
 }

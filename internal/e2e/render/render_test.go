@@ -59,10 +59,6 @@ func (s *script) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*
 	return s.answer(req)
 }
 
-func saysNothing(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-	return &fnv1.RunFunctionResponse{Desired: req.GetDesired(), Context: req.GetContext()}, nil
-}
-
 // rendered runs our command, and returns what it prints and its error.
 func rendered(t *testing.T, c render.Command, fn fnv1.FunctionRunnerServiceServer) (stdout, stderr, failure string) {
 	t.Helper()
@@ -84,11 +80,10 @@ func TestRenderLikeCrossplane(t *testing.T) {
 	}
 	cases := map[string]example{
 		"Selectors": {dir: selectorsExample(t), fn: &script{answer: asksForAll}},
-		"Flags":     {dir: flagsExample(t), fn: &script{answer: asksForSchemas}},
-		"Legacy":    {dir: legacyExample(t), fn: &script{answer: asksForSchemas}},
 	}
 	for _, dir := range functiontest.ExampleDirs(t) {
-		cases[strings.TrimPrefix(dir, filepath.Join(functiontest.ModuleRoot(t), "example")+"/")] = example{dir: dir, fn: functiontest.ExampleFunction(t, dir)}
+		cases[strings.TrimPrefix(dir, filepath.Join(functiontest.ModuleRoot(t), "example")+"/")] = example{dir: dir,
+			fn: functiontest.ExampleFunction(t, dir)}
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -96,23 +91,17 @@ func TestRenderLikeCrossplane(t *testing.T) {
 			ours, theirs := &recorder{fn: tc.fn}, &recorder{fn: tc.fn}
 
 			c := render.Command{Paths: []string{dir}, ShowSecrets: true, IncludeContext: true, IncludeFullXR: true}
-			if f := filepath.Join(dir, "credentials.yaml"); exists(f) {
-				c.RequiredResources = []string{f}
-			}
-			hasSchemas := exists(filepath.Join(dir, "schemas"))
-			if hasSchemas {
-				c.RequiredSchemas = []string{filepath.Join(dir, "schemas")}
-			}
 			stdout, stderr, failure := rendered(t, c, ours)
 			if failure != "" && failure != "an export is not ready" {
 				t.Fatal(failure, stderr)
 			}
-			want := crossplaneRender(t, peers, dir, theirs)
-
-			options := cmp.Options{protocmp.Transform()}
-			if !hasSchemas { // this command also reads schemas from XRDs
-				options = append(options, protocmp.IgnoreFields(&fnv1.Schema{}, "openapi_v3"))
+			want, theirErrors, err := tryCrossplane(t, peers, dir, theirs)
+			if err != nil {
+				t.Fatalf("%v: %s", err, theirErrors)
 			}
+
+			// This command also reads schemas from XRDs.
+			options := cmp.Options{protocmp.Transform(), protocmp.IgnoreFields(&fnv1.Schema{}, "openapi_v3")}
 			if diff := cmp.Diff(sameRequests(theirs.requests), sameRequests(ours.requests), options); diff != "" {
 				t.Errorf("requests, -crossplane +render:\n%s", diff)
 			}
@@ -177,19 +166,6 @@ func parsed(t *testing.T, text string) []any {
 // environmentKey is where Crossplane's functions keep the environment in the context.
 const environmentKey = "apiextensions.crossplane.io/environment"
 
-// xrd is the definition of functiontest.XR.
-const xrd = `apiVersion: apiextensions.crossplane.io/v2
-kind: CompositeResourceDefinition
-metadata: {name: apps.example.org}
-spec:
-  group: example.org
-  names: {kind: App, plural: apps}
-  versions:
-  - {name: v1, served: true, referenceable: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
-      size: {type: integer}, region: {type: string, default: eu}, nested: {type: object, default: {}, properties: {enabled: {type: boolean, default: true}}},
-      zones: {type: array, items: {type: object, properties: {weight: {type: integer, default: 1}}}}}}}}}}
-`
-
 // required has the objects that asksForAll asks for.
 const required = `
 apiVersion: v1
@@ -222,7 +198,9 @@ func selectorsExample(t *testing.T) string {
       - {requirementName: boot, apiVersion: v1, kind: ConfigMap, matchLabels: {app: x}}
       - {requirementName: gone, apiVersion: v1, kind: ConfigMap, name: gone}
     functionRef:`, 1),
-		"observed.yaml": functiontest.Database + `spec: {port: 5432, big: 9007199254740993, ratio: 1.5, none: null, writeConnectionSecretToRef: {name: conn, namespace: other}}
+		"observed.yaml": functiontest.Database + `spec:
+  {port: 5432, big: 9007199254740993, ratio: 1.5, none: null,
+   writeConnectionSecretToRef: {name: conn, namespace: other}}
 ---
 apiVersion: v1
 kind: Secret
@@ -231,45 +209,10 @@ data: {a: b2xk}
 `,
 		"required.yaml": required + "---" + functiontest.DatabaseSecret + "data: {password: aHVudGVyMg==}\n",
 		// Crossplane's render invents a UID, and this function does the same.
-		"xr.yaml":          strings.Replace(functiontest.XR, ", uid: 11111111-1111-1111-1111-111111111111", "", 1),
-		"environment.yaml": "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, deep: {list: [1, a, null]}}",
+		"xr.yaml": strings.Replace(functiontest.XR, ", uid: 11111111-1111-1111-1111-111111111111", "", 1),
+		"environment.yaml": "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, deep: {list: [1, a, " +
+			"null]}}",
 	})
-}
-
-// flagsExample has a file for each flag: defaults of an XRD, credentials, and schemas.
-func flagsExample(t *testing.T) string {
-	t.Helper()
-	return functiontest.Folder(t, functiontest.Files{
-		"xr.yaml":          strings.Replace(functiontest.XR, "spec: {size: 3}", "spec: {size: 3, zones: [{}, {weight: 5}]}", 1),
-		"xrd.yaml":         xrd,
-		"observed.yaml":    functiontest.Database + "spec: {writeConnectionSecretToRef: {name: conn}}\n",
-		"credentials.yaml": functiontest.DatabaseSecret + "data: {password: aHVudGVyMg==}\n",
-		"schemas/apis.json": `{"openapi": "3.0.0", "info": {"title": "x", "version": "1"}, "paths": {}, "components": {"schemas": {
-			"Database": {"type": "object", "x-kubernetes-group-version-kind": [{"group": "example.org", "version": "v1", "kind": "Database"}], "properties": {
-				"metadata": {"description": "more", "default": {}, "allOf": [{"$ref": "#/components/schemas/Meta"}]},
-				"list": {"type": "array", "items": {"$ref": "#/components/schemas/Meta"}},
-				"self": {"$ref": "#/components/schemas/Database"},
-				"map": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Meta"}}}},
-			"Meta": {"description": "meta", "type": "object", "properties": {"name": {"type": "string"}, "count": {"type": "integer", "format": "int32"}}}}}}`,
-	})
-}
-
-// legacyExample has a composite of the v1 style, with connection details and defaults.
-func legacyExample(t *testing.T) string {
-	t.Helper()
-	return functiontest.Folder(t, functiontest.Files{
-		"xr.yaml":       strings.NewReplacer("namespace: default, ", "", "size: 3", "writeConnectionSecretToRef: {name: conn, namespace: a}").Replace(functiontest.XR),
-		"xrd.yaml":      strings.Replace(xrd, "crossplane.io/v2", "crossplane.io/v1", 1),
-		"required.yaml": strings.Replace(functiontest.DatabaseSecret, "namespace: default", "namespace: a", 1) + "data: {password: aHVudGVyMg==}\n",
-	})
-}
-
-// asksForSchemas asks for a kind with a schema, and for one without.
-func asksForSchemas(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-	return &fnv1.RunFunctionResponse{Context: req.GetContext(), Desired: &fnv1.State{}, Requirements: &fnv1.Requirements{Schemas: map[string]*fnv1.SchemaSelector{
-		"known":   {ApiVersion: "example.org/v1", Kind: "Database"},
-		"unknown": {ApiVersion: "example.org/v2", Kind: "Database"},
-	}}}, nil
 }
 
 func exists(path string) bool {
@@ -280,20 +223,26 @@ func exists(path string) bool {
 func asksForAll(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	ns, two := "default", "two"
 	name := func(n string) *fnv1.ResourceSelector_MatchName { return &fnv1.ResourceSelector_MatchName{MatchName: n} }
-	rsp := &fnv1.RunFunctionResponse{Context: req.GetContext(), Desired: &fnv1.State{}, Requirements: &fnv1.Requirements{Resources: map[string]*fnv1.ResourceSelector{
-		"name":      {ApiVersion: "v1", Kind: "Secret", Namespace: &ns, Match: name("conn")},
-		"noNS":      {ApiVersion: "v1", Kind: "Secret", Match: name("conn")},
-		"composite": {ApiVersion: "example.org/v1", Kind: "Database", Namespace: &ns, Match: name("demo-db")},
-		"cluster":   {ApiVersion: "example.org/v1", Kind: "Region", Match: name("eu")},
-		"none":      {ApiVersion: "v1", Kind: "Secret", Namespace: &ns, Match: name("none")},
-		"labels":    {ApiVersion: "v1", Kind: "ConfigMap", Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: map[string]string{"app": "x"}}}},
-		"all":       {ApiVersion: "v1", Kind: "ConfigMap", Namespace: &two},
-	}}}
+	rsp := &fnv1.RunFunctionResponse{Context: req.GetContext(), Desired: &fnv1.State{},
+		Requirements: &fnv1.Requirements{Resources: map[string]*fnv1.ResourceSelector{
+			"name":      {ApiVersion: "v1", Kind: "Secret", Namespace: &ns, Match: name("conn")},
+			"noNS":      {ApiVersion: "v1", Kind: "Secret", Match: name("conn")},
+			"composite": {ApiVersion: "example.org/v1", Kind: "Database", Namespace: &ns, Match: name("demo-db")},
+			"cluster":   {ApiVersion: "example.org/v1", Kind: "Region", Match: name("eu")},
+			"none":      {ApiVersion: "v1", Kind: "Secret", Namespace: &ns, Match: name("none")},
+			"labels": {ApiVersion: "v1", Kind: "ConfigMap",
+				Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{
+				Labels: map[string]string{"app": "x"},
+			}}},
+			"all": {ApiVersion: "v1", Kind: "ConfigMap", Namespace: &two},
+		}}}
 	if len(req.GetRequiredResources()["labels"].GetItems()) == 0 {
 		delete(rsp.GetRequirements().GetResources(), "all")
 	}
 	rsp.Desired.Composite = &fnv1.Resource{Resource: &structpb.Struct{Fields: map[string]*structpb.Value{
-		"status": structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"n": structpb.NewNumberValue(3)}}),
+		"status": structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
+			"n": structpb.NewNumberValue(3),
+		}}),
 	}}}
 	return rsp, nil
 }
@@ -331,18 +280,8 @@ func writeYAML(t *testing.T, file string, v any) {
 	}
 }
 
-// crossplaneRender is what the real command prints for a folder, with fn served
-// to it.
-func crossplaneRender(t *testing.T, peers e2e.Peers, dir string, fn fnv1.FunctionRunnerServiceServer) string {
-	t.Helper()
-	stdout, stderr, err := tryCrossplane(t, peers, dir, fn)
-	if err != nil {
-		t.Fatalf("%v: %s", err, stderr)
-	}
-	return stdout
-}
-
-func tryCrossplane(t *testing.T, peers e2e.Peers, dir string, fn fnv1.FunctionRunnerServiceServer) (stdout, stderr string, err error) {
+func tryCrossplane(t *testing.T, peers e2e.Peers, dir string, fn fnv1.FunctionRunnerServiceServer) (stdout,
+	stderr string, err error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -362,11 +301,11 @@ func tryCrossplane(t *testing.T, peers e2e.Peers, dir string, fn fnv1.FunctionRu
 		}},
 		"spec": map[string]any{"package": "xpkg.crossplane.io/crossplane-contrib/function-export:v0.0.0"},
 	})
-	args := []string{"composition", "render", filepath.Join(dir, "xr.yaml"), filepath.Join(dir, "composition.yaml"), functions,
+	args := []string{"composition", "render", filepath.Join(dir, "xr.yaml"), filepath.Join(dir, "composition.yaml"),
+		functions,
 		"--crossplane-binary=" + peers.Core, "-c", "-x"}
 	for flag, file := range map[string]string{
 		"--observed-resources=": "observed.yaml", "--required-resources=": "required.yaml", "--xrd=": "xrd.yaml",
-		"--function-credentials=": "credentials.yaml", "--required-schemas=": "schemas",
 		"--context-files=" + environmentKey + "=": "environment.yaml",
 	} {
 		if exists(filepath.Join(dir, file)) {

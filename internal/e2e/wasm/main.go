@@ -106,7 +106,8 @@ func run(system *files.System, args []string) Result {
 		Explain explain.Command `cmd:""`
 	}
 	var stdout, stderr bytes.Buffer
-	k, err := kong.Must(&cli, kong.Writers(&stdout, &stderr), kong.Bind(system), kong.BindSingletonProvider(pipeline.NewEngine),
+	k, err := kong.Must(&cli, kong.Writers(&stdout, &stderr), kong.Bind(system),
+		kong.BindSingletonProvider(pipeline.NewEngine),
 		kong.BindTo(context.Background(), (*context.Context)(nil))).Parse(args)
 	if err == nil {
 		err = k.Run()
