@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/e2e/live"
 )
@@ -24,7 +23,6 @@ var deletions = []struct {
 	{"in-use", "the generation in use", deletesGenerationInUse},
 	{"former", "a former generation", deletesFormerGeneration},
 	{"generator", "the generator and everything that uses it, from the input", deletesGenerator},
-	{"composition", "the Composition", deletesComposition},
 	{"value", "a value of the exported Secret", editsValue},
 	{"other", "a key that you add to the exported Secret", addsKey},
 }
@@ -105,23 +103,6 @@ func (d deletion) keeps(deleted live.Ref, reason string, mentions ...string) {
 
 	d.remove(deleted)
 	d.saysOf(before, reason, mentions...)
-	d.stays(before)
-}
-
-// stops deletes an object without which Crossplane cannot run the pipeline, and checks that the Secret does not change.
-func (d deletion) stops(deleted live.Ref) {
-	d.Helper()
-
-	before := d.get(d.exported())
-
-	d.remove(deleted)
-	d.eventually("Synced to be False", func() error {
-		d.patch(d.app(), fmt.Sprintf(`{"metadata": {"annotations": {%q: "%d"}}}`, reconcileAt, time.Now().UnixNano()))
-
-		c := live.ConditionOf(d.get(d.app()), "Synced")
-
-		return errors.Join(d.unchanged(before), wantText(c.Status == "False", fmt.Sprintf("Synced is %+v", c)))
-	})
 	d.stays(before)
 }
 
@@ -219,16 +200,6 @@ func deletesGenerator(d deletion) {
 	d.says(d.app(), "Available")
 	d.input("App", other)
 	d.gone(d.generation(1))
-}
-
-func deletesComposition(d deletion) {
-	later := login()
-
-	d.begin(reading)
-	d.stops(live.Ref{APIVersion: "apiextensions.crossplane.io/v1", Kind: "Composition", Name: d.ns})
-	d.write("Secret", "login", later)
-	d.input("App", reading)
-	d.becomes("Secret", "app-connection", later)
 }
 
 func editsValue(d deletion) {

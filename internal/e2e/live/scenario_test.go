@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -221,18 +220,4 @@ func eachObject(ctx context.Context, do func(o *unstructured.Unstructured)) erro
 	}
 
 	return nil
-}
-
-// internal/README.md names each scenario.
-func TestPageHasScenarios(t *testing.T) {
-	b, err := os.ReadFile(root + "/internal/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	for name := range scenarios {
-		if text := "`TestScenarios/" + name + "`"; !strings.Contains(string(b), text) {
-			t.Errorf("internal/README.md does not name %s", text)
-		}
-	}
 }
