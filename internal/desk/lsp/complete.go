@@ -19,7 +19,6 @@ type completion struct {
 
 	snippets bool // the client knows places to fill in
 	in       document.Range
-	prefix   string // before each name, because the range begins with it
 	items    []CompletionItem
 }
 
@@ -40,8 +39,9 @@ func (e *expr) complete(offset int, snippets bool) []CompletionItem {
 	n := len(before)
 	if n > 0 && before[n-1].end == offset {
 		last := before[n-1]
+		_, closed := last.textValue()
 		switch {
-		case last.kind == tokenText && n > 2 && before[n-2].is("[", "[?"):
+		case last.kind == tokenText && !closed && n > 2 && before[n-2].is("[", "[?"):
 			return c.quoted(before, offset)
 		case last.kind == tokenComment || last.kind == tokenNumber || last.kind == tokenText:
 			return nil
@@ -76,7 +76,7 @@ func (c *completion) quoted(before []token, offset int) []CompletionItem {
 func (c *completion) add(name string, kind int, detail, text string, order string) *CompletionItem {
 	c.items = append(c.items, CompletionItem{
 		Label: name, Kind: kind, Detail: detail, SortText: order + name,
-		TextEdit: &TextEdit{Range: c.view.text.editorRange(c.in), NewText: c.prefix + text},
+		TextEdit: &TextEdit{Range: c.view.text.editorRange(c.in), NewText: text},
 	})
 	return &c.items[len(c.items)-1]
 }
@@ -85,7 +85,7 @@ func (c *completion) add(name string, kind int, detail, text string, order strin
 func (c *completion) members(before []token, dot token) {
 	afterDot := c.in
 	for _, m := range c.membersOf(before) {
-		c.in, c.prefix = afterDot, ""
+		c.in = afterDot
 		text := m.name
 		if !isIdentifier.MatchString(m.name) { // the dot is replaced
 			text = "[" + strings.TrimPrefix(dot.text, ".") + "'" + m.name + "']"
@@ -99,7 +99,7 @@ func (c *completion) members(before []token, dot token) {
 	}
 	c.in = afterDot
 	if before[len(before)-1].isName() {
-		c.functions("", before[len(before)-1].text+".")
+		c.functions(before[len(before)-1].text + ".")
 	}
 	s := c.site(before[len(before)-1].end)
 	if len(c.items) > 0 && s.of != nil && s.of.Kind() == types.ErrorKind { // it is a namespace
@@ -129,10 +129,10 @@ func (c *completion) function(f function, snippet string, kind int) {
 }
 
 // functions adds the functions whose names begin with a namespace, without the namespace.
-func (c *completion) functions(label, namespace string) {
+func (c *completion) functions(namespace string) {
 	for _, f := range functions() {
 		if name, ok := strings.CutPrefix(f.snippet(), namespace); ok && f.receiver == "" {
-			c.function(f, label+name, kindFunction)
+			c.function(f, name, kindFunction)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func (c *completion) names() {
 		}
 		c.add(name, kindVariable, detail, name, "1").Documentation = markdown(v.Does)
 	}
-	c.functions("", "")
+	c.functions("")
 }
 
 var isIdentifier = lazy.MustCompile(`^[A-Za-z_]\w*$`)
@@ -194,19 +194,14 @@ func (e *expr) known(path []string) (out []member) {
 	case depth > 2 && slices.Equal(path[depth-2:], []string{"metadata", "labels"}):
 		return add("string", e.view.labels()...)
 	}
-	return add("string, secret", e.secretKeys(path)...)
-}
-
-// secretKeys returns the keys of connection details, or the outputs of a generator, at a path.
-func (e *expr) secretKeys(path []string) []string {
 	source, _, _ := e.source()
-	switch root, depth := path[0], len(path); {
+	switch {
 	case root == expression.Secret && depth == 1:
-		return e.Known.ConnectionKeys[cmp.Or(source.From, expression.Composite)]
+		return add("string, secret", e.Known.ConnectionKeys[cmp.Or(source.From, expression.Composite)]...)
 	case root == expression.Secrets && depth == 2:
-		return e.Known.ConnectionKeys[path[1]]
+		return add("string, secret", e.Known.ConnectionKeys[path[1]]...)
 	case expression.HasOutputs(root) && depth == 2:
-		return e.outputs(path[1])
+		return add("string, secret", e.outputs(path[1])...)
 	}
 	return nil
 }
@@ -242,27 +237,13 @@ func (s *step) outputs(name string) []string {
 func (v *view) labels() []string {
 	out := []string{"app.kubernetes.io/instance", "app.kubernetes.io/name", "app.kubernetes.io/part-of",
 		"crossplane.io/claim-name", "crossplane.io/claim-namespace", "crossplane.io/composite"}
-	for _, o := range v.file.Objects() {
-		out = addLabels(out, o.Value)
+	for _, s := range v.steps {
+		for _, e := range s.Document().Entries() {
+			if n := len(e.Path) - 2; n >= 0 && (e.Path[n] == "labels" || e.Path[n] == "matchLabels") {
+				out = append(out, textOf(e.Path[n+1]))
+			}
+		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// addLabels adds the keys of all labels in a value.
-func addLabels(out []string, value any) []string {
-	switch v := value.(type) {
-	case map[string]any:
-		for name, below := range v {
-			if labels, ok := below.(map[string]any); ok && (name == "labels" || name == "matchLabels") {
-				out = slices.AppendSeq(out, maps.Keys(labels))
-			}
-			out = addLabels(out, below)
-		}
-	case []any:
-		for _, item := range v {
-			out = addLabels(out, item)
-		}
-	}
-	return out
 }

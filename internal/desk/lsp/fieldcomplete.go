@@ -151,13 +151,5 @@ func (s *step) valuesOf(f inputField) (out []CompletionItem) {
 		from := cmp.Or(textOf(s.declaration(f.path)["from"]), expression.Composite)
 		add(kindValue, "connection key", s.Known.ConnectionKeys[from]...)
 	}
-	if f.name == "type" && textOf(f.path0()) == exportLists[0] {
-		add(kindValue, "", secretTypes...)
-	}
 	return out
-}
-
-// secretTypes are the types of Secrets that Kubernetes knows.
-var secretTypes = []string{ //nolint:gochecknoglobals // a table
-	"kubernetes.io/basic-auth", "kubernetes.io/dockerconfigjson", "kubernetes.io/ssh-auth", "kubernetes.io/tls",
 }

@@ -154,7 +154,7 @@ var keyInLine = lazy.MustCompile(`^(\s*(?:- +)*["']?[\w./-]+["']?:)(\s+["']?|$)(
 func (v *view) repair(cursor int) {
 	lines := lineBreak.Split(v.text.string, -1)
 	v.repaired = true
-	if cursor <= len(lines) {
+	if cursor > 0 && cursor <= len(lines) {
 		if m := keyInLine.FindStringSubmatch(lines[cursor-1]); m != nil {
 			v.broken, v.value = cursor, len([]rune(m[1]+m[2]))+1
 			lines[cursor-1] = m[1] + " ''"
