@@ -115,11 +115,14 @@ func (d *diffRun) provideAll() {
 				continue
 			}
 
-			s.provide(name, name+"-details", login(), readyStatus(`"host": "`+name+`.example.org",`))
-
-			if i == unread {
-				s.remove(s.core("Secret", name+"-details"))
+			if i != unread {
+				s.connect(name, name+"-details", login())
 			}
+
+			s.eventually(name, func() error {
+				status := `{"status": ` + readyStatus(`"host": "`+name+`.example.org",`) + `}`
+				return s.Patch(s.Context(), s.database(name), status, "status")
+			})
 		}
 	})
 }

@@ -232,8 +232,8 @@ func asksForAll(req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error)
 			"none":      {ApiVersion: "v1", Kind: "Secret", Namespace: &ns, Match: name("none")},
 			"labels": {ApiVersion: "v1", Kind: "ConfigMap",
 				Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{
-				Labels: map[string]string{"app": "x"},
-			}}},
+					Labels: map[string]string{"app": "x"},
+				}}},
 			"all": {ApiVersion: "v1", Kind: "ConfigMap", Namespace: &two},
 		}}}
 	if len(req.GetRequiredResources()["labels"].GetItems()) == 0 {
