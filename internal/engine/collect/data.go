@@ -252,15 +252,7 @@ func tooMuchOf(d plan.Entry) error {
 
 // values evaluates an entry that produces several keys.
 func (x Reader) values(d plan.Entry, from string) (map[string]sensitive.Bytes, bool, error) {
-	type data = map[string]sensitive.Bytes
-	scope := x.Session.Scope(from)
-	m, ok, err := evaluate.Value(x.Session, d.Value, scope, func(v ref.Val, b *budget.Budget) (data, bool, error) {
-		if x.Quota != nil && d.Value.Entries(v) > x.Quota.Keys {
-			x.Quota.Keys = -1 // reading all of them takes too long
-			return nil, false, nil
-		}
-		return d.Value.TextMap(v, b)
-	})
+	m, ok, err := evaluate.Value(x.Session, d.Value, x.Session.Scope(from), d.Value.TextMap)
 	bytes := 0
 	for k, v := range m {
 		bytes += len(k) + v.Len()

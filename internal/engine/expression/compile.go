@@ -165,18 +165,15 @@ func (e *Environment) expression(s Source, checked *cel.Ast) *Expression {
 
 // plan a program now, so that a failure is a diagnostic of the input.
 func (x *Expression) plan() (*Expression, diagnostic.List) {
-	x.programs.New = func() any {
-		p, err := x.env.guards.program(x.env.env, x.checked)
-		if err != nil {
-			return err
-		}
-		return p
-	}
-	p := x.programs.Get()
-	if _, failed := p.(error); failed {
+	first, err := x.env.guards.program(x.env.env, x.checked)
+	if err != nil {
 		return nil, diagnostic.List{x.source.At(0, 0, "cannot be planned: the CEL compiler failed on it")}
 	}
-	x.programs.Put(p)
+	x.programs.New = func() any {
+		p, _ := x.env.guards.program(x.env.env, x.checked) // as it did the first time
+		return p
+	}
+	x.programs.Put(first)
 	return x, nil
 }
 

@@ -33,10 +33,7 @@ func (x *Expression) Evaluate(ctx context.Context, vars cel.Activation, b *budge
 
 // evaluate with at most most fuel. Zero means the usual limit.
 func (x *Expression) evaluate(ctx context.Context, vars cel.Activation, b *budget.Budget, most int64) (ref.Val, error) {
-	p, ok := x.programs.Get().(*program)
-	if !ok {
-		return nil, x.failedAt(0, "cannot be planned")
-	}
+	p := x.programs.Get().(*program) //nolint:forcetypeassert // the pool has nothing else
 	defer x.programs.Put(p)
 
 	granted, left, err := b.Grant(most)
@@ -91,22 +88,15 @@ func (x *Expression) Rename(key string, b *budget.Budget) (string, error) {
 	if err != nil {
 		return "", x.failedAt(0, "failed inside the CEL interpreter")
 	}
-	var name string
-	ok := false
+	name, ok := "", false
 	v, err := x.evaluate(b.Context(), vars, b, limits.KeyFuel)
 	if err == nil {
 		name, ok, err = x.Name(v, b)
 	}
-	var failed *Failed
-	switch {
-	case errors.As(err, &failed):
-		return "", failed
-	case err != nil:
+	if err == nil && !ok || errors.As(err, new(*Waiting)) {
 		return "", x.failedAt(0, "returns no key: the value that it selects does not exist")
-	case !ok:
-		return "", x.failedAt(0, "returns no key: optional.none() cannot leave out a key")
 	}
-	return name, nil
+	return name, err
 }
 
 // Waiting is the error of an expression that needs a missing input: a composed resource that is not

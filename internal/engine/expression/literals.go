@@ -46,11 +46,9 @@ func validatePattern(args []ast.Expr, iss *cel.Issues) {
 		return
 	}
 	refuse := func(format string, a ...any) { iss.ReportErrorAtID(args[1].ID(), format, a...) }
-	if n := len(pattern); n > limits.RegexCharacters {
-		refuse("regular expression has %d characters, over the limit of %d", n, limits.RegexCharacters)
-		return
-	}
 	switch n, err := types.RegexProgramSize(pattern); {
+	case len(pattern) > limits.RegexCharacters:
+		refuse("regular expression has %d characters, over the limit of %d", len(pattern), limits.RegexCharacters)
 	case err != nil:
 		refuse("is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	case n > limits.RegexInstructions:

@@ -4,8 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"cel.dev/cel-go/common/ast"
-
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
@@ -166,26 +164,6 @@ func CutStep(path string) (key, rest string, ok bool) {
 func (x *Expression) Place(r Reference) Place {
 	line, column := x.position(r.node)
 	return Place{x.source.Path, line, column}
-}
-
-// PlaceOf returns the position of one step of the path of a reference.
-func (x *Expression) PlaceOf(r Reference, step int) Place {
-	var nodes []int64 // from the outermost one to the variable
-	for node := x.node(r.node); node != nil; {
-		nodes = append(nodes, node.ID())
-		switch call := node.AsCall(); {
-		case node.Kind() == ast.SelectKind:
-			node = node.AsSelect().Operand()
-		case node.Kind() == ast.CallKind && len(call.Args()) == 2: // an index, or an optional step
-			node = call.Args()[0]
-		default:
-			node = nil
-		}
-	}
-	if at := len(nodes) - 2 - step; at >= 0 {
-		r.node = nodes[at]
-	}
-	return x.Place(r)
 }
 
 // Dynamic reports whether a part of the path of a reference is wrapped in dyn(). Then the types are not

@@ -105,15 +105,6 @@ func (x *Expression) List(v ref.Val) (traits.Lister, bool, error) {
 	return resultOf[traits.Lister](x, v)
 }
 
-// Entries returns the number of entries of a result that is a map, and 0 for any other result.
-func (x *Expression) Entries(v ref.Val) int {
-	v, _ = present(v)
-	if m, ok := v.(traits.Mapper); ok {
-		return int(functions.Size(m))
-	}
-	return 0
-}
-
 // JSON returns a copy of a result as a field.
 func (x *Expression) JSON(v ref.Val, b *budget.Budget) (*structpb.Value, bool, error) {
 	v, ok, err := resultOf[ref.Val](x, v)

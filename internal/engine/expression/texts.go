@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -44,10 +45,7 @@ func (x *Expression) Texts() []Text {
 		out = append(out, Text{s, Place{x.source.Path, line, column}, x.isRaw(e.ID()), needles[e.ID()]})
 	}))
 	slices.SortStableFunc(out, func(a, b Text) int {
-		if a.Place.Line != b.Place.Line {
-			return a.Place.Line - b.Place.Line
-		}
-		return a.Place.Column - b.Place.Column
+		return cmp.Or(a.Place.Line-b.Place.Line, a.Place.Column-b.Place.Column)
 	})
 	return out
 }

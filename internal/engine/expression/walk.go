@@ -94,11 +94,6 @@ func step(v ref.Val, s Step) (ref.Val, end) {
 		return t.Get(types.Int(i)), endPresent
 	case types.Null:
 		return nil, endAbsent
-	case *types.Optional:
-		if !t.HasValue() {
-			return nil, endAbsent
-		}
-		return step(t.GetValue(), s)
 	}
 	return nil, endScalar
 }

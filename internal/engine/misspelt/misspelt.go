@@ -43,7 +43,7 @@ type Result struct {
 type field struct {
 	object wire.Struct
 	path   []any
-	place  func(step int) expression.Place // of a step of the path
+	place  expression.Place // of the path
 }
 
 // Check finds fields that can never exist: of those that expressions wait for, and of the status fields in lacking, by
@@ -75,16 +75,11 @@ func (r Request) Check(lacking map[string]bool, unread bool) (out Result) {
 func (r Request) waiting() (out []field) {
 	for _, x := range r.Plan.Needed {
 		for _, ref := range x.Absent(r.Session.Scope(x.Source().From)) {
-			f, above := field{}, 0 // steps of the reference above the object
+			f := field{place: x.Place(ref)}
 			f.object, f.path = r.path(ref.Variable, ref.Path, x.Source().From)
 			if k := kindOf(f.object); k.Kind == "" || k == secret || len(f.path) == 0 {
 				continue
 			}
-			if ref.Variable == expression.Resources || ref.Variable == expression.Variables {
-				above = 1
-			}
-			more := len(f.path) + above - len(ref.Path) // steps that a variable has
-			f.place = func(step int) expression.Place { return x.PlaceOf(ref, step-more+above) }
 			out = append(out, f)
 		}
 	}
@@ -127,7 +122,7 @@ func (r Request) written(lacking map[string]bool) (out []field) {
 		for _, name := range s.Segments {
 			path = append(path, name)
 		}
-		place := func(int) expression.Place { return expression.Place{Path: at} }
+		place := expression.Place{Path: at}
 		out = append(out, field{object: r.Session.Sees.Composite.Object, path: path, place: place})
 	}
 	return out
@@ -139,11 +134,11 @@ func (r Request) messages(fields []field) (out []string) {
 	for _, f := range fields {
 		k := kindOf(f.object)
 		root := schema.Root{Name: k.String(), Node: schema.Node{Struct: r.Schemas[k]}, IsComposite: k == composite}
-		message, step := root.Lacks(f.path...)
+		message, _ := root.Lacks(f.path...)
 		if message == "" {
 			continue
 		}
-		text := f.place(step).Wrong(message).Error()
+		text := f.place.Wrong(message).Error()
 		switch {
 		case slices.Contains(out, text):
 			continue
