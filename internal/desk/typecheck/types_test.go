@@ -279,7 +279,6 @@ func TestExpressions(t *testing.T) {
 		"resource.spec.public ? resource.spec.public : resource.spec.port": {
 			"1: must return a string, but returns a bool: wrap it in string(...)",
 		},
-		"resource.spec.?size.orValue(5)": {"29: must return a string, but returns an int: write it in quotes, '5'"},
 		"resource.spec.?size.or(resource.spec.?port)": {
 			"24: must return a string, but returns an int: convert the optional value with .optMap(v, string(v))",
 		},
