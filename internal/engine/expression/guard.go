@@ -19,7 +19,7 @@ import (
 )
 
 // guards create programs that pay for a call before they call the function.
-type guards map[string]celfunctions.FunctionOp // by function, or function/overload
+type guards map[string]celfunctions.FunctionOp // by overload, or by a function that has one for all
 
 // newGuards collects the implementations of the functions in the table of costs. A function without an
 // implementation is a defect: a new version of cel-go renamed it.
@@ -41,10 +41,8 @@ func newGuards(env *cel.Env) (guards, error) {
 			return nil, fmt.Errorf("cannot guard function %q: %w", name, err)
 		}
 		for _, b := range bindings {
-			if op := implementation(b); op != nil && b.Operator == name {
-				g[name] = op
-			} else if op != nil {
-				g[name+"/"+b.Operator] = op
+			if op := implementation(b); op != nil {
+				g[b.Operator] = op
 			}
 		}
 	}
@@ -76,7 +74,7 @@ func implementation(b *celfunctions.Overload) celfunctions.FunctionOp {
 }
 
 func (g guards) of(call interpreter.InterpretableCall) (celfunctions.FunctionOp, error) {
-	for _, name := range []string{call.Function() + "/" + call.OverloadID(), call.Function()} {
+	for _, name := range []string{call.OverloadID(), call.Function()} {
 		if op := g[name]; op != nil {
 			return op, nil
 		}

@@ -1,8 +1,6 @@
 package expression
 
 import (
-	"slices"
-
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -19,10 +17,6 @@ import (
 // This file converts the result of an evaluation to what a field of an object holds. Each function returns false for
 // optional.none(). Its error is *Waiting for null, because an observed field that is null has no value yet, and
 // *Failed for a value of another type.
-
-// exactInteger is the largest whole number that JSON parsers and a google.protobuf.Value represent
-// exactly.
-const exactInteger = 1 << 53
 
 // Text returns a result as the value of one key.
 func (x *Expression) Text(v ref.Val, b *budget.Budget) (sensitive.Bytes, bool, error) {
@@ -114,10 +108,6 @@ func (x *Expression) JSON(v ref.Val, b *budget.Budget) (*structpb.Value, bool, e
 	n, err := functions.Native(v, functions.JSONConverter(b))
 	if err != nil {
 		return nil, false, x.converted(err)
-	}
-	if !exactIntegers(n) {
-		return nil, false, x.failedAt(0, "returns a whole number over 2^53, which JSON cannot represent exactly: "+
-			"wrap it in string(...)")
 	}
 	out, err := structpb.NewValue(n)
 	if err != nil { // a string that is not UTF-8
@@ -224,22 +214,4 @@ func (x *Expression) converted(err error) error {
 		return known
 	}
 	return x.failedAt(0, "failed")
-}
-
-func exactIntegers(v any) bool {
-	switch t := v.(type) {
-	case int64:
-		return t <= exactInteger && t >= -exactInteger
-	case uint64:
-		return t <= exactInteger
-	case map[string]any:
-		for _, e := range t {
-			if !exactIntegers(e) {
-				return false
-			}
-		}
-	case []any:
-		return !slices.ContainsFunc(t, func(e any) bool { return !exactIntegers(e) })
-	}
-	return true
 }

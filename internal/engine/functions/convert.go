@@ -36,9 +36,15 @@ type Converter struct {
 	budget *budget.Budget
 	cost   int // of a value, in units of the budget
 
+	// The result becomes a field of an object.
+	field bool
+
 	// YAML and TOML repeat something for each level, so the number of levels is limited. JSON has no limit.
 	level, levels int
 }
+
+// exactInteger is the largest whole number that JSON parsers and a google.protobuf.Value represent exactly.
+const exactInteger = 1 << 53
 
 func newConverter() *Converter {
 	return &Converter{values: limits.ResultNodes, bytes: limits.ResultBytes}
@@ -60,7 +66,7 @@ func TextConverter(b *budget.Budget) *Converter {
 // JSONConverter returns the Converter of a result that becomes JSON, for which each value is converted twice.
 func JSONConverter(b *budget.Budget) *Converter {
 	c := newConverter()
-	c.budget, c.cost = b, 3
+	c.budget, c.cost, c.field = b, 3, true
 	return c
 }
 
@@ -78,6 +84,15 @@ func (c *Converter) Add(bytes int) error {
 		return &Refusal{Reason: fmt.Sprintf("returns more than %d bytes", limits.ResultBytes)}
 	}
 	return nil
+}
+
+// whole returns a whole number, unless it is too large for a field.
+func (c *Converter) whole(n any, large bool) (any, error) {
+	if c.field && large {
+		return nil, &Refusal{Reason: "returns a whole number over 2^53, which JSON cannot represent exactly: wrap it in " +
+			"string(...)"}
+	}
+	return n, nil
 }
 
 // notJSON is the error for a value that JSON cannot represent.
@@ -98,9 +113,9 @@ func Native(v ref.Val, c *Converter) (any, error) {
 	case types.Bool:
 		return bool(t), nil
 	case types.Int:
-		return int64(t), nil
+		return c.whole(int64(t), t > exactInteger || t < -exactInteger)
 	case types.Uint:
-		return uint64(t), nil
+		return c.whole(uint64(t), t > exactInteger)
 	case types.Double:
 		if math.IsNaN(float64(t)) || math.IsInf(float64(t), 0) {
 			return nil, notJSON("a number that is infinite or not a number", "")
