@@ -89,8 +89,8 @@ func (c *Converter) Add(bytes int) error {
 // whole returns a whole number, unless it is too large for a field.
 func (c *Converter) whole(n any, large bool) (any, error) {
 	if c.field && large {
-		return nil, &Refusal{Reason: "returns a whole number over 2^53, which JSON cannot represent exactly: wrap it in " +
-			"string(...)"}
+		return nil, &Refusal{Reason: "returns a whole number over 2^53, which JSON cannot represent exactly: " +
+			"wrap it in string(...)"}
 	}
 	return n, nil
 }

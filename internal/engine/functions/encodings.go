@@ -39,24 +39,22 @@ var hashes = map[string]func() hash.Hash{ //nolint:gochecknoglobals // a table
 // string means its UTF-8 bytes.
 func encodingFunctions() []cel.EnvOption {
 	str, bytes := cel.StringType, cel.BytesType
-	unary := func(name string, result *cel.Type, f func([]byte) ref.Val) cel.EnvOption {
-		call := cel.UnaryBinding(func(v ref.Val) ref.Val { return f(bytesOf(v)) })
-		return cel.Function(name,
-			cel.Overload(name+"_string", []*cel.Type{str}, result, call),
-			cel.Overload(name+"_bytes", []*cel.Type{bytes}, result, call))
+	ofBytes := func(name string, result *cel.Type, f func([]byte) ref.Val) cel.EnvOption {
+		return unary(name, result, func(v ref.Val) ref.Val { return f(bytesOf(v)) }, str, bytes)
 	}
 	out := []cel.EnvOption{
-		unary("sha256", str, func(b []byte) ref.Val { return types.String(hex.EncodeToString(sum(sha256.New(), b))) }),
+		ofBytes("sha256", str, func(b []byte) ref.Val {
+			return types.String(hex.EncodeToString(sum(sha256.New(), b)))
+		}),
 		cel.Function("hmac.sha256", hmacOverloads()...),
 	}
 	for name, e := range encodings {
-		decode := cel.UnaryBinding(func(v ref.Val) ref.Val { return decoded(e.decode(TextOf(v))) })
-		out = append(out,
-			unary(name+".encode", str, func(b []byte) ref.Val { return types.String(e.encode(b)) }),
-			cel.Function(name+".decode", cel.Overload(name+".decode_string", []*cel.Type{str}, bytes, decode)))
+		decode := func(v ref.Val) ref.Val { return decoded(e.decode(TextOf(v))) }
+		out = append(out, unary(name+".decode", bytes, decode, str),
+			ofBytes(name+".encode", str, func(b []byte) ref.Val { return types.String(e.encode(b)) }))
 	}
 	for name, h := range hashes {
-		out = append(out, unary("hash."+name, bytes, func(b []byte) ref.Val { return types.Bytes(sum(h(), b)) }))
+		out = append(out, ofBytes("hash."+name, bytes, func(b []byte) ref.Val { return types.Bytes(sum(h(), b)) }))
 	}
 	return out
 }

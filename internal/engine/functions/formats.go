@@ -57,9 +57,7 @@ func TryFormat(name string, m map[string]any) error {
 func formatFunctions() []cel.EnvOption {
 	out := make([]cel.EnvOption, 0, len(textFormats))
 	for name, f := range textFormats {
-		call := cel.UnaryBinding(func(v ref.Val) ref.Val { return f.call(name, v) })
-		id := name + "_" + f.argument.TypeName()
-		out = append(out, cel.Function(name, cel.Overload(id, []*cel.Type{f.argument}, cel.StringType, call)))
+		out = append(out, unary(name, cel.StringType, func(v ref.Val) ref.Val { return f.call(name, v) }, f.argument))
 	}
 	return out
 }

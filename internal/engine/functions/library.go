@@ -34,17 +34,27 @@ func Library() []cel.EnvOption {
 	str, dyn := cel.StringType, cel.DynType
 	entries := cel.MapType(cel.TypeParamType("K"), cel.TypeParamType("V"))
 	return append(slices.Concat(ordered(), encodingFunctions(), pemFunctions(), formatFunctions()),
-		cel.Function("url.queryEscape", cel.Overload("url_query_escape", []*cel.Type{str}, str, text(queryEscape))),
-		cel.Function("url.pathEscape", cel.Overload("url_path_escape", []*cel.Type{str}, str, text(url.PathEscape))),
-		cel.Function("json.encode", cel.Overload("json_encode", []*cel.Type{dyn}, str, cel.UnaryBinding(encodeJSON))),
-		cel.Function("json.decode", cel.Overload("json_decode", []*cel.Type{str}, dyn, cel.UnaryBinding(decodeJSON))),
-		cel.Function("yaml.encode", cel.Overload("yaml_encode", []*cel.Type{dyn}, str, cel.UnaryBinding(encodeYAML))),
-		cel.Function("yaml.decode", cel.Overload("yaml_decode", []*cel.Type{str}, dyn, cel.UnaryBinding(decodeYAML))),
+		unary("url.queryEscape", str, text(queryEscape), str),
+		unary("url.pathEscape", str, text(url.PathEscape), str),
+		unary("json.encode", str, encodeJSON, dyn),
+		unary("json.decode", dyn, decodeJSON, str),
+		unary("yaml.encode", str, encodeYAML, dyn),
+		unary("yaml.decode", dyn, decodeYAML, str),
 		cel.Function("merge", // as in kro's library
 			cel.MemberOverload("map_merge", []*cel.Type{entries, entries}, entries, cel.BinaryBinding(merge))),
 		cel.Function("dockerconfigjson",
 			cel.Overload("dockerconfigjson", []*cel.Type{str, str, str}, str, cel.FunctionBinding(dockerConfig))),
 	)
+}
+
+// unary declares a function of one argument, which can have each of some types.
+func unary(name string, result *cel.Type, call func(ref.Val) ref.Val, arguments ...*cel.Type) cel.EnvOption {
+	overloads := make([]cel.FunctionOpt, 0, len(arguments))
+	for _, t := range arguments {
+		id := name + "_" + t.TypeName()
+		overloads = append(overloads, cel.Overload(id, []*cel.Type{t}, result, cel.UnaryBinding(call)))
+	}
+	return cel.Function(name, overloads...)
 }
 
 // TextOf returns the text of a string or bytes.
@@ -58,8 +68,8 @@ func TextOf(v ref.Val) string {
 	return ""
 }
 
-func text(f func(string) string) cel.OverloadOpt {
-	return cel.UnaryBinding(func(v ref.Val) ref.Val { return types.String(f(TextOf(v))) })
+func text(f func(string) string) func(ref.Val) ref.Val {
+	return func(v ref.Val) ref.Val { return types.String(f(TextOf(v))) }
 }
 
 // queryEscape escapes everything except letters, digits and -_.~ with percent signs, so that the result

@@ -18,20 +18,15 @@ var pemTexts = map[string]func(string) (string, error){ //nolint:gochecknoglobal
 // pemFunctions declares the functions of PEM texts.
 func pemFunctions() []cel.EnvOption {
 	str, list := cel.StringType, cel.ListType(cel.StringType)
-	out := make([]cel.EnvOption, 0, 2+len(pemTexts))
-	out = append(out,
-		cel.Function("pem.split", cel.Overload("pem_split", []*cel.Type{str}, list, cel.UnaryBinding(splitPEM))),
-		cel.Function("pem.join", cel.Overload("pem_join", []*cel.Type{list}, str, cel.UnaryBinding(joinPEM))))
+	out := []cel.EnvOption{unary("pem.split", list, splitPEM, str), unary("pem.join", str, joinPEM, list)}
 	for name, f := range pemTexts {
-		call := func(v ref.Val) ref.Val {
+		out = append(out, unary(name, str, func(v ref.Val) ref.Val {
 			text, err := f(TextOf(v))
 			if err != nil {
 				return failedPEM(name, err)
 			}
 			return types.String(text)
-		}
-		overload := cel.Overload(name+"_string", []*cel.Type{str}, str, cel.UnaryBinding(call))
-		out = append(out, cel.Function(name, overload))
+		}, str))
 	}
 	return out
 }
