@@ -16,7 +16,8 @@ func inUse(kind, field string) string {
 	if field == "" {
 		return fmt.Sprintf("Available %s team/shop-db {data: {k: v}}", kind)
 	}
-	return fmt.Sprintf(`Conflict! nothing | %s "shop-db": the composed resource "other" refers to that name in %s: choose `+
+	return fmt.Sprintf(`Conflict! nothing | %s "shop-db": the composed resource "other" refers to that name in %s: `+
+		`choose `+
 		`another name in spec.operatorSpec.dynamic%ss[0].name`, kind, field, kind)
 }
 
@@ -24,9 +25,12 @@ func inUse(kind, field string) string {
 // of the resource nor the field matters.
 func TestAuthorsMentions(t *testing.T) {
 	for test, c := range map[string]struct{ reason, other, field string }{
-		"Reference":     {"the name itself", "{spec: {pullSecrets: [{name: x}, {name: shop-db}, {name: shop-db}]}}", "spec.pullSecrets[1].name"},
-		"OwnName":       {"an operator may create a Secret with the name of its resource", "{metadata: {name: shop-db}}", "metadata.name"},
-		"FieldName":     {"a name of a field that is not in a schema", "{spec: {mounts: {shop-db: {path: /x}}}}", "spec.mounts.shop-db"},
+		"Reference": {"the name itself", "{spec: {pullSecrets: [{name: x}, {name: shop-db}, {name: shop-db}]}}",
+			"spec.pullSecrets[1].name"},
+		"OwnName": {"an operator may create a Secret with the name of its resource",
+			"{metadata: {name: shop-db}}", "metadata.name"},
+		"FieldName": {"a name of a field that is not in a schema", "{spec: {mounts: {shop-db: {path: /x}}}}",
+			"spec.mounts.shop-db"},
 		"Text":          {"a word of a text", `{spec: {values: "existingSecret: shop-db."}}`, "spec.values"},
 		"NotAWord":      {"a part of another name", `{spec: {values: "my-shop-db shop-db-2 shop-db.x"}}`, ""},
 		"ConfigMapData": {"a program may read it", "{apiVersion: v1, kind: ConfigMap, data: {k: shop-db}}", "data.k"},

@@ -94,18 +94,6 @@ func TestAuthors(t *testing.T) {
 				"Available Secret team/b {data: {k: v}}",
 			},
 		},
-		"WrongTypes": {
-			reason: "a value without a key must be a map, and a value with a key must not be a map",
-			spec: `operatorSpec: {secretExpressions: [{name: a, value: "'v'"}, {name: a, key: k, value: "{'a': ` +
-				`'b'}"}], dynamicSecrets: [{name: a, key: k, value: "1"}]}`,
-			want: []string{`Held! nothing | Secret "a" is not created: ` +
-				at + `secretExpressions[0].value:1:1: must return a map(string, string), but returns a string: write ` +
-				`for example {'key': 'value'} (with a key, value must return the value of that key); ` +
-				at + `secretExpressions[1].value:1:1: must return a string, but returns a map(string, string): ` +
-				`select one of its keys, or encode it as one text with json.encode(...) (without a key, value ` +
-				`must return a map of keys and values); ` +
-				at + `dynamicSecrets[0].value:1:1: must return a string, but returns an int: write it in quotes, '1'`},
-		},
 		"LabelsNotAllowed": {
 			reason: "each key that is not allowed is named once, and the allowed keys are also named",
 			input:  "fromComposite: {fieldPath: spec.operatorSpec, allow: {labels: [example.org/]}}",

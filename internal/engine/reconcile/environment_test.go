@@ -77,20 +77,6 @@ environment:
 			},
 			env: `{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, text: t}`,
 		},
-		"NoLabel": {
-			reason: "a selector none of whose labels has a value finds nothing",
-			input: `
-environment:
-  defaultData: {a: d}
-  environmentConfigs:
-  - type: Selector
-    selector: {matchLabels: [{key: region, valueFromFieldPath: spec.nope, fromFieldPathPolicy: Optional}]}
-  - {ref: {name: base}}`,
-			objects: configs,
-			env: `{a: d, apiVersion: internal.crossplane.io/v1alpha1, app: {name: base}, kind: Environment, list: ` +
-				`[1], ` +
-				`region: base}`,
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newScene(t, plantest.Exports(c.input), c.objects).run(t)
@@ -118,11 +104,6 @@ func TestRunEnvironmentRefused(t *testing.T) {
 			"Single is one", "environment: {environmentConfigs: [{type: Selector, selector: {matchLabels: [{type: " +
 				"Value, key: a, value: b}]}}]}",
 			"environment.environmentConfigs[0].selector: ",
-		},
-		"NoField": {
-			"the composite lacks a field", "environment: {environmentConfigs: [{type: Selector, selector: " +
-				"{matchLabels: [{key: a, valueFromFieldPath: spec.nope}]}}]}",
-			"environment.environmentConfigs[0].selector.matchLabels[0].valueFromFieldPath: ",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

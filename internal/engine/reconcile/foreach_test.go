@@ -59,7 +59,8 @@ func TestRunForEach(t *testing.T) {
 				"Held ConfigMap team/xr-users-anna {data: {role: old, user: anna}}",
 				"Held ConfigMap team/xr-users-bert {data: {role: old, user: bert}}",
 				`Held! | ConfigMap "users" is not composed for each item: configMaps[0].forEachExpression: has 257 ` +
-					`items, over the limit of 256: use several composites; these composed resources are kept unchanged ` +
+					`items, over the limit of 256: use several composites; these composed resources are kept ` +
+					`unchanged ` +
 					`until all keys are known: users/anna, users/bert`,
 			},
 		},
@@ -73,8 +74,10 @@ func TestRunForEach(t *testing.T) {
 				"Held ConfigMap team/xr-users-bert {data: {role: old, user: bert}}",
 				`Held! | ConfigMap "users" is not composed for each item: configMaps[0].keyExpression for the item ` +
 					`at index 4: must return a string, but returns int: wrap it in string(...); ` +
-					`configMaps[0].keyExpression for the item at index 1 waits for item.name (the item lacks it: set it ` +
-					`there, or write .?name.orValue('none') for a default); configMaps[0].keyExpression for the item at ` +
+					`configMaps[0].keyExpression for the item at index 1 waits for item.name (the item lacks it: set ` +
+					`it ` +
+					`there, or write .?name.orValue('none') for a default); configMaps[0].keyExpression for the item ` +
+					`at ` +
 					`index 2 waits for a key that is not empty; configMaps[0].keyExpression for the item at index 3 ` +
 					`waits for item.name (the item lacks it: set it there, or write .?name.orValue('none') for a ` +
 					`default); these composed resources are kept unchanged until all keys are known: users/bert`,
@@ -99,23 +102,6 @@ desired: {users/bert: {apiVersion: v1, kind: ConfigMap, metadata: {name: other}}
 				t.Errorf("Run(...): %s: -want, +got:\n%s", c.reason, diff)
 			}
 		})
-	}
-}
-
-// Composite authors must not flood the events: the items of an export have a limited number of warnings.
-func TestRunForEachWarnings(t *testing.T) {
-	s := newScene(t, plantest.Exports(users), composite("["+strings.Repeat("{}, ",
-		3)+strings.Join(numbered("{name: u%d, role: [1]}", 50), ", ")+"]"))
-	warned := 0
-	r := s.run(t)
-	for _, o := range r.Objects {
-		if o.Warn {
-			warned++
-		}
-	}
-	if len(r.Objects) != 50 || warned != limits.MessageItems || len(r.Others) != 1 {
-		t.Errorf("want %d warnings for 50 objects, and one for the keys; got %d for %d, and %d", limits.MessageItems,
-			warned, len(r.Objects), len(r.Others))
 	}
 }
 

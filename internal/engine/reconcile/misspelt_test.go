@@ -95,24 +95,6 @@ properties:
 			input:  "secrets: [{name: out, from: db, data: [{key: k, value: resource.status.endpoint}]}]",
 			want:   want{nil, []string{"Available Secret team/xr-out {data: {k: db.example.org}}"}},
 		},
-		"Variable": {
-			reason: "through a variable as well",
-			input: "variables: [{name: s, value: resources.db.status}, {name: h, value: " +
-				"variables.s.hots}]\nsecrets: [{name: out, data: [{key: k, value: variables.h}]}]",
-			schemas: map[plan.Kind]string{database: dbSchema},
-			want: want{[]plan.Kind{database}, []string{waits + "variables.s.hots",
-				"Waiting! | variables[1].value:1:12: DB of example.org/v1 has no field status.hots: there are " +
-					"address, endpoint"}},
-		},
-		"Status": {
-			reason:  "a status field also waits",
-			input:   "status: [{fieldPath: a, value: resources.db.status.endpiont}]",
-			schemas: map[plan.Kind]string{database: dbSchema},
-			want: want{[]plan.Kind{database}, []string{"Waiting a=nothing | status.a is not written: it waits for " +
-				"resources.db.status.endpiont (DB db-1 is not ready)",
-				"Waiting! | status[0].value:1:20: DB of example.org/v1 has no field status.endpiont: did you " +
-					"mean endpoint?"}},
-		},
 		"StatusOfComposite": {
 			reason:  "Crossplane cannot write a status field that the composite does not have",
 			input:   "status: [{fieldPath: enpoint, value: resources.db.status.endpoint}]",

@@ -114,13 +114,6 @@ secrets:
 				` | Secret "url" (team/xr-url) is kept unchanged: key "user" waits for secrets.db.username (DB db-1 ` +
 				`exists, and has no spec.writeConnectionSecretToRef: add it to db in the Composition)`},
 		},
-		"IllegalComputedKey": {
-			reason: "it is not said: it may be data",
-			input:  `secrets: [{name: a, data: [{valueMap: "{secret.password + ' ': 'a'}"}]}]`,
-			want: []string{`Held! nothing | Secret "a" (team/xr-a) is not created: secrets[0].data[0].valueMap ` +
-				`returns an invalid key: a key must consist of at most 253 letters, digits, '-', '_' and '.', and ` +
-				`must not be '.' or begin with '..'`},
-		},
 		"TypeChanged": {
 			reason:  "a type is fixed: the object is held, and the message says what to do",
 			input:   `secrets: [{name: url, type: example.org/x, data: [{key: k, value: "'v'"}]}]`,
@@ -210,15 +203,6 @@ func TestRunPlaces(t *testing.T) {
 				`Secret team/xr-url exists and is controlled by App "other": set secrets[0].metadata.name to another ` +
 				`name`},
 		},
-		"FormerComposite": {
-			reason: "a composite of the same name was deleted, and created again, maybe in another version",
-			input:  url,
-			objects: found(", ownerReferences: [{controller: true, uid: u9, apiVersion: example.org/v2, kind: App, " +
-				"name: xr}]"),
-			want: []string{`Conflict! nothing` + at + `Secret team/xr-url exists and is controlled by a previous App ` +
-				`"xr" with the UID "u9", not by this one, whose UID is "u1": ` +
-				`wait until Kubernetes has deleted it, or delete it, or set secrets[0].metadata.name to another name`},
-		},
 		"NoCompositionResourceName": {
 			reason:  "any client can create an object that the composite controls",
 			input:   url,
@@ -264,13 +248,6 @@ func TestRunPlaces(t *testing.T) {
 			want: []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" keeps the name team/xr-url, ` +
 				`because a composed resource cannot be renamed: delete it to have it created as team/new`},
 		},
-		"Moved": {
-			reason:  "nor can it move",
-			input:   "secrets: [{name: url, metadata: {namespace: new}, data: [{key: k, value: \"'v'\"}]}]",
-			objects: "composite: {metadata: {name: xr}}\n" + observedURL,
-			want: []string{`Held! Secret team/xr-url {data: {k: v}} | Secret "url" keeps the name team/xr-url, ` +
-				`because a composed resource cannot be renamed: delete it to have it created as new/xr-url`},
-		},
 		"OtherKind": {
 			reason:  "the name belonged to a ConfigMap, which stays as it is",
 			input:   "configMaps: [{name: url, data: [{key: k, value: \"'v'\"}]}]",
@@ -302,14 +279,6 @@ configMaps: [{name: c, metadata: {name: x-eu}, data: [{key: k, value: "'v'"}]}]`
 			want: []string{`Conflict! nothing` + at +
 				`composed resource "a and b" of an earlier step and secrets[0] compose the same Secret team/xr-url: ` +
 				`give each a name of its own`},
-		},
-		"ForeignByExpression": {
-			reason: "what to change is where the name comes from",
-			input: `secrets: [{name: url, metadata: {nameExpression: "'xr-' + 'url'"}, data: [{key: k, value: ` +
-				`"'v'"}]}]`,
-			objects: "cluster: [{apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}}]",
-			want: []string{`Conflict! nothing | Secret "url": Secret team/xr-url exists and has no controller: ` +
-				`delete it, or make secrets[0].metadata.nameExpression return another name`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -516,14 +485,10 @@ cluster:
 	}{
 		"Expression": {"a name that is computed",
 			`[{name: l, apiVersion: v1, kind: ConfigMap, nameExpression: "composite.metadata.name + '-' + ` +
-				`variables.region"}]`, `sources.l.data.x`, "", []string{"v1/ConfigMap/team/name=xr-eu"}, "by-expression"},
+				`variables.region"}]`, `sources.l.data.x`, "", []string{"v1/ConfigMap/team/name=xr-eu"},
+			"by-expression"},
 		"Labels": {"a list, in the order of names", `[{name: l, apiVersion: v1, kind: ConfigMap, matchLabels: {a: b}}]`,
 			`sources.l.map(s, s.data.x).join('')`, "", []string{"v1/ConfigMap/team/labels=a=b"}, "12"},
-		"SecretTwo": {"two match, which it cannot choose from",
-			`[{name: l, apiVersion: v1, kind: Secret, matchLabels: {a: b}}]`, `secrets.l.x`, "",
-			[]string{"v1/Secret/team/labels=a=b"},
-			"secrets[0].data[0].value:1:10: reads secrets.l, which cannot be used: its matchLabels match 2 Secrets " +
-				"(s1, s2), and they must match exactly one"},
 		"NameIllegal": {"nothing that leads elsewhere",
 			`[{name: z, apiVersion: v1, kind: Secret, nameExpression: "'../' + composite.spec.region"}]`, `secrets.z.x`,
 			"", nil,

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
@@ -234,17 +233,12 @@ func (s *scene) find(from *reconcile.Result) {
 	}
 }
 
-// run calls as Crossplane does, until all requirements were read. Each call has the same
-// requirements, and no call changes its request.
+// run calls as Crossplane does, until all requirements were read. Each call has the same requirements.
 func (s *scene) run(t testing.TB) *reconcile.Result {
 	t.Helper()
-	before := s.print()
 	first, err := s.call(t)
 	if err != nil {
 		t.Fatalf("Run(...): %v", err)
-	}
-	if s.print() != before {
-		t.Error("Run(...) changed its request")
 	}
 	s.find(first)
 	second, err := s.call(t)
@@ -255,31 +249,6 @@ func (s *scene) run(t testing.TB) *reconcile.Result {
 		t.Errorf("Run(...): requirements of two calls of one reconcile: -first, +second:\n%s", diff)
 	}
 	return second
-}
-
-// print is all of the request.
-func (s *scene) print() string {
-	var b strings.Builder
-	text := func(s wire.Struct) {
-		j, _ := protojson.Marshal(s.Proto())
-		// protojson puts spaces at random
-		b.WriteString(strings.ReplaceAll(string(j), " ", "") + "\n")
-	}
-	text(s.req.Observation.Composite.Object)
-	for _, n := range slices.Sorted(maps.Keys(s.req.Observation.Resources)) {
-		text(s.req.Observation.Resources[n].Object)
-		fmt.Fprintf(&b, "%q", s.req.Observation.Resources[n].Details)
-	}
-	for _, n := range slices.Sorted(maps.Keys(s.req.Found)) {
-		for _, o := range s.req.Found[n] {
-			text(o)
-		}
-	}
-	for _, n := range slices.Sorted(maps.Keys(s.req.Desired)) {
-		text(s.req.Desired[n])
-	}
-	fmt.Fprintf(&b, "%d %v", len(s.req.Observation.Sources), s.req.Observation.Context.Proto())
-	return b.String()
 }
 
 // text is all that the plan says in public: everything but the data of Secrets

@@ -132,14 +132,6 @@ func TestTakeOver(t *testing.T) {
 				`Secret "url" (team/xr-url) took over the composed resource "old", and keeps keys that the export ` +
 				`does not write ("more"): write them in secrets[0].data, or set secrets[0].prune: true to remove them`},
 		},
-		"PruneOfText": {
-			reason: "a key that was applied as stringData has no owner: if it were not desired once more, no apply " +
-				"could remove it",
-			input:   urlWith("prune: true"),
-			objects: formers(former{composed: "old", rest: moreData, metadata: appliedAs("stringData")}),
-			want: []string{"old: Available Secret team/xr-url {data: {host: db.example.org, more: more, user: " +
-				"canary-user}, metadata: {annotations: {record: url}}}"},
-		},
 		"NamedKeys": {
 			reason: "a key that the input names is not kept if it is optional and has no value",
 			input: `secrets: [{name: url, data: [{key: more, value: "composite.spec.?later", optional: true}, ` +
@@ -170,25 +162,6 @@ func TestTakeOver(t *testing.T) {
 				`ConfigMap "c" (team/xr-c) took over the composed resource "old", and keeps keys that the export ` +
 				`does not write ("b", "more"): write them in configMaps[0].data, or set configMaps[0].prune: true to ` +
 				`remove them`},
-		},
-		"EarlierStep": {
-			reason: "an earlier step still composes it",
-			input:  url,
-			objects: "desired: {old: {apiVersion: v1, kind: Secret, metadata: {name: xr-url, namespace: team}}}\n" +
-				formers(former{composed: "old", rest: formerData}) + "cluster: [" +
-				former{composed: "old", rest: formerData}.object() + "]",
-			want: []string{`url: Conflict! nothing | Secret "url": Secret team/xr-url is the composed resource ` +
-				`"old", and an earlier step still composes it: remove it there`},
-		},
-		"CopiedAnnotation": {
-			reason: "the object gets the export's name: with its own name, Crossplane would write to the observed " +
-				"object",
-			input: url,
-			objects: formers(former{composed: "old", rest: formerData,
-				metadata: "name: other, namespace: team, " + ownedByComposite}) +
-				"cluster: [" + former{composed: "old", rest: formerData}.object() + "]",
-			want: []string{"url: Available Secret team/xr-url {data: {host: db.example.org, user: canary-user}, " +
-				"metadata: {annotations: {record: url}}}"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

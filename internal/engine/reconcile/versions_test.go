@@ -25,13 +25,15 @@ secrets: [{name: a, data: [{key: p, value: FIRST}, {key: q, value: SECOND}]}]`
 		"KIND", "ConfigMap", "FIRST", "sources.one.data.password", "SECOND", "'sources.two[0].data.password'",
 	).Replace(sources)
 	stored := func(kind, name, version, value string) string {
-		return "{apiVersion: v1, kind: " + kind + ", metadata: {namespace: team, name: " + name + ", resourceVersion: '" +
+		return "{apiVersion: v1, kind: " + kind + ", metadata: {namespace: team, name: " + name +
+			", resourceVersion: '" +
 			version + "', labels: {a: b}, " +
 			"ownerReferences: [{kind: DB, name: db-1, uid: u2, controller: true}]}, data: {password: " + value + "}}"
 	}
 	details := func(sent, stored string) string {
 		return `
-resources: {db: {object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1, namespace: team, uid: u2}, spec: {writeConnectionSecretToRef: {name: conn}}}, details: ` + sent + `}}
+resources: {db: {object: {apiVersion: example.org/v1, kind: DB, metadata: {name: db-1, namespace: team, uid: u2},
+  spec: {writeConnectionSecretToRef: {name: conn}}}, details: ` + sent + `}}
 seeded:
   ` + prefix + `v1/Secret/team/name=xr-a: []
   ` + prefix + "v1/Secret/team/name=conn: [" + stored + "]\n"
@@ -48,19 +50,6 @@ seeded:
 			"the resource has the details of the Secret", own,
 			details("{password: canary}", stored("Secret", "conn", "2", "Y2FuYXJ5")), "",
 		},
-		"DetailsEmptyRemoved": {
-			"the Secret has lost a key without a value", own,
-			details("{password: canary, user: ''}", stored("Secret", "conn", "2", "Y2FuYXJ5")), changed,
-		},
-		"DetailsUnused": {
-			"no expression reads them", strings.Replace(own, "secret.password", "resource.kind", 1),
-			details("{password: canary-old}", stored("Secret", "conn", "2", "Y2FuYXJ5")), "",
-		},
-		"DetailsOfOthers": {
-			"the Secret of another owner is not used in any version", own,
-			details("{password: canary-old}", strings.Replace(stored("Secret", "conn", "2", "Y2FuYXJ5"), "uid: u2", "uid: u3",
-				1)), "",
-		},
 		"SourcesNewer": {
 			"the Secret changed before the second source read it", bothSecrets,
 			read(
@@ -72,13 +61,6 @@ seeded:
 			"only its metadata changed", bothSecrets,
 			read("Secret", stored("Secret", "conn", "1", "Y2FuYXJ5"), stored("Secret", "conn", "2", "Y2FuYXJ5")), "",
 		},
-		"SourcesOneRead": {
-			"one of them was not read yet", bothSecrets,
-			strings.Split(
-				read("Secret", stored("Secret", "conn", "1", "Y2FuYXJ5"), ""), "  "+prefix+"v1/Secret/team/labels",
-			)[0],
-			"",
-		},
 		"ConfigMaps": {
 			"a ConfigMap has no credential", bothConfigMaps,
 			read("ConfigMap", stored("ConfigMap", "conn", "1", "a"), stored("ConfigMap", "conn", "2", "b")), "",
@@ -89,7 +71,8 @@ seeded:
 				"db, data: [{key: p, value: secret.password}, {key: q, value: secrets.two.password}]}]",
 			details(
 				"{password: canary}", stored("Secret", "conn", "2", "Y2FuYXJ5"),
-			) + "  " + prefix + "v1/Secret/team/labels=a=b: [" + stored("Secret", "conn", "1", "Y2FuYXJ5LW9sZA==") + "]\n",
+			) + "  " + prefix + "v1/Secret/team/labels=a=b: [" + stored("Secret", "conn", "1", "Y2FuYXJ5LW9sZA==") +
+				"]\n",
 			changed,
 		},
 	} {

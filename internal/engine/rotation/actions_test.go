@@ -33,7 +33,10 @@ func (w *world) edit(kind int, pick func(int) int) bool {
 	case strips:
 		o.Intact = false
 	case replays:
-		recorded := slices.ContainsFunc(w.exports[:], func(e export) bool { return e.there && e.record.Of(o.UID) != nil })
+		recorded := slices.ContainsFunc(w.exports[:], func(e export) bool {
+			return e.there &&
+				e.record.Of(o.UID) != nil
+		})
 		if len(o.old) == 0 || !recorded && !w.free { // there is no second copy
 			return false
 		}

@@ -57,8 +57,8 @@ func wanted(changes ...func(*Wanted)) Wanted {
 
 // gen returns a generation that is not stale in any way.
 func gen(number int, stage Stage, changes ...func(*Generation)) Generation {
-	g := Generation{Reference: Reference{UID: uid(number), Number: number}, Created: began, Listed: true, Ready: true, Intact: true,
-		Coded: true}
+	g := Generation{Reference: Reference{UID: uid(number), Number: number}, Created: began, Listed: true, Ready: true,
+		Intact: true, Coded: true}
 	g.State = State{Stage: stage, Origin: wanted().Origin, Grace: v1beta1.Duration{Duration: grace}}
 	for n := 1; n < number; n++ {
 		g.Follows = append(g.Follows, uid(n))
@@ -124,10 +124,6 @@ func TestStages(t *testing.T) {
 			"no export recorded it, and no code links it with the one in use", "another client made it",
 			wanted(), []Generation{current, gen(2, Current, unproven)}, []Record{inUse}, 5, Abandoned,
 		},
-		"ForeignIsUnlisted": {
-			"the composite may list it later", "",
-			wanted(), []Generation{current, gen(2, Pending, unproven, unlisted)}, []Record{inUse}, 5, Pending,
-		},
 		"RemovedPending": {
 			"an export may have its value, so it is not dropped at once", "nothing waits for it",
 			wanted(removed), []Generation{current, gen(2, Pending)}, []Record{inUse}, 5, Abandoned,
@@ -140,11 +136,6 @@ func TestStages(t *testing.T) {
 		"Accepted": {
 			"it is ready, and no export must set it", "it works",
 			wanted(), []Generation{current, gen(2, Pending)}, []Record{inUse}, 5, Current,
-		},
-		"BothMustSet": {
-			"an export with both values is a setter as soon as one is in use", "",
-			wanted(), []Generation{current, gen(2, Pending)}, []Record{{Uses: true, Sets: true, Holds: uid(1),
-				Candidate: uid(1)}, candidate(2)}, 5, Pending,
 		},
 		"NotReady": {
 			"it does not work yet", "", wanted(), []Generation{current, gen(2, Pending, unready)}, []Record{inUse}, 5,
@@ -162,19 +153,10 @@ func TestStages(t *testing.T) {
 			"the specification changed, whatever the policy is", "another one replaces it",
 			wanted(once), []Generation{current, gen(2, Pending, unready, specified)}, []Record{inUse}, 1, Abandoned,
 		},
-		"ChangedJustNow": {
-			"a source that changes in each reconcile must not create a generation in each one", "",
-			wanted(once), []Generation{current, gen(2, Pending, unready, specified, created(5))}, []Record{inUse}, 5,
-			Pending,
-		},
 		"Overdue": {
 			"it does not work", "it failed",
 			wanted(), []Generation{current, gen(2, Pending, unready, since(5))}, []Record{inUse, candidate(2)}, 20,
 			Abandoned,
-		},
-		"LateWithoutAnother": {
-			"no former value works", "", wanted(), []Generation{gen(1, Pending, unready, since(5))},
-			[]Record{candidate(1)}, 500, Pending,
 		},
 		"Removed": {
 			"its generator left the input", "it is in use again if its generator is back", wanted(removed),
@@ -196,14 +178,6 @@ func TestStages(t *testing.T) {
 		"Gone": {
 			"its grace period is over", "nothing needs it", wanted(), []Generation{current,
 				gen(2, Abandoned, since(5))}, []Record{inUse}, 15, Gone,
-		},
-		"GoneRetired": {
-			"its grace period is over", "nothing needs it", wanted(removed), []Generation{gen(1, Retired, since(5))},
-			nil, 15, Gone,
-		},
-		"InItsGracePeriod": {
-			"a second is left", "", wanted(), []Generation{current, gen(2, Abandoned,
-				func(g *Generation) { g.Since = at(5).Add(time.Second) })}, []Record{inUse}, 15, Abandoned,
 		},
 	}
 	covered := map[string]bool{}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
@@ -171,18 +170,6 @@ type loss struct {
 	unlisted                bool // the composite is stale
 }
 
-func (l loss) String() string {
-	return strings.NewReplacer("drops:false ", "", "states:false ", "", "creation:false ", "", "exports:[false false] ",
-		"",
-		"held:[false false] ", "", "one:0 ", "", "stale:false ", "", "unlisted:false",
-		"").Replace(fmt.Sprintf("%+v", struct {
-		drops, states, creation bool
-		exports, held           [2]bool
-		one                     int
-		stale, unlisted         bool
-	}(l)))
-}
-
 // observe returns what is stored. The input is never stale.
 func (w *world) observe(l loss, input *world) (have []Generation, records []Record) {
 	for _, o := range w.gens {
@@ -237,7 +224,7 @@ func (w *world) reconcile(l loss) {
 	}
 	s := w.next(w.input, have, records, w.now)
 	w.reconciles++
-	w.sayf("reconcile %s: current %q, previous %q, candidate %q, make %v, due %s", l, s.Current, s.Previous,
+	w.sayf("reconcile %+v: current %q, previous %q, candidate %q, make %v, due %s", l, s.Current, s.Previous,
 		s.Candidate, s.Make != nil, s.Due.Format("15:04:05"))
 	w.checkStep(s, have, records)
 	w.clean = !l.stale
@@ -354,34 +341,4 @@ func (w *world) export(i int, s Step, observed export, l loss) {
 }
 
 // String describes a cluster for people.
-func (w *world) String() string {
-	var b strings.Builder
-	ago := func(t time.Time) string {
-		if t.IsZero() {
-			return "-"
-		}
-		return w.now.Sub(t).String()
-	}
-	state := func(s State) string {
-		return fmt.Sprintf("%s since %s %s/%s r%s f%d", stageNames[s.Stage], ago(s.Since), s.Origin.Spec,
-			s.Origin.Keepers, s.Request, s.Failures)
-	}
-	for _, o := range w.gens {
-		fmt.Fprintf(&b, "%s #%d %s; ", o.UID, o.Number, state(o.State))
-		for word, is := range map[string]bool{"lost": !o.Intact, "works": o.works} {
-			if is {
-				b.WriteString(word + "; ")
-			}
-		}
-	}
-	for i, e := range w.exports {
-		fmt.Fprintf(&b, "export %d %t %q %q lost %t {", i, e.there, e.value, e.candidate, e.record.Lost)
-		for _, o := range w.gens {
-			if k := e.record.Of(o.UID); k != nil {
-				fmt.Fprintf(&b, "%s: %s left %s; ", o.UID, state(k.State), ago(k.Left))
-			}
-		}
-		b.WriteString("} ")
-	}
-	return b.String()
-}
+func (w *world) String() string { return fmt.Sprintf("%+v\n    %+v", w.gens, w.exports) }
