@@ -253,21 +253,3 @@ func several(names []string) string {
 	}
 	return " (" + strings.Join(names, ", ") + ")"
 }
-
-// An Asked describes what an item of environmentConfigs asks for, without a composite: the EnvironmentConfig with the
-// name, or those with the labels.
-type Asked struct {
-	Path   string // of the item
-	Name   string
-	Labels []Label
-}
-
-// Asked returns what the lookup asks for, in the order of the input.
-func (l *Lookup) Asked() (out []Asked) {
-	if l != nil {
-		for _, s := range l.sources {
-			out = append(out, Asked{s.at.String(), s.by.name, s.by.labels})
-		}
-	}
-	return out
-}

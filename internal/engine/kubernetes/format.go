@@ -14,9 +14,7 @@ import (
 )
 
 // A format validates a text, and returns what is wrong with it.
-type format struct {
-	validate func(string) []string
-}
+type format struct{ validate func(string) []string }
 
 var formats = &kind[*format]{ //nolint:gochecknoglobals // a constant
 	typ:   cel.ObjectType("kubernetes.NamedFormat"),
@@ -34,8 +32,8 @@ var named = map[string]*format{ //nolint:gochecknoglobals // a table
 	"dns1035LabelPrefix":     {prefix(validation.IsDNS1035Label)},
 	"labelValue":             {validation.IsValidLabelValue},
 	"uri":                    {validateURI},
-	"uuid":                   {openAPI(isUUID, "does not match the UUID format")},
-	"byte":                   {openAPI(isBase64, "invalid base64")},
+	"uuid":                   {openAPI(uuidForm.MatchString, "does not match the UUID format")},
+	"byte":                   {openAPI(base64Form.MatchString, "invalid base64")},
 	"date":                   {openAPI(isDate, "invalid date")},
 	"datetime":               {openAPI(isDateTime, "invalid datetime")},
 }
@@ -43,12 +41,12 @@ var named = map[string]*format{ //nolint:gochecknoglobals // a table
 // formatFunctions declares format.named, a function for each format, and validate.
 func formatFunctions() []cel.EnvOption {
 	messages := cel.OptionalType(cel.ListType(cel.StringType))
-	out := make([]cel.EnvOption, 0, len(named)+2)
-	out = append(out,
-		cel.Function("format.named", cel.Overload("format-named", []*cel.Type{cel.StringType}, cel.OptionalType(formats.typ),
-			onText(formatNamed))),
-		cel.Function("validate", cel.MemberOverload("format-validate", []*cel.Type{formats.typ, cel.StringType}, messages,
-			cel.BinaryBinding(validate))))
+	out := []cel.EnvOption{
+		cel.Function("format.named", cel.Overload("format-named", []*cel.Type{cel.StringType},
+			cel.OptionalType(formats.typ), one(formatNamed))),
+		cel.Function("validate", cel.MemberOverload("format-validate", []*cel.Type{formats.typ, cel.StringType},
+			messages, two(validate))),
+	}
 	for name, f := range named {
 		id := "format." + name
 		call := cel.FunctionBinding(func(...ref.Val) ref.Val { return formats.of(f, nil) })
@@ -57,8 +55,8 @@ func formatFunctions() []cel.EnvOption {
 	return out
 }
 
-func formatNamed(name string) ref.Val {
-	f, ok := named[name]
+func formatNamed(name types.String) ref.Val {
+	f, ok := named[string(name)]
 	if !ok {
 		return types.OptionalNone
 	}
@@ -66,12 +64,7 @@ func formatNamed(name string) ref.Val {
 }
 
 // validate returns an optional with what is wrong with a text, which is empty if nothing is.
-func validate(left, right ref.Val) ref.Val {
-	f, ok := left.(opaque[*format])
-	s, also := right.(types.String)
-	if !ok || !also {
-		return types.MaybeNoSuchOverloadErr(right)
-	}
+func validate(f opaque[*format], s types.String) ref.Val {
 	wrong := f.value.validate(string(s))
 	if len(wrong) == 0 {
 		return types.OptionalNone
@@ -105,14 +98,6 @@ var (
 	base64Form = lazy.MustCompile(`^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$`)
 	timeOfDay  = lazy.MustCompile(`^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$`)
 )
-
-func isUUID(s string) bool {
-	return uuidForm.MatchString(s)
-}
-
-func isBase64(s string) bool {
-	return base64Form.MatchString(s)
-}
 
 func isDate(s string) bool {
 	_, err := time.Parse(time.DateOnly, s)

@@ -23,15 +23,12 @@ import (
 	"cel.dev/cel-go/ext"
 )
 
-// networkFunctions declares ip, cidr and their functions, with the names, signatures and results of Kubernetes. cel-go
-// adds isMask, and refuses a literal that is not an address or a network.
-func networkFunctions() []cel.EnvOption {
-	return []cel.EnvOption{ext.Network(ext.NetworkVersion(ext.Version1))}
-}
-
-// Library declares the functions and types. An environment with them also needs optional types.
+// Library declares the functions and types. An environment with them also needs optional types. cel-go's functions of
+// addresses and networks have the names, signatures and results of Kubernetes. In addition, there is isMask, and a
+// literal that is not an address or a network is refused.
 func Library() []cel.EnvOption {
-	return slices.Concat(networkFunctions(), urlFunctions(), quantityFunctions(), semverFunctions(), formatFunctions())
+	network := []cel.EnvOption{ext.Network(ext.NetworkVersion(ext.Version1))}
+	return slices.Concat(network, urlFunctions(), quantityFunctions(), semverFunctions(), formatFunctions())
 }
 
 // An Opaque value is a URL, an IP address, a network, a quantity, a version or a format.
@@ -55,21 +52,11 @@ var instead = map[string]string{ //nolint:gochecknoglobals // a table
 // Instead returns what to write instead of an opaque value. It returns an empty text for all other types.
 func Instead(t *cel.Type) string { return instead[t.TypeName()] }
 
-// The functions that read a text as a value, by the type of the value.
-var parsers = map[string]string{ //nolint:gochecknoglobals // a table
-	ext.IPType.TypeName(): "ip", ext.CIDRType.TypeName(): "cidr", urls.typ.TypeName(): "url",
-	quantities.typ.TypeName(): "quantity", versions.typ.TypeName(): "semver",
-}
-
-// Parser returns the name of the function that reads a text as a value of type t, or an empty text.
-func Parser(t *cel.Type) string { return parsers[t.TypeName()] }
-
 // A kind is a type of opaque values.
 type kind[T any] struct {
 	typ   *cel.Type
 	equal func(a, b T) bool
-	text  func(T) string // the result of string(...), or nil if there is none
-	size  func(T) int64  // nil if the size is limited
+	size  func(T) int64 // nil if the size is limited
 }
 
 // of returns an opaque value, or an error that replaces err, which can contain a part of the text.
@@ -93,13 +80,11 @@ func (o opaque[T]) ConvertToNative(reflect.Type) (any, error) {
 	return nil, fmt.Errorf("cannot convert %s", o.kind.typ)
 }
 
-// ConvertToType returns the text of an address or a network, and the type of all values.
+// ConvertToType returns the type.
 func (o opaque[T]) ConvertToType(t ref.Type) ref.Val {
 	switch {
 	case t == types.TypeType:
 		return o.kind.typ
-	case t == types.StringType && o.kind.text != nil:
-		return types.String(o.kind.text(o.value))
 	case t.TypeName() == o.kind.typ.TypeName():
 		return o
 	}
@@ -129,65 +114,63 @@ func (o opaque[T]) Len() int64 {
 	return o.kind.size(o.value)
 }
 
-// onText is a function of a text.
-func onText(f func(string) ref.Val) cel.OverloadOpt {
+// one is a function of a value of type A.
+func one[A ref.Val](f func(A) ref.Val) cel.OverloadOpt {
 	return cel.UnaryBinding(func(v ref.Val) ref.Val {
-		s, ok := v.(types.String)
+		a, ok := v.(A)
 		if !ok {
 			return types.MaybeNoSuchOverloadErr(v)
 		}
-		return f(string(s))
+		return f(a)
+	})
+}
+
+// two is a function of a value of type A and one of type B.
+func two[A, B ref.Val](f func(A, B) ref.Val) cel.OverloadOpt {
+	return cel.BinaryBinding(func(left, right ref.Val) ref.Val {
+		a, ok := left.(A)
+		b, also := right.(B)
+		if !ok || !also {
+			return types.MaybeNoSuchOverloadErr(right)
+		}
+		return f(a, b)
 	})
 }
 
 // parser is the function that reads a text as a value.
 func parser[T any](k *kind[T], id, name string, parse func(string) (T, error)) cel.EnvOption {
 	return cel.Function(name, cel.Overload(id, []*cel.Type{cel.StringType}, k.typ,
-		onText(func(s string) ref.Val { return k.of(parse(s)) })))
+		one(func(s types.String) ref.Val { return k.of(parse(string(s))) })))
 }
 
 // is is the function that reports whether a text can be read as a value.
 func is[T any](id, name string, parse func(string) (T, error)) cel.EnvOption {
 	return cel.Function(name, cel.Overload(id, []*cel.Type{cel.StringType}, cel.BoolType,
-		onText(func(s string) ref.Val {
-			_, err := parse(s)
+		one(func(s types.String) ref.Val {
+			_, err := parse(string(s))
 			return types.Bool(err == nil)
 		})))
 }
 
 // method is a function of a value, which is called as value.name().
 func method[T any](k *kind[T], id, name string, result *cel.Type, f func(T) ref.Val) cel.EnvOption {
-	return cel.Function(name, cel.MemberOverload(id, []*cel.Type{k.typ}, result, on(f)))
-}
-
-func on[T any](f func(T) ref.Val) cel.OverloadOpt {
-	return cel.UnaryBinding(func(v ref.Val) ref.Val {
-		o, ok := v.(opaque[T])
-		if !ok {
-			return types.MaybeNoSuchOverloadErr(v)
-		}
-		return f(o.value)
-	})
+	return cel.Function(name, cel.MemberOverload(id, []*cel.Type{k.typ}, result,
+		one(func(v opaque[T]) ref.Val { return f(v.value) })))
 }
 
 // both is a function of two values of one type, which is called as value.name(other).
 func both[T any](k *kind[T], id, name string, result *cel.Type, f func(a, b T) ref.Val) cel.EnvOption {
 	return cel.Function(name, cel.MemberOverload(id, []*cel.Type{k.typ, k.typ}, result,
-		cel.BinaryBinding(func(left, right ref.Val) ref.Val {
-			a, ok := left.(opaque[T])
-			b, also := right.(opaque[T])
-			if !ok || !also {
-				return types.MaybeNoSuchOverloadErr(right)
-			}
-			return f(a.value, b.value)
-		})))
+		two(func(a, b opaque[T]) ref.Val { return f(a.value, b.value) })))
 }
 
 // comparisons are the functions that order two values of one type. Their IDs begin with prefix.
 func comparisons[T any](k *kind[T], prefix string, compare func(a, b T) int) []cel.EnvOption {
+	isGreater := func(a, b T) ref.Val { return types.Bool(compare(a, b) > 0) }
+	isLess := func(a, b T) ref.Val { return types.Bool(compare(a, b) < 0) }
 	return []cel.EnvOption{
-		both(k, prefix+"_is_greater_than", "isGreaterThan", cel.BoolType, func(a, b T) ref.Val { return types.Bool(compare(a, b) > 0) }),
-		both(k, prefix+"_is_less_than", "isLessThan", cel.BoolType, func(a, b T) ref.Val { return types.Bool(compare(a, b) < 0) }),
+		both(k, prefix+"_is_greater_than", "isGreaterThan", cel.BoolType, isGreater),
+		both(k, prefix+"_is_less_than", "isLessThan", cel.BoolType, isLess),
 		both(k, prefix+"_compare_to", "compareTo", cel.IntType, func(a, b T) ref.Val { return types.Int(compare(a, b)) }),
 	}
 }

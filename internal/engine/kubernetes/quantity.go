@@ -23,7 +23,7 @@ func quantityFunctions() []cel.EnvOption {
 		is("is_quantity_string", "isQuantity", parseQuantity),
 		cel.Function("sign", // in Kubernetes, it is not a method, unlike the others
 			cel.Overload("quantity_sign", []*cel.Type{quantities.typ}, cel.IntType,
-				on(func(q *resource.Quantity) ref.Val { return types.Int(q.Sign()) }))),
+				one(func(q opaque[*resource.Quantity]) ref.Val { return types.Int(q.value.Sign()) }))),
 		method(quantities, "quantity_get_float", "asApproximateFloat", cel.DoubleType,
 			func(q *resource.Quantity) ref.Val { return types.Double(q.AsApproximateFloat64()) }),
 		method(quantities, "quantity_get_int", "asInteger", cel.IntType, asInteger),
@@ -90,12 +90,7 @@ func sub(a, b *resource.Quantity) ref.Val {
 // withInt is a function of a quantity and an int.
 func withInt(id, name string, f func(a, b *resource.Quantity) ref.Val) cel.EnvOption {
 	return cel.Function(name, cel.MemberOverload(id, []*cel.Type{quantities.typ, cel.IntType}, quantities.typ,
-		cel.BinaryBinding(func(left, right ref.Val) ref.Val {
-			q, ok := left.(opaque[*resource.Quantity])
-			n, also := right.(types.Int)
-			if !ok || !also {
-				return types.MaybeNoSuchOverloadErr(right)
-			}
+		two(func(q opaque[*resource.Quantity], n types.Int) ref.Val {
 			return f(q.value, resource.NewQuantity(int64(n), resource.DecimalExponent))
 		})))
 }

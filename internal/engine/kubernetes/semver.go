@@ -43,13 +43,8 @@ func semverFunctions() []cel.EnvOption {
 
 // onVersion is a function of a version that is normalized first if the second argument is true.
 func onVersion(f func(*semver.Version, error) ref.Val) cel.OverloadOpt {
-	return cel.BinaryBinding(func(text, flag ref.Val) ref.Val {
-		s, ok := text.(types.String)
-		normalize, also := flag.(types.Bool)
-		switch {
-		case !ok || !also:
-			return types.MaybeNoSuchOverloadErr(text)
-		case bool(normalize):
+	return two(func(s types.String, normalize types.Bool) ref.Val {
+		if normalize {
 			return f(parseNormalized(string(s)))
 		}
 		return f(parseVersion(string(s)))

@@ -48,23 +48,6 @@ func Texts(m map[string]string) *structpb.Value {
 	return structOf(out)
 }
 
-// Union returns the fields of all objects. Of two values the first one counts, unless both are objects.
-func Union(all ...*structpb.Struct) *structpb.Struct {
-	out := &structpb.Struct{Fields: map[string]*structpb.Value{}}
-	for _, s := range all {
-		for name, v := range s.GetFields() {
-			was, ok := out.GetFields()[name]
-			switch {
-			case !ok:
-				out.Fields[name] = v
-			case was.GetStructValue() != nil:
-				out.Fields[name] = structpb.NewStructValue(Union(was.GetStructValue(), v.GetStructValue()))
-			}
-		}
-	}
-	return out
-}
-
 // Observed returns the fields of a manifest with the observed values, or without a manifest all fields.
 func Observed(manifest *structpb.Struct, observed wire.Struct) *structpb.Struct {
 	if len(manifest.GetFields()) == 0 {
