@@ -103,7 +103,7 @@ func (m mistaken) check(t *testing.T, texts map[string]string) *checked {
 // of the corpus have a fix.
 const (
 	leastExact = 39
-	leastFixed = 140
+	leastFixed = 130
 )
 
 // Each fix of the corpus, applied alone, leaves no mistake with that message at its field, no more mistakes than
