@@ -29,12 +29,8 @@ func NewPipeline(c map[string]any) (*Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := pipeline.New(read)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // about the Composition
-	}
-	out := &Pipeline{Pipeline: p, object: c}
-	for _, input := range p.Exports() {
+	out := &Pipeline{Pipeline: pipeline.New(read), object: c}
+	for _, input := range out.Exports() {
 		out.secretKeys = append(out.secretKeys, secretKeys(input)...)
 	}
 	return out, nil

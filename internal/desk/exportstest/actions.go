@@ -33,11 +33,7 @@ func (p *player) do(a *Action) error {
 	case a.Edit != nil:
 		return p.edit(a.Edit)
 	case a.Create != nil:
-		o, err := structpb.NewStruct(a.Create)
-		if err != nil {
-			return err //nolint:wrapcheck // the file has been read as JSON
-		}
-		p.w.Put(encoded(o))
+		p.w.Put(encoded(world.StructOf(a.Create)))
 	case a.Delete != "":
 		key, err := p.find(a.Delete)
 		p.laws.forget(a.Delete)

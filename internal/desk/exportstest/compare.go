@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
@@ -53,7 +54,7 @@ func (r *Runner) Compare(want, got []map[string]any, observed map[string]bool) [
 func byName(objects []map[string]any) map[string]*structpb.Struct {
 	out := map[string]*structpb.Struct{}
 	for _, fields := range objects {
-		if o, err := structpb.NewStruct(fields); err == nil && pipeline.NameOf(o) != "" {
+		if o := world.StructOf(fields); pipeline.NameOf(o) != "" {
 			out[pipeline.NameOf(o)] = o
 		}
 	}

@@ -173,10 +173,7 @@ func (h *history) observe(m *Moment) {
 
 // Breaks plays a history, and returns the first law that it breaks, or nil.
 func (r *Runner) Breaks(ctx context.Context, t *ExportsTest, history *Test, setup *Setup) (*Failure, error) {
-	p, err := r.startOf(t, history, setup)
-	if err != nil {
-		return nil, err
-	}
+	p := r.startOf(t, history, setup)
 	for i := range history.Moments {
 		if err := p.play(ctx, i); err != nil {
 			return nil, err

@@ -17,14 +17,11 @@ func TestHistories(t *testing.T) {
 	test := &exportstest.Test{Name: "x", Moments: []exportstest.Moment{
 		{Name: "created", Do: []exportstest.Action{{Provider: &exportstest.Provider{Resource: "db", Accepts: "candidate.admin.password"}}}},
 	}}
-	p, err := pipeline.New(&composition.Composition{Steps: []composition.Step{{Input: map[string]any{
+	p := pipeline.New(&composition.Composition{Steps: []composition.Step{{Input: map[string]any{
 		"apiVersion": "export.fn.crossplane.io/v1beta1", "kind": "Exports",
 		"generators": []any{map[string]any{"name": "admin", "gracePeriod": "24h"}},
 		"secrets":    []any{map[string]any{"name": "url", "data": []any{map[string]any{"key": "url", "value": "'x'"}}}},
 	}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	setup := &exportstest.Setup{Setup: &pipeline.Setup{
 		Observed: []pipeline.Observed{{Name: "db", Details: map[string][]byte{"password": []byte("not-real")}}}, Pipeline: p,
 	}}

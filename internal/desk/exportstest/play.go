@@ -51,10 +51,7 @@ func NewRunner(engine pipeline.Engine, seed [32]byte, showSecrets bool) *Runner 
 
 // Run plays the test at an index, until the first moment that fails. An error means that it cannot be played.
 func (r *Runner) Run(ctx context.Context, t *ExportsTest, index int, setup *Setup) (*Result, error) {
-	p, err := r.start(t, index, setup)
-	if err != nil {
-		return nil, err
-	}
+	p := r.start(t, index, setup)
 	p.checkNames()
 	began := p.w.Now
 	for i := range p.test.Moments {
@@ -88,7 +85,7 @@ type player struct {
 	test    *Test
 	at      string // the field of the test
 	setup   *Setup
-	compose func(p *pipeline.Pipeline) error // sets the pipeline
+	compose func(p *pipeline.Pipeline) // sets the pipeline
 	w       *pipeline.Simulation
 
 	moment    int
@@ -111,16 +108,14 @@ type faults struct {
 	rotations int
 }
 
-func (r *Runner) start(t *ExportsTest, index int, setup *Setup) (*player, error) {
-	p, err := r.startOf(t, &t.Spec.Tests[index], setup)
-	if err == nil {
-		p.at = fmt.Sprintf("spec.tests[%d]", index)
-	}
-	return p, err
+func (r *Runner) start(t *ExportsTest, index int, setup *Setup) *player {
+	p := r.startOf(t, &t.Spec.Tests[index], setup)
+	p.at = fmt.Sprintf("spec.tests[%d]", index)
+	return p
 }
 
 // startOf starts a test that may be no test of the file.
-func (r *Runner) startOf(t *ExportsTest, test *Test, setup *Setup) (*player, error) {
+func (r *Runner) startOf(t *ExportsTest, test *Test, setup *Setup) *player {
 	p := &player{
 		test: test, setup: setup, mask: r.mask, secrets: map[string]bool{},
 		faults: faults{lose: map[string]bool{}},
@@ -130,15 +125,13 @@ func (r *Runner) startOf(t *ExportsTest, test *Test, setup *Setup) (*player, err
 		recorded[name] = step.Resources
 	}
 	p.w = r.engine.Simulate(setup.Cluster(test.timeOf(0)), r.seed)
-	p.compose = func(composed *pipeline.Pipeline) error {
-		return p.w.Compose(composed, pipeline.Options{Others: setup.Functions, Recorded: recorded})
+	p.compose = func(composed *pipeline.Pipeline) {
+		p.w.Compose(composed, pipeline.Options{Others: setup.Functions, Recorded: recorded})
 	}
-	if err := p.compose(setup.Pipeline); err != nil {
-		return nil, err
-	}
+	p.compose(setup.Pipeline)
 	p.laws = newLawbook(test.Always, setup.Pipeline)
 	p.w.Before = p.before
-	return p, nil
+	return p
 }
 
 func (p *player) fail(field, format string, args ...any) {
@@ -173,9 +166,7 @@ func (p *player) play(ctx context.Context, i int) error {
 	}
 	composed, recomposed := p.setup.Later[i]
 	if p.laws.mayGo = m.mayGo(recomposed); recomposed {
-		if err := p.compose(composed); err != nil {
-			return err
-		}
+		p.compose(composed)
 		p.laws.compose(composed)
 	}
 	p.faults.reports = maps.Clone(m.Observe)

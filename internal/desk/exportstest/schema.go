@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/advice/fields"
 	"github.com/crossplane-contrib/function-export/internal/engine/definition"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
@@ -91,10 +92,7 @@ func addField(s *definition.Schema, f reflect.StructField) {
 
 // Read reads an ExportsTest. It returns diagnostics in the order of the fields, with the messages of inputs.
 func Read(value map[string]any) (*ExportsTest, diagnostic.List) {
-	in, err := structpb.NewStruct(value)
-	if err != nil {
-		return nil, diagnostic.List{{Rule: diagnostic.Input, Message: "contains something that is not JSON"}}
-	}
+	in := world.StructOf(value)
 	wrong := strict.Fields(Schema(), nil, structpb.NewStructValue(in), fields.Adviser{})
 	if len(wrong) == 0 {
 		wrong = definition.CheckAs(Schema(), in)

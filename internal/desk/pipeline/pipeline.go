@@ -31,7 +31,7 @@ type Pipeline struct {
 }
 
 // New returns the pipeline of a Composition.
-func New(c *composition.Composition) (*Pipeline, error) {
+func New(c *composition.Composition) *Pipeline {
 	out := &Pipeline{Composition: c}
 	for _, s := range c.Steps {
 		input := s.Input
@@ -40,14 +40,11 @@ func New(c *composition.Composition) (*Pipeline, error) {
 		}
 		var in *structpb.Struct
 		if input != nil {
-			var err error
-			if in, err = structpb.NewStruct(input); err != nil {
-				return nil, err //nolint:wrapcheck // it was read from YAML
-			}
+			in = world.StructOf(input)
 		}
 		out.inputs = append(out.inputs, in)
 	}
-	return out, nil
+	return out
 }
 
 // IsExports reports whether a step runs this function, also if its input is missing.
@@ -116,7 +113,7 @@ type Options struct {
 }
 
 // Play sets the pipeline of a simulation.
-func (p *Pipeline) Play(w *world.World, o Options) error {
+func (p *Pipeline) Play(w *world.World, o Options) {
 	w.Steps, w.Earlier = nil, &fnv1.State{Resources: map[string]*fnv1.Resource{}}
 	desired := maps.Clone(o.Recomputed)
 	var others []composition.Step
@@ -129,11 +126,7 @@ func (p *Pipeline) Play(w *world.World, o Options) error {
 		case isRecorded:
 			for name, v := range recorded {
 				fields, _ := v.(map[string]any)
-				r, err := structpb.NewStruct(fields)
-				if err != nil {
-					return err //nolint:wrapcheck // it was read from YAML
-				}
-				w.Earlier.Resources[name] = &fnv1.Resource{Resource: r}
+				w.Earlier.Resources[name] = &fnv1.Resource{Resource: world.StructOf(fields)}
 			}
 			continue
 		case call == nil:
@@ -151,7 +144,6 @@ func (p *Pipeline) Play(w *world.World, o Options) error {
 	for name, r := range desired {
 		w.Earlier.Resources[name] = &fnv1.Resource{Resource: r}
 	}
-	return nil
 }
 
 // nothing is a step that changes nothing.
@@ -198,16 +190,13 @@ func (p *Pipeline) asComposedNow(w *world.World, others []composition.Step, inUs
 	}
 	for _, s := range others {
 		for _, r := range s.Resources {
-			base, err := structpb.NewStruct(r.Base)
-			if r.Base == nil && named {
-				base = &structpb.Struct{}
-				world.Set(base, r.APIVersion, "apiVersion")
-				world.Set(base, r.Kind, "kind")
-			} else if err != nil || r.Base == nil {
+			base := world.StructOf(r.Base)
+			if observed[r.Name] || namedNow(r.Name) || r.Base == nil && !named {
 				continue
 			}
-			if observed[r.Name] || namedNow(r.Name) {
-				continue
+			if r.Base == nil {
+				world.Set(base, r.APIVersion, "apiVersion")
+				world.Set(base, r.Kind, "kind")
 			}
 			if patchesConnectionSecret(s, r.Name) { // patches do not run, but a provider needs a name for its Secret
 				name := world.Meta(w.XR, "name") + "-" + r.Name + "-details"

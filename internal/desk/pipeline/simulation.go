@@ -57,7 +57,7 @@ func (e Engine) Simulate(w *world.World, seed [32]byte) *Simulation {
 }
 
 // Compose sets the pipeline of the simulation.
-func (s *Simulation) Compose(p *Pipeline, o Options) error {
+func (s *Simulation) Compose(p *Pipeline, o Options) {
 	s.Results, s.Required = map[int]*reconcile.Result{}, map[string]*fnv1.ResourceSelector{}
 	o.Call = func(step int) world.Function {
 		name := p.Steps[step].Name
@@ -77,7 +77,7 @@ func (s *Simulation) Compose(p *Pipeline, o Options) error {
 			return rsp, err
 		}
 	}
-	return p.Play(s.World, o)
+	p.Play(s.World, o)
 }
 
 // Due returns when the function acts although nothing has changed, or zero. In between, it would see and do the same.

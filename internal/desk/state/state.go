@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
@@ -83,10 +84,7 @@ func (o *Object) Map() map[string]any {
 }
 
 // Struct returns the object as functions see it. The caller may change it.
-func (o *Object) Struct() *structpb.Struct {
-	out, _ := structpb.NewStruct(o.Map()) // it is JSON
-	return out
-}
+func (o *Object) Struct() *structpb.Struct { return world.StructOf(o.Map()) }
 
 // A State has objects. Several goroutines may use it.
 type State struct {

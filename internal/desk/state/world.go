@@ -110,8 +110,7 @@ func secret(r Ref, data map[string][]byte) *structpb.Struct {
 		encoded[key] = base64.StdEncoding.EncodeToString(v)
 	}
 	out["data"] = encoded
-	s, _ := structpb.NewStruct(out) // it has only texts
-	return s
+	return world.StructOf(out)
 }
 
 // composer begins the field managers of Crossplane, one for each kind and name of a composite.

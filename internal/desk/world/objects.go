@@ -3,6 +3,7 @@ package world
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -18,6 +19,17 @@ func KeyOf(o *structpb.Struct) string {
 }
 
 func kindOf(key string) string { return strings.Split(key, "|")[1] }
+
+// StructOf returns an object that was read from YAML or JSON. What is not UTF-8 is replaced.
+func StructOf(fields map[string]any) *structpb.Struct {
+	out, err := structpb.NewStruct(fields)
+	if err != nil {
+		text, _ := json.Marshal(fields) //nolint:errchkjson // it was JSON
+		out = &structpb.Struct{}
+		_ = out.UnmarshalJSON(text)
+	}
+	return out
+}
 
 // Meta returns the text at a path of an object's metadata.
 func Meta(o *structpb.Struct, path ...string) string {

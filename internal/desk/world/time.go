@@ -103,19 +103,11 @@ func mergeFields(into, fields *structpb.Struct) {
 
 // Patch merges fields, which are JSON, into a stored object as kubectl patch does. A null removes a field.
 func (c *Cluster) Patch(key string, fields map[string]any) {
-	c.Edit(key, func(o *structpb.Struct) { mergeFields(o, structOf(fields)) })
+	c.Edit(key, func(o *structpb.Struct) { mergeFields(o, StructOf(fields)) })
 }
 
 // PatchXR merges fields, which are JSON, into the composite.
 func (c *Cluster) PatchXR(fields map[string]any) {
 	c.XR = proto.CloneOf(c.XR)
-	mergeFields(c.XR, structOf(fields))
-}
-
-func structOf(fields map[string]any) *structpb.Struct {
-	out, err := structpb.NewStruct(fields)
-	if err != nil {
-		panic(err) // it is JSON
-	}
-	return out
+	mergeFields(c.XR, StructOf(fields))
 }

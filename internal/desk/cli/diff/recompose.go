@@ -13,6 +13,7 @@ import (
 	compositions "github.com/crossplane-contrib/function-export/internal/desk/composition"
 	rehearsal "github.com/crossplane-contrib/function-export/internal/desk/diff"
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 )
@@ -75,9 +76,8 @@ func (r *renderer) recompose(ctx context.Context, c *state.Composite, p *rehears
 	out := map[string]*structpb.Struct{}
 	for _, d := range docs {
 		fields, _ := d.Value().(map[string]any)
-		o, err := structpb.NewStruct(fields)
-		if name := world.Meta(o, "annotations", world.ResourceNameAnnotation); err == nil && name != "" {
-			out[name] = o
+		if o := world.StructOf(fields); pipeline.NameOf(o) != "" {
+			out[pipeline.NameOf(o)] = o
 		}
 	}
 	return out, nil

@@ -170,20 +170,19 @@ func (in *inputs) loadXR(file string, xrd []string) error {
 		}
 		catalog.SetDefaults(xr.fields, s)
 	}
-	in.xr = xr
-	in.XR, err = withUID(xr)
-	return err
+	in.xr, in.XR = xr, withUID(xr)
+	return nil
 }
 
 // withUID returns the composite with a UID, which every real one has. A composite without a UID gets the UID that
 // `crossplane composition render` would set.
-func withUID(xr manifest) (*structpb.Struct, error) {
-	out, err := xr.message()
-	if err == nil && world.Meta(out, "uid") == "" {
+func withUID(xr manifest) *structpb.Struct {
+	out := world.StructOf(xr.fields)
+	if world.Meta(out, "uid") == "" {
 		id := kubeschema.FromAPIVersionAndKind(xr.APIVersion, xr.Kind).String() + "\x00" + xr.Namespace + "\x00" + xr.Name
 		world.Set(out, uuid.NewSHA1(uuid.Nil, []byte(id)).String(), "metadata", "uid")
 	}
-	return out, err
+	return out
 }
 
 // packageGroup is the API group of Functions.
@@ -214,7 +213,7 @@ func (in *inputs) loadComposition(file string) (*pipeline.Pipeline, error) {
 	for _, s := range steps {
 		in.exports[s.Name] = s
 	}
-	return pipeline.New(c)
+	return pipeline.New(c), nil
 }
 
 // loadContext reads the context of earlier steps: the environment, then files, then values. Later ones take
@@ -243,9 +242,7 @@ func (in *inputs) loadContext(c *Command, environment string) (err error) {
 				"write a semicolon in a value as \\;, or use --context-files")
 		}
 	}
-	if in.Context, err = structpb.NewStruct(in.context); err != nil {
-		return fmt.Errorf("cannot convert the context: %w", err)
-	}
+	in.Context = world.StructOf(in.context)
 	return nil
 }
 
@@ -321,11 +318,12 @@ func (in *inputs) loadObjects(base, added, required []string) error {
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		observed = append(observed, byName[name])
 	}
-	return in.setObjects(observed, others)
+	in.setObjects(observed, others)
+	return nil
 }
 
 // setObjects sets what the simulation begins with. Of two copies of an object, the observed one counts.
-func (in *inputs) setObjects(observed, others []manifest) error {
+func (in *inputs) setObjects(observed, others []manifest) {
 	secrets := map[state.Ref]manifest{}
 	for _, d := range slices.Concat(others, observed) {
 		secrets[d.Ref] = d
@@ -333,10 +331,7 @@ func (in *inputs) setObjects(observed, others []manifest) error {
 	others = slices.DeleteFunc(others, func(d manifest) bool { return secrets[d.Ref].resourceName() != "" })
 	connection := map[state.Ref]bool{}
 	for _, d := range observed {
-		m, err := d.message()
-		if err != nil {
-			return err
-		}
+		m := world.StructOf(d.fields)
 		to := connectionSecret(m)
 		in.Observed = append(in.Observed, pipeline.Observed{Name: d.resourceName(), Object: m, Details: secrets[to].details()})
 		connection[to] = true
@@ -345,17 +340,12 @@ func (in *inputs) setObjects(observed, others []manifest) error {
 		in.Details = secrets[connectionSecret(in.XR)].details()
 	}
 	for _, d := range others {
-		m, err := d.message()
-		if err != nil {
-			return err
-		}
 		list := &in.Required
 		if connection[d.Ref] {
 			list = &in.Connection
 		}
-		*list = append(*list, m)
+		*list = append(*list, world.StructOf(d.fields))
 	}
-	return nil
 }
 
 // checkObserved refuses an object that Crossplane cannot observe as a resource of this composite.

@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"google.golang.org/protobuf/types/known/structpb"
-
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
@@ -44,15 +42,6 @@ func (d manifest) at(path ...any) string {
 // line returns the file and the line of a field, or of the object.
 func (d manifest) line(path ...any) string {
 	return fmt.Sprintf("%s:%d", d.file.Name, d.from.Line(path...))
-}
-
-// message converts the object. Its errors do not quote it.
-func (d manifest) message() (*structpb.Struct, error) {
-	m, err := structpb.NewStruct(d.fields)
-	if err != nil {
-		return nil, fmt.Errorf("%s: contains something that is not JSON", d.at())
-	}
-	return m, nil
 }
 
 // named refuses an object without a name.

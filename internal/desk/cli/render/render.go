@@ -15,7 +15,6 @@ import (
 
 	"github.com/alecthomas/kong"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
@@ -55,16 +54,16 @@ type Command struct {
 // unused are flags of `crossplane composition render` that have no effect here, because nothing is downloaded, and
 // neither containers nor Crossplane run.
 type unused struct {
-	CacheDir                string   `hidden:""`
-	Config                  string   `hidden:""`
-	CrossplaneBinary        string   `hidden:""`
-	CrossplaneDockerNetwork string   `hidden:""`
-	CrossplaneImage         string   `hidden:""`
-	CrossplaneVersion       string   `hidden:""`
-	FunctionAnnotations     []string `hidden:"" short:"a"`
-	MaxConcurrency          uint     `hidden:""`
-	ProjectFile             string   `hidden:"" short:"f"`
-	Verbose                 bool     `hidden:""`
+	CacheDir                string   `help:"Has no effect here." hidden:""`
+	Config                  string   `help:"Has no effect here." hidden:""`
+	CrossplaneBinary        string   `help:"Has no effect here." hidden:""`
+	CrossplaneDockerNetwork string   `help:"Has no effect here." hidden:""`
+	CrossplaneImage         string   `help:"Has no effect here." hidden:""`
+	CrossplaneVersion       string   `help:"Has no effect here." hidden:""`
+	FunctionAnnotations     []string `help:"Has no effect here." hidden:"" short:"a"`
+	MaxConcurrency          uint     `help:"Has no effect here." hidden:""`
+	ProjectFile             string   `help:"Has no effect here." hidden:"" short:"f"`
+	Verbose                 bool     `help:"Has no effect here." hidden:""`
 }
 
 // Help is what kong prints below the flags.
@@ -186,16 +185,14 @@ type result struct {
 func (in *inputs) run(ctx context.Context, call world.Function, stderr io.Writer) (*run, error) {
 	r, p := &run{world: in.Files()}, &printer{stderr}
 	responses, last := map[int]*fnv1.RunFunctionResponse{}, ""
-	err := in.Pipeline.Play(r.world, pipeline.Options{Named: true, Call: func(step int) world.Function {
+	in.Pipeline.Play(r.world, pipeline.Options{Named: true, Call: func(step int) world.Function {
 		return func(ctx context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, err error) {
 			last = in.Pipeline.Steps[step].Name
 			responses[step], err = call(ctx, req)
 			return responses[step], err
 		}
 	}})
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	req, _ := r.world.Observe(r.world.XR, r.world.Listed)
 	r.RunFunctionResponse, err = r.world.Run(ctx, req, r.world.LookUp)
 	switch {
@@ -308,8 +305,8 @@ func (c *Command) Setup(system *files.System, pipelineContext map[string]any) (*
 		return nil, err
 	}
 	maps.Copy(in.context, pipelineContext)
-	in.Context, err = structpb.NewStruct(in.context)
-	return &in.Setup, err
+	in.Context = world.StructOf(in.context)
+	return &in.Setup, nil
 }
 
 // Pipeline reads the pipeline of another Composition.

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
@@ -83,11 +82,7 @@ func answerOf(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*answ
 		if p.Steps[i].Environment != nil {
 			continue // another function has this step
 		}
-		input, err := structpb.NewStruct(p.Steps[i].Input)
-		if err != nil {
-			return nil, err //nolint:wrapcheck // it was read from YAML
-		}
-		compiled, wrong := plan.Compile(ctx, env, input)
+		compiled, wrong := plan.Compile(ctx, env, world.StructOf(p.Steps[i].Input))
 		if len(wrong) > 0 {
 			return nil, wrong.Error()
 		}
