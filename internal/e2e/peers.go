@@ -153,8 +153,9 @@ func buildProgram(ctx context.Context, progress func(text string), tools string,
 	flags := []string{"-trimpath", "-ldflags", ldflags}
 
 	if strings.HasPrefix(p.pkg, "./") { // a program of this repository, which has no module version
-		source, err := os.ReadFile(filepath.Join(module, p.pkg,
-			"main.go")) //nolint:gosec // A path inside this repository.
+		path := filepath.Join(module, p.pkg, "main.go")
+
+		source, err := os.ReadFile(path) //nolint:gosec // A path inside this repository.
 		if err != nil {
 			return fmt.Errorf("cannot read %s: %w", p.name, err)
 		}

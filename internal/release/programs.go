@@ -64,8 +64,8 @@ func writeChecksums(dir string) error {
 		}
 		fmt.Fprintf(&text, "%s  %s\n", sum, filepath.Base(path))
 	}
-	if err := os.WriteFile(filepath.Join(dir, checksums), []byte(text.String()),
-		0o644); err != nil { //nolint:gosec // Everyone may read it.
+	path := filepath.Join(dir, checksums)
+	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil { //nolint:gosec // Everyone may read it.
 		return fmt.Errorf("cannot write checksums: %w", err)
 	}
 	return nil

@@ -35,8 +35,7 @@ func (v *question) completion() any {
 func (e *expr) complete(offset int, snippets bool) []CompletionItem {
 	c := &completion{expr: e, snippets: snippets}
 	before := tokensOf(e.text[:offset])
-	start, end := offset, offset
-	n := len(before)
+	start, n := offset, len(before)
 	if n > 0 && before[n-1].end == offset {
 		last := before[n-1]
 		_, closed := last.textValue()
@@ -49,18 +48,23 @@ func (e *expr) complete(offset int, snippets bool) []CompletionItem {
 			start, n = last.start, n-1
 		}
 	}
-	for _, t := range e.tokens {
-		if t.isName() && t.start <= offset && offset < t.end {
-			end = t.end
-		}
-	}
-	c.in = e.rangeOf(start, end)
+	c.in = e.rangeOf(start, e.nameEnd(offset))
 	if n > 1 && before[n-1].is(".", ".?") {
 		c.members(before[:n-1], before[n-1])
 	} else {
 		c.names()
 	}
 	return c.items
+}
+
+// nameEnd returns the end of the name that an offset is in, or the offset.
+func (e *expr) nameEnd(offset int) int {
+	for _, t := range e.tokens {
+		if t.isName() && t.start <= offset && offset < t.end {
+			return t.end
+		}
+	}
+	return offset
 }
 
 // quoted completes a key in quotes: secret['|.
@@ -194,14 +198,19 @@ func (e *expr) known(path []string) (out []member) {
 	case depth > 2 && slices.Equal(path[depth-2:], []string{"metadata", "labels"}):
 		return add("string", e.view.labels()...)
 	}
+	return add("string, secret", e.secretKeys(path)...)
+}
+
+// secretKeys returns the keys of connection details, or the outputs of a generator, at a path.
+func (e *expr) secretKeys(path []string) []string {
 	source, _, _ := e.source()
-	switch {
+	switch root, depth := path[0], len(path); {
 	case root == expression.Secret && depth == 1:
-		return add("string, secret", e.Known.ConnectionKeys[cmp.Or(source.From, expression.Composite)]...)
+		return e.Known.ConnectionKeys[cmp.Or(source.From, expression.Composite)]
 	case root == expression.Secrets && depth == 2:
-		return add("string, secret", e.Known.ConnectionKeys[path[1]]...)
+		return e.Known.ConnectionKeys[path[1]]
 	case expression.HasOutputs(root) && depth == 2:
-		return add("string, secret", e.outputs(path[1])...)
+		return e.outputs(path[1])
 	}
 	return nil
 }

@@ -296,8 +296,8 @@ func (c *ControlPlane) startControllers(ctx context.Context) error {
 
 // applyChart installs the objects of Crossplane's chart, except those that run containers.
 func (c *ControlPlane) applyChart(ctx context.Context) error {
-	chart := exec.CommandContext(ctx, c.programs.Chart, filepath.Join(c.programs.CrossplaneSource, "cluster", "charts",
-		"crossplane"), namespace) //nolint:gosec // Built for this.
+	source := filepath.Join(c.programs.CrossplaneSource, "cluster", "charts", "crossplane")
+	chart := exec.CommandContext(ctx, c.programs.Chart, source, namespace) //nolint:gosec // Built for this.
 	chart.Stderr = os.Stderr
 
 	text, err := chart.Output()
