@@ -112,8 +112,8 @@ func TestRenderLikeCrossplane(t *testing.T) {
 	}
 }
 
-// TestRenderFlagsOfCrossplane: this command has each flag of Crossplane's command with the same short form. Only -o is the
-// output, as in all commands.
+// TestRenderFlagsOfCrossplane: this command has each flag of Crossplane's command with the same short form. Only -o is
+// the output, as in all commands.
 func TestRenderFlagsOfCrossplane(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), e2e.PeersForTest(t).CLI, "composition", "render", "--help").Output()
 	if err != nil {
