@@ -303,30 +303,6 @@ secrets:
 	both(later)
 }
 
-// If an EnvironmentConfig changes, its exported values also change, even in Secrets.
-func exportsEnvironments(s scenario) {
-	given := login()
-
-	s.open("App", loginSource+`
-environment:
-  defaultData: {region: nowhere, stage: test}
-  environmentConfigs: [{ref: {name: `+s.ns+`}}]
-configMaps: [{name: settings, data: [{valueMap: "{'region': environment.region, 'stage': environment.stage}"}]}]
-secrets: [{name: connection, data: [
-  {key: url, value: "'app://%s@%s'.format([secrets.login.password, environment.region])"}]}]
-`)
-	s.write("Secret", "login", given)
-
-	for _, region := range []string{"north", "south"} {
-		s.apply(fmt.Sprintf("{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, "+
-			"metadata: {name: %s}, data: {region: %s, zones: {a: 1}}}", s.ns, region))
-		s.applyApp()
-		s.becomes("ConfigMap", "app-settings", map[string]string{"region": region, "stage": "test"})
-		s.becomes("Secret", "app-connection", map[string]string{"url": "app://" + given["password"] + "@" + region})
-		s.says(s.app(), "Available")
-	}
-}
-
 // An export composes one Secret for each user of the composite.
 func exportsItems(s scenario) {
 	given := login()

@@ -35,7 +35,6 @@ var scenarios = map[string]func(s scenario){
 	"legacy-claim":          exportsToClaims,
 	"for-each":              exportsItems,
 	"parameters":            followsNames,
-	"environment":           exportsEnvironments,
 	"rotate":                rotatesByPassword,
 	"annotated":             toleratesAnnotations,
 	"resource-generator":    generatesByResource,
