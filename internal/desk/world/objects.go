@@ -20,7 +20,7 @@ func KeyOf(o *structpb.Struct) string {
 
 func kindOf(key string) string { return strings.Split(key, "|")[1] }
 
-// StructOf returns an object that was read from YAML or JSON. What is not UTF-8 is replaced.
+// StructOf returns an object that was read from YAML or JSON. Text that is not UTF-8 is replaced.
 func StructOf(fields map[string]any) *structpb.Struct {
 	out, err := structpb.NewStruct(fields)
 	if err != nil {
