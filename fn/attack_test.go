@@ -68,9 +68,6 @@ const (
 
 	// growths is the number of times that an author adds an object.
 	growths = 5
-
-	// hoards is the number of composites, each with different expressions.
-	hoards = 20
 )
 
 // The values in Secrets that the composite author may read, and in Secrets that the author must not
@@ -185,17 +182,6 @@ func TestAttacks(t *testing.T) {
 			}
 		})
 	}
-	t.Run("ManyComposites", func(t *testing.T) {
-		for n := range hoards {
-			if n >= 3 && !proof.Whole() {
-				break
-			}
-			out := s.reconcile(t, attackRequest(t, attack.Hoard(n)))
-			out.cost.name = fmt.Sprint("ManyComposites/", n)
-			all = append(all, out.cost)
-			out.cost.judge(t, "what stays compiled adds up")
-		}
-	})
 	growth := attack.Growth()
 	for _, name := range proof.Part(slices.Sorted(maps.Keys(growth)), 8) {
 		t.Run("Growth/"+name, func(t *testing.T) { s.grow(t, growth[name]) })

@@ -16,7 +16,7 @@ const (
 
 // A DataFrom adds all keys of an input, under other names if `rewrite` is set.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.extract), has(self.find), has(self.valueMap)].exists_one(x, x)",message="exactly one of extract, find and valueMap must be set"
+// +kubebuilder:validation:ExactlyOneOf=extract;find;valueMap
 type DataFrom struct {
 	// Adds all keys of one input.
 	Extract *Extract `json:"extract,omitempty"`
@@ -66,10 +66,9 @@ type Extract struct {
 
 // Find adds the keys of all secret inputs that match all of its fields. Each key is added as `<input>/<key>`.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.path) || has(self.name) || has(self.tags)",message="at least one of path, name and tags must be set"
+// +kubebuilder:validation:AtLeastOneOf=path;name;tags
 type Find struct {
-	// The text with which `<input>/<key>` must begin, such as `cache/`. For a generator, it must begin with
-	// `generated.`.
+	// The text with which `<input>/<key>` must begin, such as `cache/`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Path string `json:"path,omitempty"`
@@ -92,7 +91,7 @@ type FindName struct {
 
 // A Rewrite is one rule that changes the names of keys.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.regexp), has(self.merge), has(self.transform)].exists_one(x, x)",message="exactly one of regexp, merge and transform must be set"
+// +kubebuilder:validation:ExactlyOneOf=regexp;merge;transform
 type Rewrite struct {
 	// Replaces each match in a key.
 	RegExp *RewriteRegExp `json:"regexp,omitempty"`
@@ -156,7 +155,7 @@ type RewriteMerge struct {
 
 // A RewriteTransform computes the new key from the old one.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.template), has(self.keyExpression)].exists_one(x, x)",message="exactly one of template and keyExpression must be set"
+// +kubebuilder:validation:ExactlyOneOf=template;keyExpression
 type RewriteTransform struct {
 	// A Go template. `.value` is the old key. For example, `{{ .value | upper }}`.
 	// +kubebuilder:validation:MinLength=1

@@ -124,7 +124,7 @@ const (
 //
 // Expressions read a v1 Secret as `secrets.<name>`, and any other kind as `sources.<name>`.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.matchName), has(self.nameExpression), has(self.matchLabels)].filter(x, x).size() <= 1",message="at most one of matchName, nameExpression and matchLabels may be set"
+// +kubebuilder:validation:AtMostOneOf=matchName;nameExpression;matchLabels
 // +kubebuilder:validation:XValidation:rule="!(has(self.scope) && self.scope == 'Cluster' && has(self.__namespace__))",fieldPath=".namespace",message="must not be set when scope is Cluster"
 // +kubebuilder:validation:XValidation:rule="!(self.apiVersion == 'v1' && self.kind == 'Secret' && has(self.nameExpression) && has(self.__namespace__))",fieldPath=".namespace",message="must be left out, because a Secret with nameExpression is in the composite's own namespace: to read another one, use matchName"
 // +kubebuilder:validation:XValidation:rule="!(self.apiVersion == 'v1' && self.kind == 'Secret' && has(self.scope) && self.scope == 'Cluster')",fieldPath=".scope",message="must be Namespaced for a Secret"
@@ -132,12 +132,12 @@ type Source struct {
 	// The name in expressions, and of the object, unless another field names it.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self != 'composite'",message="must not be composite, because extract uses this name for the composite: rename the source"
-	// +kubebuilder:validation:XValidation:rule="self != 'environment'",message="must not be environment, because extract uses this name for the environment: rename the source"
+	// +kubebuilder:validation:Pattern=`^[^/%\s]+$`
+	// +kubebuilder:validation:XValidation:rule="!(self in ['composite', 'environment'])",message="must not be composite or environment, because extract uses these names: rename the source"
 	Name string `json:"name"`
 
 	// The API version of the object, for example `v1`.
-	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:Pattern=`^([^/\s]+/)?[^/\s]+$`
 	// +kubebuilder:example=v1
 	APIVersion string `json:"apiVersion"`
 
@@ -152,11 +152,11 @@ type Source struct {
 
 	// The namespace of the object. If it is not set, it is the namespace of the composite or its claim. A cluster
 	// scoped composite must set it for a Secret.
-	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespace string `json:"namespace,omitempty"`
 
 	// The name of the object, if it differs from `name`.
-	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:Pattern=`^[^/%\s]+$`
 	MatchName string `json:"matchName,omitempty"`
 
 	// Returns the name of the object. For example, `composite.metadata.name +
@@ -176,7 +176,8 @@ type Variable struct {
 	// The name of the variable, a CEL identifier.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[_a-zA-Z][_a-zA-Z0-9]*$')",message="must consist of letters, digits and '_', and must not begin with a digit: expressions use it as variables.<name>"
+	// +kubebuilder:validation:Pattern=`^[_a-zA-Z][_a-zA-Z0-9]*$`
+	// +kubebuilder:example=databaseHost
 	Name string `json:"name"`
 
 	// Returns the value of the variable, of any type.
@@ -186,15 +187,13 @@ type Variable struct {
 // An Export is what a Secret and a ConfigMap to compose have in common.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.data) && size(self.data) > 0) || has(self.dataFrom)",fieldPath=".data",message="must have at least one item, unless dataFrom is set"
-// +kubebuilder:validation:XValidation:rule="!has(self.forEachExpression) || has(self.keyExpression)",fieldPath=".keyExpression",message="must be set with forEachExpression, because it identifies an item: write for example keyExpression: item.name"
-// +kubebuilder:validation:XValidation:rule="!has(self.keyExpression) || has(self.forEachExpression)",fieldPath=".forEachExpression",message="must be set with keyExpression: write for example forEachExpression: composite.spec.users"
+// +kubebuilder:validation:XValidation:rule="has(self.forEachExpression) == has(self.keyExpression)",message="forEachExpression and keyExpression must be set together: the key identifies an item"
 // +kubebuilder:validation:XValidation:rule="!(has(self.forEachExpression) && has(self.metadata) && has(self.metadata.name))",fieldPath=".metadata.name",message="must not be set with forEachExpression, because each object needs its own name: leave it out, or write a nameExpression with key in it"
 type Export struct {
 	// The name of the export: the composition resource name of the object.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('fromComposite/')",message="must not begin with fromComposite/, which is reserved for exports of composite authors"
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('generated/')",message="must not begin with generated/, which is reserved for generations"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^(fromComposite|generated)($|/)')",message="must not be fromComposite or generated, or begin with one of them and a slash, which is reserved"
 	Name string `json:"name"`
 
 	// Returns a list. One object is composed for each item. All other expressions see `item`, `index` and `key`. While the
@@ -272,12 +271,13 @@ type ConfigMapExport struct {
 
 // Metadata of an object to compose.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.name), has(self.nameExpression)].filter(x, x).size() <= 1",message="at most one of name and nameExpression may be set"
-// +kubebuilder:validation:XValidation:rule="[has(self.__namespace__), has(self.namespaceExpression)].filter(x, x).size() <= 1",message="at most one of namespace and namespaceExpression may be set"
+// +kubebuilder:validation:AtMostOneOf=name;nameExpression
+// +kubebuilder:validation:AtMostOneOf=__namespace__;namespaceExpression
 type Metadata struct {
 	// The name of the object, which cannot change. If it is not set, it is `<composite name>-<export name>`.
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	// +kubebuilder:example="orders-url"
 	Name string `json:"name,omitempty"`
 
 	// Returns `name`. For example,
@@ -288,6 +288,7 @@ type Metadata struct {
 	// claim. A cluster scoped composite without a claim must set it.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:example="team-a"
 	Namespace string `json:"namespace,omitempty"`
 
 	// Returns `namespace`. For example, `composite.spec.namespace`.
@@ -311,12 +312,12 @@ type Metadata struct {
 
 // A SecretData is one key of a Secret. With `valueMap` it is several keys.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.value), has(self.valueMap)].exists_one(x, x)",message="exactly one of value and valueMap must be set"
-// +kubebuilder:validation:XValidation:rule="!has(self.value) || has(self.key)",fieldPath=".key",message="must be set, because value is the value of one key"
-// +kubebuilder:validation:XValidation:rule="!(has(self.valueMap) && has(self.key)) || has(self.value)",fieldPath=".key",message="must not be set together with valueMap, which returns the keys"
+// +kubebuilder:validation:ExactlyOneOf=value;valueMap
+// +kubebuilder:validation:XValidation:rule="has(self.value) ? has(self.key) : !(has(self.key) && has(self.valueMap))",fieldPath=".key",message="must be set with value, and not with valueMap, which returns the keys"
 type SecretData struct {
 	// The key in the object. It must be set together with `value`.
 	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]+$`
+	// +kubebuilder:example=DATABASE_URL
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self != '.' && !self.startsWith('..')",message="must not be '.' or begin with '..'"
 	Key string `json:"key,omitempty"`

@@ -42,7 +42,7 @@ type FromCompositeAllow struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=317
-	// +kubebuilder:validation:items:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/([A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?)?|[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?)$`
+	// +kubebuilder:validation:items:Pattern=`^[-._a-zA-Z0-9]+/?[-._a-zA-Z0-9]*$`
 	// +listType=set
 	Labels []string `json:"labels,omitempty"`
 
@@ -50,7 +50,7 @@ type FromCompositeAllow struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=317
-	// +kubebuilder:validation:items:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/([A-Za-z0-9]([-._A-Za-z0-9]*[A-Za-z0-9])?)?|[A-Za-z0-9]([-_A-Za-z0-9]*[A-Za-z0-9])?)$`
+	// +kubebuilder:validation:items:Pattern=`^[-._a-zA-Z0-9]+/?[-._a-zA-Z0-9]*$`
 	// +listType=set
 	Annotations []string `json:"annotations,omitempty"`
 }

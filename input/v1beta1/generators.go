@@ -23,31 +23,26 @@ const (
 // resource. Expressions read the generation in use as `generated.<name>`, and the generation before it, until
 // its grace period ends, as `previous.<name>`.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.password), has(self.uuid), has(self.sshKey), has(self.certificate), has(self.bcrypt), has(self.htpasswd), has(self.pkcs12), has(self.jks), has(self.resource)].exists_one(x, x)",message="exactly one of password, uuid, sshKey, certificate, bcrypt, htpasswd, pkcs12, jks and resource must be set"
+// +kubebuilder:validation:ExactlyOneOf=password;uuid;sshKey;certificate;bcrypt;htpasswd;pkcs12;jks;resource
 // +kubebuilder:validation:XValidation:rule="!(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || has(self.refreshInterval) || has(self.refreshIntervalExpression)",fieldPath=".refreshInterval",message="must be set with refreshPolicy Periodic, for example 720h"
-// +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || !has(self.refreshInterval)",fieldPath=".refreshInterval",message="has no effect without refreshPolicy Periodic: set it, or leave the interval out"
-// +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || !has(self.refreshIntervalExpression)",fieldPath=".refreshIntervalExpression",message="has no effect without refreshPolicy Periodic: set it, or leave the interval out"
-// +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce') || !has(self.keepersExpression)",fieldPath=".keepersExpression",message="has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
-// +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce') || !(has(self.certificate) && (has(self.certificate.renewBefore) || has(self.certificate.renewBeforeExpression)))",fieldPath=".certificate.renewBefore",message="has no effect with refreshPolicy CreatedOnce: set refreshPolicy to OnChange or Periodic"
-// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.__namespace__))",fieldPath=".namespace",message="has no effect on a resource: set metadata.namespace in its manifest"
-// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.labels))",fieldPath=".labels",message="has no effect on a resource: set metadata.labels in its manifest"
-// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.labelsExpression))",fieldPath=".labelsExpression",message="has no effect on a resource: set metadata.labels in its manifest"
+// +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy == 'Periodic') || !(has(self.refreshInterval) || has(self.refreshIntervalExpression) || has(self.rotationWindow))",fieldPath=".refreshPolicy",message="must be Periodic with refreshInterval, refreshIntervalExpression or rotationWindow"
+// +kubebuilder:validation:XValidation:rule="(has(self.refreshPolicy) && self.refreshPolicy != 'CreatedOnce') || !(has(self.keepersExpression) || has(self.certificate) && (has(self.certificate.renewBefore) || has(self.certificate.renewBeforeExpression)))",fieldPath=".refreshPolicy",message="must be OnChange or Periodic with keepersExpression, renewBefore or renewBeforeExpression"
+// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && (has(self.__namespace__) || has(self.labels) || has(self.labelsExpression)))",fieldPath=".resource",message="must not be set with namespace or labels of the generator: write them into its manifest"
 // +kubebuilder:validation:XValidation:rule="!(has(self.gracePeriod) && has(self.refreshInterval)) || duration(self.gracePeriod).getSeconds() <= 15 * duration(self.refreshInterval).getSeconds()",fieldPath=".gracePeriod",message="must be at most 15 times refreshInterval, because at most 16 generations are kept at once"
-// +kubebuilder:validation:XValidation:rule="!has(self.forEachExpression) || has(self.keyExpression)",fieldPath=".keyExpression",message="must be set with forEachExpression, because it identifies an item: write for example keyExpression: item.name"
-// +kubebuilder:validation:XValidation:rule="!has(self.keyExpression) || has(self.forEachExpression)",fieldPath=".forEachExpression",message="must be set with keyExpression: write for example forEachExpression: composite.spec.users"
+// +kubebuilder:validation:XValidation:rule="has(self.forEachExpression) == has(self.keyExpression)",message="forEachExpression and keyExpression must be set together: the key identifies an item"
 // +kubebuilder:validation:XValidation:rule="!(has(self.resource) && has(self.resource.manifest) && has(self.resource.manifest.apiVersion) && has(self.resource.manifest.kind) && self.resource.manifest.apiVersion == 'v1' && self.resource.manifest.kind in ['Secret', 'ConfigMap']) || has(self.readyExpression)",fieldPath=".readyExpression",message="must be set, because a Secret or ConfigMap has no condition Ready: write for example has(secret.token) for a Secret, or has(resource.data.token) for a ConfigMap"
 // +kubebuilder:validation:XValidation:rule="!(has(self.abandonAfter) || has(self.abandonAfterExpression)) || has(self.readyExpression) || has(self.resource)",fieldPath=".abandonAfter",message="has no effect without readyExpression, because each generation is in use as soon as it is stored: set readyExpression, or leave it out"
 // +kubebuilder:validation:XValidation:rule="!(has(self.abandonAfter) || has(self.abandonAfterExpression)) || !(has(self.bcrypt) || has(self.htpasswd) || has(self.pkcs12) || has(self.jks))",fieldPath=".abandonAfter",message="must not be set with secretExpression: the generation before belongs to another source, so it cannot be used again: leave it out"
-// +kubebuilder:validation:XValidation:rule="!has(self.rotationWindow) || (has(self.refreshPolicy) && self.refreshPolicy == 'Periodic')",fieldPath=".rotationWindow",message="has no effect without refreshPolicy Periodic: set it, or leave the window out"
-// +kubebuilder:validation:XValidation:rule="[has(self.labels), has(self.labelsExpression)].filter(x, x).size() <= 1",message="at most one of labels and labelsExpression may be set"
-// +kubebuilder:validation:XValidation:rule="[has(self.refreshInterval), has(self.refreshIntervalExpression)].filter(x, x).size() <= 1",message="at most one of refreshInterval and refreshIntervalExpression may be set"
-// +kubebuilder:validation:XValidation:rule="[has(self.gracePeriod), has(self.gracePeriodExpression)].filter(x, x).size() <= 1",message="at most one of gracePeriod and gracePeriodExpression may be set"
-// +kubebuilder:validation:XValidation:rule="[has(self.abandonAfter), has(self.abandonAfterExpression)].filter(x, x).size() <= 1",message="at most one of abandonAfter and abandonAfterExpression may be set"
+// +kubebuilder:validation:AtMostOneOf=labels;labelsExpression
+// +kubebuilder:validation:AtMostOneOf=refreshInterval;refreshIntervalExpression
+// +kubebuilder:validation:AtMostOneOf=gracePeriod;gracePeriodExpression
+// +kubebuilder:validation:AtMostOneOf=abandonAfter;abandonAfterExpression
 type Generator struct {
 	// The name of the generator in expressions. It is also part of the names of its generations.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="must consist of lower-case letters, digits and '-', and begin and end with a letter or a digit: it is part of the names of its generations"
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:example="admin-password"
 	Name string `json:"name"`
 
 	// Returns a list. Each item has its credential, `generated.<name>[key]`. All other expressions see `item`, `index`
@@ -147,7 +142,7 @@ type Generator struct {
 
 // A RotationWindow says when rotations may start.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.schedule), has(self.scheduleExpression)].exists_one(x, x)",message="exactly one of schedule and scheduleExpression must be set"
+// +kubebuilder:validation:ExactlyOneOf=schedule;scheduleExpression
 type RotationWindow struct {
 	// When a window opens, in the format of cron. For example, `0 2 * * 6` is each Saturday at 2:00.
 	// +kubebuilder:validation:MinLength=1
@@ -168,8 +163,9 @@ type RotationWindow struct {
 
 // A PasswordGenerator creates a password.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.prefix), has(self.prefixExpression)].filter(x, x).size() <= 1",message="at most one of prefix and prefixExpression may be set"
-// +kubebuilder:validation:XValidation:rule="[has(self.suffix), has(self.suffixExpression)].filter(x, x).size() <= 1",message="at most one of suffix and suffixExpression may be set"
+// +kubebuilder:validation:AtMostOneOf=length;lengthExpression
+// +kubebuilder:validation:AtMostOneOf=prefix;prefixExpression
+// +kubebuilder:validation:AtMostOneOf=suffix;suffixExpression
 type PasswordGenerator struct {
 	// The length of the password without prefix and suffix. If it is not set, it is 24.
 	// +kubebuilder:validation:Minimum=1
@@ -233,7 +229,7 @@ type UUIDGenerator struct{}
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type != 'ed25519') || !has(self.bits)",fieldPath=".bits",message="must not be set for type ed25519, which has one size: leave it out, or set type to rsa or ecdsa"
 // +kubebuilder:validation:XValidation:rule="!(has(self.format) && self.format == 'PKCS1') || (has(self.type) && self.type == 'rsa')",fieldPath=".format",message="must not be PKCS1 for this type, because only RSA keys have that format: set type to rsa, or format to PKCS8"
-// +kubebuilder:validation:XValidation:rule="[has(self.comment), has(self.commentExpression)].filter(x, x).size() <= 1",message="at most one of comment and commentExpression may be set"
+// +kubebuilder:validation:AtMostOneOf=comment;commentExpression
 type SSHKeyGenerator struct {
 	// The type of the key. If it is not set, it is `ed25519`.
 	// +kubebuilder:default=ed25519
@@ -262,15 +258,15 @@ type SSHKeyGenerator struct {
 // A CertificateGenerator creates a certificate. The outputs are `tls.crt`, `tls.key` and `ca.crt`.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.isCA) && self.isCA && has(self.ca))",message="a CA signs itself: leave ca out"
-// +kubebuilder:validation:XValidation:rule="has(self.ca) || has(self.subject)",message="subject must be set for a certificate that signs itself"
+// +kubebuilder:validation:AtLeastOneOf=ca;subject
 // +kubebuilder:validation:XValidation:rule="!(has(self.isCA) && self.isCA && [has(self.dnsNames) && size(self.dnsNames) > 0, has(self.ipAddresses) && size(self.ipAddresses) > 0, has(self.uris) && size(self.uris) > 0, has(self.emailAddresses) && size(self.emailAddresses) > 0, has(self.dnsNamesExpression), has(self.ipAddressesExpression), has(self.urisExpression), has(self.emailAddressesExpression)].exists(x, x))",message="a CA must not have dnsNames, ipAddresses, uris or emailAddresses: leave them out"
 // +kubebuilder:validation:XValidation:rule="!(has(self.keyFormat) && self.keyFormat == 'PKCS1') || (has(self.keyType) && self.keyType == 'rsa')",fieldPath=".keyFormat",message="must not be PKCS1 for this keyType, because only RSA keys have that format: set keyType to rsa, or leave keyFormat out"
-// +kubebuilder:validation:XValidation:rule="[has(self.dnsNames), has(self.dnsNamesExpression)].filter(x, x).size() <= 1",message="at most one of dnsNames and dnsNamesExpression may be set"
-// +kubebuilder:validation:XValidation:rule="[has(self.ipAddresses), has(self.ipAddressesExpression)].filter(x, x).size() <= 1",message="at most one of ipAddresses and ipAddressesExpression may be set"
-// +kubebuilder:validation:XValidation:rule="[has(self.uris), has(self.urisExpression)].filter(x, x).size() <= 1",message="at most one of uris and urisExpression may be set"
-// +kubebuilder:validation:XValidation:rule="[has(self.emailAddresses), has(self.emailAddressesExpression)].filter(x, x).size() <= 1",message="at most one of emailAddresses and emailAddressesExpression may be set"
-// +kubebuilder:validation:XValidation:rule="[has(self.duration), has(self.durationExpression)].filter(x, x).size() <= 1",message="at most one of duration and durationExpression may be set"
-// +kubebuilder:validation:XValidation:rule="[has(self.renewBefore), has(self.renewBeforeExpression)].filter(x, x).size() <= 1",message="at most one of renewBefore and renewBeforeExpression may be set"
+// +kubebuilder:validation:AtMostOneOf=dnsNames;dnsNamesExpression
+// +kubebuilder:validation:AtMostOneOf=ipAddresses;ipAddressesExpression
+// +kubebuilder:validation:AtMostOneOf=uris;urisExpression
+// +kubebuilder:validation:AtMostOneOf=emailAddresses;emailAddressesExpression
+// +kubebuilder:validation:AtMostOneOf=duration;durationExpression
+// +kubebuilder:validation:AtMostOneOf=renewBefore;renewBeforeExpression
 type CertificateGenerator struct {
 	// If true, it is a CA, which can sign certificates of other generators.
 	IsCA bool `json:"isCA,omitempty"`
@@ -343,9 +339,9 @@ type CertificateGenerator struct {
 
 // A CertificateSubject is the subject of a certificate.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.commonName) || has(self.organizations) || has(self.commonNameExpression) || has(self.organizationsExpression)",message="commonName or organizations must be set"
-// +kubebuilder:validation:XValidation:rule="[has(self.commonName), has(self.commonNameExpression)].filter(x, x).size() <= 1",message="at most one of commonName and commonNameExpression may be set"
-// +kubebuilder:validation:XValidation:rule="[has(self.organizations), has(self.organizationsExpression)].filter(x, x).size() <= 1",message="at most one of organizations and organizationsExpression may be set"
+// +kubebuilder:validation:AtLeastOneOf=commonName;organizations;commonNameExpression;organizationsExpression
+// +kubebuilder:validation:AtMostOneOf=commonName;commonNameExpression
+// +kubebuilder:validation:AtMostOneOf=organizations;organizationsExpression
 type CertificateSubject struct {
 	// The common name of the subject.
 	// +kubebuilder:validation:MaxLength=64
@@ -418,7 +414,7 @@ type JKSGenerator struct {
 
 	// The name of the key, which Java reads in lower case. If it is not set, it is `certificate`.
 	// +kubebuilder:default=certificate
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]{1,64}$')",message="must consist of 1 to 64 letters, digits, '-', '_' or '.'"
+	// +kubebuilder:validation:Pattern=`^[-._a-zA-Z0-9]{1,64}$`
 	Alias string `json:"alias,omitempty"`
 
 	// If true, `truststore.jks` has the certificates of `ca.crt`.
@@ -452,6 +448,7 @@ type ManifestField struct {
 	// The path of the field in the manifest, for example `spec.forProvider.userName`.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([[]|(apiVersion|kind|metadata|status)($|[.[]))') || self.matches('^metadata[.](name$|labels[.[]|annotations[.[])')",message="must be a field of the manifest other than apiVersion, kind and status, and below metadata only name, labels and annotations"
 	FieldPath string `json:"fieldPath"`
 
 	// Returns the value of the field.

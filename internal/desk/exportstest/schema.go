@@ -94,9 +94,6 @@ func addField(s *definition.Schema, f reflect.StructField) {
 func Read(value map[string]any) (*ExportsTest, diagnostic.List) {
 	in := world.StructOf(value)
 	wrong := strict.Fields(Schema(), nil, structpb.NewStructValue(in), fields.Adviser{})
-	if len(wrong) == 0 {
-		wrong = definition.CheckAs(Schema(), in)
-	}
 	if len(wrong) > 0 {
 		return nil, wrong
 	}

@@ -185,10 +185,6 @@ func (x *explainer) isComposed(input string) bool {
 func (x *explainer) find(b plan.DataFrom) ExplainedKey {
 	f := b.Find
 	k := ExplainedKey{Others: "each key <input>/<key> that the find matches"}
-	for _, name := range f.Generators {
-		k.Inputs = append(k.Inputs,
-			Input{Name: expression.PathText(expression.Generated, name), Secret: true, Need: expression.Required})
-	}
 	for _, s := range x.plan.Sources {
 		if plan.IsSecret(s.Source) && f.Reaches(s.Name) {
 			k.Inputs = append(k.Inputs, Input{Name: s.Spelled(), Secret: true, Need: needOf(s.Source)})
@@ -197,7 +193,7 @@ func (x *explainer) find(b plan.DataFrom) ExplainedKey {
 	if input, _, whole := strings.Cut(f.Path, "/"); whole && x.isComposed(input) {
 		k.Inputs = append(k.Inputs,
 			Input{Name: expression.PathText(expression.Secrets, input), Secret: true, Need: expression.Conditional})
-	} else if !whole && len(f.Generators) == 0 {
+	} else if !whole {
 		k.Inputs = append(k.Inputs, Input{Name: expression.Secrets + "[*]", Secret: true, Need: expression.Conditional})
 	}
 	k.Waits = []string{"each matching composed resource to be ready and to have connection details"}

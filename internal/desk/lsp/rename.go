@@ -54,6 +54,9 @@ func (s *step) refuseName(sym symbol, name string) error {
 	if name != sym.name && slices.Contains(others, name) {
 		return fmt.Errorf("cannot rename %s: another one is named %s", sym.name, name)
 	}
+	if !schema.Matches(name) {
+		return fmt.Errorf("cannot rename %s: the name must match %s", sym.name, schema.Pattern)
+	}
 	for _, r := range schema.Rules {
 		if !r.Holds(name) {
 			return fmt.Errorf("cannot rename %s: the name %s", sym.name, r.Message)

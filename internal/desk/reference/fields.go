@@ -41,11 +41,12 @@ func (f Field) Text() string {
 
 // Names of fields in the messages of rules.
 var (
-	names     = regexp.MustCompile(`\b[a-z]\w*(?:\.\w+)*\b`)
-	fieldList = regexp.MustCompile(`^(exactly|at most|at least) one of `)
-	remedy    = regexp.MustCompile(`: (add|name|write) .*$`) // which is for the person who broke the rule
-	unset     = regexp.MustCompile(`\s+If it is\s+not\s+set,\s+it\s+is\s+((?:[^.]|[.]\S)+)[.]`)
-	english   = strings.Fields("data key name namespace set source type value") // which are also English
+	names      = regexp.MustCompile(`\b[a-z]\w*(?:\.\w+)*\b`)
+	fieldNames = regexp.MustCompile(`\[[^\]]*\]`) // as controller-gen lists them
+	fieldList  = regexp.MustCompile(`^(exactly|at most|at least) one of `)
+	remedy     = regexp.MustCompile(`: (add|name|write) .*$`) // which is for the person who broke the rule
+	unset      = regexp.MustCompile(`\s+If it is\s+not\s+set,\s+it\s+is\s+((?:[^.]|[.]\S)+)[.]`)
+	english    = strings.Fields("data key name namespace set source type value") // which are also English
 )
 
 // A walk over the schemas of the input.
@@ -130,7 +131,10 @@ func pairRule(s *definition.Schema, r *definition.Rule) bool {
 
 // rule is the message of a rule as a sentence, with the names of fields as code.
 func rule(s *definition.Schema, r *definition.Rule) string {
-	text := r.Message
+	text := fieldNames.ReplaceAllStringFunc(r.Message, func(list string) string {
+		return strings.ReplaceAll(strings.Trim(list, "[]"), " ", ", ")
+	})
+	text = strings.Replace(text, "the fields in ", "", 1)
 	if r.FieldPath != "" {
 		text = strings.TrimPrefix(r.FieldPath, ".") + " " + text
 	}

@@ -29,8 +29,7 @@ var internals = strings.Fields(`YAMLDepth PEMBlocks ChainCertificates CallElemen
 	AuthorLabels AuthorKeys FileBytes FileDocuments MessageBytes KeyBytes SourceBytes Diagnostics ExplainedCharacters Retries GenerationNumber
 	LostGracePeriod RecordBytes SlowGenerations GenerationsFuel GenerationSpace
 	ExpressionRecursion ExpressionNodes ExpressionCheckingCost RegexInstructions Fuel KeyFuel RequestFuel
-	PieceFuel AuthorFuel AuthorRequestFuel AuthorExpressionsCached
-	AuthorExpressionCharactersCached Plans Schemas MessageItems`)
+	PieceFuel AuthorFuel AuthorRequestFuel Plans Schemas MessageItems`)
 
 // limitsOf reads the constants of a Go file, and their values by name. The comment of a block begins with its title,
 // which ends at the first full stop.

@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
@@ -138,7 +137,6 @@ func (t *Types) Lacks(name, field string) string {
 	if o.lacks != nil {
 		return o.lacks(field)
 	}
-	root := schema.Root{Node: t.objects[o.top].Node, Name: o.root, IsComposite: o.root == t.Composite,
-		IsEnvironment: o.root == expression.Env}
+	root := schema.Root{Node: t.objects[o.top].Node, Name: o.root, IsComposite: o.root == t.Composite}
 	return root.LacksBelow(o.Node, o.steps, field)
 }

@@ -95,5 +95,5 @@ func (c *typeCheck) compositeDetails(x plan.Compiled, r expression.Reference) {
 	if isSynthetic(x.Source().Path) {
 		what = "composites of this kind never have connection details"
 	}
-	c.reportAt(plan.Place(x.Expression, r), "%s: %s", what, plan.InsteadOfComposite(x.Source().Path, key, names))
+	c.reportAt(plan.Place(x.Expression, r), "%s: %s", what, plan.InsteadOfComposite(names))
 }

@@ -39,7 +39,7 @@ func TestTypesScope(t *testing.T) {
 		want   []string
 	}{
 		"Namespaced": {"a composite of Crossplane v2 has no connection details", catalog.Namespaced, plain,
-			[]string{valueAt + "7: " + neverAny + "set from: db"}},
+			[]string{valueAt + "7: " + neverAny + "set from to db, or read it as secrets.db"}},
 		"Unknown":    {"without the definition they may exist", "", plain, nil},
 		"OfResource": {"from is another resource", catalog.Namespaced, value("secret.password"), nil},
 		"Published":  {"but for a legacy one", catalog.LegacyCluster, details, nil},

@@ -29,7 +29,7 @@ type finder struct {
 // resources whose connection details are missing.
 func (x Reader) find(d plan.DataFrom) ([]rewrite.Key, error) {
 	f := &finder{Reader: x, entry: d}
-	for _, read := range []func() error{f.resources, f.generators, f.sources} {
+	for _, read := range []func() error{f.resources, f.sources} {
 		if err := read(); err != nil {
 			return nil, err
 		}
@@ -102,18 +102,6 @@ func (f *finder) take(input string, d observation.Details) error {
 		if taken {
 			origins := []rewrite.Origin{{Input: input, Key: key}}
 			f.keys = append(f.keys, rewrite.Key{Name: name, Value: sensitive.New(d[key]), Origins: origins})
-		}
-	}
-	return nil
-}
-
-func (f *finder) generators() error {
-	for _, name := range f.entry.Find.Generators {
-		g := f.Session.Sees.Generated[name]
-		if g.Outputs == nil {
-			f.waiting = append(f.waiting, expression.PathText(expression.Generated, name)+" ("+g.Waits+")")
-		} else if err := f.take(expression.Generated+"."+name, g.Outputs); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"cel.dev/cel-go/ext"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
@@ -27,13 +26,11 @@ type Rule struct {
 	err             error
 }
 
-// The texts of the rules about the presence of fields. They have messages of their own, and counting the fields is
-// faster than to compile CEL.
+// The texts of the rules that controller-gen makes of AtMostOneOf, ExactlyOneOf and AtLeastOneOf. They have messages of
+// their own, and counting the fields is faster than to compile CEL.
 var (
-	reads   = lazy.MustCompile(`\bself\.(\w+)(?:[^(\w]|$)`)
-	one     = lazy.MustCompile(`^\[has.*\]\.exists_one\(x, x\)$`)
-	atMost  = lazy.MustCompile(`^\[has.*\]\.filter\(x, x\)\.size\(\) <= 1$`)
-	atLeast = lazy.MustCompile(`^has\(self\.\w+\)( \|\| has\(self\.\w+\))+$`)
+	reads    = lazy.MustCompile(`\bself\.(\w+)(?:[^(\w]|$)`)
+	presence = lazy.MustCompile(`^\[has[^\]]*\]\.filter\(x,x==true\)\.size\(\) ([<=>]=) 1$`)
 )
 
 // environment in which rules are compiled. Kubernetes has more functions. A rule that uses one of them does not compile
@@ -48,9 +45,8 @@ func (r *Rule) compile() {
 			r.reads = append(r.reads, name)
 		}
 	}
-	r.some = one.MatchString(r.Text) || atLeast.MatchString(r.Text)
-	r.exclusive = one.MatchString(r.Text) || atMost.MatchString(r.Text)
-	if r.some || r.exclusive {
+	if m := presence.FindStringSubmatch(r.Text); m != nil {
+		r.some, r.exclusive = m[1] != "<=", m[1] != ">="
 		return
 	}
 	var env *cel.Env
@@ -102,20 +98,24 @@ func (r *Rule) present(self any) []string {
 	return slices.DeleteFunc(slices.Clone(r.reads), func(name string) bool { return object[name] == nil })
 }
 
-// broken returns the diagnostic for an object for which the rule does not hold.
-func (r *Rule) broken(at *field.Path, self any) *diagnostic.Diagnostic {
-	d := &diagnostic.Diagnostic{Path: at.String() + r.FieldPath, Rule: diagnostic.Input, Message: r.Message}
+// Broken returns what is wrong with an object for which the rule does not hold.
+func (r *Rule) Broken(at *field.Path, self any) (*field.Path, string) {
 	switch set := r.present(self); {
 	case !r.some && !r.exclusive:
+		return field.NewPath(at.String() + r.FieldPath), r.Message
 	case len(set) > 1:
 		slices.Sort(set)
-		d.Path = at.Child(set[1]).String()
-		d.Message = fmt.Sprintf("must not be set together with %s: keep one of them", set[0])
-	default:
-		d.Message = "must have " + either(r.reads)
-		if r.reads[0] == "extract" {
-			d.Message += ": write for example extract: {key: db}"
-		}
+		return at.Child(set[1]), fmt.Sprintf("must not be set together with %s: keep one of them", set[0])
 	}
-	return d
+	return at, "must have " + Either(r.reads)
+}
+
+// Either joins words with commas and "or".
+func Either[T any](words []T) string {
+	texts := strings.Fields(strings.Trim(fmt.Sprint(words), "[]"))
+	last := len(texts) - 1
+	if last == 0 {
+		return texts[0]
+	}
+	return strings.Join(texts[:last], ", ") + " or " + texts[last]
 }

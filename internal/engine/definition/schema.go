@@ -1,9 +1,6 @@
 // Package definition is the one description of the input: the CustomResourceDefinition that is generated from the Go
 // types of package v1beta1. The check for unknown fields, the validation, the reference page and the schemas of editors
-// read it.
-//
-// Crossplane does not validate inputs: it passes an input as it is in the Composition. Bounds, enumerations, required
-// fields, unique keys, and CEL rules with their messages are only in the definition, so Check applies them.
+// read it. Package strict checks inputs against it.
 package definition
 
 import (
@@ -16,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
@@ -54,7 +52,12 @@ type Schema struct {
 	Names      []string `json:"-"` // of the fields, in the order of the Go type
 	Expression bool     `json:"-"` // the value is CEL
 	NotEmpty   bool     `json:"-"` // an empty text is like no text
+
+	pattern lazy.Pattern
 }
+
+// Matches reports whether a text matches the pattern.
+func (s *Schema) Matches(text string) bool { return s.Pattern == "" || s.pattern.MatchString(text) }
 
 // The schema of the input. go generate extracts it from the CustomResourceDefinition without the descriptions, because
 // reading the whole definition takes six milliseconds at start.
@@ -85,7 +88,7 @@ func Parse(text []byte) (*Schema, error) {
 
 // describe adds what the Go type of a field says.
 func (s *Schema) describe(name string, t reflect.Type) {
-	s.NotEmpty = t.Kind() == reflect.String
+	s.NotEmpty, s.pattern = t.Kind() == reflect.String, lazy.MustCompile(s.Pattern)
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}

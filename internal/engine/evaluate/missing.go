@@ -102,7 +102,7 @@ func (s *Session) whyGlobalMissing(text string, x *expression.Expression) (m obs
 	case s.author != nil:
 	case x != nil && !x.Source().Own && !object.IsLegacy(s.Sees.Composite.Object) && isBelow(text, expression.Secret):
 		m.Fact, see = observation.CompositeHasNoDetails, SeeComposition(s.Sees.Composite.Object)
-		m.Instead = plan.InsteadOfComposite(x.Source().Path, plan.Anything, s.inputs.names())
+		m.Instead = plan.InsteadOfComposite(s.inputs.names())
 	case isBelow(text, expression.Composite+".spec"), isBelow(text, expression.Composite+".metadata"):
 		m.Fact, m.Object = observation.CompositeLacks, nameOf(s.Sees.Composite.Object)
 	case isBelow(text, expression.Env):

@@ -236,14 +236,6 @@ const (
 
 	// AuthorLabels is how many labels one entry may have. An entry may have as many annotations.
 	AuthorLabels = 32
-
-	// AuthorExpressionsCached is how many expressions of all composites stay compiled: the most recently used ones.
-	// If an author replaces all of them with the largest ones, they take 18 MiB.
-	AuthorExpressionsCached = 128
-
-	// AuthorExpressionCharactersCached is the length up to which an expression stays compiled. The largest one
-	// measured takes 140 KiB. A longer expression is compiled in each request.
-	AuthorExpressionCharactersCached = 512
 )
 
 // Limits of caches and responses.

@@ -34,11 +34,9 @@ func AuthorsKind(composed string) (kind object.Kind, name string) {
 
 // Authors describes what composite authors may ask for, and in which field.
 type Authors struct {
-	At      environment.Path // of the field that contains the lists
-	Sees    *observation.Author
-	env     *expression.Environment
-	plan    string             // the plan's ID
-	compile *authorExpressions // may be nil
+	At   environment.Path // of the field that contains the lists
+	Sees *observation.Author
+	env  *expression.Environment
 
 	Labels, Annotations allowList
 }
@@ -46,7 +44,6 @@ type Authors struct {
 // allowed refuses names of sources in a list of composed resources.
 func (c *compiler) allowed(list *field.Path, names []string) {
 	for i, n := range names {
-		c.literalName(list.Index(i), n)
 		if slices.ContainsFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == n }) {
 			c.refuse(list.Index(i), "%q is a source, and composite authors cannot read sources: name a composed resource", n)
 		}
@@ -60,7 +57,7 @@ func (c *compiler) fromComposite(in *v1beta1.FromComposite) *Authors {
 	}
 	path := field.NewPath("fromComposite")
 	t := &Authors{env: c.env, Sees: &observation.Author{
-		Secret: c.literalName(path.Child("from"), in.From), Secrets: in.Allow.Secrets, Resources: in.Allow.Resources,
+		Secret: in.From, Secrets: in.Allow.Secrets, Resources: in.Allow.Resources,
 		Environment: in.Allow.Environment,
 	}}
 	t.Labels = allowList{"fromComposite.allow.labels", slices.Concat(allowedLabels, in.Allow.Labels)}
@@ -178,24 +175,11 @@ func (l allowList) refuse(keys []string) string {
 		Shorten(keys, ", "), allows, instead, l.field)
 }
 
-// allowedKeys refuses invalid entries of an allow list.
+// allowedKeys refuses keys in an allow list that others write.
 func (c *compiler) allowedKeys(list *field.Path, keys []string) {
-	const rule = "must be a key, such as team, or a prefix that ends with /, such as example.org/; wildcards are not " +
-		"supported"
 	for i, k := range keys {
-		at, whole := list.Index(i), k
-		if strings.HasSuffix(k, "/") {
-			whole += "x"
-		}
-		switch {
-		case k == "":
-			c.refuse(at, rule)
-		case object.IsReserved(k):
-			c.refuse(at, "%q cannot be allowed: Crossplane, kubectl or function-export writes it", k)
-		case !strings.Contains(k, "/") && strings.Contains(k, ".") && object.ValidateLabels(map[string]string{k: ""}) == nil:
-			c.refuse(at, "must end with / to allow each key with this prefix: write %s/", k)
-		case object.ValidateLabels(map[string]string{whole: ""}) != nil:
-			c.refuse(at, rule)
+		if object.IsReserved(k) {
+			c.refuse(list.Index(i), "%q cannot be allowed: Crossplane, kubectl or function-export writes it", k)
 		}
 	}
 }

@@ -2,8 +2,10 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
+	"strconv"
+	"sync"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -21,37 +23,40 @@ import (
 
 // An authorList is a field that lists what a composite author asks for.
 type authorList struct {
-	field    string
-	kind     object.Kind
-	operator bool               // in the form of Azure Service Operator: without a key, value returns several keys
-	schema   *definition.Schema // of an entry
+	field  string
+	kind   object.Kind
+	schema func() *definition.Schema // of an entry
 }
 
-// authorLists are in the order in which they are evaluated. The last two have the form of the operator's design
-// document, in which valueMap returns several keys.
+// authorLists are in the order in which they are evaluated. The first two are those of Azure Service Operator: without a
+// key, value returns several keys. The last two have the form of its design document, in which valueMap does.
 var authorLists = []authorList{ //nolint:gochecknoglobals // a table
-	{"secretExpressions", object.Secret, true, ofOperator},
-	{"configMapExpressions", object.ConfigMap, true, ofOperator},
-	{"dynamicSecrets", object.Secret, false, ofDesign},
-	{"dynamicConfigMaps", object.ConfigMap, false, ofDesign},
+	{"secretExpressions", object.Secret, ofOperator},
+	{"configMapExpressions", object.ConfigMap, ofOperator},
+	{"dynamicSecrets", object.Secret, ofDesign},
+	{"dynamicConfigMaps", object.ConfigMap, ofDesign},
 }
 
+// An entry has the fields of an item of data in the input, and the name of the object.
 var (
-	ofOperator = entrySchema("name", "key", "value", "labels", "annotations")
-	ofDesign   = entrySchema("name", "key", "value", "valueMap")
+	ofDesign = sync.OnceValue(func() *definition.Schema { //nolint:gochecknoglobals // made at most once
+		export := definition.Exports().Properties["secrets"].Items
+		s := *export.Properties["data"].Items
+		s.Names, s.Required, s.Properties = []string{"name", "key", "value", "valueMap"}, []string{"name"}, maps.Clone(s.Properties)
+		s.Properties["name"] = export.Properties["metadata"].Properties["name"]
+		delete(s.Properties, "optional")
+		return &s
+	})
+	ofOperator = sync.OnceValue(func() *definition.Schema { //nolint:gochecknoglobals // made at most once
+		s := *ofDesign()
+		s.Names, s.Required, s.Rules = []string{"name", "key", "value", "labels", "annotations"}, []string{"name", "value"}, nil
+		s.Properties = maps.Clone(s.Properties)
+		delete(s.Properties, "valueMap")
+		texts := &definition.Schema{Type: "object", AdditionalProperties: &definition.Schema{Type: "string"}}
+		s.Properties["labels"], s.Properties["annotations"] = texts, texts
+		return &s
+	})
 )
-
-// entrySchema returns the schema of an entry with these fields: texts, and maps of texts.
-func entrySchema(names ...string) *definition.Schema {
-	s := &definition.Schema{Type: "object", Names: names, Properties: map[string]*definition.Schema{}}
-	for _, name := range names {
-		s.Properties[name] = &definition.Schema{Type: "string", Expression: strings.HasPrefix(name, "value")}
-		if name == "labels" || name == "annotations" {
-			s.Properties[name] = &definition.Schema{Type: "object", AdditionalProperties: &definition.Schema{Type: "string"}}
-		}
-	}
-	return s
-}
 
 // An Authored is everything that a composite author asks for.
 type Authored struct {
@@ -64,13 +69,7 @@ type Authored struct {
 	Unclear map[object.Kind]bool
 
 	characters, entries int
-
-	// described contains the texts of labels and annotations as the author wrote them.
-	described map[describedKey]string
 }
-
-// A describedKey is one label or annotation of an object.
-type describedKey struct{ object, list, key string }
 
 // AsksFor reports whether the author asks for a composed resource.
 func (w *Authored) AsksFor(composed string) bool {
@@ -88,7 +87,7 @@ func (t *Authors) Read(composite wire.Struct) *Authored {
 	if t == nil {
 		return &Authored{}
 	}
-	w := &Authored{Unclear: map[object.Kind]bool{}, described: map[describedKey]string{}}
+	w := &Authored{Unclear: map[object.Kind]bool{}}
 	path := field.NewPath(t.At.String())
 	at, ok := environment.Get(composite, t.At)
 	switch {
@@ -160,39 +159,29 @@ func (w *Authored) refuse(at *field.Path, why string, unclear ...object.Kind) {
 // readEntry adds one entry to the object that it names.
 func (t *Authors) readEntry(w *Authored, l authorList, at *field.Path, v *structpb.Value) {
 	fields := v.GetStructValue().GetFields()
-	text := func(name string) string { return fields[name].GetStringValue() }
-	var diagnostics []string
-	wrong := strict.Fields(l.schema, at, v, adviserOf(t.env))
-	for i, f := range wrong {
-		if i == limits.MessageItems {
-			diagnostics = append(diagnostics, fmt.Sprintf("%s: has %d more errors", at, len(wrong)-i))
-			break
-		}
-		diagnostics = append(diagnostics, f.Error())
+	name, texts := fields["name"].GetStringValue(), Texts(wire.OfValue(v))
+	var wrong []string
+	for _, d := range strict.Fields(l.schema(), at, v, adviserOf(t.env)) {
+		wrong = append(wrong, d.Error())
 	}
-	if err := object.ValidateName(text("name")); err != nil {
-		switch {
-		case len(wrong) > 0:
-		case text("name") == "":
-			diagnostics = append(diagnostics, at.Child("name").String()+": must be set to the name of the "+string(l.kind))
-		default:
-			diagnostics = append(diagnostics, at.Child("name").String()+": "+err.Error())
-		}
-		w.Faults = append(w.Faults, diagnostics...)
-		w.Unclear[l.kind] = true
+	if more := len(wrong) - limits.MessageItems; more > 0 {
+		wrong = append(wrong[:limits.MessageItems], fmt.Sprintf("%s: has %d more errors", at, more))
+	}
+	if object.ValidateName(name) != nil {
+		w.Faults, w.Unclear[l.kind] = append(w.Faults, wrong...), true
 		return
 	}
-	e := w.export(l.kind, text("name"), at)
-	if len(diagnostics) == 0 {
+	e := w.export(l.kind, name, at)
+	if len(wrong) == 0 {
 		m := &e.Metadata
-		diagnostics = slices.Concat(
+		wrong = slices.Concat(
 			t.describe(w, e, at.Child("labels"), Texts(wire.OfValue(fields["labels"])),
 				description{t.Labels, object.ValidateLabels, &m.Labels, &m.LabelValues}),
 			t.describe(w, e, at.Child("annotations"), Texts(wire.OfValue(fields["annotations"])),
 				description{t.Annotations, object.ValidateAnnotations, &m.Annotations, &m.AnnotationValues}),
-			t.addData(w, e, at, l, text))
+			t.addData(w, e, at, texts))
 	}
-	e.Faults = append(e.Faults, diagnostics...)
+	e.Faults = append(e.Faults, wrong...)
 }
 
 // export returns the object of a name. Several entries may ask for the same object.
@@ -220,87 +209,108 @@ func (w *Authored) count(s expression.Source) []string {
 	return []string{fmt.Sprintf(text, s.Path, limits.AuthorCharacters)}
 }
 
-// valueOf returns the expression of an entry, or what is wrong.
-func (l authorList) valueOf(at *field.Path, text func(name string) string) (s expression.Source, wrong string) {
-	s = expression.Source{Text: text("value"), Path: at.Child("value").String(), Want: expression.WantText}
-	switch key := text("key"); {
-	case !l.operator:
-		return valueOrMap(s, at, key, text("valueMap"))
-	case s.Text == "":
-		return s, ".value: must be set"
-	case key == "":
-		s.Want, s.Note = expression.WantTextMap, "with a key, value must return the value of that key"
-	default:
-		s.Note = "without a key, value must return a map of keys and values"
-	}
-	return s, ""
-}
-
-// valueOrMap returns the one of value and valueMap that an entry has, or what is wrong.
-func valueOrMap(value expression.Source, at *field.Path, key, valueMap string) (s expression.Source, wrong string) {
-	switch {
-	case value.Text == "" && valueMap == "":
-		return value, ": must have value or valueMap"
-	case value.Text != "" && valueMap != "":
-		return value, ".valueMap: must not be set together with value: keep one of them"
-	case value.Text != "" && key == "":
-		return value, ".key: must be set, because value is the value of one key"
-	case value.Text != "":
-		return value, ""
-	case key != "":
-		return value, ".key: must not be set together with valueMap, which returns the keys"
-	}
-	return expression.Source{Text: valueMap, Path: at.Child("valueMap").String(), Want: expression.WantTextMap}, ""
-}
-
 // addData adds the key or keys of an entry.
-func (t *Authors) addData(
-	w *Authored, e *Export, at *field.Path, l authorList, text func(name string) string,
-) []string {
-	s, wrong := l.valueOf(at, text)
-	if err := object.ValidateKey(text("key")); wrong == "" && text("key") != "" && err != nil {
-		wrong = ".key: " + err.Error()
-	}
-	if wrong != "" {
-		return []string{at.String() + wrong}
+func (t *Authors) addData(w *Authored, e *Export, at *field.Path, texts map[string]string) []string {
+	s := source(at.Child("value"), texts["value"], expression.WantText)
+	switch {
+	case texts["valueMap"] != "":
+		s = source(at.Child("valueMap"), texts["valueMap"], expression.WantTextMap)
+	case texts["key"] == "": // an entry of the design document always has one
+		s.Want, s.Note = expression.WantTextMap, "with a key, value must return the value of that key"
 	}
 	if refused := w.count(s); refused != nil {
 		return refused
 	}
-	x, diagnostics := t.expression(s, e.Kind)
-	if len(diagnostics) > 0 {
-		return diagnostics
+	x, wrong := t.expression(s, e.Kind)
+	if len(wrong) > 0 {
+		return wrong
 	}
-	added := Entry{Path: s.Path, Key: text("key"), Value: x}
+	added := Entry{Path: s.Path, Key: texts["key"], Value: x}
 	for _, k := range added.spelledKeys() {
 		if err := object.ValidateKey(k); err != nil {
-			diagnostics = append(diagnostics, s.Path+": "+err.Error())
+			wrong = append(wrong, s.Path+": "+err.Error())
 		}
 		for _, other := range e.Data {
 			if slices.Contains(other.spelledKeys(), k) {
-				diagnostics = append(diagnostics,
+				wrong = append(wrong,
 					fmt.Sprintf("%s: key %q of %s is also written by %s: keep one of them", s.Path, k, e, other.Path))
 			}
 		}
 	}
 	e.Data = append(e.Data, added)
-	return diagnostics
+	return wrong
 }
 
 // expression compiles an expression, and refuses uses that are not allowed.
 func (t *Authors) expression(s expression.Source, kind object.Kind) (*expression.Expression, []string) {
 	s.Scope = expression.AuthorScope
-	compile := func() compiledExpression {
-		x, wrong := t.env.Compile(s)
-		var texts []string
-		for _, d := range wrong {
-			texts = append(texts, d.Error())
-		}
-		if x != nil {
-			texts = t.refuse(x, kind)
-		}
-		return compiledExpression{x, texts[:min(len(texts), limits.MessageItems)]}
+	x, diagnostics := t.env.Compile(s)
+	var wrong []string
+	for _, d := range diagnostics {
+		wrong = append(wrong, d.Error())
 	}
-	c := t.compile.get(authorKey{t.plan, s}, compile)
-	return c.x, c.diagnostics
+	if x != nil {
+		wrong = t.refuse(x, kind)
+	}
+	return x, wrong[:min(len(wrong), limits.MessageItems)]
+}
+
+// A description collects the labels or the annotations of an object: literal texts and expressions.
+type description struct {
+	allowed  allowList
+	validate func(map[string]string) []error
+	texts    *map[string]string
+	values   *map[string]*expression.Expression
+}
+
+// describe adds the labels or the annotations of an entry. In Azure Service Operator each text is an expression. Here, a
+// text that is not an expression of type string is literal: app: shop means the same as app: "'shop'".
+func (t *Authors) describe(w *Authored, e *Export, at *field.Path, entry map[string]string, d description) (wrong []string) {
+	if len(entry) > limits.AuthorLabels {
+		return []string{fmt.Sprintf("%s: has %d items, over the limit of %d", at, len(entry), limits.AuthorLabels)}
+	}
+	var refused []string
+	for _, k := range SortedKeys(entry) {
+		before, twice := (*d.texts)[k]
+		if x := (*d.values)[k]; x != nil {
+			before, twice = x.Source().Text, true
+		}
+		errs := d.validate(map[string]string{k: ""})
+		switch {
+		case len(errs) > 0:
+			wrong = append(wrong, at.String()+": "+errs[0].Error())
+		case !d.allowed.allows(k):
+			refused = append(refused, strconv.Quote(k))
+		case twice && before != entry[k]:
+			wrong = append(wrong, fmt.Sprintf("%s: another entry sets another value of %q for %s: keep one of them", at, k, e))
+		case !twice:
+			wrong = append(wrong, t.describeBy(w, source(at.Key(k), entry[k], expression.WantString), k, d)...)
+		}
+	}
+	if len(refused) > 0 {
+		wrong = append(wrong, at.String()+": "+d.allowed.refuse(refused))
+	}
+	return wrong
+}
+
+// describeBy adds one label or annotation. A word, a text that is too long, and a text that does not compile as a string
+// are literal.
+func (t *Authors) describeBy(w *Authored, s expression.Source, key string, d description) (wrong []string) {
+	if !identifier.MatchString(s.Text) && len(s.Text) <= limits.ExpressionCharacters {
+		if refused := w.count(s); refused != nil {
+			return refused
+		}
+		switch x, wrong := t.expression(s, object.ConfigMap); {
+		case x != nil && len(wrong) > 0:
+			return wrong
+		case x != nil:
+			*d.values = With(*d.values, key, x)
+			return nil
+		}
+	}
+	for _, err := range d.validate(map[string]string{key: s.Text}) {
+		wrong = append(wrong, s.Path+": "+err.Error())
+	}
+	*d.texts = With(*d.texts, key, s.Text)
+	return wrong
 }

@@ -25,8 +25,6 @@ type Cache struct {
 
 	mu      sync.Mutex
 	entries *lru.Cache // of compilation, by the digest of the input
-
-	authors *authorExpressions
 }
 
 // A compilation compiles one input once: later callers get the same result.
@@ -34,8 +32,7 @@ type compilation func() (*Plan, diagnostic.List)
 
 // NewCache returns an empty cache.
 func NewCache(env *expression.Environment) *Cache {
-	return &Cache{env: env, entries: lru.New(limits.Plans),
-		authors: &authorExpressions{entries: lru.New(limits.AuthorExpressionsCached)}}
+	return &Cache{env: env, entries: lru.New(limits.Plans)}
 }
 
 // Get returns the plan of an input, or its diagnostics. hit reports whether the plan was in the
@@ -69,44 +66,10 @@ func (c *Cache) compilation(key Digest, input wire.Struct) (compilation, bool) {
 		if p != nil {
 			p.id = hex.EncodeToString(key[:8])
 		}
-		if p != nil && p.Authors != nil {
-			p.Authors.plan, p.Authors.compile = p.id, c.authors
-		}
 		return p, diagnostics
 	}))
 	c.entries.Add(key, e)
 	return e, false
-}
-
-// authorExpressions caches compiled expressions of composite authors, which are only known during
-// a request. It is safe for concurrent use. If it is nil, nothing is cached.
-type authorExpressions struct {
-	entries *lru.Cache // of compiledExpression, by authorKey
-}
-
-// An authorKey identifies an expression. The plan determines what the expression may use.
-type authorKey struct {
-	plan   string
-	source expression.Source
-}
-
-// A compiledExpression is an expression, or its diagnostics.
-type compiledExpression struct {
-	x           *expression.Expression
-	diagnostics []string
-}
-
-// get the expression from the cache, or otherwise from compile.
-func (t *authorExpressions) get(key authorKey, compile func() compiledExpression) compiledExpression {
-	if t == nil || len(key.source.Text) > limits.AuthorExpressionCharactersCached {
-		return compile()
-	}
-	if c, ok := t.entries.Get(key); ok {
-		return c.(compiledExpression) //nolint:forcetypeassert // the cache holds nothing else
-	}
-	c := compile()
-	t.entries.Add(key, c)
-	return c
 }
 
 // A Digest is the SHA-256 of the content of an input. The content is encoded so that only equal

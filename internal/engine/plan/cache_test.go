@@ -2,12 +2,9 @@ package plan_test
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -77,26 +74,5 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 	if _, _, hit := c.Get(input(t, "'0'")); hit {
 		t.Error("Get(...): the cache keeps too many inputs")
-	}
-}
-
-func TestCacheRefuses(t *testing.T) {
-	big := strings.Repeat("x", limits.InputBytes)
-	for name, c := range map[string]struct {
-		reason string
-		input  wire.Struct
-		want   string
-	}{
-		"Huge": {"an input over the limit is not compiled", wire.Of(plantest.Parse(t, plantest.Exports(`{secrets: [{name: "`+big+`"}]}`))), "input: has 524369 bytes, over the limit of 524288: split it into several pipeline steps"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p, faults, _ := plan.NewCache(plantest.Env).Get(c.input)
-			if p != nil || len(faults) != 1 {
-				t.Fatalf("Get(...): %s: %v, %v: want a diagnostic", c.reason, p, faults)
-			}
-			if diff := cmp.Diff(c.want, faults[0].Error()); diff != "" {
-				t.Errorf("Get(...): %s: -want, +got:\n%s", c.reason, diff)
-			}
-		})
 	}
 }

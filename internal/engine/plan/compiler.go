@@ -66,8 +66,8 @@ func newCompiler(ctx context.Context, env *expression.Environment, in *v1beta1.E
 	}
 	c.ownEnvironment = in.Environment != nil && (len(in.Environment.EnvironmentConfigs) > 0 || len(in.Environment.Set) > 0)
 	for _, x := range c.exports {
-		if name, _ := meant(x.From); name != "" && !slices.Contains(c.named, name) {
-			c.named = append(c.named, name)
+		if x.From != "" && !slices.Contains(c.named, x.From) {
+			c.named = append(c.named, x.From)
 		}
 	}
 	return c
@@ -184,14 +184,16 @@ func (c *compiler) compile(s expression.Source) *expression.Expression {
 	if x == nil {
 		return nil
 	}
-	declared, placed := c.checkVariables(x), c.refuseMisplaced(x)
-	generated, counted := c.checkGenerated(x), c.checkRevisions(x)
-	if !declared || !placed || !generated || !counted {
+	before := len(c.diagnostics)
+	for _, r := range x.References() {
+		c.checkReference(x, r)
+	}
+	if len(c.diagnostics) > before {
 		return nil
 	}
 	c.compiled = append(c.compiled, Compiled{Expression: x, Own: c.own, ForEach: c.each})
 	c.notePlaceholders(x)
-	if len(c.suspicions) < strict.MostPlaceholders {
+	if len(c.suspicions) < limits.Diagnostics {
 		c.suspicions = append(c.suspicions, x.Suspicions()...)
 	}
 	return x
@@ -215,23 +217,33 @@ func (c *compiler) declaredAs(name string) string {
 	return ""
 }
 
-// checkVariables refuses a variable that does not exist, or is declared later.
-func (c *compiler) checkVariables(x *expression.Expression) bool {
-	ok := true
-	for _, r := range x.References() {
-		name := StepName(r, 0)
-		if r.Variable != expression.Variables || name == Anything || slices.Contains(c.variables, name) {
-			continue
+// checkReference refuses a name that the input does not have.
+func (c *compiler) checkReference(x *expression.Expression, r expression.Reference) {
+	name, at := StepName(r, 0), Place(x, r)
+	switch r.Variable {
+	case expression.Sources:
+		i := slices.IndexFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == name })
+		if i >= 0 && IsSecret(c.sources[i]) { // it would wait without end
+			c.reportAt(at, "source %q is a Secret: read it as %s", name, expression.PathText(expression.Secrets, name))
 		}
-		ok = false
-		if slices.Contains(c.declared, name) {
-			c.reportAt(x.Place(r),
-				"variable %q is declared further down, but a variable may use only variables above it: move it up",
-				name)
-			continue
-		}
-		c.reportAt(x.Place(r), "there is no variable %q%s", name,
+	case expression.Variables:
+		c.checkVariable(at, name)
+	case expression.Generated, expression.Candidate, expression.Previous:
+		c.checkGenerated(at, r, name)
+	case expression.Revisions:
+		c.checkRevision(at, x.Source().Path, name)
+	}
+}
+
+// checkVariable refuses a variable that does not exist, or is declared later.
+func (c *compiler) checkVariable(at expression.Place, name string) {
+	switch {
+	case name == Anything || slices.Contains(c.variables, name):
+	case slices.Contains(c.declared, name):
+		c.reportAt(at, "variable %q is declared further down, but a variable may use only variables above it: move it up",
+			name)
+	default:
+		c.reportAt(at, "there is no variable %q%s", name,
 			suggest.ThereAre(name, c.declared, fmt.Sprintf("add - {name: %s, value: ...} under variables", name)))
 	}
-	return ok
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
 	"github.com/crossplane-contrib/function-export/internal/engine/rewrite"
-	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
@@ -37,8 +36,6 @@ type Find struct {
 	Path string
 	Name *rewrite.Pattern // may be nil
 	Tags map[string]string
-
-	Generators []string // whose outputs it finds
 }
 
 // Reaches reports whether a key of the input can have the path.
@@ -83,7 +80,6 @@ func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secre
 		c.report(at.Child("property").String(), "%s", err.Error())
 		return
 	}
-	e.Key = c.literalName(at.Child("key"), e.Key)
 	b.Input, b.Property = e.Key, property
 	s := expression.Source{Path: at.Child("key").String(), Want: expression.WantTextMap}
 	i := slices.IndexFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == e.Key })
@@ -152,9 +148,6 @@ func (c *compiler) find(b *DataFrom, at *field.Path, f v1beta1.Find, secret bool
 			"finds secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment")
 		return
 	}
-	if name, isExpression := meant(f.Path); isExpression {
-		c.refuse(at.Child("path"), "must be the beginning of <input>/<key>, not an expression: write %s/", name)
-	}
 	b.Find = &Find{Path: f.Path, Tags: f.Tags}
 	c.details.Finds = append(c.details.Finds, DataFrom{Path: b.Path, Find: b.Find})
 	if !slices.ContainsFunc(c.details.reach, b.Find.reachesSame) {
@@ -165,32 +158,13 @@ func (c *compiler) find(b *DataFrom, at *field.Path, f v1beta1.Find, secret bool
 		c.diagnostics = append(c.diagnostics, wrong...)
 		b.Find.Name = re
 	}
-	c.refuseFound(at.Child("path").String(), f.Path)
-	for _, name := range c.generatorNames() {
-		if b.Find.generates(name) && !c.isList(name) {
-			b.Find.Generators = append(b.Find.Generators, name)
-		}
+	if variable, _, ok := GeneratedInput(f.Path); ok && len(c.declaredGenerators) > 0 {
+		c.refuse(at.Child("path"), "does not find outputs of generators: use extract with key %s.<generator>", variable)
 	}
 	for _, s := range c.sources {
 		if IsSecret(s) && b.Find.Reaches(s.Name) {
 			c.outputs.addUse(use{input: s.Name, key: Anything, place: expression.Place{Path: at.String()}})
 		}
-	}
-}
-
-// refuseFound refuses the path of outputs that a find does not find.
-func (c *compiler) refuseFound(at, path string) {
-	variable, name, ok := GeneratedInput(path)
-	name, _, whole := strings.Cut(name, "/")
-	list, _, _ := strings.Cut(name, ".")
-	switch {
-	case !ok || len(c.declaredGenerators) == 0:
-	case variable != expression.Generated:
-		c.report(at, "cannot find %s generations: use extract with key %s", variable, variable+"."+name)
-	case whole && c.isList(list):
-		c.report(at, "cannot find the outputs of %q, which has outputs for each item: write a valueMap", list)
-	case whole && c.generator(name) == nil:
-		c.report(at, "there is no generator %q%s", name, suggest.ThereAre(name, c.generatorNames(), noGenerators))
 	}
 }
 

@@ -2,11 +2,8 @@ package plan
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -15,7 +12,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
-	"github.com/crossplane-contrib/function-export/internal/engine/strict"
 )
 
 // An Export is one object to compose.
@@ -143,13 +139,6 @@ func (c *compiler) export(x exportInput) Export {
 	c.refuseKeys(e)
 	e.DataFrom = c.dataFrom(x.at, x.DataFrom, e.From, x.kind == object.Secret)
 	e.Generators, e.Candidates = c.usedGenerators(e, expression.Generated), c.usedGenerators(e, expression.Candidate)
-	for _, b := range e.DataFrom {
-		if b.Find != nil {
-			e.Generators = append(e.Generators, b.Find.Generators...)
-		}
-	}
-	slices.Sort(e.Generators)
-	e.Generators = slices.Compact(e.Generators)
 	return e
 }
 
@@ -218,7 +207,6 @@ func (c *compiler) metadata(at *field.Path, x exportInput, from string) metadata
 	for _, x := range []*expression.Expression{out.NameExpr, out.NamespaceExpr} {
 		c.refuseUnknown(x, "the name")
 	}
-	c.refuseOneNameOfItems(out.NameExpr)
 	c.refuseSecrets(out.LabelsExpression, m.NonSensitive)
 	c.refuseSecrets(out.AnnotationsExpression, m.NonSensitive)
 	return out
@@ -258,28 +246,12 @@ func (c *compiler) usedGenerators(e Export, variable string) []string {
 
 // refuseMetadata refuses literal metadata that objects cannot have.
 func (c *compiler) refuseMetadata(at *field.Path, export string, m *v1beta1.Metadata) {
-	if m.Name != "" {
-		c.refuseErr(at.Child("name"), notExpression(object.ValidateName(m.Name), m.Name, "nameExpression"))
-	}
 	if m.Name == "" && m.NameExpression == "" && len(validation.IsDNS1123Subdomain("x-"+export)) > 0 {
 		c.refuse(at.Child("name"), "must be set, because %q cannot be part of an object's name: set it, or rename the export in lower case without '_'", export)
 	}
-	if m.Namespace != "" {
-		c.refuseErr(at.Child("namespace"),
-			notExpression(object.ValidateNamespace(m.Namespace), m.Namespace, "namespaceExpression"))
-	}
-	labels := maps.Clone(m.Labels)
 	for _, k := range SortedKeys(m.Labels) {
-		errs := validation.IsValidLabelValue(m.Labels[k])
-		if len(errs) > 0 && looksLikeCEL(m.Labels[k]) {
-			c.refuse(at.Child("labels").Key(k), "%s", strict.LiteralText("labelsExpression", k, m.Labels[k]))
-			delete(labels, k)
-		} else if len(errs) > 0 {
-			c.refuseErr(at.Child("labels").Key(k), object.ValidateLabels(map[string]string{k: m.Labels[k]})...)
-			delete(labels, k)
-		}
+		c.refuseErr(at.Child("labels").Key(k), object.ValidateLabels(map[string]string{k: m.Labels[k]})...)
 	}
-	c.refuseErr(at.Child("labels"), object.ValidateLabels(labels)...)
 	c.refuseErr(at.Child("annotations"), object.ValidateAnnotations(m.Annotations)...)
 }
 
@@ -300,16 +272,5 @@ func (c *compiler) from(x exportInput) string {
 		c.refuse(x.at.Child("from"), "%q is a source, not a composed resource: leave it out, and read the source as %s",
 			x.From, expression.PathText(expression.Secrets, x.From))
 	}
-	return c.literalName(x.at.Child("from"), x.From)
+	return x.From
 }
-
-// notExpression says where to write CEL, if an invalid name looks like CEL.
-func notExpression(err error, text, name string) error {
-	if err == nil || !looksLikeCEL(text) {
-		return err
-	}
-	return errors.New(strict.LiteralText(name, "", text))
-}
-
-// looksLikeCEL reports whether a text that is not a name is probably an expression.
-func looksLikeCEL(text string) bool { return strings.ContainsAny(text, "+'\"()[]{}?") }

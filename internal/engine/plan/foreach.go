@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -57,36 +56,11 @@ func (c *compiler) forEach(at *field.Path, list, key string) *ForEach {
 	c.each.Key = c.output(k)
 	c.refuseUnknown(c.each.List, "the list")
 	c.refuseUnknown(c.each.Key, "the key")
-	c.refuseOneItem(c.each.Key, "returns the same key for each item: use item in it, for example item.name")
 	return c.each
 }
 
-// refuseOneNameOfItems refuses a name that would be the same for all items.
-func (c *compiler) refuseOneNameOfItems(x *expression.Expression) {
-	if c.each != nil {
-		c.refuseOneItem(x, "returns the same name for each item: use key in it")
-	}
-}
-
-// refuseOneItem refuses an expression that does not depend on the item.
-func (c *compiler) refuseOneItem(x *expression.Expression, message string) {
-	ofItem := func(r expression.Reference) bool {
-		return slices.Contains([]string{expression.Item, expression.Index, expression.Key}, r.Variable)
-	}
-	if x != nil && !slices.ContainsFunc(x.References(), ofItem) {
-		c.report(x.Source().Path, "%s", message)
-	}
-}
-
-// refuseItemNames refuses an export whose name can be the composition resource name of an item of another one, or of an
-// object that is not an export.
+// refuseItemNames refuses an export whose name can be the composition resource name of an item of another one.
 func (c *compiler) refuseItemNames(x exportInput) {
-	reserved := ItemName(x.Name, "")
-	if x.ForEachExpression != "" && (reserved == GenerationPrefix || reserved == authorPrefix) {
-		c.refuse(x.at.Child("name"),
-			"must not be %s with forEachExpression, because names that begin with %s are reserved: rename it",
-			x.Name, reserved)
-	}
 	for _, list := range c.exports {
 		if prefix := ItemName(list.Name, ""); list.ForEachExpression != "" && strings.HasPrefix(x.Name, prefix) {
 			c.refuse(x.at.Child("name"),

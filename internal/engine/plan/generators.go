@@ -192,12 +192,6 @@ func (m *Generator) compile(c *compiler, g v1beta1.Generator) {
 	switch {
 	case g.Password != nil:
 		m.Kind, section = "password", g.Password
-		if g.Password.Length != nil && g.Password.LengthExpression != "" { // no rule of the definition reads numbers
-			c.refuse(m.Path.Child(m.Kind, "lengthExpression"), "must not be set together with length: keep one of them")
-		}
-		for i, key := range g.Password.SecretKeys {
-			c.refuseErr(m.Path.Child(m.Kind, "secretKeys").Index(i), object.ValidateKey(key))
-		}
 		k.Kind, wrong = credential.CompilePassword(m.Path.Child(m.Kind), g.Password)
 	case g.UUID != nil:
 		m.Kind, section, k.Kind = "uuid", g.UUID, &credential.UUID{}
@@ -310,9 +304,6 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 	for i, g := range list {
 		m := &c.declaredGenerators[i]
 		c.refuseSameObjects(m)
-		if g.Namespace != "" {
-			c.refuseErr(m.Path.Child("namespace"), object.ValidateNamespace(g.Namespace))
-		}
 		c.diagnostics = append(c.diagnostics, c.kindsWrong[i]...)
 		c.authority(m)
 		m.ForEach = c.forEach(m.Path, g.ForEachExpression, g.KeyExpression)
@@ -353,30 +344,22 @@ func (c *compiler) refuseGenerated(x *expression.Expression, why string) {
 }
 
 // checkGenerated refuses a generator or an item that does not exist, and an output that a generator does not have.
-func (c *compiler) checkGenerated(x *expression.Expression) bool {
-	before := len(c.diagnostics)
-	for _, r := range x.References() {
-		name := StepName(r, 0)
-		if !expression.HasOutputs(r.Variable) || name == Anything {
-			continue
-		}
-		m, at := c.generator(name), Place(x, r)
-		if m == nil {
-			c.reportAt(at, "there is no generator %q%s", name, suggest.ThereAre(name, c.generatorNames(), noGenerators))
-			continue
-		}
-		key := StepName(r, 1)
-		if m.ForEach != nil {
-			if !c.checkItem(at, r, m) {
-				continue
-			}
-			key = StepName(r, 2)
-		}
-		if r.Variable != expression.Previous && m.Keys != nil && key != Anything && !slices.Contains(m.Keys, key) {
-			c.reportAt(at, "%s", m.lacks(key))
-		}
+func (c *compiler) checkGenerated(at expression.Place, r expression.Reference, name string) {
+	switch m := c.generator(name); {
+	case name == Anything:
+	case m == nil:
+		c.reportAt(at, "there is no generator %q%s", name, suggest.ThereAre(name, c.generatorNames(), noGenerators))
+	case m.ForEach != nil:
+		c.checkItem(at, r, m)
+	default:
+		c.checkOutput(at, r, m, StepName(r, 1))
 	}
-	return len(c.diagnostics) == before
+}
+
+func (c *compiler) checkOutput(at expression.Place, r expression.Reference, m *Generator, key string) {
+	if r.Variable != expression.Previous && m.Keys != nil && key != Anything && !slices.Contains(m.Keys, key) {
+		c.reportAt(at, "%s", m.lacks(key))
+	}
 }
 
 // Place returns the position of a reference. The key of an extract is not an expression and has no
@@ -393,12 +376,4 @@ func Place(x *expression.Expression, r expression.Reference) expression.Place {
 func GeneratedInput(input string) (variable, name string, ok bool) {
 	variable, name, ok = strings.Cut(input, ".")
 	return variable, name, ok && expression.HasOutputs(variable)
-}
-
-// generates reports whether a find finds the outputs of a generator. The path of the find must name
-// generated, because a find of the keys of all resources must not find all passwords. Outputs
-// have no tags.
-func (f Find) generates(name string) bool {
-	const prefix = expression.Generated + "."
-	return len(f.Tags) == 0 && strings.HasPrefix(f.Path, prefix) && f.Reaches(prefix+name)
 }

@@ -133,28 +133,8 @@ func (u use) generator() string {
 	return ItemName(u.input, u.item)
 }
 
-// ofItem returns the use of the output of an item as it is written in an expression.
-func (u use) ofItem() string {
-	text := expression.PathText(u.variable, u.input)
-	switch u.item {
-	case Anything:
-		if u.key == Anything {
-			return "all of " + text
-		}
-		text += "[*]"
-	case ownKey:
-		text += ownKey
-	default:
-		text = expression.PathText(u.variable, u.input, u.item)
-	}
-	if u.key == Anything {
-		return "all keys of " + text
-	}
-	return text + expression.PathText("", u.key)
-}
-
 // checkItem refuses an item that a generator cannot have, and outputs that are selected without an item.
-func (c *compiler) checkItem(at expression.Place, r expression.Reference, m *Generator) bool {
+func (c *compiler) checkItem(at expression.Place, r expression.Reference, m *Generator) {
 	item := StepName(r, 1)
 	switch {
 	case item == Anything:
@@ -162,12 +142,11 @@ func (c *compiler) checkItem(at expression.Place, r expression.Reference, m *Gen
 		c.reportAt(at,
 			"generator %q has outputs for each item: write %s[key].%s for the item of this export, or %[2]s['<key>'].%[3]s",
 			m.Name, expression.PathText(r.Variable, m.Name), item)
-		return false
 	case object.ValidateItemKey(item) != nil:
 		c.reportAt(at, "generator %q has no item %q: %s", m.Name, item, object.ValidateItemKey(item).Error())
-		return false
+	default:
+		c.checkOutput(at, r, m, StepName(r, 2))
 	}
-	return true
 }
 
 // refuseSameObjects refuses a generator whose objects could have the names of the objects of items.

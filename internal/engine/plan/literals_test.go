@@ -14,31 +14,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
-// A text that is an expression is refused in a literal field, instead of being used as it is.
-func TestExpressionsInLiteralFields(t *testing.T) {
-	const (
-		write  = ": is literal: write the expression in the field "
-		itself = ": is literal, and no field accepts an expression for it: write the text itself"
-	)
-	certificate := func(fields string) string {
-		return "generators: [{name: a, refreshPolicy: OnChange, certificate: {subject: {commonName: a}, " + fields + "}}]"
-	}
-	names := func(text string) string { return certificate("dnsNames: [" + text + "]") }
-	secret := func(fields string) string {
-		return "secrets: [{name: s, from: db, " + fields + ", data: [{key: k, value: secret.a}]}]"
-	}
-	const dnsName = "generators[0].certificate.dnsNames[0]"
-	checkCompiled(t, map[string]compiled{
-		"DNSName":   {"a certificate of that name is useless", names("composite.spec.hosts"), []string{dnsName + write + "dnsNamesExpression"}},
-		"Variable":  {"a declared name", "variables: [{name: host, value: \"'a'\"}]\n" + names("variables.host"), []string{dnsName + write + "dnsNamesExpression"}},
-		"Source":    {"the name of a source", "sources: [{name: ca, apiVersion: v1, kind: Secret}]\n" + names("secrets.ca.host"), []string{dnsName + write + "dnsNamesExpression"}},
-		"From":      {"the name of a composed resource that an export names", secret("metadata: {labels: {a: resources.db.id}}"), []string{"secrets[0].metadata.labels[a]" + write + "labelsExpression"}},
-		"OtherName": {"a DNS name with a part that is not declared", names("secrets.example.com"), nil},
-		"Extract":   {"the key of an extract is written like an expression", "generators: [{name: a, uuid: {}}]\nsecrets: [{name: s, dataFrom: [{extract: {key: generated.a}}]}]", nil},
-		"FieldPath": {"a field of the status may have the name of a variable", "status: [{fieldPath: resource.status, value: \"'a'\"}]", nil},
-	})
-}
-
 // notRefused are the literal fields that name inputs, fields or patterns, and those whose content is for other programs.
 var notRefused = []string{".rewrite[", ".extract.", ".find.", "ieldPath", ".nonSensitive[", ".allow.", ".manifest.", ".from", "defaultData"}
 

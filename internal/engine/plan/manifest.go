@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -46,13 +47,17 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 	at := m.Path.Child(KindResource)
 	c.own = r.Object()
 	defer func() { c.own = Kind{} }()
-	c.refuseManifest(at.Child("manifest"), g.Manifest.Raw, r.Base)
+	hasData := HasData(r.APIVersion, r.Kind)
+	c.refuseManifest(at.Child("manifest"), g.Manifest.Raw, r.Base, hasData)
 	list, before := at.Child("set"), make([]environment.Path, 0, len(g.Set))
 	for i, s := range g.Set {
 		at := list.Index(i)
 		f := manifestField{Path: at.String(), At: c.settable(list, before, s.FieldPath)}
 		before = append(before, f.At)
-		c.refuseSetting(at.Child("fieldPath"), f.At, HasData(r.APIVersion, r.Kind))
+		if first, _, _ := strings.Cut(f.At.String(), "."); hasData && slices.Contains(dataFields, first) {
+			c.refuse(at.Child("fieldPath"), "must not be %s, because the manifest is stored in an annotation: export the data "+
+				"instead", f.At)
+		}
 		x := source(at.Child("value"), s.Value, expression.WantJSON)
 		x.Scope = expression.GenerationScope
 		f.Value = c.output(x)
@@ -61,8 +66,6 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 		uses := c.usesOf(f.Value)
 		if f.At.String() == "metadata.name" {
 			c.refuseUnknown(f.Value, "the name")
-			c.refuseOneName(f.Value)
-			c.refuseOneNumberOfItems(f.Value)
 			uses = nil // they are already refused
 		}
 		for _, u := range uses {
@@ -92,25 +95,6 @@ func (c *compiler) refuseUnknownGeneration(x *expression.Expression) {
 		if name := StepName(r, 0); r.Variable == expression.Generation && name != Anything && !slices.Contains(known, name) {
 			c.reportAt(x.Place(r), "generation has no field %q: it has number and id", name)
 		}
-	}
-}
-
-// refuseOneName refuses a name that would be the same for all generations.
-func (c *compiler) refuseOneName(x *expression.Expression) {
-	ofGeneration := func(r expression.Reference) bool { return r.Variable == expression.Generation }
-	if x != nil && !slices.ContainsFunc(x.References(), ofGeneration) {
-		c.report(x.Source().Path, "returns the same name for each generation: use generation.number or generation.id in it")
-	}
-}
-
-// refuseOneNumberOfItems refuses a name that would be the same for the generations of all items: each item has
-// generation 1.
-func (c *compiler) refuseOneNumberOfItems(x *expression.Expression) {
-	ofOne := func(r expression.Reference) bool {
-		return r.Variable == expression.Generation && StepName(r, 0) == "id"
-	}
-	if x != nil && !slices.ContainsFunc(x.References(), ofOne) {
-		c.refuseOneNameOfItems(x)
 	}
 }
 

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -80,7 +79,7 @@ func (c *compiler) parameters(m *Generator) {
 // With returns the generator with the values of its parameters, in their order. They are valid as if they were
 // literals, or there are diagnostics.
 func (m *Generator) With(values []*structpb.Value) (*Generator, diagnostic.List) {
-	in := proto.Clone(m.withoutManifest()).(*structpb.Struct) //nolint:forcetypeassert // a clone
+	in := proto.Clone(m.input).(*structpb.Struct) //nolint:forcetypeassert // a clone
 	for i, p := range m.Parameters {
 		set(in, p.literal, values[i])
 	}
@@ -92,23 +91,6 @@ func (m *Generator) With(values []*structpb.Value) (*Generator, diagnostic.List)
 		out.Makes, out.Keys, out.Namespace = m.Makes, m.Keys, m.Namespace // with its own expressions
 	}
 	return out, nil
-}
-
-// withoutManifest returns the generator in the input with only the kind of its manifest, which has no parameters and
-// can be large.
-func (m *Generator) withoutManifest() *structpb.Struct {
-	section := m.input.GetFields()[KindResource].GetStructValue().GetFields()
-	if section == nil {
-		return m.input
-	}
-	manifest := section["manifest"].GetStructValue().GetFields()
-	object := func(fields map[string]*structpb.Value) *structpb.Value {
-		return structpb.NewStructValue(&structpb.Struct{Fields: fields})
-	}
-	kind := object(map[string]*structpb.Value{"apiVersion": manifest["apiVersion"], "kind": manifest["kind"]})
-	fields := maps.Clone(m.input.GetFields())
-	fields[KindResource] = object(map[string]*structpb.Value{"manifest": kind})
-	return &structpb.Struct{Fields: fields}
 }
 
 // set replaces an expression by its value.
@@ -132,9 +114,6 @@ func (m *Generator) literal(in *structpb.Struct) (*Generator, diagnostic.List) {
 	}}
 	out := *m
 	decoded, diagnostics := strict.DecodeValues(all)
-	if len(diagnostics) == 0 {
-		diagnostics = definition.Check(all)
-	}
 	if len(diagnostics) == 0 {
 		c := &compiler{}
 		out.Path = generatorsPath(0)
@@ -189,19 +168,9 @@ func withoutDependent(g v1beta1.Generator) v1beta1.Generator {
 		one.Digits, one.Symbols = nil, nil
 		g.Password = &one
 	}
-	if w := g.RotationWindow; w != nil && w.ScheduleExpression != "" {
-		one := *w
-		one.Schedule = "* * * * *" // so that the other fields are checked
-		g.RotationWindow = &one
-	}
-	if k := g.Certificate; k != nil {
+	if k := g.Certificate; k != nil && k.DurationExpression != "" {
 		one := *k
-		if k.DurationExpression != "" {
-			one.RenewBefore = nil
-		}
-		if s := k.Subject; s != nil && s.CommonNameExpression+s.OrganizationsExpression != "" {
-			one.Subject = nil
-		}
+		one.RenewBefore = nil
 		g.Certificate = &one
 	}
 	return g

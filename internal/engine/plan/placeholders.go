@@ -18,16 +18,13 @@ func (c *compiler) notePlaceholders(x *expression.Expression) {
 		return
 	}
 	for _, t := range x.Texts() {
-		found, message, meant := strict.PlaceholderIn(t.Value)
+		found, message := strict.PlaceholderIn(t.Value)
 		switch {
 		case t.Needle && len(c.replaced) < limits.Expressions:
 			c.replaced = append(c.replaced, t.Value)
-		case found != "" && !t.Raw && !t.Needle && len(c.texts) < strict.MostPlaceholders:
-			instead := "write '...' + " + meant
-			if meant == "" {
-				instead = "write for example '...' + composite.spec.field"
-			}
-			w := t.Place.Wrong(message + instead + " + '...', or r'...' around a text that is meant as it is")
+		case found != "" && !t.Raw && !t.Needle && len(c.texts) < limits.Diagnostics:
+			w := t.Place.Wrong(message + "write for example '...' + composite.spec.field, or r'...' around a text that is " +
+				"meant as it is")
 			w.Warning = true
 			c.texts = append(c.texts, strict.Placeholder{Text: found, Warning: w})
 		}

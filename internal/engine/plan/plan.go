@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
-	"github.com/crossplane-contrib/function-export/internal/engine/definition"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/environment"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
@@ -79,17 +78,14 @@ func Compile(ctx context.Context, env *expression.Environment, input *structpb.S
 
 // CompilePartly is like Compile, but returns a plan of the valid parts if only expressions have diagnostics.
 //
-// An input is read in three steps, each in the order of the input: fields and types, then the bounds and the rules of
-// the definition, then expressions and what they use. A step that finds mistakes reports all that it finds, and is the
-// last one, so that no mistake is reported as the cause of another one.
+// An input is read in two steps, each in the order of the input: first by its definition, then expressions and what
+// they use. A step that finds mistakes reports all that it finds, and is the last one, so that no mistake is reported as
+// the cause of another one.
 func CompilePartly(ctx context.Context, env *expression.Environment, input *structpb.Struct) (*Plan, diagnostic.List) {
 	if _, size := DigestOf(wire.Of(input)); size > limits.InputBytes {
 		return nil, tooLarge(size)
 	}
 	in, texts, wrong := strict.Decode(input, adviserOf(env))
-	if len(wrong) == 0 {
-		wrong = definition.Check(input)
-	}
 	if len(wrong) > 0 {
 		return nil, wrong
 	}

@@ -30,18 +30,22 @@ func (u use) String() string {
 	steps := []string{cmp.Or(u.variable, expression.Secrets), u.input, u.key}
 	switch {
 	case u.item != "":
-		return u.ofItem()
-	case u.input == Anything && u.variable != "":
-		return "all of " + u.variable
-	case u.input == Anything:
-		return "all secrets"
+		steps = []string{u.variable, u.input, u.item, u.key}
 	case u.input == expression.Composite && u.variable == "":
 		steps = []string{expression.Secret, u.key} // secrets has no entry for the composite
 	}
-	if u.key == Anything {
-		return "all keys of " + expression.PathText(steps[0], steps[1:len(steps)-1]...)
+	text := steps[0]
+	for _, s := range steps[1:] {
+		switch s {
+		case Anything:
+			return "all of " + text
+		case ownKey:
+			text += ownKey
+		default:
+			text += expression.PathText("", s)
+		}
 	}
-	return expression.PathText(steps[0], steps[1:]...)
+	return text
 }
 
 // declared returns the use as it is written in nonSensitive: <input>.<key>. The first dot ends the
@@ -187,41 +191,22 @@ func (c *compiler) refuseUses(uses []use, nonSensitive []string) {
 		}
 		if u.variable == "" && u.input == expression.Composite {
 			hint += "; secret is the connection details of the composite here: " +
-				InsteadOfComposite(u.place.Path, u.key, c.named)
+				InsteadOfComposite(c.named)
 		}
 		c.refuseUse(u, hint)
 	}
 }
 
-// InsteadOfComposite returns what to write for a key of the connection details of a composed resource,
-// in place of the composite's. names are those of composed resources that may be meant.
-func InsteadOfComposite(path, key string, names []string) string {
-	choice, name := "a composed resource", "<name>"
+// InsteadOfComposite returns what to write in place of the connection details of the composite. names are those of
+// composed resources that may be meant.
+func InsteadOfComposite(names []string) string {
 	switch len(names) {
 	case 0:
+		return "set from to a composed resource, or read it as " + expression.Secrets + ".<name>"
 	case 1:
-		choice, name = names[0], names[0]
-	default:
-		choice = "one of " + suggest.List(names)
+		return fmt.Sprintf("set from to %s, or read it as %s", names[0], expression.PathText(expression.Secrets, names[0]))
 	}
-	switch entry := EntryOf(path); {
-	case strings.HasSuffix(path, ".extract.key"):
-		return "extract " + choice
-	case !strings.HasPrefix(entry, "secrets[") && !strings.HasPrefix(entry, "configMaps["):
-	case len(names) == 1:
-		return "set from: " + name
-	default:
-		return "set from to " + choice
-	}
-	if key != Anything {
-		key = expression.PathText("", key)
-	} else {
-		key = ""
-	}
-	if len(names) == 1 {
-		return "write " + expression.PathText(expression.Secrets, name) + key
-	}
-	return fmt.Sprintf("write %s.%s%s for %s", expression.Secrets, name, key, choice)
+	return fmt.Sprintf("set from to one of %s, or read it as %s.<name>", suggest.List(names), expression.Secrets)
 }
 
 // refuseAllSecrets is like refuseSecrets for a place without nonSensitive.
@@ -266,23 +251,6 @@ func (c *compiler) refuseUnknown(x *expression.Expression, what string) {
 			"that; look up and set the environment in an earlier step of the pipeline", what)
 	}
 	c.refuseGenerated(x, what+" must be known before a credential is generated")
-}
-
-// refuseMisplaced refuses sources.<name> for a Secret, because it would wait without end.
-func (c *compiler) refuseMisplaced(x *expression.Expression) bool {
-	ok := true
-	for _, r := range x.References() {
-		if r.Variable != expression.Sources {
-			continue
-		}
-		i := slices.IndexFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == StepName(r, 0) })
-		if i >= 0 && IsSecret(c.sources[i]) {
-			ok = false
-			c.reportAt(x.Place(r), "source %q is a Secret: read it as %s", c.sources[i].Name,
-				expression.PathText(expression.Secrets, c.sources[i].Name))
-		}
-	}
-	return ok
 }
 
 // report adds a diagnostic of a field.

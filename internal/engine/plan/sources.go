@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
@@ -23,7 +24,11 @@ func (c *compiler) compileSources() []Source {
 	var out []Source
 	for i, s := range c.sources {
 		at := sourcesPath(i)
-		c.refuseSource(at, s)
+		for _, k := range SortedKeys(s.MatchLabels) { // the whole reconcile would fail
+			if len(validation.IsQualifiedName(k)) > 0 || len(validation.IsValidLabelValue(s.MatchLabels[k])) > 0 {
+				c.refuse(at.Child("matchLabels"), "%q is not a valid label key, or its value is not a valid label value", k)
+			}
+		}
 		n := Source{Source: s, Path: at}
 		if s.NameExpression != "" {
 			n.NameExpr = c.compile(source(at.Child("nameExpression"), s.NameExpression, expression.WantString))

@@ -4,17 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validation/path"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/environment"
 	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
-	"github.com/crossplane-contrib/function-export/internal/engine/object"
 )
 
 // identifier of CEL.
@@ -40,28 +37,6 @@ func (c *compiler) refuseKind(in *v1beta1.Exports) {
 	}
 	if in.Kind != v1beta1.Kind {
 		c.report("kind", "must be "+v1beta1.Kind)
-	}
-}
-
-// source refuses a source that Crossplane cannot read, because the whole reconcile would fail.
-func (c *compiler) refuseSource(at *field.Path, s v1beta1.Source) {
-	group, version, grouped := strings.Cut(s.APIVersion, "/")
-	if grouped && (group == "" || version == "" || strings.Contains(version, "/")) {
-		c.refuse(at.Child("apiVersion"), "must be a version, or a group, a slash and a version, as in apps/v1")
-	}
-	if s.Namespace != "" {
-		c.refuseErr(at.Child("namespace"), object.ValidateNamespace(s.Namespace))
-	}
-	if s.MatchName != "" {
-		c.refuseErr(at.Child("matchName"), ValidateObjectName(s.MatchName))
-	}
-	if s.MatchName == "" && s.NameExpression == "" && len(s.MatchLabels) == 0 && s.Name != "" {
-		c.refuseErr(at.Child("name"), ValidateObjectName(s.Name))
-	}
-	for _, k := range SortedKeys(s.MatchLabels) {
-		if len(validation.IsQualifiedName(k)) > 0 || len(validation.IsValidLabelValue(s.MatchLabels[k])) > 0 {
-			c.refuse(at.Child("matchLabels"), "%q is not a valid label key, or its value is not a valid label value", k)
-		}
 	}
 }
 

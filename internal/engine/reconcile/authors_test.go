@@ -151,7 +151,7 @@ func TestAuthors(t *testing.T) {
 				"Available Secret team/a {data: {k: v}}",
 				`Held Secret team/b {data: {k: old}} | Secret "b" is kept unchanged, because it is unknown whether ` +
 					`it is still requested`,
-				`Held! | ` + at + `secretExpressions[1].name: must be set to the name of the Secret`,
+				`Held! | ` + at + `secretExpressions[1].name: must be set, for example orders-url`,
 			},
 		},
 		"EarlierStepKeepsItsObject": {
@@ -165,7 +165,7 @@ desired:
 			want: []string{
 				`Conflict! nothing | Secret "a": an earlier step of the pipeline also composes it: choose ` +
 					`another name in ` + at + `secretExpressions[0].name`,
-				`Held! | ` + at + `secretExpressions[1].name: must be set to the name of the Secret`,
+				`Held! | ` + at + `secretExpressions[1].name: must be set, for example orders-url`,
 			},
 		},
 		"SomebodyElses": {

@@ -89,6 +89,17 @@ cluster: [{apiVersion: v1, kind: Secret, metadata: {namespace: team, name: conn,
 				`connection details of composite "xr": Secret team/conn is controlled by "DB db-1", not by App "xr": ` +
 				`name another Secret in spec.writeConnectionSecretToRef`,
 		},
+		"LegacyDisguised": {
+			"the author writes a field that only other composites have",
+			`
+composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, spec: {crossplane: {},
+  writeConnectionSecretToRef: {namespace: team, name: conn}}}
+details: {password: canary-of-others}
+`,
+			`secrets: [{name: a, metadata: {namespace: team}, data: [{key: p, value: secret.password}]}]`,
+			`Waiting nothing | Secret "a" (team/xr-a) is not created: key "p" waits for secret.password (the ` +
+				`composite never has connection details: set from to db, or read it as secrets.db)`,
+		},
 		"LegacyOwn": {
 			"the Secret that Crossplane publishes them to",
 			`

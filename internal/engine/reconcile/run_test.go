@@ -55,7 +55,7 @@ func db(object, details string) string {
 func TestRunObjects(t *testing.T) {
 	const (
 		waits = "Waiting nothing | "
-		never = " (the composite never has connection details: set from to a composed resource)"
+		never = " (the composite never has connection details: set from to a composed resource, or read it as secrets.<name>)"
 	)
 	for name, c := range map[string]struct {
 		reason  string

@@ -4,6 +4,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,9 +78,8 @@ func (n Node) Step(key any) (below Node, ok bool) {
 type Root struct {
 	Node
 
-	Name          string // of the kind, or of a variable
-	IsComposite   bool   // the reader can change the schema
-	IsEnvironment bool
+	Name        string // of the kind, or of a variable
+	IsComposite bool   // the reader can change the schema
 }
 
 // Lacks returns a message about the first step of a path that the schema does not have, and its index, or no message.
@@ -104,25 +104,8 @@ func (r Root) Lacks(path ...any) (message string, step int) {
 // LacksBelow returns the message that the object at a path has no such field, with the field that may be meant.
 func (r Root) LacksBelow(n Node, path []string, field string) string {
 	at := strings.ReplaceAll(strings.Join(append(slices.Clone(path), field), "."), ".[]", "[]")
-	text := fmt.Sprintf("%s has no field %s", r.Name, at)
-	isTop, isStatus := len(path) == 0, r.IsComposite && slices.Equal(path, []string{"status"})
-	var hidden []string
-	switch {
-	case r.IsEnvironment && isTop && field == "data":
-		return text + ": leave data out, because the environment is the data of the EnvironmentConfigs"
-	case isStatus && field == "status":
-		return text + ": leave out the first status, because the path is below it"
-	case r.IsEnvironment && isTop:
-		hidden = []string{"apiVersion", "kind"}
-	case isStatus:
-		hidden = []string{"conditions", "crossplane"}
-	}
-	names := slices.DeleteFunc(n.Properties().Keys(), func(name string) bool { return slices.Contains(hidden, name) })
-	meant := suggest.Nearest(field, names)
-	if meant == "" {
-		meant = r.elsewhere(field)
-	}
-	switch {
+	text, names := fmt.Sprintf("%s has no field %s", r.Name, at), n.Properties().Keys()
+	switch meant := cmp.Or(suggest.Nearest(field, names), r.elsewhere(field)); {
 	case meant != "":
 		return text + suggest.DidYouMean(meant)
 	case field == "claimRef":
@@ -141,20 +124,17 @@ func (r Root) elsewhere(field string) string {
 		path []string
 	}
 	const furthest, most = 5, 5000 // the number of levels and fields that are searched
-	queue := []place{{r.Node, nil}}
-	for i, fields := 0, 0; i < len(queue) && fields < most; i++ {
-		p := queue[i]
-		fields += 1 + p.Properties().Len()
-		if _, ok := p.Property(field); ok && i > 0 {
+	queue, fields := []place{{r.Node, nil}}, 0
+	for len(queue) > 0 && fields < most {
+		p := queue[0]
+		queue = queue[1:]
+		if _, ok := p.Property(field); ok && len(p.path) > 0 {
 			return strings.Join(append(p.path, field), ".")
 		}
-		if fields >= most {
-			return ""
-		}
 		for name, v := range p.Properties().All() {
-			next := Node{v.Struct()}
+			fields++
 			isMetadata := len(p.path) == 0 && name == "metadata"
-			if next.Type() == Object && len(p.path) < furthest && !isMetadata {
+			if next := (Node{v.Struct()}); next.Type() == Object && len(p.path) < furthest && !isMetadata {
 				queue = append(queue, place{next, append(slices.Clone(p.path), name)})
 			}
 		}

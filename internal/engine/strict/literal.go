@@ -1,6 +1,7 @@
 package strict
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
+	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
 // A literal field is used as it is. A text in it that is probably an expression is refused, because it would become for
@@ -18,20 +20,58 @@ import (
 // is a field that each object has, or a name that the input declares for this variable. So secrets.example.com is a
 // DNS name.
 
-// twoSteps matches the beginning of an expression: a variable and its second step.
-var twoSteps = lazy.MustCompile(`^\s*(` + strings.Join([]string{
+// variables of which a path may begin an expression.
+var variables = strings.Join([]string{ //nolint:gochecknoglobals // a constant
 	expression.Composite, expression.Resource, expression.Self, expression.Secret, expression.Resources,
 	expression.Secrets, expression.Sources, expression.Env, expression.Context, expression.Variables,
 	expression.Generated, expression.Candidate, expression.Previous, expression.Revisions, expression.Item,
-}, "|") + `)(?:\??\.\??([A-Za-z_]\w*)|\[["']([^"'\]]+)["']\])(?:[^-\w]|$)`)
+}, "|")
 
-// inEachObject are the fields that each object has.
-var inEachObject = []string{"metadata", "spec", "status"} //nolint:gochecknoglobals // a constant
+var (
+	// twoSteps matches the beginning of an expression: a variable and its second step.
+	twoSteps = lazy.MustCompile(
+		`^\s*(` + variables + `)(?:\??\.\??([A-Za-z_]\w*)|\[["']([^"'\]]+)["']\])(?:[^-\w]|$)`)
 
-// namesInputs matches the paths of literal fields whose text may begin like an expression: names of inputs, field
-// paths, and patterns.
-var namesInputs = lazy.MustCompile(
-	`\.(?:from|extract\.\w+|find\..*|rewrite\[.*|nonSensitive\[\d+\]|allow\..*)$|[fF]ieldPath$`)
+	// pathForm is a path below a variable.
+	pathForm = lazy.MustCompile(
+		`^(?:` + variables + `)(?:\??\.\??[A-Za-z_]\w{0,62}|\['[-./\w]{1,63}'\]|\[\d{1,4}\]){1,12}$`)
+
+	// namesInputs matches the paths of literal fields whose text may begin like an expression: names of inputs, field
+	// paths, and patterns.
+	namesInputs = lazy.MustCompile(
+		`\.(?:from|extract\.\w+|find\..*|rewrite\[.*|nonSensitive\[\d+\]|allow\..*)$|[fF]ieldPath$`)
+
+	// placeholder matches a placeholder of a shell, kro, a Go template, Kustomize or Python. A group is its name.
+	placeholder = lazy.MustCompile(strings.Join([]string{
+		`\$\{ *([A-Za-z_][-.\w]{0,62}) *\}`,
+		`\{\{-? *([.$A-Za-z_][-.\w]{0,62})(?: [^{}\n]{0,200})?-?\}\}`,
+		`\$\(([A-Za-z_][.\w]{0,62})\)`,
+		`%\(([A-Za-z_]\w{0,62})\)[sdr]`,
+		`<(no value)>`,
+	}, "|"))
+)
+
+// IsPath reports whether a text is a path of CEL below a variable. Messages may repeat it. Any other text may be data.
+func IsPath(text string) bool { return pathForm.MatchString(text) }
+
+// A Placeholder is a part of a text, with the warning about it.
+type Placeholder struct {
+	Text    string
+	Warning *diagnostic.Diagnostic
+}
+
+// HasPlaceholder reports whether a text contains a placeholder of another tool.
+func HasPlaceholder(text string) bool { return placeholder.MatchString(text) }
+
+// PlaceholderIn returns the first placeholder of another tool in a text, and the beginning of the message about it. Some
+// texts are scripts or templates for another program. Therefore a placeholder is only a warning.
+func PlaceholderIn(text string) (found, message string) {
+	m := placeholder.FindStringSubmatch(text)
+	if m == nil {
+		return "", ""
+	}
+	return m[0], fmt.Sprintf("%q looks like a placeholder of another tool, but is used as it is: ", strings.Join(m[1:], ""))
+}
 
 // declaredSteps returns the names that an input declares, after the variables that have them.
 func declaredSteps(s *structpb.Struct) map[string]bool {
@@ -56,6 +96,7 @@ func declaredSteps(s *structpb.Struct) map[string]bool {
 // beginsExpression reports whether a text begins as an expression over this input.
 func (d *decoder) beginsExpression(text string) bool {
 	m := twoSteps.FindStringSubmatch(text)
+	inEachObject := []string{"metadata", "spec", "status"}
 	return m != nil && (slices.Contains(inEachObject, m[2]+m[3]) || d.declared[m[1]+"."+m[2]+m[3]])
 }
 
@@ -64,22 +105,23 @@ func (d *decoder) beginsExpression(text string) bool {
 func (d *decoder) literal(n Node) {
 	text, path, name := n.Value.GetStringValue(), n.At.String(), expressionFor(n)
 	if !namesInputs.MatchString(path) && d.beginsExpression(text) {
-		wrong := d.refuse(n.At, "%s", LiteralText(name, n.Key, text))
+		message := "is literal, and no field accepts an expression for it: write the text itself"
+		if name != "" {
+			message = "is literal: write the expression in the field " + name
+		}
+		wrong := d.refuse(n.At, "%s", message)
 		if name != "" && n.Key == "" && !n.Item && !HasPlaceholder(text) {
 			wrong.Edits = []diagnostic.Edit{{Path: path, Action: diagnostic.Rename, Text: name}}
 		}
 		return
 	}
-	found, message, _ := PlaceholderIn(text)
-	if found == "" || strings.Contains(path, ".rewrite[") || len(d.texts) == MostPlaceholders {
-		return
+	if found, message := PlaceholderIn(text); found != "" && !strings.Contains(path, ".rewrite[") {
+		instead := "write the text that it stands for"
+		if name != "" {
+			instead = "write an expression in the field " + name
+		}
+		d.warn(path, found, message+instead)
 	}
-	instead := "write the text that it stands for"
-	if name != "" {
-		instead = "write " + insteadOf(name, n.Key, text)
-	}
-	w := &diagnostic.Diagnostic{Path: path, Rule: diagnostic.Input, Warning: true, Message: message + instead}
-	d.texts = append(d.texts, Placeholder{found, w})
 }
 
 // manifest warns about texts in a manifest that are probably expressions. They are no mistake: the manifest is of
@@ -92,13 +134,16 @@ func (d *decoder) manifest(root string, path *field.Path, v *structpb.Value) {
 	for _, k := range slices.Sorted(maps.Keys(fields)) {
 		d.manifest(root, path.Child(k), fields[k])
 	}
-	if text := v.GetStringValue(); d.beginsExpression(text) && len(d.texts) < MostPlaceholders {
-		at := path.String()
-		d.texts = append(d.texts, Placeholder{text, &diagnostic.Diagnostic{
-			Path: at, Rule: diagnostic.Input, Warning: true,
-			Message: "is literal: write the expression into set beside the manifest, as {fieldPath: " +
-				strings.TrimPrefix(at, root) + ", value: ...}",
-		}})
+	if text := v.GetStringValue(); d.beginsExpression(text) {
+		d.warn(path.String(), text, "is literal: write the expression into set beside the manifest, as {fieldPath: "+
+			strings.TrimPrefix(path.String(), root)+", value: ...}")
+	}
+}
+
+func (d *decoder) warn(path, text, message string) {
+	if len(d.texts) < limits.Diagnostics {
+		w := &diagnostic.Diagnostic{Path: path, Rule: diagnostic.Input, Warning: true, Message: message}
+		d.texts = append(d.texts, Placeholder{text, w})
 	}
 }
 
@@ -111,20 +156,8 @@ func expressionFor(n Node) string {
 	if name == "matchName" { // of a source
 		name = "name"
 	}
-	if name += "Expression"; owner.Schema.Properties[name] != nil {
+	if name += "Expression"; owner != nil && owner.Schema.Properties[name] != nil {
 		return name
 	}
 	return ""
-}
-
-// LiteralText is the message about a literal text that should be an expression in a field. key is the name of a
-// label or an annotation, or empty.
-func LiteralText(name, key, text string) string {
-	switch {
-	case name == "":
-		return "is literal, and no field accepts an expression for it: write the text itself"
-	case HasPlaceholder(text):
-		return "is literal, and placeholders in it are not replaced: write " + insteadOf(name, key, text)
-	}
-	return "is literal: write the expression in the field " + name
 }

@@ -1,18 +1,20 @@
-// Package strict decodes an input. It refuses fields that the definition of the input lacks, values of another type,
-// and expressions in fields that are literal. An adviser says what to write instead.
+// Package strict reads an input. It refuses unknown fields, values of another type or outside of their bounds, broken
+// rules of the definition, and expressions in fields that are literal. An adviser says what to write instead.
 //
-// Crossplane does not validate the input, and encoding/json would stop at the first unknown field, without the index of
-// an item and without a hint. So the package walks through the input and its definition at once, in the order of the
-// definition. Only an input without a diagnostic is decoded.
+// Crossplane does not validate inputs: it passes an input as it is in the Composition. And encoding/json would stop at
+// the first unknown field, without the index of an item and without a hint. So the package walks once through the input
+// and its definition, in the order of the definition. Only an input without a diagnostic is decoded.
+//
+// No mistake is reported as the cause of another one: with an unknown field or a value of another type, bounds and rules
+// are not reported, and a rule is not checked if it reads a field that has a diagnostic of its own.
 package strict
 
 import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
-	"time"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -40,33 +42,31 @@ func DecodeValues(in *structpb.Struct) (*v1beta1.Exports, diagnostic.List) {
 
 func (d *decoder) decode(in *structpb.Struct) (*v1beta1.Exports, []Placeholder, diagnostic.List) {
 	if in == nil {
-		d.refuse(nil, "must be set: add an input of kind Exports to the pipeline step")
-		return nil, nil, d.diagnostics
+		return nil, nil, d.wrong(field.NewPath("input"), "must be set: add an input of kind Exports to the pipeline step")
 	}
-	d.walk(Node{Schema: definition.Exports(), Value: structpb.NewStructValue(in)})
 	out := &v1beta1.Exports{}
-	if len(d.diagnostics) == 0 {
+	found := d.check(Node{Schema: definition.Exports(), Value: structpb.NewStructValue(in)})
+	if len(found) == 0 {
 		fields := maps.Clone(in.GetFields())
 		delete(fields, "metadata") // nothing reads it
 		if raw, err := (&structpb.Struct{Fields: fields}).MarshalJSON(); err != nil || json.Unmarshal(raw, out) != nil {
-			d.refuse(nil, "cannot be read as an input of kind Exports")
+			found = d.wrong(field.NewPath("input"), "cannot be read as an input of kind Exports")
 		}
 	}
-	return out, d.texts, d.diagnostics
+	return out, d.texts, found
 }
 
-// Fields returns the diagnostics of an object that has a schema of its own. Its texts are not checked.
+// Fields returns the diagnostics of an object that has a schema of its own. Its texts may look like expressions.
 func Fields(s *definition.Schema, at *field.Path, v *structpb.Value, a Adviser) diagnostic.List {
-	d := newDecoder(a)
-	d.walk(Node{Schema: s, At: at, Value: v})
-	return d.diagnostics
+	return newDecoder(a).check(Node{Schema: s, At: at, Value: v})
 }
 
 type decoder struct {
-	adviser     Adviser
-	diagnostics diagnostic.List
-	texts       []Placeholder
-	declared    map[string]bool // names in the input, after their variables; nil if literal texts are not checked
+	adviser  Adviser
+	refused  diagnostic.List // unknown fields, values of another type, and expressions in literal fields
+	count    int             // of the other diagnostics
+	texts    []Placeholder
+	declared map[string]bool // names in the input, after their variables; nil if literal texts are not checked
 }
 
 func newDecoder(a Adviser) *decoder {
@@ -85,11 +85,6 @@ type Node struct {
 	Key    string      // of a map
 	Schema *definition.Schema
 	Value  *structpb.Value
-}
-
-// field returns the field of an object.
-func (n *Node) field(name string, s *definition.Schema) Node {
-	return Node{Above: n, At: n.At.Child(name), Name: name, Schema: s, Value: n.Fields()[name]}
 }
 
 // Fields returns the fields of an object.
@@ -115,126 +110,170 @@ func (noAdvice) OtherType(Node) (string, []diagnostic.Edit) { return "", nil }
 func (noAdvice) Unknown(Node, string) string                { return "is an unknown field" }
 func (noAdvice) Entry(Node) (name, message string)          { return "", "" }
 
-func (d *decoder) walk(n Node) {
-	want, ok := fits(n.Schema, n.Value)
+// types are the types of a schema in words, and the values that have them.
+var types = map[string]struct { //nolint:gochecknoglobals // a table
+	words string
+	kind  wire.Kind
+}{
+	"object": {"an object", wire.Object}, "array": {"a list", wire.Array}, "integer": {"a number", wire.Number},
+	"boolean": {"true or false", wire.Bool}, "string": {"a string", wire.Text},
+}
+
+func (d *decoder) check(n Node) diagnostic.List {
+	if _, found := d.value(n); len(d.refused) == 0 {
+		return found
+	}
+	return d.refused
+}
+
+// value returns a value in the form that rules read, and the bounds and rules that are broken.
+func (d *decoder) value(n Node) (self any, found diagnostic.List) {
+	kind, want := wire.OfValue(n.Value).Kind(), types[n.Schema.Type]
 	switch {
 	case n.Schema.Type == "" && n.Schema.PreserveUnknown: // any value
-	case !ok:
+		return n.Value.AsInterface(), nil
+	case kind != want.kind:
 		hint, edits := d.adviser.OtherType(n)
-		d.refuse(n.At, "must be %s, but is %s%s", want, KindText(wire.OfValue(n.Value).Kind()), hint).Edits = edits
-	case n.Schema.AdditionalProperties != nil:
-		for _, k := range slices.Sorted(maps.Keys(n.Fields())) {
-			below := Node{Above: &n, At: n.At.Key(k), Name: n.Name, Key: k, Schema: n.Schema.AdditionalProperties}
-			below.Value = n.Fields()[k]
-			d.walk(below)
+		d.refuse(n.At, "must be %s, but is %s%s", want.words, KindText(kind), hint).Edits = edits
+		return nil, nil
+	case kind == wire.Object && (n.Schema.PreserveUnknown || n.Schema.GoType == "ObjectMeta"):
+		if d.declared != nil && n.Schema.PreserveUnknown {
+			d.manifest(n.At.String()+".", n.At, n.Value)
 		}
-	case n.Schema.Type == object:
-		d.object(n)
-	case n.Schema.Items != nil:
-		for i, v := range n.Value.GetListValue().GetValues() {
-			d.walk(Node{Above: &n, At: n.At.Index(i), Name: n.Name, Item: true, Schema: n.Schema.Items, Value: v})
-		}
+		return n.Value.AsInterface(), nil
+	case kind == wire.Object && n.Schema.AdditionalProperties != nil:
+		return d.object(n, slices.Sorted(maps.Keys(n.Fields())))
+	case kind == wire.Object:
+		return d.fields(n)
+	case kind == wire.Array:
+		self, found = d.list(n)
 	default:
-		d.scalar(n)
+		self, found = n.Value.AsInterface(), d.scalar(n)
 	}
+	for _, r := range n.Schema.Rules {
+		if len(found) == 0 && !r.Holds(self) {
+			found = d.wrong(n.At, "%s", r.Message)
+		}
+	}
+	return self, found
 }
 
-func (d *decoder) scalar(n Node) {
-	switch f := n.Value.GetNumberValue(); {
-	case n.Schema.Type == "integer" && (f < 0 || f > maxWhole || f != math.Trunc(f)):
-		d.refuse(n.At, "must be a whole number, 0 or more")
-	case n.Schema.GoType == "Duration":
-		if _, err := time.ParseDuration(n.Value.GetStringValue()); err != nil {
-			d.refuse(n.At, "must be a duration, for example 60s or 1h30m; a day is 24h")
-		}
-	case n.Schema.GoType == "Time":
-		if _, err := time.Parse(time.RFC3339, n.Value.GetStringValue()); err != nil {
-			d.refuse(n.At, "must be a time, for example 2026-01-31T09:00:00Z")
-		}
-	case n.Schema.Type == "string" && d.declared != nil && !n.Schema.Expression:
-		d.literal(n)
-	}
-}
-
-// object is the type of an object in a schema.
-const object = "object"
-
-// maxWhole is the largest number that a Struct always holds exactly.
-const maxWhole = 1 << 53
-
-// object walks through the known fields of an object, and then refuses the other ones. Nothing reads metadata.
-func (d *decoder) object(n Node) {
-	if n.Schema.PreserveUnknown && d.declared != nil {
-		d.manifest(n.At.String()+".", n.At, n.Value)
-	}
-	if n.Schema.PreserveUnknown || n.Schema.GoType == "ObjectMeta" {
-		return
-	}
+// fields checks an object with fixed fields. The unknown ones are last.
+func (d *decoder) fields(n Node) (any, diagnostic.List) {
 	if name, message := d.adviser.Entry(n); name != "" {
-		d.refuse(n.At.Child(name), "%s", message).Key = true
-		return // its other fields are not checked
+		d.refuse(n.At.Child(name), "%s", message).Key = true // its other fields are not checked
+		return nil, nil
 	}
-	found := 0
-	for _, name := range n.Schema.Names {
-		if below := n.field(name, n.Schema.Properties[name]); below.Value != nil {
-			found++
-			d.walk(below)
-		}
-	}
-	if found == len(n.Fields()) {
-		return
-	}
+	self, found := d.object(n, n.Schema.Names)
 	for _, name := range slices.Sorted(maps.Keys(n.Fields())) {
 		if n.Schema.Properties[name] == nil {
 			d.refuse(n.At.Child(name), "%s", d.adviser.Unknown(n, name)).Key = true
 		}
 	}
+	return self, found
 }
 
-// fits reports whether a value has the type of a schema, which is in words.
-func fits(s *definition.Schema, v *structpb.Value) (want string, ok bool) {
-	switch s.Type {
-	case object:
-		return "an object", v.GetStructValue() != nil
-	case "array":
-		return "a list", v.GetListValue() != nil
-	case "integer":
-		_, ok = v.GetKind().(*structpb.Value_NumberValue)
-		return "a number", ok
-	case "boolean":
-		_, ok = v.GetKind().(*structpb.Value_BoolValue)
-		return "true or false", ok
+// object checks the members of an object with these names, and its rules.
+func (d *decoder) object(n Node, names []string) (any, diagnostic.List) {
+	s, self := n.Schema, make(map[string]any, len(n.Fields())+1) // see definition.Rule
+	var refused []string
+	below := make([]diagnostic.List, len(names)) // for each name, so that rules add to them in order
+	for i, name := range names {
+		v := n.Fields()[name]
+		switch {
+		case v != nil && s.AdditionalProperties != nil:
+			self[name], below[i] = d.value(Node{
+				Above: &n, At: n.At.Key(name), Name: n.Name, Key: name, Schema: s.AdditionalProperties, Value: v})
+		case v != nil:
+			self[name], below[i] = d.value(Node{
+				Above: &n, At: n.At.Child(name), Name: name, Schema: s.Properties[name], Value: v})
+		case slices.Contains(s.Required, name):
+			below[i] = d.wrong(n.At.Child(name), "must be set%s", example(s.Properties[name]))
+		}
+		if len(below[i]) > 0 {
+			refused = append(refused, name)
+		}
 	}
-	_, ok = v.GetKind().(*structpb.Value_StringValue)
-	return "a string", ok
+	whole := d.size(n, len(n.Fields()), s.MinProperties, s.MaxProperties, "")
+	for _, r := range s.Rules {
+		reads := func(name string) bool { return slices.Contains(refused, name) }
+		if n.At == nil || slices.ContainsFunc(r.Fields(), reads) || r.Holds(self) {
+			continue // the rule of the whole input compares lists: the plan does so, and names the items
+		}
+		path, message := r.Broken(n.At, self)
+		found := d.wrong(path, "%s", message)
+		name, _, _ := strings.Cut(strings.TrimPrefix(r.FieldPath, "."), ".")
+		if i := slices.Index(names, name); i < 0 {
+			whole = append(whole, found...)
+		} else if len(below[i]) == 0 {
+			below[i] = found
+		}
+	}
+	return self, slices.Concat(whole, slices.Concat(below...))
 }
 
-// refuse adds a diagnostic of a field, up to a limit.
+func (d *decoder) list(n Node) (any, diagnostic.List) {
+	s, items := n.Schema, n.Value.GetListValue().GetValues()
+	const instead = ": split the input into several pipeline steps"
+	found := d.size(n, len(items), s.MinItems, s.MaxItems, instead)
+	if len(found) > 0 {
+		return nil, found
+	}
+	self, first := make([]any, 0, len(items)), map[string]int{}
+	for i, item := range items {
+		v, wrong := d.value(Node{Above: &n, At: n.At.Index(i), Name: n.Name, Item: true, Schema: s.Items, Value: item})
+		self, found = append(self, v), append(found, wrong...)
+		name, _ := v.(string)
+		if len(s.ListMapKeys) == 1 {
+			fields, _ := v.(map[string]any)
+			name, _ = fields[s.ListMapKeys[0]].(string)
+		}
+		other, twice := first[name]
+		switch {
+		case name == "" || s.ListType != "set" && s.ListType != "map":
+		case !twice:
+			first[name] = i
+		case s.ListType == "set":
+			found = append(found, d.wrong(n.At.Index(i), "%q is listed twice", name)...)
+		default:
+			key := s.ListMapKeys[0]
+			found = append(found, d.wrong(n.At.Index(i).Child(key), "%q is also the %s of %s: rename one of them",
+				name, key, n.At.Index(other))...)
+		}
+	}
+	return self, found
+}
+
+// refuse reports a value that has no place in the input, up to a limit.
 func (d *decoder) refuse(at *field.Path, format string, args ...any) *diagnostic.Diagnostic {
-	out := &diagnostic.Diagnostic{Path: "input", Rule: diagnostic.Input, Message: fmt.Sprintf(format, args...)}
-	if at != nil {
-		out.Path = at.String()
-	}
-	if len(d.diagnostics) < limits.Diagnostics {
-		d.diagnostics = append(d.diagnostics, out)
+	out := diagnosed(at, format, args...)
+	if len(d.refused) < limits.Diagnostics {
+		d.refused = append(d.refused, out)
 	}
 	return out
 }
 
+// wrong returns the diagnostic of a value that breaks a bound or a rule.
+func (d *decoder) wrong(at *field.Path, format string, args ...any) diagnostic.List {
+	if d.count++; d.count > limits.Diagnostics {
+		return nil
+	}
+	return diagnostic.List{diagnosed(at, format, args...)}
+}
+
+func diagnosed(at *field.Path, format string, args ...any) *diagnostic.Diagnostic {
+	return &diagnostic.Diagnostic{Path: at.String(), Rule: diagnostic.Input, Message: fmt.Sprintf(format, args...)}
+}
+
 // KindText returns the kind of a value in words.
 func KindText(k wire.Kind) string {
-	switch k {
-	case wire.Absent, wire.Null:
-	case wire.Text:
-		return "a string"
-	case wire.Number:
-		return "a number"
-	case wire.Bool:
+	for _, t := range types {
+		if t.kind == k && k != wire.Bool {
+			return t.words
+		}
+	}
+	if k == wire.Bool {
 		return "a boolean"
-	case wire.Array:
-		return "a list"
-	case wire.Object:
-		return "an object"
 	}
 	return "null"
 }

@@ -421,15 +421,6 @@ func leaks() map[string]Case {
 	}
 }
 
-// Hoard returns the exports of the nth of many composites. Their expressions are cheap to compile, but
-// take much memory in the cache. They have the maximum length of a cached expression.
-func Hoard(n int) Case {
-	return Case{Exist: []string{"e-0"}, Exports: in(secrets, list(min(maxEntries, limits.AuthorCharacters/limits.AuthorExpressionCharactersCached), func(i int) any {
-		before, after := fmt.Sprintf("cel.bind(s, dyn('%d-%d'), [", n, i), "].size() > 0 ? s : '')"
-		return entry("e-0", fmt.Sprint("k-", i), before+repeated("s+s", (limits.AuthorExpressionCharactersCached-len(before)-len(after))/4)+after)
-	})...)}
-}
-
 // Growth returns exports that an author writes repeatedly, by the way in which they grow. The nth time,
 // they have one more object of a megabyte, and the earlier objects are not dropped.
 func Growth() map[string]func(n int) Case {

@@ -236,7 +236,7 @@ func TestFixKeepsStyle(t *testing.T) {
 		"PlainLines":   {item + "key: k\n    value: secret.x +\n      secrets.a-b.c\n", plain},
 		"LastLine":     {item + "key: k\n    value: secrets.a-b.c", plain},
 		"WindowsLines": {strings.ReplaceAll(item+"key: k\n    value: secrets.a-b.c\n", "\n", "\r\n"), plain},
-		"ByteOrder":    {"\ufeff" + item + "{key: ä𝄞, value: 'secrets.a-b.c'}\n", single},
+		"ByteOrder":    {"\ufeff" + item + "{key: k, value: '''ä𝄞'' + secrets.a-b.c'}\n", single},
 		"Documents":    {"a: b\n# one\n--- # two\n" + item + "{key: k, value: 'secrets.a-b.c'}\n...\n", single},
 		"Touching":     {item + "{key: k, value: \"secrets.a-b.c + secrets.a-b.f\"}\n", plain},
 		"Anchor":       {item + "{key: k, value: &x 'secrets.a-b.c'}\n  - {key: l, value: *x}\n", nil},
