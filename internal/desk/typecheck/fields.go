@@ -32,7 +32,7 @@ func (c *typeCheck) manifest(m plan.Generator) {
 	kind := c.kind(r.Object())
 	for i, f := range r.Set {
 		at := m.Path.Child(plan.KindResource, "set").Index(i).Child("fieldPath").String()
-		segments, err := plan.PropertySegments(f.At.String())
+		segments, err := plan.FieldNames(f.At.String())
 		if err != nil || f.Value == nil {
 			continue // it has an index
 		}

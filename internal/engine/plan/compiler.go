@@ -4,13 +4,17 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/environment"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/strict"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
@@ -245,5 +249,134 @@ func (c *compiler) checkVariable(at expression.Place, name string) {
 	default:
 		c.reportAt(at, "there is no variable %q%s", name,
 			suggest.ThereAre(name, c.declared, fmt.Sprintf("add - {name: %s, value: ...} under variables", name)))
+	}
+}
+
+// identifier of CEL.
+var identifier = lazy.MustCompile(`^[_a-zA-Z][_a-zA-Z0-9]*$`)
+
+// refuse adds a diagnostic of a field.
+func (c *compiler) refuse(at *field.Path, format string, args ...any) {
+	c.report(at.String(), format, args...)
+}
+
+// refuseErr adds a diagnostic of a field for each error that is not nil.
+func (c *compiler) refuseErr(at *field.Path, errs ...error) {
+	for _, err := range errs {
+		if err != nil {
+			c.report(at.String(), "%s", err.Error())
+		}
+	}
+}
+
+func (c *compiler) refuseKind(in *v1beta1.Exports) {
+	if in.APIVersion != v1beta1.APIVersion {
+		c.report("apiVersion", "must be "+v1beta1.APIVersion)
+	}
+	if in.Kind != v1beta1.Kind {
+		c.report("kind", "must be "+v1beta1.Kind)
+	}
+}
+
+// ValidateObjectName refuses a name that is invalid for objects of all kinds.
+func ValidateObjectName(name string) error {
+	if diagnostics := path.IsValidPathSegmentName(name); len(diagnostics) > 0 {
+		return fmt.Errorf("is not a valid name of an object: it %s", diagnostics[0])
+	}
+	return nil
+}
+
+// settable returns the path of the next field in a list. It refuses a field that cannot be written, and a field that
+// replaces a value that an earlier entry writes.
+func (c *compiler) settable(list *field.Path, before []environment.Path, text string) environment.Path {
+	at := list.Index(len(before)).Child("fieldPath")
+	p, err := environment.ParsePath(text)
+	if err != nil {
+		c.refuseErr(at, err)
+		return p
+	}
+	if i := slices.IndexFunc(before, p.Covers); i >= 0 {
+		c.refuse(at, "replaces the value that %s writes: remove one of them, or move this one before it", list.Index(i))
+	}
+	return p
+}
+
+// statusSegments returns the field names of a path below status. Crossplane itself writes conditions.
+func statusSegments(p string) ([]string, error) {
+	out, err := FieldNames(p)
+	if len(out) > 0 && (out[0] == "conditions" || out[0] == "crossplane") {
+		return nil, fmt.Errorf("must not be %s, which Crossplane writes: write a field of your own", out[0])
+	}
+	return out, err
+}
+
+// SortedKeys of a map, with one allocation.
+func SortedKeys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// notePlaceholders notes the texts of an expression that contain a placeholder of another tool, and the texts that the
+// input itself searches for. Some texts are scripts or templates for another program, so a placeholder is only a
+// warning.
+func (c *compiler) notePlaceholders(x *expression.Expression) {
+	if !strict.HasPlaceholder(x.Source().Text) {
+		return
+	}
+	for _, t := range x.Texts() {
+		found, message := strict.PlaceholderIn(t.Value)
+		switch {
+		case t.Needle && len(c.replaced) < limits.Expressions:
+			c.replaced = append(c.replaced, t.Value)
+		case found != "" && !t.Raw && !t.Needle && len(c.texts) < limits.Diagnostics:
+			w := t.Place.Wrong(message + "write for example '...' + composite.spec.field, or r'...' around a text that is " +
+				"meant as it is")
+			w.Warning = true
+			c.texts = append(c.texts, strict.Placeholder{Text: found, Warning: w})
+		}
+	}
+}
+
+// warnings returns the warnings about expressions, and placeholders that the input does not replace itself.
+func (c *compiler) warnings() diagnostic.List {
+	list := slices.Clone(c.suspicions)
+	for _, t := range c.texts {
+		replaces := func(needle string) bool {
+			return strings.Contains(needle, t.Text) || len(needle) > 1 && strings.HasPrefix(t.Text, needle)
+		}
+		if !slices.ContainsFunc(c.replaced, replaces) {
+			list = append(list, t.Warning)
+		}
+	}
+	return list
+}
+
+// Fields whose expressions may use revisions. In data, a revision of the same or a later export could change itself
+// forever: each change of data is a new revision.
+var (
+	mayCount  = lazy.MustCompile(`^status\[|\.metadata\.(labels|annotations)Expression$|\.readyExpression$`)
+	countData = lazy.MustCompile(`^(secrets|configMaps)\[[0-9]+\]\.data\[[0-9]+\]\.(value|valueMap)$`)
+)
+
+// checkRevision refuses revisions of an export that does not exist, and revisions in a field where they could change
+// themselves.
+func (c *compiler) checkRevision(at expression.Place, path, name string) {
+	isData := countData.MatchString(path)
+	switch {
+	case !isData && !mayCount.MatchString(path):
+		c.reportAt(at, "may not use revisions: they may be used in status, in labels and annotations of exports, "+
+			"in readyExpression, and in data of a later export")
+	case name == Anything && !isData:
+	case name == Anything:
+		c.reportAt(at, "must name the export whose revision it uses: write revisions.<export>")
+	case !slices.Contains(c.exportNames(), name):
+		c.reportAt(at, "there is no export %q%s", name, suggest.ThereAre(name, c.exportNames(), "add it"))
+	case isData && !slices.Contains(c.exported, name):
+		c.reportAt(at, "may use only revisions of exports above this one: the revision of %q could change itself forever",
+			name)
 	}
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 
@@ -75,7 +74,7 @@ func (c *compiler) dataFrom(at *field.Path, list []v1beta1.DataFrom, from string
 
 // extract compiles the expression that reads the input that extract names.
 func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secret bool) { //nolint:gocyclo // one case for each kind of input
-	property, err := PropertySegments(e.Property)
+	property, err := FieldNames(e.Property)
 	if err != nil {
 		c.report(at.Child("property").String(), "%s", err.Error())
 		return
@@ -121,21 +120,20 @@ func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secre
 	}
 }
 
-// PropertySegments returns the names in a field path.
-func PropertySegments(path string) ([]string, error) {
+// FieldNames returns the names in a path of fields.
+func FieldNames(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil
 	}
 	segments, err := fieldpath.Parse(path)
-	if err != nil {
-		return nil, errors.New("cannot be parsed as a field path: write for example credentials.admin")
-	}
 	out := make([]string, 0, len(segments))
 	for _, s := range segments {
-		if s.Type != fieldpath.SegmentField || s.Field == "*" {
-			return nil, errors.New("must contain only field names: leave out [ ]")
+		if s.Type == fieldpath.SegmentField && s.Field != "*" {
+			out = append(out, s.Field)
 		}
-		out = append(out, s.Field)
+	}
+	if err != nil || len(out) < len(segments) {
+		return nil, errors.New("must contain only names of fields, for example network.addresses: write a list as a whole")
 	}
 	return out, nil
 }
@@ -150,9 +148,6 @@ func (c *compiler) find(b *DataFrom, at *field.Path, f v1beta1.Find, secret bool
 	}
 	b.Find = &Find{Path: f.Path, Tags: f.Tags}
 	c.details.Finds = append(c.details.Finds, DataFrom{Path: b.Path, Find: b.Find})
-	if !slices.ContainsFunc(c.details.reach, b.Find.reachesSame) {
-		c.details.reach = append(c.details.reach, *b.Find)
-	}
 	if f.Name != nil && f.Name.RegExp != "" {
 		re, wrong := rewrite.CompilePattern(at.Child("name", "regexp").String(), f.Name.RegExp)
 		c.diagnostics = append(c.diagnostics, wrong...)
@@ -218,8 +213,6 @@ func (c *compiler) keyExpression(at *field.Path, text string) func(string, *budg
 type DetailsUsed struct {
 	Inputs map[string][]string
 	Finds  []DataFrom
-
-	reach []Find // all of them, without those that reach the same inputs
 }
 
 // Uses reports whether an expression or a find can use the connection details of a composed resource.
@@ -227,13 +220,10 @@ func (d *DetailsUsed) Uses(name string, o wire.Struct) bool {
 	if d.Inputs[name] != nil || d.Inputs[Anything] != nil {
 		return true
 	}
-	return slices.ContainsFunc(d.reach, func(f Find) bool {
-		return f.Reaches(name) && f.Tagged(MetadataOf(o).Get("labels").Struct())
+	return slices.ContainsFunc(d.Finds, func(f DataFrom) bool {
+		return f.Find.Reaches(name) && f.Find.Tagged(MetadataOf(o).Get("labels").Struct())
 	})
 }
-
-// reachesSame reports whether another find reaches the same inputs.
-func (f Find) reachesSame(o Find) bool { return f.Path == o.Path && maps.Equal(f.Tags, o.Tags) }
 
 // Tagged reports whether the labels of an object include the tags of a find.
 func (f Find) Tagged(labels wire.Struct) bool {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/credential"
+	"github.com/crossplane-contrib/function-export/internal/engine/definition"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
@@ -312,7 +313,7 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 			c.refuseAllSecrets(m.Keepers)
 			m.LooksAhead = m.LooksAhead || c.readsLater(m.Keepers)
 		}
-		c.parameters(m)
+		c.parameters(m, definition.Exports().Properties["generators"].Items, m.input)
 		c.derive(m)
 		if r, ok := m.Makes.(*Manifest); ok {
 			c.manifest(m, r, g.Resource)

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/definition"
@@ -24,30 +25,9 @@ type Parameter struct {
 
 const expressionSuffix = "Expression"
 
-// parameterNames returns the paths, below a generator, of the literal fields that have an expression in their place.
-func parameterNames(s *definition.Schema, in *structpb.Struct) (out [][]string) {
-	for _, name := range s.Names {
-		literal, isExpression := strings.CutSuffix(name, expressionSuffix)
-		below := s.Properties[name]
-		switch {
-		case in.GetFields()[name] == nil:
-		case isExpression && s.Properties[literal] != nil:
-			out = append(out, []string{literal})
-		case below != nil && below.Properties != nil:
-			for _, path := range parameterNames(below, in.GetFields()[name].GetStructValue()) {
-				out = append(out, append([]string{name}, path...))
-			}
-		}
-	}
-	return out
-}
-
 // wantOf returns what the expression for a field must return.
-func wantOf(s *definition.Schema, literal []string) expression.Want {
-	for _, name := range literal {
-		s = s.Properties[name]
-	}
-	switch s.Type {
+func wantOf(literal *definition.Schema) expression.Want {
+	switch literal.Type {
 	case "array":
 		return expression.WantList
 	case "string":
@@ -58,20 +38,25 @@ func wantOf(s *definition.Schema, literal []string) expression.Want {
 	return expression.WantJSON
 }
 
-// parameters compiles the expressions of the parameters of a generator. They may use what keepersExpression may use.
-func (c *compiler) parameters(m *Generator) {
-	schema := definition.Exports().Properties["generators"].Items
-	for _, literal := range parameterNames(schema, m.input) {
-		at, text := m.Path, m.input
-		for _, name := range literal[:len(literal)-1] {
-			at, text = at.Child(name), text.GetFields()[name].GetStructValue()
-		}
-		name := literal[len(literal)-1] + expressionSuffix
-		x := c.output(source(at.Child(name), text.GetFields()[name].GetStringValue(), wantOf(schema, literal)))
-		c.refuseAllSecrets(x)
-		if x != nil {
-			m.LooksAhead = m.LooksAhead || c.readsLater(x)
-			m.Parameters = append(m.Parameters, Parameter{x, literal})
+// parameters compiles the expressions of the parameters of a generator, of which in is a part with a schema of its own.
+// They may use what keepersExpression may use.
+func (c *compiler) parameters(m *Generator, s *definition.Schema, in *structpb.Struct, above ...string) {
+	for _, name := range s.Names {
+		literal, isExpression := strings.CutSuffix(name, expressionSuffix)
+		path, below, v := slices.Concat(above, []string{literal}), s.Properties[name], in.GetFields()[name]
+		switch {
+		case v == nil:
+		case isExpression && s.Properties[literal] != nil:
+			at := source(field.NewPath(m.Path.String(), append(slices.Clone(above), name)...), v.GetStringValue(),
+				wantOf(s.Properties[literal]))
+			x := c.output(at)
+			c.refuseAllSecrets(x)
+			if x != nil {
+				m.LooksAhead = m.LooksAhead || c.readsLater(x)
+				m.Parameters = append(m.Parameters, Parameter{x, path})
+			}
+		case below.Properties != nil:
+			c.parameters(m, below, v.GetStructValue(), path...)
 		}
 	}
 }

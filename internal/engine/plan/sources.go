@@ -1,10 +1,13 @@
 package plan
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/environment"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
 
@@ -73,4 +76,93 @@ func (s Source) Spelled() string {
 		return expression.PathText(expression.Secrets, s.Name)
 	}
 	return expression.PathText(expression.Sources, s.Name)
+}
+
+// Each version of Crossplane since 1.18 serves this version of EnvironmentConfig.
+const (
+	EnvironmentConfigAPIVersion = "apiextensions.crossplane.io/v1beta1"
+	EnvironmentConfigKind       = "EnvironmentConfig"
+)
+
+// EnvironmentPath is the path of the environment in the input.
+func EnvironmentPath() *field.Path { return field.NewPath(expression.Env) }
+
+// An EnvironmentField is a field of the environment to write.
+type EnvironmentField struct {
+	At       environment.Path
+	Path     string // of the entry
+	Optional bool
+	Value    *expression.Expression
+}
+
+// environment compiles the lookup and the fields to set.
+func (c *compiler) environment(p *Plan, in *v1beta1.Environment) {
+	if in == nil {
+		return
+	}
+	lookup, wrong := environment.Compile(EnvironmentPath(), in)
+	p.Lookup, c.diagnostics = lookup, append(c.diagnostics, wrong...)
+	list, before := EnvironmentPath().Child("set"), make([]environment.Path, 0, len(in.Set))
+	for i, s := range in.Set {
+		at := list.Index(i)
+		out := EnvironmentField{Path: at.String(), Optional: s.Optional, At: c.settable(list, before, s.FieldPath)}
+		before = append(before, out.At)
+		c.optional = s.Optional
+		out.Value = c.output(source(at.Child("value"), s.Value, expression.WantJSON))
+		c.optional = false
+		c.refuseGenerated(out.Value, "the environment is complete before generators run, because generators may use it")
+		c.refuseUses(notGenerated(c.usesOf(out.Value)), s.NonSensitive)
+		p.Set = append(p.Set, out)
+	}
+}
+
+// How long Crossplane waits before it calls again if nothing changes and the input does not set a time.
+const (
+	// WatchTTL is for an input whose objects Crossplane watches. A call then only guards against an event that was
+	// lost.
+	WatchTTL = 10 * time.Minute
+
+	// PollTTL is for an input with something that Crossplane does not watch.
+	PollTTL = time.Minute
+)
+
+// Freshness says how changes of what an input reads are noticed.
+type Freshness struct {
+	Poll bool           // the input does not rely on watches
+	TTL  *time.Duration // that the input sets; nil for the default
+
+	// Crossplane does not watch the context of the pipeline, and does not say which objects an earlier step read for the
+	// environment.
+	Context, Environment bool // they are read
+}
+
+func (c *compiler) freshness(in *v1beta1.Exports) Freshness {
+	out := Freshness{
+		Poll:    in.Freshness == v1beta1.FreshnessPoll,
+		Context: c.outputs.context,
+		Environment: c.outputs.environment || in.Environment != nil ||
+			in.FromComposite != nil && in.FromComposite.Allow.Environment,
+	}
+	if in.TTL != nil {
+		out.TTL = &in.TTL.Duration
+	}
+	return out
+}
+
+// Watches says what Crossplane watches for one request.
+type Watches struct {
+	Objects     bool // the composite, the composed resources, and all required objects
+	Environment bool // no earlier step of the pipeline set the environment
+}
+
+// After returns how long Crossplane waits before it calls again if nothing changes. 0 means that it does
+// not call again.
+func (f Freshness) After(w Watches) time.Duration {
+	switch {
+	case f.TTL != nil:
+		return *f.TTL
+	case f.Poll || f.Context || f.Environment && !w.Environment || !w.Objects:
+		return PollTTL
+	}
+	return WatchTTL
 }
