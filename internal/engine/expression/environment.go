@@ -115,14 +115,15 @@ func NewEnvironment(a Adviser) (*Environment, error) {
 // share all functions, which take most of the memory and of the time in which an environment is made.
 func (e *Environment) with(outputs *cel.Type) (*Environment, error) {
 	stringMap, dynMap := cel.MapType(cel.StringType, cel.StringType), cel.MapType(cel.StringType, cel.DynType)
-	var variables []cel.EnvOption
-	for name, t := range map[string]*cel.Type{
+	types := map[string]*cel.Type{
 		Composite: cel.DynType, Resource: cel.DynType, Self: cel.DynType, Resources: dynMap,
 		Secret: stringMap, Secrets: cel.MapType(cel.StringType, stringMap),
 		Sources: dynMap, Env: dynMap, Context: dynMap, Variables: dynMap,
 		Generated: outputs, Previous: outputs, Candidate: outputs, Revisions: dynMap, Generation: dynMap,
 		Item: cel.DynType, Index: cel.IntType, Key: cel.StringType,
-	} {
+	}
+	variables := make([]cel.EnvOption, 0, len(types))
+	for name, t := range types {
 		variables = append(variables, cel.Variable(name, t))
 	}
 	env, err := e.env.Extend(variables...)

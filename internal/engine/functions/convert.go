@@ -117,10 +117,7 @@ func Native(v ref.Val, c *Converter) (any, error) {
 	case types.Uint:
 		return c.whole(uint64(t), t > exactInteger)
 	case types.Double:
-		if math.IsNaN(float64(t)) || math.IsInf(float64(t), 0) {
-			return nil, notJSON("a number that is infinite or not a number", "")
-		}
-		return float64(t), nil
+		return number(float64(t))
 	case types.Null:
 		return nil, nil //nolint:nilnil // JSON's null
 	case *types.Optional:
@@ -134,6 +131,13 @@ func Native(v ref.Val, c *Converter) (any, error) {
 		return nested(t, c)
 	}
 	return nil, notJSON("a "+v.Type().TypeName(), ": "+cmp.Or(instead(v), "wrap it in string(...)"))
+}
+
+func number(f float64) (any, error) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil, notJSON("a number that is infinite or not a number", "")
+	}
+	return f, nil
 }
 
 // instead says what to write instead of a value that only Kubernetes' functions read.

@@ -18,7 +18,8 @@ var pemTexts = map[string]func(string) (string, error){ //nolint:gochecknoglobal
 // pemFunctions declares the functions of PEM texts.
 func pemFunctions() []cel.EnvOption {
 	str, list := cel.StringType, cel.ListType(cel.StringType)
-	out := []cel.EnvOption{unary("pem.split", list, splitPEM, str), unary("pem.join", str, joinPEM, list)}
+	out := make([]cel.EnvOption, 0, 2+len(pemTexts))
+	out = append(out, unary("pem.split", list, splitPEM, str), unary("pem.join", str, joinPEM, list))
 	for name, f := range pemTexts {
 		out = append(out, unary(name, str, func(v ref.Val) ref.Val {
 			text, err := f(TextOf(v))

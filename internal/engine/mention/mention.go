@@ -60,17 +60,9 @@ func (f *finder) resources(objects Resources, desired bool) {
 // notReferring is metadata that Crossplane and Kubernetes write, with the name of the composite.
 var notReferring = map[string]bool{"ownerReferences": true, "managedFields": true, "generateName": true, "uid": true}
 
-// object skips what others write: the status of an observed resource may describe the author's own object. It also
-// skips the data of Secrets, which must not show in a message.
 func (f *finder) object(o wire.Struct) {
-	isSecret := o.Get("apiVersion").Is("v1") && o.Get("kind").Is(string(object.Secret))
-	inMetadata := len(f.path) > 0 && f.path[len(f.path)-1] == "metadata"
-	elsewhere := o.Get("namespace").Text()
 	for k, v := range o.All() {
-		isStatus := len(f.path) == 0 && k == "status" && !f.desired
-		isData := isSecret && (k == "data" || k == "stringData")
-		isElsewhere := k == "name" && elsewhere != "" && elsewhere != f.namespace
-		if isStatus || isData || isElsewhere || inMetadata && notReferring[k] || object.IsReserved(k) {
+		if f.skips(o, k) {
 			continue
 		}
 		step := k
@@ -84,6 +76,21 @@ func (f *finder) object(o wire.Struct) {
 			f.value(v)
 		})
 	}
+}
+
+// skips reports whether a field of an object refers to nothing. Others write the status of an observed resource, which
+// may describe the author's own object. The data of Secrets must not show in a message.
+func (f *finder) skips(o wire.Struct, k string) bool {
+	switch k {
+	case "status":
+		return len(f.path) == 0 && !f.desired
+	case "data", "stringData":
+		return o.Get("apiVersion").Is("v1") && o.Get("kind").Is(string(object.Secret))
+	case "name":
+		namespace := o.Get("namespace").Text()
+		return namespace != "" && namespace != f.namespace
+	}
+	return object.IsReserved(k) || notReferring[k] && len(f.path) > 0 && f.path[len(f.path)-1] == "metadata"
 }
 
 func (f *finder) below(field string, do func()) {
