@@ -19,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/library"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
 
@@ -37,9 +38,18 @@ func kubernetes(t testing.TB) *cel.Env {
 	return env
 }
 
+// silent is an adviser whose messages only say what is wrong.
+type silent struct{}
+
+func (silent) Explain(e *expression.Errors) diagnostic.List {
+	return diagnostic.List{e.Source.At(e.All[0].Line, e.All[0].Column, e.All[0].Text)}
+}
+func (silent) Review(*expression.Expression) diagnostic.List { return nil }
+func (silent) Reason(f *expression.Failure) string           { return f.What }
+
 func ours(t testing.TB) *expression.Environment {
 	t.Helper()
-	env, err := expression.NewEnvironment(nil)
+	env, err := expression.NewEnvironment(silent{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ type Known struct {
 	Desired  map[string]wire.Struct          // the resources of earlier steps
 	Observed map[string]observation.Resource // all composed resources
 
-	// Advise returns what a message says about a missing input. It may be nil.
+	// Advise returns what a message says about a missing input.
 	Advise func(observation.Missing) string
 }
 
@@ -64,7 +64,7 @@ func (s *Session) Explain(err error, x *expression.Expression) error {
 			m.List, m.Below = x.Source().Want == expression.WantList, x.ReadsBelow(in)
 		}
 		texts[i], command = in, cmp.Or(command, see)
-		if why := cmp.Or(s.missing[in], s.advise(m)); why != "" {
+		if why := cmp.Or(s.missing[in], s.inputs.Advise(m)); why != "" {
 			texts[i] += " (" + why + ")"
 		}
 	}
@@ -194,14 +194,6 @@ func (s *Session) suggests(text string) bool {
 	}
 	all.suggested = plan.With(all.suggested, text, true)
 	return true
-}
-
-// advise returns the text about a missing input.
-func (s *Session) advise(m observation.Missing) string {
-	if s.inputs.Advise == nil {
-		return ""
-	}
-	return s.inputs.Advise(m)
 }
 
 // nameOf returns the kind and the name of an object.

@@ -82,9 +82,7 @@ func (e *Environment) Compile(s Source, declared ...func(name string) string) (*
 		}
 		return nil, wrong.Diagnostics()
 	}
-	if e.adviser != nil {
-		x.warnings = e.adviser.Review(x)
-	}
+	x.warnings = e.adviser.Review(x)
 	if slices.ContainsFunc(x.warnings, func(d *diagnostic.Diagnostic) bool { return !d.Warning }) {
 		return nil, x.warnings
 	}

@@ -57,16 +57,14 @@ const (
 type Environment struct {
 	env     *cel.Env
 	guards  guards
-	adviser Adviser // may be nil
+	adviser Adviser
 
 	lists func() *Environment // may be nil
 
-	functions    sync.Once // for CheckTree
-	functionsEnv *checker.Env
-	functionsErr error
+	checker func() (*checker.Env, error) // with the functions, for CheckTree
 }
 
-// Adviser returns the writer of messages, which may be nil.
+// Adviser returns the writer of messages.
 func (e *Environment) Adviser() Adviser { return e.adviser }
 
 // Lists returns the environment of an input in which a generator creates one credential for each item of a list. Its
@@ -86,8 +84,7 @@ func HasOutputs(variable string) bool {
 	return variable == Generated || variable == Candidate || variable == Previous
 }
 
-// NewEnvironment makes the environment. Without an adviser, messages only say what is wrong. An error is a defect of
-// the program.
+// NewEnvironment makes the environment. An error is a defect of the program.
 func NewEnvironment(a Adviser) (*Environment, error) {
 	env, err := cel.NewEnv(Libraries()...)
 	if err != nil {
@@ -130,7 +127,8 @@ func (e *Environment) with(outputs *cel.Type) (*Environment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot extend CEL environment: %w", err)
 	}
-	return &Environment{env: env, guards: e.guards, adviser: e.adviser}, nil
+	checker := sync.OnceValues(func() (*checker.Env, error) { return newChecker(env) })
+	return &Environment{env: env, guards: e.guards, adviser: e.adviser, checker: checker}, nil
 }
 
 // Libraries returns what the language of expressions has besides CEL's own functions. The versions are fixed: a new

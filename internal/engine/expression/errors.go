@@ -76,15 +76,12 @@ type Errors struct {
 	Declared func(name string) string
 }
 
-// Diagnostics returns the messages of the adviser. Without an adviser, it returns one that only says where.
+// Diagnostics returns the messages of the adviser.
 func (e *Errors) Diagnostics() diagnostic.List {
-	switch a := e.Environment.adviser; {
-	case len(e.All) == 0:
+	if len(e.All) == 0 {
 		return nil
-	case a != nil:
-		return a.Explain(e)
 	}
-	return diagnostic.List{e.Source.At(e.All[0].Line, e.All[0].Column, cmp.Or(e.All[0].Text, "is not valid"))}
+	return e.Environment.adviser.Explain(e)
 }
 
 // Told returns the errors that a person must know. Later errors of the parser follow from the first mistake.

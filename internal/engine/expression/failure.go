@@ -40,14 +40,11 @@ type Failure struct {
 // failedBy returns the error of a failed evaluation.
 func (x *Expression) failedBy(f Failure) *Failed {
 	f.Expression = x
-	id, reason := int64(0), f.What
+	id := int64(0)
 	if f.Node != nil {
 		id = f.Node.ID()
 	}
-	if x.env.adviser != nil {
-		reason = x.env.adviser.Reason(&f)
-	}
-	return x.failedAt(id, reason)
+	return x.failedAt(id, x.env.adviser.Reason(&f))
 }
 
 // classifyCall returns the failure of a call, with the types of its operands.

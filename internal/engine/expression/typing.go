@@ -82,7 +82,7 @@ type Typed struct {
 // and types that belong to these, in the order of the source.
 func (e *Environment) CheckTree(s Source, tree *ast.AST, t Typing) (*Typed, []*Error) {
 	c := &Typed{t, tree, s, e.env}
-	env, err := e.checker(s, t)
+	env, err := e.checkerOf(s, t)
 	if err != nil { // a defect of the program
 		return c, nil
 	}
@@ -166,22 +166,26 @@ func (c *Typed) isPlaceError(e ast.Expr) bool {
 	return false
 }
 
-// checker returns CEL's checker with the variables that a source sees, and their known types.
-func (e *Environment) checker(s Source, t Typing) (*checker.Env, error) {
-	e.functions.Do(func() {
-		e.functionsEnv, e.functionsErr = checker.NewEnv(containers.DefaultContainer, e.env.CELTypeProvider(),
-			checker.CrossTypeNumericComparisons(true))
-		for _, f := range e.env.Functions() {
-			if e.functionsErr == nil {
-				e.functionsErr = e.functionsEnv.AddFunctions(f)
-			}
+// newChecker returns CEL's checker with the functions of an environment, and without its variables.
+func newChecker(env *cel.Env) (*checker.Env, error) {
+	out, err := checker.NewEnv(containers.DefaultContainer, env.CELTypeProvider(),
+		checker.CrossTypeNumericComparisons(true))
+	for _, f := range env.Functions() {
+		if err == nil {
+			err = out.AddFunctions(f)
 		}
-	})
-	if e.functionsErr != nil {
-		return nil, e.functionsErr
+	}
+	return out, err
+}
+
+// checkerOf returns CEL's checker with the variables that a source sees, and their known types.
+func (e *Environment) checkerOf(s Source, t Typing) (*checker.Env, error) {
+	functions, err := e.checker()
+	if err != nil {
+		return nil, err
 	}
 	env, err := checker.NewEnv(containers.DefaultContainer, objectProvider{e.env.CELTypeProvider(), t},
-		checker.CrossTypeNumericComparisons(true), checker.ValidatedDeclarations(e.functionsEnv))
+		checker.CrossTypeNumericComparisons(true), checker.ValidatedDeclarations(functions))
 	if err != nil {
 		return nil, err
 	}

@@ -68,11 +68,10 @@ type Evaluations struct {
 
 // noting returns advise, and notes what it is called for.
 func (e *Evaluations) noting(advise func(observation.Missing) string) func(observation.Missing) string {
-	if advise == nil {
-		return nil
-	}
 	return func(m observation.Missing) string {
-		e.Missing = append(e.Missing, m)
+		if e.Missing = append(e.Missing, m); advise == nil {
+			return ""
+		}
 		return advise(m)
 	}
 }
