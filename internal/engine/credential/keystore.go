@@ -67,7 +67,7 @@ func NewPKCS12(in *v1beta1.PKCS12Generator) *Keystore {
 			return encoder.Encode(k.key(), k.chain[0], k.chain[1:], string(k.password.Reveal()))
 		},
 		encodeCAs: func(from From, k *keystoreContent) ([]byte, error) {
-			var entries []pkcs12.TrustStoreEntry
+			entries := make([]pkcs12.TrustStoreEntry, 0, len(k.cas))
 			for i, ca := range k.cas {
 				entries = append(entries, pkcs12.TrustStoreEntry{Cert: ca, FriendlyName: caAlias(i)})
 			}

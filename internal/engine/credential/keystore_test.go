@@ -19,9 +19,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/google/go-cmp/cmp"
 	"software.sslmate.com/src/go-pkcs12"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 )
 
 // A signed certificate of a chain, and its key.

@@ -282,7 +282,7 @@ func (c *credentialState) failedBefore(now time.Time) outcome.Outcome {
 	at, again := "", "Exports that set it get the former value back"
 	if !f.Since.IsZero() {
 		at = " at " + timeText(f.Since)
-		again = "The rotation starts again at " + timeText(w.rotation.RetryAt(f, now))
+		again = "The rotation starts again at " + timeText(rotation.RetryAt(f, now))
 	}
 	return outcome.Outcome{State: outcome.Held, Warn: true, See: not.See, Message: fmt.Sprintf(
 		"%s: generation %d was abandoned%s, because it was not ready in time%s; generation %d stays in use. "+

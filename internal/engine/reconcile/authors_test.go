@@ -7,11 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // authorsInput is an input that allows the composite author to read db, and that also exports db
@@ -300,23 +298,6 @@ func allAuthors(t *testing.T, r *reconcile.Result) {
 			t.Errorf("%s: Author is %v", o.Message, o.Author)
 		}
 	}
-}
-
-// authorsObject is an object in the cluster that a composite's author requested for.
-func authorsObject(kind, name, labels, data string) string {
-	return fmt.Sprintf(`{apiVersion: v1, kind: %s, metadata: {name: %s, namespace: team, labels: %s,
-  annotations: {crossplane.io/composition-resource-name: fromComposite/%s/%s},
-  ownerReferences: [{controller: true, uid: u9, kind: App,
-    name: other}]}, data: {%s}}`, kind, name, labels, kind, name, data)
-}
-
-// setText sets a field of an object to a text. It is much faster than a large text in a scene.
-func setText(o wire.Struct, text string, path ...string) {
-	fields := o.Proto().GetFields()
-	for _, name := range path[:len(path)-1] {
-		fields = fields[name].GetStructValue().GetFields()
-	}
-	fields[path[len(path)-1]] = structpb.NewStringValue(text)
 }
 
 // What an earlier step composed for the author gives way to an export.

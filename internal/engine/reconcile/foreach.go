@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/composite"
 	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
@@ -25,10 +24,9 @@ type concreteExports struct {
 
 // exportLists are the exports with a list, and what earlier steps desire.
 type exportLists struct {
-	session   *evaluate.Session
-	exports   []plan.Export
-	composite composite.Composite
-	desired   map[string]wire.Struct
+	session *evaluate.Session
+	exports []plan.Export
+	desired map[string]wire.Struct
 }
 
 // run makes an export for each item of each list, in the order of the input and of the keys. If a list, or
@@ -48,7 +46,7 @@ func (x exportLists) run() concreteExports {
 		for _, item := range items {
 			of := e.For(item)
 			names[of.Name] = true
-			if isComposedTwice(x.composite, x.desired, of.Name) {
+			if _, earlier := x.desired[of.Name]; earlier {
 				text := fmt.Sprintf("%s: %s: %s", of, e.Path.Child("name"), plan.ComposedTwice(of.Name))
 				out.Report(Outcome{State: Conflict, Message: text, Warn: true, Wrong: true})
 				continue

@@ -105,14 +105,6 @@ desired: {users/bert: {apiVersion: v1, kind: ConfigMap, metadata: {name: other}}
 	}
 }
 
-func numbered(format string, n int) []string {
-	out := make([]string, 0, n)
-	for i := range n {
-		out = append(out, fmt.Sprintf(format, i))
-	}
-	return out
-}
-
 // The laws: the order of a list does not matter. An object whose key is known follows its item. While the key of an
 // item is unknown, no object is dropped. Once all keys are known, exactly the objects of the items are desired.
 func FuzzItems(f *testing.F) {

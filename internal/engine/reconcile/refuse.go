@@ -9,7 +9,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/composite"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
-	"github.com/crossplane-contrib/function-export/internal/engine/generations"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
@@ -43,7 +42,7 @@ func (r *refusal) run() error {
 		r.generator(&r.generators[i])
 	}
 	for _, e := range r.exports {
-		if e.ForEach == nil && isComposedTwice(r.composite, r.desired, e.Name) {
+		if _, earlier := r.desired[e.Name]; earlier && e.ForEach == nil {
 			r.report(e.Path.Child("name"), "%s", plan.ComposedTwice(e.Name))
 		}
 		at, ns := e.Path.Child("metadata", "namespace"), e.Metadata.Namespace
@@ -53,16 +52,6 @@ func (r *refusal) run() error {
 		r.namespace(at, ns)
 	}
 	return errors.Join(r.diagnostics...)
-}
-
-// isComposedTwice reports whether an earlier step composes the resource of an export. Earlier steps of this function
-// also desire objects under names that only annotations of these objects have, which any client can edit.
-func isComposedTwice(xr composite.Composite, desired map[string]wire.Struct, name string) bool {
-	o, earlier := desired[name]
-	s, _ := generations.Owner{Composite: xr}.ReadState(o)
-	export := tookOver(o)
-	isEdited := s.Generator != "" && plan.GenerationName(s.Generator, s.Number) != name || export != "" && export != name
-	return earlier && !isEdited
 }
 
 func (r *refusal) source(s plan.Source) {

@@ -108,24 +108,6 @@ type Status struct {
 	Value    *structpb.Value // nil for none
 }
 
-// seeComposition adds the command to outcomes that have none, and that a change of the Composition may resolve.
-func (r *Result) seeComposition(command string) {
-	add := func(o *Outcome) {
-		if o.Wrong && !o.Author && o.See == "" && o.State != Available {
-			o.See = command
-		}
-	}
-	for i := range r.Objects {
-		add(&r.Objects[i].Outcome)
-	}
-	for i := range r.Status {
-		add(&r.Status[i].Outcome)
-	}
-	for i := range r.Others {
-		add(&r.Others[i])
-	}
-}
-
 func (r *Result) merge(replies ...outcome.Reply) {
 	for _, one := range replies {
 		r.Requirements = append(r.Requirements, one.Requirements...)
@@ -144,17 +126,6 @@ func (r *Result) count(sessions ...*evaluate.Session) {
 			r.Failed += s.Budget.Failed
 		}
 	}
-}
-
-// unused warns about connectionDetails that Crossplane ignores.
-func unused(exports []plan.Export, xr wire.Struct) outcome.Reply {
-	var out outcome.Reply
-	for _, e := range exports {
-		if e.Secret.ConnectionDetails && !object.IsLegacy(xr) {
-			out.Report(Outcome{Warn: true, Message: e.At("connectionDetails").String() + ": " + plan.DetailsIgnored})
-		}
-	}
-	return out
 }
 
 // composes returns the resources that this step desires, without those of the composite author.

@@ -72,7 +72,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Session: sourced, Generators: p.Generators, Exports: p.Exports, Owner: owner, Recorded: split.Recorded,
 		Observed: details.generations,
 	}.Run()
-	exports := exportLists{sourced, items.Exports, xr, desired}.run()
+	exports := exportLists{sourced, items.Exports, desired}.run()
 	places := placer{
 		composite: xr, desired: desired, isGeneration: split.IsGeneration, session: sourced, answers: answers,
 		observed: observed, resources: details.sees.Resources, identified: details.generations,
@@ -105,7 +105,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Objects: authors.objects, Status: status, Drop: placed.drop, Environment: set.value, Revisions: counted,
 		Rotation: generated.Rotation,
 	}
-	out.merge(claim, unused(p.Exports, xr.Object), details.Reply, merged.Reply,
+	out.merge(claim, details.Reply, merged.Reply,
 		outcome.Reply{Requirements: sources}, items.Reply, exports.Reply, placed.Reply, set.Reply,
 		generated.Reply, authors.Reply)
 	if answers.Changed() {
@@ -117,7 +117,6 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	}.Check(lacking, out.Unread)
 	out.Unchecked = misspelt.Unread && !out.Unread
 	out.merge(misspeltReport{misspelt}.reply())
-	out.seeComposition(evaluate.SeeComposition(xr.Object))
 	out.count(generated.Session, authors.session)
 	out.Missing = noted.Missing
 	if err := ctx.Err(); err != nil { // a canceled evaluation looks like a failed one

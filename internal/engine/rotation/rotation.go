@@ -399,7 +399,7 @@ func changed(is, was string) bool { return is != "" && was != "" && is != was }
 func (s *situation) create() (out *Generation, full bool) {
 	f := s.failed // it is not dropped before another one follows it
 	if s.Input != Present || s.base != nil && s.base.Stage != Current || !s.asks(s.now, s.Window) ||
-		f != nil && s.now.Before(s.retryAt(f)) {
+		f != nil && s.now.Before(RetryAt(f, s.now)) {
 		return nil, false
 	}
 	out = &Generation{State: State{Stage: Pending, Origin: s.Origin, Request: s.request}}

@@ -54,20 +54,15 @@ func (s *situation) startsAt(now time.Time, w *Window) (out time.Time) {
 	return out
 }
 
-// retryAt returns when a rotation that failed may start again: an hour after no setter has the value anymore, and after
-// each further failure after twice the time, up to a day. It is far in the future while a setter has it.
-func (s *situation) retryAt(f *Generation) time.Time {
+// RetryAt returns when the rotation that a failed generation was made for may start again: an hour after no setter has
+// the value anymore, and after each further failure after twice the time, up to a day. It is far in the future while a
+// setter has it.
+func RetryAt(f *Generation, now time.Time) time.Time {
 	since := f.Since
 	if since.IsZero() {
-		since = s.now
+		since = now
 	}
 	return since.Add(min(limits.FirstRetry<<max(min(f.Failures, limits.Retries)-1, 0), limits.LastRetry))
-}
-
-// RetryAt returns when the rotation that a failed generation was made for may start again.
-func (w Wanted) RetryAt(f *Generation, now time.Time) time.Time {
-	s := &situation{Wanted: w, now: now}
-	return s.retryAt(f)
 }
 
 // AbandonAt returns when a pending generation is given up, or zero.
@@ -76,11 +71,6 @@ func (w Wanted) AbandonAt(g Generation) time.Time {
 		return time.Time{}
 	}
 	return g.Since.Add(w.AbandonAfter)
-}
-
-// has reports whether a generation has a state already.
-func (s *situation) has(state State) bool {
-	return slices.ContainsFunc(s.all, func(g *Generation) bool { return g.State == state })
 }
 
 // due returns when the next step is due if nothing changes. A step that is possible now and is not taken waits for a
@@ -99,7 +89,8 @@ func (s *situation) due(step *Step) time.Time {
 func (s *situation) endsAt(g *Generation) time.Time {
 	switch {
 	case g.Stage.ends() && !g.Since.IsZero() && g.Listed:
-		if s.Input == Removed && !s.has(g.State) { // a later step may have the generator, and use it again
+		stored := func(o *Generation) bool { return o.State == g.State }
+		if s.Input == Removed && !slices.ContainsFunc(s.all, stored) { // a later step may have the generator
 			return time.Time{}
 		}
 		return g.Since.Add(g.Grace.Duration)
@@ -117,7 +108,7 @@ func (s *situation) rotatesAt(step *Step) (at time.Time) {
 	switch {
 	case s.Input != Present || step.Make != nil || step.Pending != "" || s.base == nil || s.base.Stage != Current:
 	case s.failed != nil:
-		if at = latest(s.now, s.retryAt(s.failed)); !s.asks(at, s.Window) {
+		if at = latest(s.now, RetryAt(s.failed, s.now)); !s.asks(at, s.Window) {
 			at = s.startsAt(at, s.Window)
 		}
 	case !s.once():
