@@ -2,7 +2,6 @@ package credential
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
@@ -93,29 +92,6 @@ func TestCompilePasswordDiagnostics(t *testing.T) {
 			}
 			if (p == nil) != (len(diagnostics) > 0) {
 				t.Errorf("%s: a password or its diagnostics, and never both", tc.reason)
-			}
-		})
-	}
-}
-
-func TestMakePassword(t *testing.T) {
-	cases := map[string]struct{ reason, in, want string }{
-		"Raw": {"no encoding", `{length: 2, digits: 0, symbols: 2, symbolCharacters: "!", prefix: "ÿ?", ` +
-			`suffix: "é"}`, "ÿ?!!é"},
-		"Base64URL": {"prefix and suffix are encoded together with the password",
-			`{length: 1, digits: 0, symbols: 1, symbolCharacters: "!", prefix: "ÿ?>", suffix: ".", encoding: ` +
-				`base64url}`, "w78_PiEu"},
-		"Hex": {"lower case, as in External Secrets", `{length: 1, digits: 0, symbols: 1, symbolCharacters: ` +
-			`"→", encoding: hex}`, "e28692"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			out, err := compiledPassword(t, tc.in).Make(From{Random: rand.Reader})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(map[string]string{"": "", "password": tc.want}, texts(Source{Map: out})); diff != "" {
-				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

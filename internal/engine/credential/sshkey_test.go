@@ -4,13 +4,10 @@ import (
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
-	"crypto/rand"
 	"crypto/rsa"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/crypto/ssh"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
@@ -68,19 +65,6 @@ func TestCompileSSHKeyDiagnostics(t *testing.T) {
 	}
 }
 
-// sshKinds are all types and sizes.
-var sshKinds = map[string]struct {
-	in   v1beta1.SSHKeyGenerator
-	bits int
-	kind string // as a public key says
-}{
-	"Default": {bits: 256, kind: "ssh-ed25519"},
-	"RSA":     {in: v1beta1.SSHKeyGenerator{Type: "rsa"}, bits: 3072, kind: "ssh-rsa"},
-	"ECDSA":   {in: v1beta1.SSHKeyGenerator{Type: "ecdsa"}, bits: 256, kind: "ecdsa-sha2-nistp256"},
-	"ECDSA384": {in: v1beta1.SSHKeyGenerator{Type: "ecdsa", Bits: ptr.To[uint64](384), Comment: "ключ"}, bits: 384,
-		kind: "ecdsa-sha2-nistp384"},
-}
-
 func bitsOfPublic(t *testing.T, key crypto.PublicKey) int {
 	t.Helper()
 	switch k := key.(type) {
@@ -93,43 +77,4 @@ func bitsOfPublic(t *testing.T, key crypto.PublicKey) int {
 	}
 	t.Fatalf("a key of type %T", key)
 	return 0
-}
-
-func TestSSHKeyParsesBack(t *testing.T) {
-	for name, tc := range sshKinds {
-		t.Run(name, func(t *testing.T) {
-			k := sshKey(t, &tc.in)
-			o, err := k.Make(From{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			haveKeys(t, o, k.Keys())
-			raw, err := ssh.ParseRawPrivateKey(o[privateKey].Reveal())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := bitsOfPublic(t, raw.(crypto.Signer).Public()); got != tc.bits {
-				t.Errorf("%d bits, not %d", got, tc.bits)
-			}
-			public, comment, options, rest, err := ssh.ParseAuthorizedKey(o[publicKey].Reveal())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if public.Type() != tc.kind || comment != tc.in.Comment || len(options) > 0 || len(rest) > 0 {
-				t.Errorf("public key of type %s, comment %q, options %q and more %q", public.Type(), comment, options,
-					rest)
-			}
-			if strings.TrimSpace(string(o[publicKey].Reveal())) != string(o[publicKey].Reveal()) {
-				t.Error("the public key has blanks around it")
-			}
-			signer, err := ssh.NewSignerFromKey(raw)
-			if err != nil {
-				t.Fatal(err)
-			}
-			signature, err := signer.Sign(rand.Reader, []byte("hello"))
-			if err != nil || public.Verify([]byte("hello"), signature) != nil {
-				t.Errorf("what the private key signed the public key does not know: %v", err)
-			}
-		})
-	}
 }
