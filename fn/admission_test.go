@@ -86,24 +86,24 @@ func TestCrowdsFitIntoMemory(t *testing.T) {
 		requests = 200
 		limit    = 256 << 20
 	)
-	base := func() *fnv1.RunFunctionRequest { return functiontest.FitRequest(t, functiontest.FitInput(1, ""), 10) }
+	base := func() *fnv1.RunFunctionRequest { return fitRequest(t, fitInput(1, ""), 10) }
 	cases := map[string]crowdCase{
 		"Observed": {reason: "what no expression reads", req: func() *fnv1.RunFunctionRequest {
 			req := base()
-			req.Observed.Resources["db"].Resource.Fields["filler"] = functiontest.Filler(functiontest.LargeMessage)
+			req.Observed.Resources["db"].Resource.Fields["filler"] = filler(largeMessage)
 			return req
 		}()},
-		"Desired": {reason: "what is carried on is answered", req: functiontest.Earlier(base(), functiontest.LargeMessage)},
-		"Detail":  {reason: "what all exports have", req: functiontest.FitRequest(t, functiontest.FitInput(64, ""), 1_000_000)},
+		"Desired": {reason: "what is carried on is answered", req: earlier(base(), largeMessage)},
+		"Detail":  {reason: "what all exports have", req: fitRequest(t, fitInput(64, ""), 1_000_000)},
 		"Status": {reason: "the composite is decoded, to write its status", slow: true, req: func() *fnv1.RunFunctionRequest {
-			req := functiontest.FitRequest(t, functiontest.FitInput(1, "  status: [{fieldPath: x, value: resource.status.endpoint}]\n"), 10)
+			req := fitRequest(t, fitInput(1, "  status: [{fieldPath: x, value: resource.status.endpoint}]\n"), 10)
 			req.Desired = &fnv1.State{Composite: &fnv1.Resource{Resource: &structpb.Struct{Fields: map[string]*structpb.Value{"status": structpb.NewStructValue(
-				&structpb.Struct{Fields: map[string]*structpb.Value{"y": functiontest.Filler(functiontest.LargeMessage)}})}}}}
+				&structpb.Struct{Fields: map[string]*structpb.Value{"y": filler(largeMessage)}})}}}}
 			return req
 		}()},
 	}
 	for name, tc := range cases {
-		functiontest.LookedUp(t, tc.req)
+		lookedUp(t, tc.req)
 		if name != "Detail" {
 			resize(t, tc.req)
 		}
@@ -117,7 +117,7 @@ func TestCrowdsFitIntoMemory(t *testing.T) {
 		tc := cases[name]
 		t.Run(name, func(t *testing.T) {
 			s := serveAttacked(t, "GOMEMLIMIT=200MiB")
-			small := functiontest.LookedUp(t, base())
+			small := lookedUp(t, base())
 			for connections, conn := range map[string]func(int) *grpc.ClientConn{
 				"one":  func(c *grpc.ClientConn) func(int) *grpc.ClientConn { return func(int) *grpc.ClientConn { return c } }(s.connect(t)),
 				"many": func(int) *grpc.ClientConn { return s.connect(t) },
@@ -149,13 +149,13 @@ func TestCrowdsFitIntoMemory(t *testing.T) {
 // resize makes the request as large as largeMessage with a field that is not read.
 func resize(t *testing.T, req *fnv1.RunFunctionRequest) {
 	t.Helper()
-	for proto.Size(req) > functiontest.LargeMessage+64<<10 {
+	for proto.Size(req) > largeMessage+64<<10 {
 		for _, list := range []*structpb.Value{
 			req.GetObserved().GetResources()["db"].GetResource().GetFields()["filler"],
 			req.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue().GetFields()["y"],
 		} {
 			if l := list.GetListValue(); l != nil {
-				l.Values = l.GetValues()[:len(l.GetValues())*functiontest.LargeMessage/proto.Size(req)]
+				l.Values = l.GetValues()[:len(l.GetValues())*largeMessage/proto.Size(req)]
 			}
 		}
 	}
@@ -209,23 +209,23 @@ func TestMemoryLimit(t *testing.T) {
 // The memory that one request of at most 4 MiB may use, in addition to the memory of the server at rest.
 func TestOneRequestFitsIntoMemory(t *testing.T) {
 	const most = 120 << 20
-	status := functiontest.FitRequest(t, functiontest.FitInput(1, "  status: [{fieldPath: x, value: resource.status.endpoint}]\n"), 10)
+	status := fitRequest(t, fitInput(1, "  status: [{fieldPath: x, value: resource.status.endpoint}]\n"), 10)
 	status.Desired = &fnv1.State{Composite: &fnv1.Resource{Resource: &structpb.Struct{Fields: map[string]*structpb.Value{"status": structpb.NewStructValue(
-		&structpb.Struct{Fields: map[string]*structpb.Value{"y": functiontest.Filler(functiontest.LargeMessage)}})}}}}
-	resize(t, functiontest.LookedUp(t, status))
+		&structpb.Struct{Fields: map[string]*structpb.Value{"y": filler(largeMessage)}})}}}}
+	resize(t, lookedUp(t, status))
 	cases := map[string]struct {
 		reason string
 		req    *fnv1.RunFunctionRequest
 	}{
-		"64Exports": {"of one value of 1 MB", functiontest.FitRequest(t, functiontest.FitInput(64, ""), 1_000_000)},
-		"Desired":   {"what is carried on is not copied", functiontest.Earlier(functiontest.FitRequest(t, functiontest.FitInput(1, ""), 10), functiontest.LargeMessage)},
+		"64Exports": {"of one value of 1 MB", fitRequest(t, fitInput(64, ""), 1_000_000)},
+		"Desired":   {"what is carried on is not copied", earlier(fitRequest(t, fitInput(1, ""), 10), largeMessage)},
 		"Status":    {"the composite is decoded, to write its status", status},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := serveAttacked(t)
 			s.rest(t)
-			out := s.reconcile(t, functiontest.LookedUp(t, tc.req))
+			out := s.reconcile(t, lookedUp(t, tc.req))
 			t.Logf("%s", out.cost)
 			if out.cost.memory > most {
 				t.Errorf("%s: want at most %d MiB over rest, got %s", tc.reason, most>>20, out.cost)

@@ -76,7 +76,7 @@ func benchConnection(b *testing.B) []byte {
 	b.Helper()
 	c := functiontest.NewControlPlane(b, benchExports)
 	db := functiontest.Parse(b, benchDatabase)
-	db.Fields["filler"] = functiontest.Filler(1 << 10)
+	db.Fields["filler"] = filler(1 << 10)
 	if err := c.Apply("db", db); err != nil {
 		b.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func benchRequestOf(b *testing.B, state benchState) []byte {
 	b.Helper()
 	req := functiontest.Request(b, functiontest.ObservedDatabase)
 	req.Input = functiontest.Parse(b, "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"+benchExports)
-	req.Observed.Resources["db"].Resource.Fields["filler"] = functiontest.Filler(state.observed)
+	req.Observed.Resources["db"].Resource.Fields["filler"] = filler(state.observed)
 	req.Desired = &fnv1.State{Resources: map[string]*fnv1.Resource{}}
 	if state.desired > 0 {
 		req.Desired.Resources["other"] = filled(state.desired)
@@ -140,7 +140,7 @@ func benchRequestOf(b *testing.B, state benchState) []byte {
 }
 
 func filled(bytes int) *fnv1.Resource {
-	return &fnv1.Resource{Resource: &structpb.Struct{Fields: map[string]*structpb.Value{"filler": functiontest.Filler(bytes)}}}
+	return &fnv1.Resource{Resource: &structpb.Struct{Fields: map[string]*structpb.Value{"filler": filler(bytes)}}}
 }
 
 // benchExports are five exports.

@@ -11,20 +11,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/pages"
-	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
+
+func readme(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
 
 // TestReadmeIsShort checks that the README can be read in two minutes.
 func TestReadmeIsShort(t *testing.T) {
 	const limit = 9 << 10
-	if size := len(functiontest.README(t)); size > limit {
+	if size := len(readme(t)); size > limit {
 		t.Errorf("README.md has %d bytes, want at most %d: move details to the guides", size, limit)
 	}
 }
 
 // The diagnostic in the README is the diagnostic of the step above it.
 func TestReadmeDiagnostic(t *testing.T) {
-	text := functiontest.README(t)
+	text := readme(t)
 	shown := regexp.MustCompile(`(?m)^secrets\[0\].*$`).FindString(text)
 	step := regexp.MustCompile("(?s)```yaml\n(- step:.*?)```").FindStringSubmatch(text)
 	if shown == "" || step == nil {
@@ -71,7 +79,7 @@ func TestPageOfCompositeAuthors(t *testing.T) {
 
 // CI starts with the test command of the README, before it builds or installs anything.
 func TestReadmeTestCommand(t *testing.T) {
-	shown := regexp.MustCompile("(?m)^```shell\n(go test .*)\n```$").FindStringSubmatch(functiontest.README(t))
+	shown := regexp.MustCompile("(?m)^```shell\n(go test .*)\n```$").FindStringSubmatch(readme(t))
 	if shown == nil {
 		t.Fatal("the README has no code block with a test command alone")
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -60,7 +61,7 @@ func TestAdmission(t *testing.T) {
 		return nil
 	}}
 	s := startServer(t, f, logging.NewNopLogger(), func(s *Server) { s.MemoryLimit, s.MaxRecvMessageSize = 32<<20, 4<<20 })
-	large := functiontest.Earlier(&fnv1.RunFunctionRequest{}, functiontest.LargeMessage)
+	large := &fnv1.RunFunctionRequest{Meta: &fnv1.RequestMeta{Tag: strings.Repeat("x", 7<<19)}}
 	go func() {
 		_, _ = fnv1.NewFunctionRunnerServiceClient(s.dial(t, insecure.NewCredentials())).RunFunction(context.Background(), large)
 	}()

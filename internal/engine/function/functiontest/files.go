@@ -29,16 +29,6 @@ func ModuleRoot(t testing.TB) string {
 	return ""
 }
 
-// README returns the text of the README.
-func README(t *testing.T) string {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(ModuleRoot(t), "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
 // Files is a folder to render, by file name.
 type Files map[string]string
 
@@ -129,28 +119,3 @@ kind: Secret
 metadata: {name: conn, namespace: default}
 `
 )
-
-// TwoSteps is a Composition with two steps of this function between others.
-const TwoSteps = `
-apiVersion: apiextensions.crossplane.io/v1
-kind: Composition
-metadata: {name: apps}
-spec:
-  compositeTypeRef: {apiVersion: example.org/v1, kind: App}
-  mode: Pipeline
-  pipeline:
-  - step: compose
-    functionRef: {name: function-patch-and-transform}
-    input: {apiVersion: pt.fn.crossplane.io/v1beta1, kind: Resources, resources: [{name: db, base: {apiVersion: example.org/v1, kind: Database}}]}
-  - step: first
-    functionRef: {name: function-export}
-    input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, n: 1}
-  - step: no-input
-    functionRef: {name: function-auto-ready}
-  - step: other-kind
-    functionRef: {name: function-export}
-    input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exporters}
-  - step: second
-    functionRef: {name: function-export}
-    input: {apiVersion: export.fn.crossplane.io/v2, kind: Exports, n: 2}
-`

@@ -1,4 +1,4 @@
-package server
+package main
 
 import (
 	"bytes"
@@ -9,17 +9,72 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
+
+// largeMessage is a request of 3.5 MiB.
+const largeMessage = 3<<20 + 512<<10
+
+// filler returns a value of about so many bytes, with the form of a status.
+func filler(bytes int) *structpb.Value {
+	list := &structpb.ListValue{}
+	for i := 0; i*64 < bytes; i++ {
+		list.Values = append(list.Values, structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
+			"name":  structpb.NewStringValue(fmt.Sprintf("condition-%06d", i)),
+			"ready": structpb.NewBoolValue(true),
+			"port":  structpb.NewNumberValue(float64(8000 + i)),
+		}}))
+	}
+	return structpb.NewListValue(list)
+}
+
+// fitInput returns an input with exports of one value each, and with generators and author's objects.
+func fitInput(exports int, more string) string {
+	var b strings.Builder
+	b.WriteString("input:\n  apiVersion: export.fn.crossplane.io/v1beta1\n  kind: Exports\n" + more + "  secrets:\n")
+	for i := range exports {
+		fmt.Fprintf(&b, "  - {name: e%02d, from: db, data: [{key: k, value: secret.large}]}\n", i)
+	}
+	return b.String()
+}
+
+// fitRequest returns ObservedDatabase with a connection detail of so many bytes. No looked up
+// object exists.
+func fitRequest(t testing.TB, input string, large int) *fnv1.RunFunctionRequest {
+	t.Helper()
+	req := functiontest.Request(t, functiontest.ObservedDatabase+input)
+	req.Observed.Resources["db"].ConnectionDetails["large"] = bytes.Repeat([]byte("canary-7f3a"), large/11+1)[:large]
+	req.Observed.Resources["db"].ConnectionDetails["medium"] = req.GetObserved().GetResources()["db"].GetConnectionDetails()["large"][:large/4*3]
+	return req
+}
+
+// lookedUp adds the answers to the function's requirements.
+func lookedUp(t testing.TB, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRequest {
+	t.Helper()
+	small := proto.CloneOf(req)
+	small.Observed.Resources["db"].ConnectionDetails["large"] = []byte("x")
+	small.Desired, small.Context = nil, nil
+	if req.GetRequiredResources() == nil {
+		req.RequiredResources = map[string]*fnv1.Resources{}
+	}
+	for key := range functiontest.Reconcile(t, functiontest.New(t), small, nil).GetRequirements().GetResources() {
+		req.RequiredResources[key] = &fnv1.Resources{}
+	}
+	return req
+}
+
+// earlier returns an earlier step's ConfigMap of so many bytes.
+func earlier(req *fnv1.RunFunctionRequest, size int) *fnv1.RunFunctionRequest {
+	o := &structpb.Struct{Fields: map[string]*structpb.Value{"x": structpb.NewStringValue(strings.Repeat("x", size))}}
+	req.Desired = &fnv1.State{Resources: map[string]*fnv1.Resource{"earlier": {Resource: o}}}
+	return req
+}
 
 // asks adds what the composite's author asks for.
 func asks(t testing.TB, req *fnv1.RunFunctionRequest, text string) *fnv1.RunFunctionRequest {
@@ -53,27 +108,27 @@ func TestResponsesFit(t *testing.T) {
 	}{
 		"FourOf800kB": {
 			reason: "three of them fit, and all have the same size: the last one does not",
-			req:    functiontest.FitRequest(t, functiontest.FitInput(4, ""), 800_000),
+			req:    fitRequest(t, fitInput(4, ""), 800_000),
 			made:   []string{"e00", "e01", "e02"},
 			held:   []string{`Secret "e03" (team-a/orders-e03) is not created: with its 1066`},
 		},
 		"SmallerAuthor": {
 			reason: "an author's object is held before a larger one of the Composition",
-			req: asks(t, functiontest.Earlier(functiontest.FitRequest(t, functiontest.FitInput(2, fitAuthors), 800_000), 1_400_000),
+			req: asks(t, earlier(fitRequest(t, fitInput(2, fitAuthors), 800_000), 1_400_000),
 				"{secretExpressions: [{name: theirs, key: k, value: secret.medium}, {name: tiny, key: k, value: secret.username}]}"),
 			made: []string{"e00", "e01", "fromComposite/Secret/tiny"},
 			held: []string{`Secret "theirs" is not created: with its 800`},
 		},
 		"Observed": {
 			reason: "an object that exists is kept unchanged",
-			req:    observedExport(t, functiontest.Earlier(functiontest.FitRequest(t, functiontest.FitInput(1, ""), 1_000_000), 2_950_000), "e00", 10),
+			req:    observedExport(t, earlier(fitRequest(t, fitInput(1, ""), 1_000_000), 2_950_000), "e00", 10),
 			held:   []string{`Secret "e00" (team-a/orders-e00) is kept unchanged: with its 1333`},
 			kept:   []string{"e00"},
 		},
 		"Unchanged": {
 			reason: "to hold an object that does not change saves nothing: what is added is held",
 			req: func() *fnv1.RunFunctionRequest {
-				req := functiontest.Earlier(functiontest.FitRequest(t, functiontest.FitInput(2, ""), 700_000), 2_500_000)
+				req := earlier(fitRequest(t, fitInput(2, ""), 700_000), 2_500_000)
 				o := functiontest.Parse(t, "{apiVersion: v1, kind: Secret, metadata: {name: orders-e01, namespace: team-a}, type: Opaque}")
 				o.Fields["data"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
 					"k": structpb.NewStringValue(base64.StdEncoding.EncodeToString(req.GetObserved().GetResources()["db"].GetConnectionDetails()["large"])),
@@ -87,7 +142,7 @@ func TestResponsesFit(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			functiontest.LookedUp(t, tc.req)
+			lookedUp(t, tc.req)
 			answersOf(t, tc.req, func(t *testing.T, rsp *fnv1.RunFunctionResponse) {
 				t.Helper()
 				var made, kept []string
@@ -126,17 +181,17 @@ func TestResponsesThatCannotFit(t *testing.T) {
 		reason string
 		req    *fnv1.RunFunctionRequest
 	}{
-		"CarriedOn": {"an earlier step composes too much by itself", functiontest.Earlier(functiontest.FitRequest(t, functiontest.FitInput(1, ""), 10), 4<<20)},
-		"Kept":      {"what is kept is too much beside it", observedExport(t, functiontest.Earlier(functiontest.FitRequest(t, functiontest.FitInput(1, ""), 900_000), 3_500_000), "e00", 600_000)},
+		"CarriedOn": {"an earlier step composes too much by itself", earlier(fitRequest(t, fitInput(1, ""), 10), 4<<20)},
+		"Kept":      {"what is kept is too much beside it", observedExport(t, earlier(fitRequest(t, fitInput(1, ""), 900_000), 3_500_000), "e00", 600_000)},
 		"Context": {"the context is a part of the response", func() *fnv1.RunFunctionRequest {
-			req := functiontest.Earlier(functiontest.FitRequest(t, functiontest.FitInput(1, ""), 10), 2<<20)
+			req := earlier(fitRequest(t, fitInput(1, ""), 10), 2<<20)
 			req.Context = &structpb.Struct{Fields: map[string]*structpb.Value{"x": structpb.NewStringValue(strings.Repeat("x", 2<<20))}}
 			return req
 		}()},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			functiontest.LookedUp(t, tc.req)
+			lookedUp(t, tc.req)
 			answersOf(t, tc.req, func(t *testing.T, rsp *fnv1.RunFunctionResponse) {
 				t.Helper()
 				if rsp.GetDesired() != nil || rsp.GetContext() != nil {
@@ -153,21 +208,20 @@ func TestResponsesThatCannotFit(t *testing.T) {
 	}
 }
 
-// answersOf a server, through the client that Crossplane has. The same
-// request has the same answer, and no value is in its texts.
+// answersOf judges the answer to a request. The same request has the same answer, which Crossplane's client accepts, and
+// no value is in its texts.
 func answersOf(t *testing.T, req *fnv1.RunFunctionRequest, judge func(t *testing.T, rsp *fnv1.RunFunctionResponse)) {
 	t.Helper()
-	s := startServer(t, testFunction{}, logging.NewNopLogger(), func(s *Server) {
-		s.Function, s.MaxRecvMessageSize = functiontest.Fixed(t), 16<<20
-	})
-	client := fnv1.NewFunctionRunnerServiceClient(s.dial(t, insecure.NewCredentials()))
-	rsp, err := client.RunFunction(functiontest.Limited(t), req)
+	f := functiontest.Function{Function: functiontest.Fixed(t)}
+	rsp, err := f.RunFunction(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := client.RunFunction(functiontest.Limited(t), req, grpc.MaxCallRecvMsgSize(limits.ResponseBytes))
-	if err != nil || !proto.Equal(rsp, again) {
+	if again, err := f.RunFunction(t.Context(), req); err != nil || !proto.Equal(rsp, again) {
 		t.Errorf("the same request has another answer: %v", err)
+	}
+	if n := proto.Size(rsp); n > limits.ResponseBytes {
+		t.Errorf("the answer has %d bytes", n)
 	}
 	judge(t, rsp)
 	for _, r := range rsp.GetResults() {
