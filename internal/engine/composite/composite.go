@@ -106,13 +106,9 @@ func (c Composite) NotComposed(found wire.Struct) string {
 // composite of the same name has another UID.
 func (c Composite) otherController(found wire.Struct) string {
 	uid, kind, name, _ := object.ControllerOf(found)
-	apiVersion := object.Controller(found).Get("apiVersion").Text()
-	ownVersion, ownKind, _, ownName := object.Identity(c.Object)
-	switch {
-	case kind != ownKind || name != ownName || c.UID == "":
+	_, ownKind, _, ownName := object.Identity(c.Object)
+	if kind != ownKind || name != ownName || c.UID == "" {
 		return fmt.Sprintf("%s %q: ", kind, name)
-	case object.GroupOf(apiVersion) != object.GroupOf(ownVersion):
-		return fmt.Sprintf("%s %q of %q: ", kind, name, apiVersion)
 	}
 	return fmt.Sprintf("a previous %s %q with the UID %q, not by this one, whose UID is %q: "+
 		"wait until Kubernetes has deleted it, or delete it, or ", kind, name, uid, c.UID)

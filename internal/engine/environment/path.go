@@ -84,7 +84,11 @@ func Set(env *structpb.Struct, p Path, v *structpb.Value) (*structpb.Struct, err
 // not on the path. The object that contains the value remains, even if it becomes empty. An item of a
 // list becomes null, so that the other items keep their index.
 func Remove(env *structpb.Struct, p Path) *structpb.Struct {
-	return p.remove(structpb.NewStructValue(env), 0).GetStructValue()
+	if v, _ := p.find(wire.Of(env)); !v.Exists() {
+		return env
+	}
+	out, _ := p.set(structpb.NewStructValue(env), 0, nil) // it exists
+	return out.GetStructValue()
 }
 
 // isTop reports whether the path is zero, which is the object itself.
@@ -137,19 +141,6 @@ func (p Path) set(old *structpb.Value, depth int, v *structpb.Value) (*structpb.
 		return nil, err
 	}
 	return with(old, s, now), nil
-}
-
-func (p Path) remove(old *structpb.Value, depth int) *structpb.Value {
-	if depth == len(p.segments) {
-		return nil
-	}
-	s := p.segments[depth]
-	was, _ := child(old, s)
-	now := p.remove(was, depth+1)
-	if now == was {
-		return old
-	}
-	return with(old, s, now)
 }
 
 // child returns the value of v at a segment, or nil. free reports whether v can have the segment, or v

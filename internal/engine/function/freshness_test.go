@@ -1,13 +1,9 @@
 package function_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
-
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -87,68 +83,6 @@ func TestFreshnessByCrossplane(t *testing.T) {
 			}
 			if calls != tc.calls {
 				t.Errorf("%s\nwant %d calls of the last reconcile, got %d", tc.reason, tc.calls, calls)
-			}
-		})
-	}
-}
-
-// While a composite waits, schemas can only add warnings. If the composite has the same condition as before, they were
-// already checked, and Crossplane is not called for them again.
-func TestSchemasAreRequiredOnce(t *testing.T) {
-	request := func(reason, message string) *fnv1.RunFunctionRequest {
-		req := functiontest.Request(t, `
-meta: {capabilities: [CAPABILITY_CAPABILITIES, CAPABILITY_REQUIRED_SCHEMAS]}
-observed:
-  composite:
-    resource:
-      apiVersion: example.org/v1
-      kind: App
-      metadata: {name: x, namespace: team, uid: u}
-      spec: {crossplane: {}}
-      status: {conditions: []}
-  resources: {db: {resource: {apiVersion: example.org/v1, kind: DB, metadata: {name: db, namespace: team, uid: d}}}}
-required_resources: {export.fn.crossplane.io/v1/Secret/team/name=x-a: {}}
-input:
-  apiVersion: export.fn.crossplane.io/v1beta1
-  kind: Exports
-  secrets: [{name: a, from: db, data: [{key: p, value: resource.status.host}]}]
-`)
-		const status = "{conditions: [{type: ExportsReady, status: 'False', reason: %s, message: %q}]}"
-		req.GetObserved().GetComposite().GetResource().GetFields()["status"] =
-			structpb.NewStructValue(functiontest.Parse(t, fmt.Sprintf(status, reason, message)))
-		return req
-	}
-	call := func(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
-		rsp, err := functiontest.New(t).RunFunction(t.Context(), req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return rsp
-	}
-	said := call(request("Waiting", "other")).GetConditions()[0]
-	for name, tc := range map[string]struct {
-		reason, is, message string
-		want                int
-	}{
-		"First": {"A field that the composite waits for may be misspelled.", "Waiting", "other", 1},
-		"Again": {"The same condition was checked before.", "Waiting", said.GetMessage(), 0},
-		"Warned": {
-			"The last check added a warning, which must stay.", "Waiting",
-			said.GetMessage() + "; secrets[0].data[0].value:1:10: there is no field host", 1,
-		},
-		"Reason": {"It was kept before, and now it waits.", "Held", said.GetMessage(), 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rsp := call(request(tc.is, tc.message))
-			if got := len(rsp.GetRequirements().GetSchemas()); got != tc.want {
-				t.Errorf("%s\nwant %d schemas, got %d: %v", tc.reason, tc.want, got, rsp.GetConditions())
-			}
-			if got := rsp.GetConditions()[0].GetMessage(); got != said.GetMessage() {
-				t.Errorf("%s\nwant the message %q, got %q", tc.reason, said.GetMessage(), got)
-			}
-			_, again := rsp.GetContext().GetFields()["export.fn.crossplane.io/exports"]
-			if !again {
-				t.Errorf("%s\nthe report is not in the context", tc.reason)
 			}
 		})
 	}

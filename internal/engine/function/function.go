@@ -85,9 +85,6 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	case err != nil:
 		return req.Respond(f.fatal(meta, req, err))
 	}
-	if result.Unchecked && repeats(req, result, p.ID()) {
-		result.SkipCheck()
-	}
 	meta.Ttl = ttl(p.Freshness.After(watches(req, p, seen, result)), result, seen.Now)
 	out := respond(req, meta, result, p)
 	for size := out.Size(); size > limits.ResponseBytes; size = out.Size() { // measured once: it may be large

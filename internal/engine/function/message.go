@@ -26,11 +26,6 @@ func message(texts []string) string {
 	return clip(b.String())
 }
 
-// isShortened reports whether a message may count items, or end early.
-func isShortened(text string) bool {
-	return strings.Contains(text, " more") || strings.Contains(text, clipped)
-}
-
 // withCommand adds a command that shows more. It is at the end, and complete, so that it can be copied.
 func withCommand(text, see string) string {
 	if see == "" {

@@ -230,32 +230,14 @@ func limited(author []reconcile.Outcome) (shown []reconcile.Outcome, more int) {
 	return said[:n], len(said) - n
 }
 
-// conditionOf returns the state and the message of the condition for a report, and those of other steps.
-func conditionOf(before, r report) (reconcile.State, string) {
-	messages := slices.Concat(before.messages, r.messages)
-	if len(messages) == 0 {
-		return max(before.state, r.state), ""
-	}
-	return max(before.state, r.state), withCommand(message(messages), cmp.Or(before.see, r.see))
-}
-
-// repeats reports whether the composite already has the condition of a result. Then its messages were checked against
-// schemas before, if Crossplane has them, without a warning. A text that counts more messages can stand for others.
-func repeats(req *wire.Request, result *reconcile.Result, id string) bool {
-	state, text := conditionOf(reportBefore(req.Context, id), reportOf(result))
-	for _, v := range req.Observed.Composite.Object.At("status", "conditions").List().All() {
-		c := v.Struct()
-		if c.Get("type").Is(outcome.ConditionType) {
-			return c.Get("reason").Is(state.String()) && c.Get("message").Text() == text && !isShortened(text)
-		}
-	}
-	return false
-}
-
-// setCondition sets the condition of the composite.
+// setCondition sets the condition of the composite for a report, and those of other steps.
 func setCondition(rsp *fnv1.RunFunctionResponse, c *pipelineContext, r report, id string) {
-	state, text := conditionOf(reportBefore(c.found, id), r)
+	before := reportBefore(c.found, id)
 	r.save(c, id)
+	state, text := max(before.state, r.state), ""
+	if messages := slices.Concat(before.messages, r.messages); len(messages) > 0 {
+		text = withCommand(message(messages), cmp.Or(before.see, r.see))
+	}
 	status := fnv1.Status_STATUS_CONDITION_FALSE
 	if state == reconcile.Available {
 		status = fnv1.Status_STATUS_CONDITION_TRUE

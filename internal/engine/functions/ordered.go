@@ -21,13 +21,6 @@ type KeyOrdered interface {
 	KeyOrdered()
 }
 
-// Incomplete is a map whose keys are not all known.
-type Incomplete interface {
-	traits.Mapper
-	// Incomplete returns the error of reading all keys.
-	Incomplete() ref.Val
-}
-
 // Each calls f for each entry of a map, whose keys and values are CEL values, until f returns false.
 func Each(m traits.Foldable, f func(k, v ref.Val) bool) { m.Fold(folder(f)) }
 
@@ -66,8 +59,6 @@ func optional(v ref.Val) ref.Val {
 // a map that is incomplete.
 func Order(v ref.Val) ref.Val {
 	switch m := v.(type) {
-	case Incomplete:
-		return m.Incomplete()
 	case KeyOrdered, traits.Lister:
 		return v
 	case traits.Mapper:

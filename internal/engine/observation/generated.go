@@ -5,10 +5,8 @@ import (
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
-	"cel.dev/cel-go/common/types/traits"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
-	"github.com/crossplane-contrib/function-export/internal/engine/functions"
 )
 
 // Generated holds the outputs of a generator.
@@ -22,7 +20,8 @@ type Generated struct {
 	// Failed is the reason why expected outputs are missing, or nil. If it is set, an optional key also fails.
 	Failed *expression.Failed
 
-	// Items are set for a generator with a list: the outputs for each item. Waits says why not all items are known.
+	// Items are set for a generator with a list: the outputs for each item. If not all items are known, Waits says why,
+	// and none is read: otherwise, an export that reads all items would lose some of them.
 	Items map[string]Generated
 }
 
@@ -55,8 +54,6 @@ func (g Generated) value(path []string, variable string) (ref.Val, bool) {
 	switch {
 	case g.Items != nil && g.Waits == "":
 		return generated(g.Items, path, variable), true
-	case g.Items != nil:
-		return &incomplete{generated(g.Items, path, variable), missing()}, true
 	case g.Failed != nil:
 		return types.WrapErr(g.Failed), false
 	case g.Outputs != nil:
@@ -64,37 +61,3 @@ func (g Generated) value(path []string, variable string) (ref.Val, bool) {
 	}
 	return missing(), false
 }
-
-// incomplete is a map whose keys are not all known. A read of anything but a known key waits: otherwise, an export that
-// reads all items would lose some of them. An iteration ends with an entry that waits.
-type incomplete struct {
-	*named[members]
-
-	waits ref.Val
-}
-
-var _ functions.Incomplete = (*incomplete)(nil)
-
-func (m *incomplete) Incomplete() ref.Val { return m.waits }
-
-func (m *incomplete) Find(key ref.Val) (ref.Val, bool) {
-	if v, ok := m.named.Find(key); ok || v != nil {
-		return v, ok
-	}
-	return m.waits, false
-}
-
-func (m *incomplete) Get(key ref.Val) ref.Val      { return get(m, key) }
-func (m *incomplete) Contains(key ref.Val) ref.Val { return contains(m, key) }
-func (m *incomplete) Iterator() traits.Iterator    { return overKeys(append(m.members.Names(), "")) }
-func (m *incomplete) Size() ref.Val                { return m.waits }
-func (m *incomplete) IsZeroValue() bool            { return false }
-func (m *incomplete) Equal(ref.Val) ref.Val        { return m.waits }
-func (m *incomplete) Value() any                   { return m }
-
-func (m *incomplete) Fold(f traits.Folder) {
-	m.named.Fold(f)
-	f.FoldEntry(types.String(""), m.waits)
-}
-
-func (m *incomplete) ConvertToType(t ref.Type) ref.Val { return convert(m, types.MapType, t) }

@@ -214,7 +214,11 @@ func (o *Observation) findSource(name string) (ref.Val, bool) {
 	if !s.Many {
 		return object(s.Objects[0]), true
 	}
-	return &list{wire.ComposeList(s.Objects)}, true
+	all := make([]ref.Val, len(s.Objects))
+	for i, o := range s.Objects {
+		all[i] = object(o)
+	}
+	return types.NewRefValList(types.DefaultTypeAdapter, all), true
 }
 
 func (o *Observation) sourceNames() []string {

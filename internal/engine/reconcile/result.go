@@ -34,9 +34,6 @@ type Result struct {
 	// Unread is set while a requirement was not read: Crossplane calls again, and drops this result.
 	Unread bool
 
-	// Unchecked is set if only schemas were not read, and they can only add warnings about what the result waits for.
-	Unchecked bool
-
 	// Environment for later steps, or nil if the input does not make one, or waits for it.
 	Environment *structpb.Struct
 
@@ -75,9 +72,6 @@ func (e *Evaluations) noting(advise func(observation.Missing) string) func(obser
 		return advise(m)
 	}
 }
-
-// SkipCheck makes an Unchecked result final: Crossplane does not call again with the schemas.
-func (r *Result) SkipCheck() { r.Schemas, r.Unread, r.Unchecked = nil, false, false }
 
 // A footprint is the number of bytes that an object adds to the response, and how it can add fewer.
 type footprint struct {

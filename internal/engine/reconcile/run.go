@@ -115,7 +115,6 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	misspelt := misspelt.Request{
 		Plan: p, Session: generated.Session, Schemas: in.Schemas, Provided: in.HasSchemas,
 	}.Check(lacking, out.Unread)
-	out.Unchecked = misspelt.Unread && !out.Unread
 	out.merge(misspeltReport{misspelt}.reply())
 	out.count(generated.Session, authors.session)
 	out.Missing = noted.Missing

@@ -137,25 +137,15 @@ func (s Struct) Size() int {
 	if s.in != nil {
 		return len(s.sent)
 	}
-	if s.parts == nil {
-		return proto.Size(s.decoded)
-	}
-	n := 0
-	for k, v := range s.parts {
-		n += len(k) + v.Size()
-	}
-	return n
+	return proto.Size(s.Proto())
 }
 
 // Size returns the size of the Value in bytes of protobuf.
 func (v Value) Size() int {
-	switch {
-	case v.in != nil:
+	if v.in != nil {
 		return len(v.sent)
-	case v.kind == Object && v.decoded == nil:
-		return v.object.Size()
 	}
-	return proto.Size(v.decoded)
+	return proto.Size(v.Proto())
 }
 
 // decode decodes checked bytes.
@@ -313,29 +303,22 @@ func (v Value) Proto() *structpb.Value {
 // A List is a google.protobuf.ListValue that is only read, as a [Struct] is. The zero List is empty.
 type List struct {
 	decoded *structpb.ListValue
-	parts   []Struct
 	sent    []byte
 	in      *indexes
 }
-
-// ComposeList returns a List of Structs. The slice is not copied.
-func ComposeList(elements []Struct) List { return List{parts: elements} }
 
 // Len returns the number of elements.
 func (l List) Len() int {
 	if l.in != nil {
 		return l.in.length(l.sent)
 	}
-	return len(l.parts) + len(l.decoded.GetValues())
+	return len(l.decoded.GetValues())
 }
 
 // At returns the element with an index below Len.
 func (l List) At(i int) Value {
-	switch {
-	case l.in != nil:
+	if l.in != nil {
 		return sentValue(l.in.element(l.sent, i), l.in)
-	case l.parts != nil:
-		return OfStruct(l.parts[i])
 	}
 	return OfValue(l.decoded.GetValues()[i])
 }
