@@ -1,7 +1,6 @@
 package collect_test
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -94,7 +93,6 @@ func revealed(data map[string]sensitive.Bytes) map[string]string {
 
 func TestCollection(t *testing.T) {
 	waiting := expression.NewWaiting("secrets.db.a", "resources.db")
-	failed := errors.New("data[0].value: failed")
 	const illegal = " returns an invalid key: a key must consist of at most 253 letters, digits, '-', '_' and '.', and must not be '.' or begin with '..'"
 
 	for name, c := range map[string]struct {
@@ -114,12 +112,6 @@ func TestCollection(t *testing.T) {
 			results: []result{key("p0", "a", "1"), key("p1", "b", "").fails(waiting), computed("p2", nil).fails(fmt.Errorf("wrapped: %w", waiting))},
 			waiting: []string{`key "b" and p2 wait for resources.db, secrets.db.a`},
 		},
-		"Fails": {
-			reason:  "one that fails leaves nothing, and keeps none from being named",
-			results: []result{key("p0", "a", "1"), key("p1", "b", "").fails(failed), key("p2", "c", "").fails(waiting)},
-			waiting: []string{`key "c" waits for resources.db, secrets.db.a`},
-			failed:  []string{"data[0].value: failed"},
-		},
 		"Empty": {
 			reason:  "an empty value and an empty map wait",
 			results: []result{key("p0", "a", ""), computed("p1", map[string]string{}), computed("p2", map[string]string{"b": "", "c": "", "d": "1"})},
@@ -136,19 +128,6 @@ func TestCollection(t *testing.T) {
 			},
 			data: map[string]string{"d": "1"},
 		},
-		"OptionalFails": {
-			reason:  "but not those that fail",
-			results: []result{key("p0", "a", "1"), key("p1", "b", "").optional().fails(failed)},
-			failed:  []string{"data[0].value: failed"},
-		},
-		"None": {
-			reason: "a value that is none on purpose is left out",
-			results: []result{
-				key("p0", "a", "").isNone(), computed("p1", nil).isNone(), key("p2", "b", "1"),
-				computed("p3", map[string]string{"c": "1"}).isNone(),
-			},
-			data: map[string]string{"b": "1"},
-		},
 		"Nothing": {
 			reason:  "nothing at all is no object",
 			results: []result{key("p0", "a", "").optional()},
@@ -163,11 +142,6 @@ func TestCollection(t *testing.T) {
 				"the same key is written by p1 and p2: keep one of them",
 				`key "a" is written by p0 and p3: keep one of them`,
 			},
-		},
-		"OnlyWaits": {
-			reason:  "without any other key, the missing input is the reason",
-			results: []result{key("p0", "a", "").fails(waiting)},
-			waiting: []string{`key "a" waits for resources.db, secrets.db.a`},
 		},
 		"Groups": {
 			reason: "only entries that wait for the same inputs are one item, and all of them are named",

@@ -1,13 +1,11 @@
 package environment
 
 import (
-	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
-	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 )
 
 const labelHelp = "use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit"
@@ -82,17 +80,5 @@ func TestCompileDiagnostics(t *testing.T) {
 				t.Errorf("%s: lookup %v, -want, +got:\n%s", tc.reason, l, diff)
 			}
 		})
-	}
-}
-
-func TestCompileNothing(t *testing.T) {
-	for name, in := range map[string]*v1beta1.Environment{
-		"Nil": nil, "Null": {DefaultData: &v1beta1.JSON{Raw: []byte(" null\n")}}, "NoBytes": {DefaultData: &v1beta1.JSON{}},
-	} {
-		l := compiled(t, in)
-		got, list := l.Merge(budget.New(context.Background()), nil, nil, nil)
-		if len(list) > 0 || len(got.GetFields()) != 2 {
-			t.Errorf("%s: %v, %v", name, got, list)
-		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/testing/protocmp"
 )
 
 func TestParsePath(t *testing.T) {
@@ -61,15 +60,6 @@ func TestCovers(t *testing.T) {
 	} {
 		if got := mustParse(tc.p).Covers(mustParse(tc.other)); got != tc.want {
 			t.Errorf("%s: %q covers %q: %v", tc.reason, tc.p, tc.other, got)
-		}
-	}
-}
-
-func TestSetNothing(t *testing.T) {
-	for path, want := range map[string]string{"a": "{a: null}", "a.b": "{a: {b: null}}", "a[0]": "{a: [null]}"} {
-		got, err := Set(nil, mustParse(path), nil)
-		if diff := cmp.Diff(fields(t, want), got, protocmp.Transform()); diff != "" || err != nil {
-			t.Errorf("%v, -want, +got:\n%s", err, diff)
 		}
 	}
 }

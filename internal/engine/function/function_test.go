@@ -77,39 +77,6 @@ connection:
 				results:   []string{`SEVERITY_FATAL invalid input: secrets[0].data[0].value:1:1: there is no variable secrt: did you mean secret?`},
 			},
 		},
-		"Failed": {
-			reason:  "A failure warns, and says where.",
-			request: functiontest.ObservedDatabase + secretInput + "    - {key: port, value: resource.status.port}",
-			want: want{
-				condition: `STATUS_CONDITION_FALSE Held Secret "connection" (team-a/orders-connection) is not created: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`,
-				results:   []string{`SEVERITY_WARNING Secret "connection" (team-a/orders-connection) is not created: secrets[0].data[0].value: must return a string, but returns int: wrap it in string(...)`},
-				notReady:  true,
-			},
-		},
-		"EarlierStep": {
-			reason: "What earlier steps desire stays as it is.",
-			request: functiontest.ObservedDatabase + `
-desired:
-  composite: {resource: {status: {phase: up}}}
-  resources:
-    db: {resource: {apiVersion: rds.aws.m.upbound.io/v1beta1, kind: Instance}}
-` + secretInput + "    - {key: username, value: secret.username}",
-			want: want{
-				condition: "STATUS_CONDITION_FALSE Waiting Secret \"connection\" (team-a/orders-connection) is created in this reconcile",
-				notReady:  true,
-				desired: `
-db: {resource: {apiVersion: rds.aws.m.upbound.io/v1beta1, kind: Instance}}
-connection:
-  ready: READY_FALSE
-  resource:
-    apiVersion: v1
-    kind: Secret
-    type: Opaque
-    metadata: {name: orders-connection, namespace: team-a, annotations: {export.fn.crossplane.io/revision: "1"}}
-    data: {username: YXBw}
-`,
-			},
-		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"encoding/json"
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -110,28 +108,6 @@ func TestStruct(t *testing.T) {
 	}
 }
 
-func TestStructIsDeterministic(t *testing.T) {
-	o := large(50, 100)
-	want := marshal(t, o.Struct())
-	for range 50 {
-		if got := marshal(t, o.Struct()); !cmp.Equal(want, got) {
-			t.Fatal("the same object gave two Structs")
-		}
-	}
-}
-
-func TestStructSharesNothing(t *testing.T) {
-	o := large(3, 10)
-	o.Immutable = new(true)
-	got, before := o.Struct(), o.Struct()
-	clear(o.Data)
-	o.Labels["app"], o.Annotations["new"], o.State = "changed", "changed", nil
-	*o.Immutable = false
-	if diff := cmp.Diff(before, got, protocmp.Transform()); diff != "" {
-		t.Errorf("a Struct must not change with its object: -want, +got:\n%s", diff)
-	}
-}
-
 func TestObjectPrintsNoValue(t *testing.T) {
 	o := Object{Kind: Secret, Name: "a", Namespace: "b", Data: texts(map[string]string{"k": canary})}
 	out, err := json.Marshal(o)
@@ -152,21 +128,6 @@ func marshal(t testing.TB, s *structpb.Struct) []byte {
 		t.Fatalf("cannot marshal: %v", err)
 	}
 	return out
-}
-
-// large is a valid Secret with so many keys of such a size.
-func large(keys, size int) *Object {
-	o := &Object{
-		Kind: Secret, Name: "connection", Namespace: "shop", Type: typeOpaque,
-		Labels:      map[string]string{"app": "shop", "team": "payments"},
-		Annotations: map[string]string{"example.org/host": "db.local"},
-		State:       map[string]string{StatePrefix + "generation": "7"},
-		Data:        make(map[string]sensitive.Bytes, keys),
-	}
-	for i := range keys {
-		o.Data[fmt.Sprintf("key-%03d", i)] = sensitive.FromString(strings.Repeat("v", size))
-	}
-	return o
 }
 
 // sent returns an object as it is read from the bytes of a request.

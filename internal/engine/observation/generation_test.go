@@ -1,13 +1,11 @@
 package observation_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
-	"cel.dev/cel-go/common/types/traits"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -98,38 +96,11 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// A generation before that is not there is a key that is not there, and no error to
-// wait for: what an expression makes of it is its own.
-func TestPreviousIsNoSuchKey(t *testing.T) {
-	v, ok := generators(t).Scope("", nil).ResolveName(expression.Previous)
-	m, isMap := v.(traits.Mapper)
-	if !ok || !isMap {
-		t.Fatalf("previous is %T", v)
-	}
-	if got := fmt.Sprint(m.Get(types.String("slow"))); got != "no such key" {
-		t.Errorf("an absent one is %q", got)
-	}
-	if found, ok := m.Find(types.String("slow")); found != nil || ok {
-		t.Errorf("an absent one is found: %v, %t", found, ok)
-	}
-}
-
 // one is the variable a.
 type one struct{}
 
 func (one) Find(name string) (ref.Val, bool) { return types.String("v"), name == "a" }
 func (one) Names() []string                  { return []string{"a"} }
-
-func TestGenerationScopeHasVariables(t *testing.T) {
-	variables := observation.Map(one{})
-	x, faults := env.Compile(expression.Source{Text: "variables.a", Path: "here", Scope: expression.GenerationScope})
-	if len(faults) > 0 {
-		t.Fatal(faults)
-	}
-	if got := result(x, generators(t).GenerationScope(&observation.Generation{}, variables)); got != "types.String(v)" {
-		t.Errorf("a variable is %s", got)
-	}
-}
 
 // A generation may be a v1 Secret: its data is only in secret.
 func TestGenerationSecretIsHidden(t *testing.T) {

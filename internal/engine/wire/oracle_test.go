@@ -77,19 +77,6 @@ func TestLengthPointsBackwards(t *testing.T) {
 	decodesAs(t, message(sub(15, hidden), []byte{tagInput}, length))
 }
 
-// Texts of each length have each byte that is not ASCII at each place.
-func TestInvalidTextEverywhere(t *testing.T) {
-	for size := range 24 {
-		for i := range size {
-			for _, c := range []byte{0x80, 0xff} {
-				text := bytes.Repeat([]byte("a"), size)
-				text[i] = c
-				decodesAs(t, sub(4, fieldOf("a", sub(3, text))))
-			}
-		}
-	}
-}
-
 // A tag of several bytes is a tag of the same field, which protobuf decodes.
 func TestLongTags(t *testing.T) {
 	for number := range uint64(20) {

@@ -53,16 +53,6 @@ func TestServeFlags(t *testing.T) {
 				c.Debug, c.Network, c.Address, c.TLSCertsDir, c.Insecure, c.MaxRecvMessageSize = true, "tcp4", ":1", "/certs", true, 8
 			}),
 		},
-		"LongDebug": {
-			reason: "the long name of -d is part of the template, too",
-			args:   []string{"--debug"},
-			want:   with(func(c *Command) { c.Debug = true }),
-		},
-		"CertsFromEnvironment": {
-			reason: "Crossplane names the directory in the environment",
-			env:    "/tls/server",
-			want:   with(func(c *Command) { c.TLSCertsDir = "/tls/server" }),
-		},
 		"FlagBeforeEnvironment": {
 			reason: "a flag is closer to the user than the environment",
 			env:    "/tls/server",
@@ -78,16 +68,6 @@ func TestServeFlags(t *testing.T) {
 			reason: "a server that refuses every message is a mistake",
 			args:   []string{"--max-recv-message-size=0"},
 			err:    "--max-recv-message-size must be between 1 and 4095",
-		},
-		"MessageSizeBeyondGRPC": {
-			reason: "gRPC counts a message in 32 bits",
-			args:   []string{"--max-recv-message-size=4096"},
-			err:    "--max-recv-message-size must be between 1 and 4095",
-		},
-		"NegativeGracePeriod": {
-			reason: "there is no time before the signal",
-			args:   []string{"--grace-period=-1s"},
-			err:    "--grace-period must not be negative",
 		},
 	}
 
