@@ -76,20 +76,29 @@ func isHidden(path string) bool {
 }
 
 // Below selects the YAML files in a folder and in all folders below it, except hidden ones.
-func Below(s *System, folder string) ([]string, error) { return s.below(folder, isYAML) }
+func Below(s *System, folder string) ([]string, error) { return s.walk(folder, true, isYAML) }
 
 // WithJSONBelow selects the YAML and JSON files in a folder and in all folders below it, except hidden ones.
 func WithJSONBelow(s *System, folder string) ([]string, error) {
-	return s.below(folder, func(path string) bool { return isYAML(path) || filepath.Ext(path) == ".json" })
+	return s.walk(folder, true, func(path string) bool { return isYAML(path) || filepath.Ext(path) == ".json" })
 }
 
-func (s *System) below(folder string, wanted func(path string) bool) ([]string, error) {
+// In selects the YAML files in a folder, but not in folders below it. There is at least one.
+func In(s *System, folder string) ([]string, error) {
+	out, err := s.walk(folder, false, isYAML)
+	if err == nil && len(out) == 0 {
+		return nil, fmt.Errorf("cannot find a .yaml or .yml file in %s", folder)
+	}
+	return out, err
+}
+
+func (s *System) walk(folder string, below bool, wanted func(path string) bool) ([]string, error) {
 	var out []string
 	err := fs.WalkDir(s.FS, folder, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return CannotRead(path, err)
-		case d.IsDir() && path != folder && strings.HasPrefix(d.Name(), "."):
+		case d.IsDir() && path != folder && (!below || strings.HasPrefix(d.Name(), ".")):
 			return fs.SkipDir
 		case !d.IsDir() && wanted(path):
 			out = append(out, path)
@@ -97,24 +106,6 @@ func (s *System) below(folder string, wanted func(path string) bool) ([]string, 
 		return nil
 	})
 	return out, err
-}
-
-// In selects the YAML files in a folder, but not in folders below it. There is at least one.
-func In(s *System, folder string) ([]string, error) {
-	entries, err := fs.ReadDir(s.FS, folder)
-	if err != nil {
-		return nil, CannotRead(folder, err)
-	}
-	var out []string
-	for _, e := range entries {
-		if path := filepath.Join(folder, e.Name()); !e.IsDir() && isYAML(path) {
-			out = append(out, path)
-		}
-	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("cannot find a .yaml or .yml file in %s", folder)
-	}
-	return out, nil
 }
 
 func isYAML(path string) bool {

@@ -20,9 +20,8 @@ import (
 type explainer struct {
 	*expression.Errors
 
-	text  *script        // once it is split into tokens
-	typed bool           // the errors are about the types of schemas
-	told  map[int64]bool // nodes that are already explained
+	text  *script // once it is split into tokens
+	typed bool    // the errors are about the types of schemas
 }
 
 // Explain returns the diagnostics of an expression that cannot be used.
@@ -37,7 +36,7 @@ func (adviser) Explain(errs *expression.Errors) diagnostic.List {
 }
 
 func newExplainer(errs *expression.Errors) *explainer {
-	return &explainer{errs, nil, errs.Declared == nil, map[int64]bool{}}
+	return &explainer{errs, nil, errs.Declared == nil}
 }
 
 // script returns the source, split into tokens. Most sources need none, because nothing is wrong with them.
@@ -181,10 +180,9 @@ func (m *explainer) noBool(err *expression.Error) string {
 	if m.typed || or == nil || !celast.IsCall(or, operators.LogicalOr) {
 		return fmt.Sprintf("must be true or false, but is %s%s", m.aType(err.Types[0]), m.compared(err.Node))
 	}
-	if m.told[or.ID()] {
-		return ""
+	if left := or.AsCall().Args()[0]; left.ID() != err.Node.ID() && !celast.IsKind(m.typeOf(left), types.BoolKind, types.DynKind) {
+		return "" // said about the left one
 	}
-	m.told[or.ID()] = true
 	return fmt.Sprintf("|| takes true or false, but this is %s: for a default write %s",
 		m.aType(err.Types[0]), m.script().withDefaultBefore(m.offset(or), literalOf(or)))
 }

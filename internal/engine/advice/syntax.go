@@ -231,16 +231,14 @@ func (c *script) endsEarly(noColon bool) string {
 	if len(c.tokens) == 0 {
 		return "contains no expression: write one, or leave the field out"
 	}
-	last, open := c.tokens[len(c.tokens)-1], c.open(len(c.tokens))
+	open := c.open(len(c.tokens))
 	switch {
-	case !last.isValue(closing) && !last.is(opening):
-		return fmt.Sprintf("ends too early: a value is missing after %s", last)
-	case open.text != "":
-		return fmt.Sprintf("ends too early: %s: write %s", c.notClosed(open), open.closedBy())
-	case noColon:
+	case noColon && open.text == "":
 		return "ends too early: write condition ? one : other"
+	case open.text != "" && c.tokens[len(c.tokens)-1].isValue(opening+closing):
+		return fmt.Sprintf("ends too early: %s: write %s", c.notClosed(open), open.closedBy())
 	}
-	return "ends too early: something is missing at its end"
+	return fmt.Sprintf("ends too early: a value is missing after %s", c.tokens[len(c.tokens)-1])
 }
 
 // textInQuotes is the hint for text that is not in quotes.
@@ -318,9 +316,7 @@ func (c *script) place(i int) (place string) {
 var misplaced = patterns([][2]string{ //nolint:gochecknoglobals // a table
 	{`^∅ ((?i)cel|expr|expression) : $`, "the field is already CEL: leave the prefix $1: out"},
 	{`^\S+ [\w')}\]]\S* \.(\d\w*) $`, ".$1 does not select anything: write ['$1'] for a key, or [$1] for an element of a list"},
-	{`^\S+ \S+ (([0-9]+)_([0-9]+)(?:_([0-9]+))?) $`, "$1 is not a number: write ${2}${3}$4"},
 	{`^\S+ \S+ ([0-9]+[A-Za-z_.][\w.]{0,31}) $`, "$1 is not a number: write it in quotes, '$1'"},
-	{`^\S+ \. '' $`, "a text cannot follow a dot: write + between two texts"},
 	{`^\S+ (string|int|double|bool|bytes|size|has) [A-Za-z_]\w* $`, "$1 is a function: write $1(...) around the value"},
 	{`^\S+ [^\w')}\]]\S* / $`, "a value is missing before /: write a regular expression as a text, and a comment after //"},
 	{`^∅ \S+ , $`, "returns more than one value: join them with +, or write [ ] around a list"},
