@@ -80,9 +80,9 @@ func RuleOf(k plan.Kind, plural func(plan.Kind) string) (out Rule, installed boo
 	return out, ok && (kinds == nil || slices.Contains(kinds, k.Kind))
 }
 
-// installedKinds are the kinds that the ClusterRole crossplane:system:aggregate-to-crossplane of Crossplane's Helm chart
-// permits Crossplane to read and write, by group. A group without a list has all of its kinds. The role is that of
-// Crossplane 2.4.
+// installedKinds are the kinds that the ClusterRole crossplane:system:aggregate-to-crossplane of the Helm chart permits
+// Crossplane to read and write, by group. A group without a list has all of its kinds. The role is that of Crossplane
+// 2.4.
 var installedKinds = map[string][]string{ //nolint:gochecknoglobals // a constant
 	"":                             {string(object.Secret), string(object.ConfigMap), "Service", "ServiceAccount"},
 	"admissionregistration.k8s.io": {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"},

@@ -14,7 +14,8 @@ import (
 
 // Types are CEL types of OpenAPI v3 schemas. An object with named fields becomes an object type, whose fields are
 // created on demand. The type is dyn where a schema allows any value: it is never narrower than the values that the API
-// server accepts. A number is also dyn: at run time, it is an int if it is whole, and a double otherwise. Types is not safe for concurrent use.
+// server accepts. A number is also dyn: at run time, it is an int if it is whole, and a double otherwise. Types is not
+// safe for concurrent use.
 type Types struct {
 	// Composite is the name of the type of the composite, whose schema the reader can change.
 	Composite string

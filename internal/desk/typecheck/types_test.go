@@ -153,7 +153,8 @@ func TestTypesFind(t *testing.T) {
 		"NoFrom": {
 			reason: "from is easily forgotten in one of several exports",
 			input:  "{secrets: [{name: out, data: [{key: k, value: resource.status.atProvider.host}]}]}",
-			want:   []string{valueAt + "16: App of example.org/v1 has no field status.atProvider: add it to the schema in the XRD, or use one of by, endpoint, hosts, open, port"},
+			want: []string{valueAt + "16: App of example.org/v1 has no field status.atProvider: add it to the schema in the XRD, or use one of by, endpoint, " +
+				"hosts, open, port"},
 		},
 		"NotComposed": {
 			reason: "a resource that no step composes is waited for for ever",
