@@ -9,19 +9,22 @@ import (
 )
 
 // Schema returns the schema of a kind as far as the literal manifests of the Composition show it: the types of the
-// values that they set. All other fields may exist. It is nil if no manifest has the kind.
-func (c *Composition) Schema(apiVersion, kind string) *structpb.Struct {
+// values that they set, and further examples. All other fields may exist. It is nil if no manifest has the kind.
+func (c *Composition) Schema(apiVersion, kind string, examples ...map[string]any) *structpb.Struct {
 	var out *structpb.Struct
 	for _, s := range c.Steps {
 		for _, r := range s.Resources {
-			switch {
-			case r.Base == nil || r.APIVersion != apiVersion || r.Kind != kind:
-			case out == nil:
-				out = shows(r.Base)
-			default:
-				out = both(out, shows(r.Base))
+			if r.Base != nil && r.APIVersion == apiVersion && r.Kind == kind {
+				examples = append(examples, r.Base)
 			}
 		}
+	}
+	for _, e := range examples {
+		shown := shows(e)
+		if out != nil {
+			shown = both(out, shown)
+		}
+		out = shown
 	}
 	return out
 }

@@ -50,7 +50,7 @@ func (k *Knowledge) CheckEach(ctx context.Context, env *expression.Environment, 
 		all := wrong[i]
 		if p := plans[i]; p != nil {
 			var found diagnostic.List
-			c.Known = k.Of(s)
+			c.Known = k.Of(s, p, others(steps, plans, i)...)
 			c.Types, found = typecheck.Inspect(p, c.Known)
 			all = slices.Concat(all, p.Warnings, found)
 			if len(wrong[i]) == 0 {
@@ -60,6 +60,16 @@ func (k *Knowledge) CheckEach(ctx context.Context, env *expression.Environment, 
 		}
 		c.Diagnostics = s.AllInFile(all)
 		out = append(out, c)
+	}
+	return out
+}
+
+// others returns the plans of the other steps of a step's Composition.
+func others(steps []Step, plans []*plan.Plan, i int) (out []*plan.Plan) {
+	for j, p := range plans {
+		if j != i && p != nil && steps[j].composition != nil && steps[j].composition == steps[i].composition {
+			out = append(out, p)
+		}
 	}
 	return out
 }

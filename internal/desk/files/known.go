@@ -189,16 +189,18 @@ func kindsIn(v any) []string {
 	return out
 }
 
-// Of returns what is known about the objects that a step reads.
-func (k *Knowledge) Of(s Step) *typecheck.Known {
+// Of returns what is known about the objects that a step reads. Expressions of its plan, and of plans of other steps of
+// its Composition, show which of their fields are numbers.
+func (k *Knowledge) Of(s Step, p *plan.Plan, others ...*plan.Plan) *typecheck.Known {
 	out := &typecheck.Known{Resources: map[string]plan.Kind{}, ConnectionKeys: map[string][]string{}, Schema: k.find,
 		Scope: k.Catalog.ScopeOf}
 	if c := s.composition; c != nil {
+		numbers := sync.OnceValue(func() map[plan.Kind][]map[string]any { return out.Numbers(append(others, p)...) })
 		out.Schema = func(kind plan.Kind) *structpb.Struct {
 			if found := k.find(kind); found != nil {
 				return found
 			}
-			return c.Schema(kind.APIVersion, kind.Kind)
+			return c.Schema(kind.APIVersion, kind.Kind, numbers()[kind]...)
 		}
 		out.Composite = plan.Kind{APIVersion: c.CompositeAPIVersion, Kind: c.CompositeKind}
 		out.ClusterScoped = k.Catalog.ClusterScoped(out.Composite)

@@ -97,7 +97,7 @@ func (v *view) step(i int, c *files.Checked) *step {
 		c.Plan, c.Known, c.Types = former[i].Plan, former[i].Known, former[i].Types
 	default:
 		c.Plan = &plan.Plan{Input: &v1beta1.Exports{}}
-		c.Known = v.workspace.Known().Of(c.Step)
+		c.Known = v.workspace.Known().Of(c.Step, c.Plan)
 		c.Types, _ = typecheck.Inspect(c.Plan, c.Known)
 	}
 	return &step{Checked: c, view: v}

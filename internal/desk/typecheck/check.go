@@ -179,7 +179,7 @@ func (c *typeCheck) typing(about *types.Type, list *plan.ForEach) expression.Typ
 	if list != nil {
 		variables[expression.Item] = c.itemOf(list)
 	}
-	return expression.Typing{Objects: c.types, Variables: variables}
+	return expression.Typing{Objects: c.types, Number: Number, Variables: variables}
 }
 
 // itemOf returns the type of the items of a list.

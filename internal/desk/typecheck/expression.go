@@ -21,6 +21,9 @@ import (
 //
 // At run time an object is a map, but CEL's checker does not know this. Therefore, errors about objects that are
 // compared, iterated, measured or passed instead of a map are ignored. Values in dyn() are not checked.
+//
+// A number of a schema is an int at run time if it is whole, and a double otherwise. If there is one, the expression is
+// checked once for each, and an error is certain if both have it.
 func CheckExpression(
 	env *expression.Environment, x *expression.Expression, t expression.Typing,
 ) (*types.Type, diagnostic.List) {
@@ -31,34 +34,104 @@ func CheckExpression(
 	}
 	tree := parsed.NativeRep()
 	selectKeys(tree)
+	doubles := reading{Objects: t.Objects, of: t.Number, is: types.DoubleType, used: new(bool)}
+	result, out := doubles.check(env, s, tree, t)
+	if *doubles.used {
+		ints := reading{Objects: t.Objects, of: t.Number, is: types.IntType, used: new(bool)}
+		whole, other := ints.check(env, s, tree, t)
+		result, out.All = either(result, whole, t.Number), inBoth(out.All, other.All)
+		out.Typing.Numbers = true
+	}
+	list := out.Diagnostics()
+	for _, d := range list {
+		d.Rule = diagnostic.Type
+	}
+	return result, list
+}
+
+// A reading of objects has one type for all numbers of schemas.
+type reading struct {
+	expression.Objects
+
+	of, is *types.Type
+	used   *bool // whether there is a number
+}
+
+// Field returns the type of a field.
+func (r reading) Field(name, field string) (*types.Type, bool) {
+	t, ok := r.Objects.Field(name, field)
+	if ok {
+		t = r.as(t)
+	}
+	return t, ok
+}
+
+func (r reading) as(t *types.Type) *types.Type {
+	if r.of == nil || !t.IsExactType(r.of) {
+		return celast.MapParameters(t, r.as)
+	}
+	*r.used = true
+	return r.is
+}
+
+// check returns the type of the result of a tree, and its certain errors.
+func (r reading) check(
+	env *expression.Environment, s expression.Source, tree *ast.AST, t expression.Typing,
+) (*types.Type, *expression.Errors) {
+	variables := make(map[string]*types.Type, len(t.Variables))
+	for name, v := range t.Variables {
+		variables[name] = r.as(v)
+	}
+	t.Objects, t.Variables = r, variables
 	typed, errs := env.CheckTree(s, tree, t)
 	out := &expression.Errors{Source: s, Environment: env, Typing: t, Tree: typed.Tree}
 	for _, err := range errs {
-		if isCertain(t.Objects, err) {
+		if r.isCertain(err) {
 			out.All = append(out.All, err)
 		}
 	}
 	if len(out.All) == 0 {
 		out.All = typed.Results()
 	}
-	list := out.Diagnostics()
-	for _, d := range list {
-		d.Rule = diagnostic.Type
+	return typed.Tree.GetType(tree.Expr().ID()), out
+}
+
+// either returns the type of a result that has one type if numbers are doubles, and another one if
+// they are ints.
+func either(double, whole, number *types.Type) *types.Type {
+	switch a, b := double.Parameters(), whole.Parameters(); {
+	case double.IsExactType(whole):
+		return double
+	case celast.IsKind(double, types.DoubleKind) && celast.IsKind(whole, types.IntKind):
+		return number
+	case double.Kind() == whole.Kind() && len(a) > 0 && len(a) == len(b):
+		last := len(a) - 1
+		return celast.MapParameters(double, func(*types.Type) *types.Type { return either(a[last], b[last], number) })
 	}
-	return typed.Tree.GetType(tree.Expr().ID()), list
+	return types.DynType
+}
+
+// inBoth returns the errors whose position also has one in the other list.
+func inBoth(list, other []*expression.Error) []*expression.Error {
+	return slices.DeleteFunc(list, func(e *expression.Error) bool {
+		return !slices.ContainsFunc(other, func(o *expression.Error) bool {
+			return o.Line == e.Line &&
+				o.Column == e.Column
+		})
+	})
 }
 
 // isCertain reports whether an error of the checker is also one at run time, where an object is a map.
-func isCertain(objects expression.Objects, err *expression.Error) bool {
+func (r reading) isCertain(err *expression.Error) bool {
 	switch err.Class { //nolint:exhaustive // all others are not about the known types
 	case expression.NoOptional, expression.NoBool:
 		return true
 	case expression.NoRange:
-		return !involves(objects, err.Types[0]) // a map: the comprehension iterates over its keys
+		return !r.involves(err.Types[0]) // a map: the comprehension iterates over its keys
 	case expression.NoField:
 		return !celast.IsKind(celast.WithoutOptional(err.Types[0]), types.NullTypeKind)
 	case expression.NoOverload:
-		return !mayWork(objects, err)
+		return !r.mayWork(err)
 	}
 	return false
 }
@@ -72,9 +145,9 @@ var arithmetic = []string{ //nolint:gochecknoglobals // a table
 // mayWork reports whether a call that the checker refuses can work at run time, with the types of the
 // values: a condition chooses between values of different types, numbers of two types are compared, lists and maps
 // are compared, which are equal if they are empty, or an object is used as a map.
-func mayWork(all expression.Objects, err *expression.Error) bool {
+func (r reading) mayWork(err *expression.Error) bool {
 	have, fn := err.Types, err.Name
-	objects := slices.ContainsFunc(have, func(t *types.Type) bool { return involves(all, t) })
+	objects := slices.ContainsFunc(have, r.involves)
 	a, b := have[0], have[len(have)-1]
 	switch fn {
 	case operators.Conditional:
@@ -106,9 +179,8 @@ func isScalar(t *types.Type) bool {
 }
 
 // involves reports whether a type contains objects.
-func involves(objects expression.Objects, t *types.Type) bool {
-	return t.Kind() == types.StructKind && objects.Has(t.TypeName()) ||
-		slices.ContainsFunc(t.Parameters(), func(p *types.Type) bool { return involves(objects, p) })
+func (r reading) involves(t *types.Type) bool {
+	return t.Kind() == types.StructKind && r.Has(t.TypeName()) || slices.ContainsFunc(t.Parameters(), r.involves)
 }
 
 // selectKeys replaces x['key'] by x.key, which is valid for object types and for maps.

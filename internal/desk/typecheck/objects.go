@@ -14,8 +14,7 @@ import (
 
 // Types are CEL types of OpenAPI v3 schemas. An object with named fields becomes an object type, whose fields are
 // created on demand. The type is dyn where a schema allows any value: it is never narrower than the values that the API
-// server accepts. A number is also dyn: at run time, it is an int if it is whole, and a double otherwise. Types is not
-// safe for concurrent use.
+// server accepts. Types is not safe for concurrent use.
 type Types struct {
 	// Composite is the name of the type of the composite, whose schema the reader can change.
 	Composite string
@@ -52,6 +51,9 @@ func (t *Types) Container(name string, members map[string]*types.Type, lacks fun
 	return types.NewObjectType(o.top)
 }
 
+// Number is the type of a number: a whole one is an int, and any other one a double.
+var Number = types.NewOpaqueType("number")
+
 // deepest is the deepest level of a schema that has types. No kind is so deep, and checking a deeper schema
 // could take minutes.
 const deepest = 48
@@ -68,6 +70,8 @@ func (t *Types) of(n schema.Node, at typed) *types.Type {
 		return types.StringType
 	case "integer":
 		return types.IntType
+	case "number":
+		return Number
 	case "boolean":
 		return types.BoolType
 	case "array":

@@ -283,6 +283,14 @@ func TestExpressions(t *testing.T) {
 		"resource.spec.?size.or(resource.spec.?port)": {
 			"24: must return a string, but returns an int: convert the optional value with .optMap(v, string(v))",
 		},
+		"'x' + resource.spec.ratio": {
+			"5: + does not accept string and number: wrap the operand that is not a string in string(...)",
+		},
+		"resource.spec.ratio == '1' ? 'a' : 'b'": {
+			"21: can never be true: it compares a number with a string: leave out the quotes, or wrap the number in " +
+				"string(...)",
+		},
+		"resource.spec.ratio": {"1: must return a string, but returns a number: wrap it in string(...)"},
 		"resource.spec.zones": {
 			"1: must return a string, but returns a list(string): join it with .join(',') or json.encode(...)",
 		},

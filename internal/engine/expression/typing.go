@@ -30,6 +30,11 @@ type Typing struct {
 	// Objects that the types of Variables are made of.
 	Objects Objects
 
+	// Number is the type of a value that may be an int or a double. It may be nil. Numbers says that a double among the
+	// types may be such a value.
+	Number  *types.Type
+	Numbers bool
+
 	// Variables whose type is known. The other variables keep their declared type.
 	Variables map[string]*types.Type
 }
@@ -46,7 +51,11 @@ func (t Typing) Text(of *types.Type) string {
 	if celast.IsOptional(of) {
 		return "optional"
 	}
-	return cel.FormatCELType(t.Plain(of))
+	text := cel.FormatCELType(t.Plain(of))
+	if t.Numbers {
+		text = strings.ReplaceAll(text, "double", "number")
+	}
+	return text
 }
 
 // Plain returns the type that a value has at run time: objects are maps.
