@@ -192,7 +192,9 @@ func (x *external) dataFrom(c decode.Value) *node {
 	var remote decode.Value
 	switch generator := c.Get("sourceRef", "generatorRef"); {
 	case generator.Exists():
-		x.generator(n, generator)
+		n.with("extract", mapping().withText("key", x.input(needed(generator.Get("name")))))
+		n.note(fmt.Sprintf("%sa generator of kind %s writes these keys: add an entry to generators, which keeps its value,",
+			decide, needed(generator.Get("kind"))), "and extract generated.<name> instead of this source.")
 	case c.Get("extract").Exists():
 		remote = c.Get("extract")
 		input := x.input(needed(remote.Get("key")))

@@ -10,7 +10,6 @@ package migrate
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -40,7 +39,7 @@ type Result struct {
 // Migrate converts documents into pipeline steps, in their order. It returns a result or diagnostics.
 func Migrate(ctx context.Context, env *expression.Environment, documents []Document) (*Result, []Diagnostic) {
 	m := &migration{
-		ctx: ctx, env: env, catalog: catalog.NewCatalog(), generators: map[string]*reading{},
+		ctx: ctx, env: env, catalog: catalog.NewCatalog(),
 		composed: map[string]bool{}, sources: map[string]string{}, taken: map[string]bool{},
 	}
 	migrates := make([]func(decode.Value) *step, len(documents))
@@ -63,9 +62,6 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 		}
 		sections, reasons = append(sections, s.print()), append(reasons, s.reasons...)
 	}
-	for _, key := range slices.Sorted(maps.Keys(m.generators)) {
-		all = append(all, m.generators[key].list...)
-	}
 	if len(all) > 0 {
 		return nil, all
 	}
@@ -82,19 +78,18 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 	return result, nil
 }
 
-// A migration is the migration of all documents together, because an ExternalSecret refers to its
-// generators.
+// A migration is the migration of all documents together, because an ExternalSecret may read what a Composition
+// composes.
 type migration struct {
-	ctx        context.Context //nolint:containedctx // lives as long as one Migrate
-	env        *expression.Environment
-	catalog    *catalog.Catalog
-	generators map[string]*reading // of ExternalSecrets, by kind and name
-	composed   map[string]bool     // the composition resource names in all Compositions
-	sources    map[string]string   // the names of sources, by remote secret
-	taken      map[string]bool     // the names of sources and exports, except in Compositions
-	reasons    []string            // why a Composition has nothing to migrate
-	store      bool                // there is an ExternalSecret
-	wrong      []Diagnostic        // of definitions
+	ctx      context.Context //nolint:containedctx // lives as long as one Migrate
+	env      *expression.Environment
+	catalog  *catalog.Catalog
+	composed map[string]bool   // the composition resource names in all Compositions
+	sources  map[string]string // the names of sources, by remote secret
+	taken    map[string]bool   // the names of sources and exports, except in Compositions
+	reasons  []string          // why a Composition has nothing to migrate
+	store    bool              // there is an ExternalSecret
+	wrong    []Diagnostic      // of definitions
 }
 
 // learn remembers a document that others refer to. It returns how a document is migrated, or nil.
@@ -102,8 +97,6 @@ func (m *migration) learn(d Document) func(decode.Value) *step {
 	o, _ := d.Value.(map[string]any)
 	apiVersion, _ := o["apiVersion"].(string)
 	kind, _ := o["kind"].(string)
-	metadata, _ := o["metadata"].(map[string]any)
-	name, _ := metadata["name"].(string)
 	switch group, _, _ := strings.Cut(apiVersion, "/"); {
 	case strings.HasPrefix(group, "apiextensions.") && strings.HasSuffix(kind, "Definition"):
 		if err := m.catalog.Add(o); err != nil {
@@ -117,8 +110,6 @@ func (m *migration) learn(d Document) func(decode.Value) *step {
 	case group == "external-secrets.io" && kind == "ExternalSecret":
 		m.store = true
 		return m.externalSecret
-	case group == "generators.external-secrets.io":
-		m.generators[kind+"/"+name] = &reading{Document: d}
 	case isAzure(apiVersion):
 		return m.azureDocument
 	}

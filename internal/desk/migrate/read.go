@@ -10,10 +10,6 @@ import (
 type Document struct {
 	Name  string // for messages: the file, and the position of the document in it
 	Value any    // as decoded from JSON
-
-	// At returns the name of the position of a field, at a path of keys (string) and indices (int), or of
-	// its nearest existing parent. It is nil if only Name is known.
-	At func(path ...any) string
 }
 
 // A Diagnostic says why a document cannot be migrated. It quotes no value of the document.
@@ -44,18 +40,7 @@ func (r *reading) root() decode.Value { return decode.Value{Raw: r.Value, Report
 
 // report adds a diagnostic once, because a field may be read more than once.
 func (r *reading) report(path decode.Path, message string) {
-	where := r.Name
-	if r.At != nil {
-		steps := make([]any, len(path))
-		for i, step := range path {
-			if key, ok := step.(decode.Key); ok {
-				step = string(key)
-			}
-			steps[i] = step
-		}
-		where = r.At(steps...)
-	}
-	if d := (Diagnostic{where, path.String(), message}); !slices.Contains(r.list, d) {
+	if d := (Diagnostic{r.Name, path.String(), message}); !slices.Contains(r.list, d) {
 		r.list = append(r.list, d)
 	}
 }

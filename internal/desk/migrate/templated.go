@@ -205,6 +205,13 @@ func entryOf(k gotemplate.Key, inData bool) *node {
 	return n
 }
 
+// generatorName returns a name that no other generator of the step has.
+func (s *step) generatorName(text string) string {
+	name := freeName(text, func(name string) bool { return slices.Contains(s.generatorNames, name) })
+	s.generatorNames = append(s.generatorNames, name)
+	return name
+}
+
 // generate adds the generators that lines of the input use, or a later generator.
 func (t *templated) generate(all []*gotemplate.Generator, lines []string) {
 	var used []*node

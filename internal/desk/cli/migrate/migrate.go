@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -30,7 +29,7 @@ func (c *Command) Help() string {
   - a Composition with connectionDetails in its function-patch-and-transform steps
     or in its own resources, or with Secrets in inline templates of
     function-go-templating
-  - an ExternalSecret, with the generators that are in the same files
+  - an ExternalSecret
   - a resource of Azure Service Operator whose operatorSpec exports, as an object of
     its own or in a Composition
 
@@ -44,8 +43,8 @@ comment names the parts that a step replaces and that you must remove. Literal v
 in a file, such as the value of a connection detail, are printed unchanged.
 
 If no step could be translated, the reason is a line on stderr, and the exit code is 1.
-If an object cannot be read, each error is a line on stderr with the line and the
-field, no step is printed, and the exit code is 2.
+If an object cannot be read, each error is a line on stderr with the line of the object
+and the field, no step is printed, and the exit code is 2.
 
 Examples:
 
@@ -118,12 +117,5 @@ func objectToMigrate(path string, o files.Object) migrate.Document {
 	for i := 1; i < len(o.At); i += 2 { // for example of a List in a List
 		item += fmt.Sprintf(": items[%d]", o.At[i])
 	}
-	return migrate.Document{
-		Name:  fmt.Sprintf("%s:%d%s", path, o.Doc.Start().Line, item),
-		Value: o.Value,
-		At: func(at ...any) string {
-			place, _ := o.Doc.Find(slices.Concat(o.At, at)...)
-			return fmt.Sprintf("%s:%d%s", path, place.Key.Line, item)
-		},
-	}
+	return migrate.Document{Name: fmt.Sprintf("%s:%d%s", path, o.Doc.Start().Line, item), Value: o.Value}
 }

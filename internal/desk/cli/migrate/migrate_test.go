@@ -159,21 +159,21 @@ func TestMigrate(t *testing.T) {
 		"Fault": {
 			reason: "a single fault is the error",
 			paths:  []string{"fault.yaml"},
-			failure: "cannot migrate fault.yaml: fault.yaml:21: " +
+			failure: "cannot migrate fault.yaml: fault.yaml:3: " +
 				"spec.pipeline[0].input.resources[0].connectionDetails[2].type: must be FromConnectionSecretKey, FromFieldPath " +
 				"or FromValue",
 		},
 		"FaultInList": {
 			reason:  "the place of an item of a List",
 			paths:   []string{"items.yaml"},
-			failure: "cannot migrate items.yaml: items.yaml:8: items[1]: spec.data[0].remoteRef.key: must be set",
+			failure: "cannot migrate items.yaml: items.yaml:1: items[1]: spec.data[0].remoteRef.key: must be set",
 		},
 		"Faults": {
 			reason: "several are lines, and no step is printed of what is right",
 			paths:  []string{"composition.yaml", "faults.yaml"},
-			stderr: "faults.yaml:18: spec.pipeline[0].input.resources[0].connectionDetails[1].fromFieldPath: must be a " +
+			stderr: "faults.yaml:1: spec.pipeline[0].input.resources[0].connectionDetails[1].fromFieldPath: must be a " +
 				"string\n" +
-				"faults.yaml:19: spec.pipeline[0].input.resources[0].connectionDetails[2].type: must be " +
+				"faults.yaml:1: spec.pipeline[0].input.resources[0].connectionDetails[2].type: must be " +
 				"FromConnectionSecretKey, FromFieldPath or FromValue\n",
 			failure: "cannot migrate composition.yaml, faults.yaml: 2 errors",
 		},
