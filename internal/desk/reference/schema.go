@@ -12,8 +12,8 @@ import (
 )
 
 // The schemas for editors use draft-07, which yaml-language-server reads. One is for an Exports document, one for any
-// Composition, and one for tests. They never refuse an input that the definition accepts, and contain few of its rules:
-// see rules.
+// Composition, and one for tests. They never refuse an input that the definition accepts, and contain none of its rules:
+// the language server shows what check finds.
 
 // The URL and the names of the published schemas.
 const (

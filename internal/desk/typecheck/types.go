@@ -42,15 +42,9 @@ type Known struct {
 	Scope func(plan.Kind) catalog.Scope
 }
 
-// CheckTypes finds expressions that can never work, given what is known about the objects that the
-// input reads. Examples are a field that does not exist, a string instead of a number, a comparison
-// that is never true, and an unknown key of connection details.
-func CheckTypes(p *plan.Plan, known *Known) diagnostic.List {
-	_, found := Inspect(p, known)
-	return found
-}
-
-// Inspect is like CheckTypes, and also returns the types of the input.
+// Inspect finds expressions that can never work, given what is known about the objects that the
+// input reads, and returns the types of the input. Examples are a field that does not exist, a string instead of a
+// number, a comparison that is never true, and an unknown key of connection details.
 func Inspect(p *plan.Plan, known *Known) (*Inspection, diagnostic.List) {
 	c := &typeCheck{
 		Known: known, plan: p, types: NewTypes(), composed: maps.Clone(known.Resources),

@@ -97,7 +97,8 @@ func typed(t testing.TB, input string, k *typecheck.Known) []string {
 		t.Fatalf("the input has to compile: %s", faults)
 	}
 	var out []string
-	for _, f := range typecheck.CheckTypes(p, k) {
+	_, found := typecheck.Inspect(p, k)
+	for _, f := range found {
 		out = append(out, f.Error())
 	}
 	return out
