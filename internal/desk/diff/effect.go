@@ -1,8 +1,6 @@
 package diff
 
 import (
-	"slices"
-
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 )
 
@@ -48,15 +46,6 @@ type Effect struct {
 	Bytes  [][2]int    `json:"bytes,omitempty"`
 	Labels [][2]string `json:"-"` // random in each run
 	values [][2]string
-}
-
-// order is lower for a graver effect.
-func (e Effect) order() int {
-	return slices.Index([]Kind{
-		Refused, ObjectDeleted, Conflict, Held, Waiting, ReadinessLost, Rotates, KeysRemoved, KeysChanged, KeysAdded,
-		ObjectRenamed, ObjectTakenOver, ObjectCreated, Retires, Abandons, StatusChanged, EnvironmentChanged, Reads, Unknown,
-		NotAffected,
-	}, e.Effect)
 }
 
 // subject is what the effect is about.

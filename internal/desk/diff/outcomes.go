@@ -58,7 +58,7 @@ func (d *comparison) states() {
 	said := d.before.others()
 	for _, message := range slices.Sorted(maps.Keys(d.after.others())) {
 		if _, again := said[message]; !again {
-			d.add(Effect{Effect: kinds[d.after.others()[message]], Reason: message, Generator: generatorIn(message)})
+			d.add(Effect{Effect: kinds[d.after.others()[message]], Reason: message})
 		}
 	}
 }
@@ -135,16 +135,6 @@ func (s *side) isReady() bool {
 var lead = lazy.MustCompile(`^(?:Secret|ConfigMap) "[^"]*"(?: \([^)]*\))?(?:(?: is not created| is kept unchanged)?:)? `)
 
 func short(message string) string { return strings.TrimPrefix(message, lead.FindString(message)) }
-
-// generator begins a message about a generator.
-var generator = lazy.MustCompile(`^generator "([^"]+)"`)
-
-func generatorIn(message string) string {
-	if m := generator.FindStringSubmatch(message); m != nil {
-		return m[1]
-	}
-	return ""
-}
 
 // reads adds the objects that were not read before. Objects of the composite itself are none of them.
 func (d *comparison) reads() {

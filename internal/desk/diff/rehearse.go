@@ -149,6 +149,6 @@ func (r *Rehearsal) compare(ctx context.Context, c *state.Composite, changed, in
 		return nil, err
 	}
 	out = append(out, later...)
-	slices.SortStableFunc(out, func(a, b Effect) int { return cmp.Or(a.order()-b.order(), cmp.Compare(a.same(), b.same())) })
+	slices.SortStableFunc(out, func(a, b Effect) int { return cmp.Compare(a.same(), b.same()) })
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package exportstest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,34 +192,32 @@ func (p *player) expectCondition(now *snapshot, c *ConditionExpectation) {
 	if c == nil {
 		return
 	}
-	kind := c.Type
-	if kind == "" {
-		kind = "ExportsReady"
-	}
+	kind := cmp.Or(c.Type, "ExportsReady")
 	got, _ := now.conditions[kind].(map[string]any)
 	if got == nil {
 		p.fail("expect.condition", "the composite has no condition %s%s", kind,
 			suggest.ThereAre(kind, slices.Sorted(maps.Keys(now.conditions)), ""))
 		return
 	}
-	for name, want := range map[string]string{"status": c.Status, "reason": c.Reason} {
-		if want != "" && got[name] != want {
-			p.differs("expect.condition."+name, diagnostic.SetText, got[name], "differs\n- %q\n+ %q: %s", want, got[name], p.clean(textOf(got["message"])))
-		}
-	}
-	if c.Message != nil {
-		p.walk("expect.condition.message", c.Message, got["message"], comparison{})
+	before := len(p.failures)
+	p.walk("expect.condition", fieldsOf(map[string]any{"status": c.Status, "reason": c.Reason, "message": c.Message}), got, comparison{})
+	if len(p.failures) > before && c.Message == nil {
+		p.failures[before].Message += ": " + p.clean(textOf(got["message"]))
 	}
 }
 
+// fieldsOf returns the fields that an expectation has.
+func fieldsOf(fields map[string]any) map[string]any {
+	maps.DeleteFunc(fields, func(_ string, v any) bool { return v == nil || v == "" })
+	return fields
+}
+
 func (p *player) expectResult(now *snapshot, i int, want ResultExpectation) {
-	if !slices.ContainsFunc(now.results, func(r any) bool {
-		got, _ := r.(map[string]any)
+	fields := fieldsOf(map[string]any{"severity": want.Severity, "message": want.Message})
+	if !slices.ContainsFunc(now.results, func(got any) bool {
 		alone := &player{test: p.test, mask: p.mask}
-		if want.Message != nil {
-			alone.walk("", want.Message, got["message"], comparison{})
-		}
-		return len(alone.failures) == 0 && (want.Severity == "" || got["severity"] == want.Severity)
+		alone.walk("", fields, got, comparison{})
+		return len(alone.failures) == 0
 	}) {
 		p.fail(fmt.Sprintf("expect.results[%d]", i), "no result is like this\n- %s\n+ %s", p.clean(Inline(want)), p.clean(Inline(now.results)))
 	}

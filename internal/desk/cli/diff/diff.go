@@ -144,6 +144,7 @@ func (c *Command) rehearse(ctx context.Context, r *report, run *rehearsal.Rehear
 	for {
 		results := files.OnAllCores(tasks, func(t *task) *result {
 			out := &result{Composition: t.of.name, Ref: t.composite.Ref}
+			defer func() { slices.SortStableFunc(out.Effects, gravestFirst) }()
 			if out.Effects, out.err = run.Effects(ctx, t.composite, t.changed, t.inUse); out.err == nil && c.Until > 0 {
 				out.later, out.ends = t.later(ctx, run, run.Now.Add(c.Until))
 			}

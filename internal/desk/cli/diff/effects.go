@@ -62,6 +62,14 @@ func effectOf(word string) effect {
 	return effect{}
 }
 
+// gravestFirst orders effects as the table does.
+func gravestFirst(a, b rehearsal.Effect) int {
+	at := func(e rehearsal.Effect) int {
+		return slices.IndexFunc(effects, func(of effect) bool { return of.kind == e.Effect })
+	}
+	return at(a) - at(b)
+}
+
 func kindsOf(words []string) []rehearsal.Kind {
 	out := make([]rehearsal.Kind, 0, len(words))
 	for _, word := range words {
