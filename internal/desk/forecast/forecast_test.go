@@ -2,63 +2,42 @@ package forecast_test
 
 import (
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"testing"
 	"time"
 
-	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/forecast"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
-	"github.com/crossplane-contrib/function-export/internal/engine/credential"
-	"github.com/crossplane-contrib/function-export/internal/engine/function"
 )
 
 var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// newWorld returns a composite with an input, whose functions have the clock of the simulation.
-func newWorld(t *testing.T, input string) *world.World {
+// settled returns a composite with an input.
+func settled(t *testing.T, input string) *pipeline.Simulation {
 	t.Helper()
-
-	f, err := function.New(logging.NewNopLogger(), nil)
+	engine, err := pipeline.NewEngine()
 	if err != nil {
 		t.Fatal(err)
 	}
-
-	xr, err := structpb.NewStruct(map[string]any{
+	w := world.New(world.StructOf(map[string]any{
 		"apiVersion": "example.org/v1", "kind": "App", "metadata": map[string]any{"name": "app", "namespace": "team", "uid": "1"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	w := world.New(xr)
+	}))
 	w.Now, w.Meta = began, &fnv1.RequestMeta{Capabilities: world.Capabilities()}
-	entropy := credential.Seeded{Reader: rand.NewChaCha8([32]byte{})}
-	f.Now, f.Entropy = func() time.Time { return w.Now }, func() io.Reader { return entropy }
-
 	fields := map[string]any{}
-	if err := yaml.Unmarshal([]byte("apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\nttl: 0s\n"+input), &fields); err != nil {
+	if err := yaml.Unmarshal([]byte("apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"+input), &fields); err != nil {
 		t.Fatal(err)
 	}
-
-	in, err := structpb.NewStruct(fields)
-	if err != nil {
-		t.Fatal(err)
+	s := engine.Simulate(w, [32]byte{})
+	s.Compose(pipeline.New(&composition.Composition{Steps: []composition.Step{{Input: fields}}}), pipeline.Options{})
+	if err := s.Settle(t.Context()); err != nil || world.FatalOf(s.Response) != "" {
+		t.Fatal(err, world.FatalOf(s.Response))
 	}
-
-	w.Steps = []world.Step{{Input: in, Call: f.RunFunction}}
-
-	if err := w.Settle(t.Context()); err != nil || world.FatalOf(w.Response) != "" {
-		t.Fatal(err, world.FatalOf(w.Response))
-	}
-
-	return w
+	return s
 }
 
 func TestOf(t *testing.T) {
@@ -91,10 +70,10 @@ secrets: [{name: tls, data: [{key: tls.crt, value: "generated.once['tls.crt']"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, tc.input)
-			until := w.Now.Add(time.Duration(tc.hours) * time.Hour)
+			s := settled(t, tc.input)
+			until := s.Now.Add(time.Duration(tc.hours) * time.Hour)
 
-			events, complete, err := forecast.Of(t.Context(), w, w, until, nil)
+			events, complete, err := forecast.Of(t.Context(), s.World, s, until, nil)
 			if err != nil || !complete.Equal(until) {
 				t.Fatalf("complete until %s, %v", complete, err)
 			}

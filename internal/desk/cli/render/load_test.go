@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
-	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
@@ -254,33 +253,6 @@ func TestRenderFilesAndFlags(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.environment, in.context[environmentKey]); diff != "" {
 				t.Errorf("%s: environment\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-// TestRenderUID: every composite has a UID, and the one that is made up is that
-// of `crossplane composition render`.
-func TestRenderUID(t *testing.T) {
-	cases := map[string]struct {
-		xr   string
-		want string
-	}{
-		"Given":  {xr: functiontest.XR, want: "11111111-1111-1111-1111-111111111111"},
-		"MadeUp": {xr: "{apiVersion: e2e.example.org/v1, kind: Thing, metadata: {name: t1, namespace: default}}", want: "8e36876e-1d82-51ae-b839-06edd74319bd"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			dir := functiontest.Folder(t, functiontest.Files{"xr.yaml": tc.xr})
-			in := &inputs{reader: reader{terminal.Disk(nil)}}
-			if err := in.loadXR(filepath.Join(dir, "xr.yaml"), nil); err != nil {
-				t.Fatal(err)
-			}
-			if got := world.Meta(in.XR, "uid"); got != tc.want {
-				t.Errorf("got %s, want %s", got, tc.want)
-			}
-			if name == "MadeUp" && state.Text(in.xr.fields, "metadata", "uid") != "" {
-				t.Error("the object of the file also got a UID: -x would print it")
 			}
 		})
 	}

@@ -2,7 +2,6 @@ package render
 
 import (
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -41,25 +40,9 @@ func TestRenderConnectionDetails(t *testing.T) {
 			files:  functiontest.Files{"xr.yaml": cluster, "observed.yaml": db("", "{name: conn, namespace: a}"), "required.yaml": secret("a", "data: {k: djE=}")},
 			want:   map[string]string{"k": "v1"},
 		},
-		"ObservedSecret": {
-			reason: "The Secret may be a composed resource itself.",
-			files: functiontest.Files{"observed.yaml": db("namespace: default,", "{name: conn}") + "---\n" +
-				strings.Replace(secret("default", "data: {k: djE=}"), "name: conn,", "name: conn, annotations: {crossplane.io/composition-resource-name: s},", 1)},
-			want: map[string]string{"k": "v1"},
-		},
 		"BesideItsResource": {
 			reason: "A Secret that is not composed itself may be in the same file.",
 			files:  functiontest.Files{"observed.yaml": db("namespace: default,", "{name: conn}") + "---\n" + secret("default", "data: {k: djE=}")},
-			want:   map[string]string{"k": "v1"},
-		},
-		"BesideLegacyXR": {
-			reason: "A legacy XR also names a Secret.",
-			files:  functiontest.Files{"xr.yaml": legacy, "observed.yaml": secret("a", "data: {k: djE=}")},
-			wantXR: map[string]string{"k": "v1"},
-		},
-		"Credentials": {
-			reason: "Crossplane's render finds Secrets also among the credentials.",
-			files:  functiontest.Files{"observed.yaml": db("namespace: default,", "{name: conn}"), "credentials.yaml": secret("default", "data: {k: djE=}")},
 			want:   map[string]string{"k": "v1"},
 		},
 		"ObservedWins": {
@@ -90,9 +73,6 @@ func TestRenderConnectionDetails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fn := &fakeFunction{}
 			c := Command{Paths: []string{functiontest.Folder(t, tc.files)}}
-			if tc.files["credentials.yaml"] != "" {
-				c.RequiredResources = []string{filepath.Join(c.Paths[0], "credentials.yaml")}
-			}
 			if _, _, failure := rendered(t, c, fn); failure != "" {
 				t.Fatal(failure)
 			}

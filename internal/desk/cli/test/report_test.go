@@ -296,11 +296,3 @@ func TestWatch(t *testing.T) {
 	cancel()
 	<-done
 }
-
-// Two generations of a certificate share the certificate of their CA, so an export may have it of either of them.
-func TestSharedOutput(t *testing.T) {
-	c := &test.Command{Paths: []string{filepath.Join(examples, "generator-parameters")}}
-	if stdout, stderr, code := run(t.Context(), t, c); code != 0 {
-		t.Errorf("want exit code 0, got %d:\n%s%s", code, stdout, stderr)
-	}
-}
