@@ -1,6 +1,7 @@
 package exportstest
 
 import (
+	_ "embed"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/advice/fields"
@@ -31,6 +33,15 @@ func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()
 // A Time is written as 2026-01-01T00:00:00Z.
 type Time struct{ time.Time }
 
+//go:embed fields.yaml
+var fieldsFile []byte
+
+// descriptions returns the descriptions of the fields, by type and name.
+var descriptions = sync.OnceValue(func() (out map[string]map[string]string) { //nolint:gochecknoglobals // read at most once
+	_ = yaml.Unmarshal(fieldsFile, &out) // the generated schema shows it
+	return out
+})
+
 // Schema returns the schema of an ExportsTest, as the definition of the input.
 var Schema = sync.OnceValue(func() *definition.Schema { //nolint:gochecknoglobals // made at most once
 	return schemaOf(reflect.TypeFor[ExportsTest]())
@@ -50,7 +61,7 @@ func schemaOf(t reflect.Type) *definition.Schema {
 	case reflect.Struct:
 		s.Type, s.Properties = "object", map[string]*definition.Schema{}
 		for f := range t.Fields() {
-			addField(s, f)
+			addField(s, t.Name(), f)
 		}
 	case reflect.Map:
 		if s.Type = "object"; t.Elem().Kind() == reflect.Interface {
@@ -70,10 +81,10 @@ func schemaOf(t reflect.Type) *definition.Schema {
 	return s
 }
 
-func addField(s *definition.Schema, f reflect.StructField) {
+func addField(s *definition.Schema, of string, f reflect.StructField) {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	below := schemaOf(f.Type)
-	below.Description = f.Tag.Get("doc")
+	below.Description = descriptions()[of][name]
 	if values := f.Tag.Get("enum"); values != "" {
 		for v := range strings.SplitSeq(values, ",") {
 			below.Enum = append(below.Enum, v)
