@@ -125,8 +125,7 @@ func newClient(t testing.TB, input string) *client {
 	}
 	c := &client{t, server, newText(before + after).at(len(before))}
 	c.call("initialize", map[string]any{"rootUri": "file:///", "capabilities": json.RawMessage(
-		`{"workspace":{"workspaceEdit":{"documentChanges":true,"changeAnnotationSupport":{}}},` +
-			`"textDocument":{"completion":{"completionItem":{"snippetSupport":true}}}}`)})
+		`{"textDocument":{"completion":{"completionItem":{"snippetSupport":true}}}}`)})
 	c.call("textDocument/didOpen",
 		map[string]any{"textDocument": map[string]any{"uri": uriOfCase, "text": before + after}})
 	return c
