@@ -64,7 +64,7 @@ func TestRenderSteps(t *testing.T) {
 		req.Input.Fields["n"] = structpb.NewStringValue("spoilt")
 		return rsp, nil
 	}}
-	stdout, stderr, failure := rendered(t, Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": twoSteps})}}, fn)
+	stdout, stderr, failure := rendered(t, Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": functiontest.TwoSteps})}}, fn)
 	if failure != "" {
 		t.Fatal(failure)
 	}
@@ -101,7 +101,7 @@ results:
 conditions:
 - {type: ExportsReady, status: STATUS_CONDITION_FALSE, reason: InvalidInput, message: see results}
 `)}
-	c := Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": strings.Replace(twoSteps, ", n: 1", "", 1)})}, IncludeFullXR: true, IncludeFunctionResults: true, IncludeContext: true}
+	c := Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": strings.Replace(functiontest.TwoSteps, ", n: 1", "", 1)})}, IncludeFullXR: true, IncludeFunctionResults: true, IncludeContext: true}
 	var stdout, stderr bytes.Buffer
 	err := c.RunWith(t.Context(), terminal.Disk(nil), fn.RunFunction, &stdout, &stderr)
 	if code, ok := terminal.ExitCode(err); !ok || code != 1 || !strings.Contains(err.Error(), `"first"`) {
