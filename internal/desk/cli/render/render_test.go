@@ -64,7 +64,7 @@ func TestRenderSteps(t *testing.T) {
 		req.Input.Fields["n"] = structpb.NewStringValue("spoilt")
 		return rsp, nil
 	}}
-	stdout, stderr, failure := rendered(t, Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": functiontest.TwoSteps})}}, fn)
+	stdout, stderr, failure := rendered(t, Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": twoSteps})}}, fn)
 	if failure != "" {
 		t.Fatal(failure)
 	}
@@ -101,7 +101,7 @@ results:
 conditions:
 - {type: ExportsReady, status: STATUS_CONDITION_FALSE, reason: InvalidInput, message: see results}
 `)}
-	c := Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": strings.Replace(functiontest.TwoSteps, ", n: 1", "", 1)})}, IncludeFullXR: true, IncludeFunctionResults: true, IncludeContext: true}
+	c := Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": strings.Replace(twoSteps, ", n: 1", "", 1)})}, IncludeFullXR: true, IncludeFunctionResults: true, IncludeContext: true}
 	var stdout, stderr bytes.Buffer
 	err := c.RunWith(t.Context(), terminal.Disk(nil), fn.RunFunction, &stdout, &stderr)
 	if code, ok := terminal.ExitCode(err); !ok || code != 1 || !strings.Contains(err.Error(), `"first"`) {
@@ -154,3 +154,31 @@ func TestRenderFunctionFails(t *testing.T) {
 		})
 	}
 }
+
+// twoSteps is a Composition with two steps of this function between others.
+const twoSteps = `
+apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps}
+spec:
+  compositeTypeRef: {apiVersion: example.org/v1, kind: App}
+  mode: Pipeline
+  pipeline:
+  - step: compose
+    functionRef: {name: function-patch-and-transform}
+    input:
+      apiVersion: pt.fn.crossplane.io/v1beta1
+      kind: Resources
+      resources: [{name: db, base: {apiVersion: example.org/v1, kind: Database}}]
+  - step: first
+    functionRef: {name: function-export}
+    input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, n: 1}
+  - step: no-input
+    functionRef: {name: function-auto-ready}
+  - step: other-kind
+    functionRef: {name: function-export}
+    input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exporters}
+  - step: second
+    functionRef: {name: function-export}
+    input: {apiVersion: export.fn.crossplane.io/v2, kind: Exports, n: 2}
+`
