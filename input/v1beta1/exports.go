@@ -193,7 +193,7 @@ type Export struct {
 	// The name of the export: the composition resource name of the object.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^(fromComposite|generated)($|/)')",message="must not be fromComposite or generated, or begin with one of them and a slash, which is reserved"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^(fromComposite|generated)/')",message="must not begin with fromComposite/ or generated/, which are reserved"
 	Name string `json:"name"`
 
 	// Returns a list. One object is composed for each item. All other expressions see `item`, `index` and `key`. While the
