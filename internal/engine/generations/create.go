@@ -115,8 +115,8 @@ func (g *rotator) occupied(w *wantedGeneration, o wire.Struct) evaluate.Reasons 
 	case composite.IsDeleted(o):
 		return evaluate.WaitingFor("%s to be deleted", w.place)
 	case own && (g.isGeneration(o) || g.in.Owner.Lists(w.target())):
-		return evaluate.Failing("%s: %s is another generation: use generation.number or generation.id, and the generator's "+
-			"own name", at, w.place)
+		return evaluate.Failing("%s: %s is another generation: use generation.number or generation.id, and the "+
+			"generator's own name", at, w.place)
 	case own, !composite.IsControlled(o) && g.in.isStated(o): // a backup does not restore the controller
 		return evaluate.Failing("%s: %s", at, unlistedText(o))
 	}

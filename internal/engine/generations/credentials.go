@@ -101,7 +101,9 @@ func (in *Request) read(exports []*Export, taken map[string]bool, before []looku
 
 // link sorts the generations, and finds out which codes link them.
 func (c *credentialState) link() {
-	slices.SortFunc(c.have, func(a, b *generation) int { return cmp.Or(a.Number-b.Number, strings.Compare(a.UID, b.UID)) })
+	slices.SortFunc(c.have, func(a, b *generation) int {
+		return cmp.Or(a.Number-b.Number, strings.Compare(a.UID, b.UID))
+	})
 	for i, k := range c.have {
 		k.follow(c.have[max(0, i-2*limits.Generations):i])
 	}
@@ -113,8 +115,9 @@ func isSeparator(c rune) bool { return c == ',' || c == ' ' || c == '\n' }
 func (r *credentialReader) of(name string) *credentialState {
 	if r.found[name] == nil {
 		r.found[name] = &credentialState{
-			owner: r.in.Owner, name: name, generator: r.in.Generators.Named(name), unready: map[string]evaluate.Reasons{},
-			byUID: map[string]*generation{}, wanted: &wantedGeneration{rotation: rotation.Wanted{Input: rotation.Removed}},
+			owner: r.in.Owner, name: name, generator: r.in.Generators.Named(name),
+			unready: map[string]evaluate.Reasons{}, byUID: map[string]*generation{},
+			wanted: &wantedGeneration{rotation: rotation.Wanted{Input: rotation.Removed}},
 		}
 	}
 	return r.found[name]
@@ -190,10 +193,10 @@ func (r *credentialReader) add(k *generation) {
 	r.shown[r.in.Owner.PlaceOf(k.object)] = true
 }
 
-// lookUpHidden looks up generations that Crossplane does not show, because another object has their composition resource
-// name: those that exports recorded, and as many next ones as the owner of the composite accepts objects, because
-// Crossplane calls only a few times with further requirements. The record of an export that the composite does not list
-// counts once its owner accepts objects.
+// lookUpHidden looks up generations that Crossplane does not show, because another object has their composition
+// resource name: those that exports recorded, and as many next ones as the owner of the composite accepts objects,
+// because Crossplane calls only a few times with further requirements. The record of an export that the composite does
+// not list counts once its owner accepts objects.
 func (r *credentialReader) lookUpHidden() {
 	for _, name := range plan.SortedKeys(r.found) {
 		c := r.found[name]

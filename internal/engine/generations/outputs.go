@@ -116,7 +116,8 @@ func (c *credentialState) missingDetails(k *generation) []string {
 			used = other
 		}
 	}
-	if c.generator.Ready != nil || c.isOfAnotherKind(used) || c.isOfAnotherKind(k) || k.Coded { // Ready may not need them
+	// A readyExpression may not need them.
+	if c.generator.Ready != nil || c.isOfAnotherKind(used) || c.isOfAnotherKind(k) || k.Coded {
 		return nil
 	}
 	var out []string
@@ -322,17 +323,18 @@ func lostState(k *generation, next rotation.Generation) outcome.Outcome {
 // lostRecord says that another client changed the record of an export, and what follows.
 func lostRecord(e *Export) outcome.Outcome {
 	return outcome.Outcome{Warn: true, Message: fmt.Sprintf(
-		"%s (%s): another client changed the data that the export writes, or the annotation %s, so it is unknown which "+
-			"generations its values belong to. Until the annotation is written again, no generation in use or before it is "+
-			"deleted",
+		"%s (%s): another client changed the data that the export writes, or the annotation %s, so it is unknown "+
+			"which generations its values belong to. Until the annotation is written again, no generation in use or "+
+			"before it is deleted",
 		e.Export, e.Place, rotation.AnnotationRecord)}
 }
 
 // unlistedText says how the owner of the composite decides about an object that looks like a generation.
 func unlistedText(o wire.Struct) string {
 	_, kind, ns, name := object.Identity(o)
-	return fmt.Sprintf("%s %s/%s looks like a generation, but the composite does not list it, so it is left unchanged. "+
-		"If it was restored from a backup, set the annotation %s: %s on the composite to use it. Otherwise delete it",
+	return fmt.Sprintf("%s %s/%s looks like a generation, but the composite does not list it, so it is left "+
+		"unchanged. If it was restored from a backup, set the annotation %s: %s on the composite to use it. "+
+		"Otherwise delete it",
 		kind, ns, name, acceptAnnotation, plan.UIDOf(o))
 }
 

@@ -159,7 +159,7 @@ func (w *wantedGeneration) readSource(s *evaluate.Session) {
 		w.waitFor(evaluate.Because("", err))
 		return
 	}
-	source = source.Only(w.Makes.(*plan.Computed).Kind) //nolint:forcetypeassert // only a computed generator has a source
+	source = source.Only(w.Makes.(*plan.Computed).Kind) //nolint:forcetypeassert // only a computed one has a source
 	w.source = &source
 }
 
@@ -295,7 +295,8 @@ func (g *rotator) manifestAsCreated(k *generation) *structpb.Struct {
 	out := object.Observed(created, k.object)
 	delete(out.GetFields(), "status")
 	out.Fields["metadata"] = object.HeldMetadata(k.object)
-	out.Fields["apiVersion"], out.Fields["kind"] = structpb.NewStringValue(k.APIVersion), structpb.NewStringValue(k.Kind)
+	out.Fields["apiVersion"] = structpb.NewStringValue(k.APIVersion)
+	out.Fields["kind"] = structpb.NewStringValue(k.Kind)
 	return object.WithName(out, k.Namespace, k.Name)
 }
 

@@ -334,7 +334,8 @@ func TestAuthorsLimits(t *testing.T) {
 			strings.Join(annotated, ", ") + "]}", "is too large"},
 		"Characters": {"labels that may be expressions count",
 			fmt.Sprintf(`operatorSpec: {configMapExpressions: [
-  {name: a, key: k, value: "'v'", annotations: {a: "%s", b: "%s", c: "%s"}}]}`, long, long, long), "all expressions of the composite together"},
+  {name: a, key: k, value: "'v'", annotations: {a: "%s", b: "%s", c: "%s"}}]}`, long, long, long),
+			"all expressions of the composite together"},
 		"Fuel": {"an author's expression may do less",
 			`operatorSpec: {configMapExpressions: [{name: a, key: k,
   value: "string(lists.range(9000).map(x, x+x+x+x+x+x+x+x).size())"}]}`, "was stopped: it exceeds the limit"},

@@ -42,7 +42,8 @@ func (r *detailsReader) run(o observation.Observation, composed generations.Spli
 	o.Resources = make(map[string]observation.Resource, len(composed.Resources))
 	for _, name := range plan.SortedKeys(composed.Resources) {
 		res := composed.Resources[name]
-		o.Resources[name] = r.details(lookup.Owner{Resource: res, What: "resource", Name: name}, r.uses(name, res.Object))
+		o.Resources[name] = r.details(lookup.Owner{Resource: res, What: "resource", Name: name},
+			r.uses(name, res.Object))
 	}
 	var found map[string]generations.Identified
 	for _, name := range plan.SortedKeys(composed.Generations) {

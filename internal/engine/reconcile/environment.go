@@ -51,7 +51,8 @@ func (x environmentReader) run() (environmentRead, error) {
 			continue
 		}
 		required := lookup.Requirement{
-			APIVersion: plan.EnvironmentConfigAPIVersion, Kind: plan.EnvironmentConfigKind, Name: sel.Name, Labels: sel.Labels,
+			APIVersion: plan.EnvironmentConfigAPIVersion, Kind: plan.EnvironmentConfigKind, Name: sel.Name,
+			Labels: sel.Labels,
 		}
 		out.Require(required)
 		a := x.answers.To(required)
@@ -61,7 +62,8 @@ func (x environmentReader) run() (environmentRead, error) {
 		found[i] = a.Objects
 	}
 	if len(out.waits) > 0 {
-		out.Report(Outcome{State: Waiting, Message: "environment waits for the lookup of " + plan.Shorten(out.waits, ", ")})
+		out.Report(Outcome{State: Waiting, Message: "environment waits for the lookup of " +
+			plan.Shorten(out.waits, ", ")})
 		out.session = s.Next(nil, func(o *observation.Observation) { o.EnvironmentWaits = out.waits })
 		return out, nil
 	}
@@ -116,7 +118,8 @@ func environmentField(s *evaluate.Session, f plan.EnvironmentField) (*structpb.S
 	}
 	after, err := environment.Set(before, f.At, value)
 	if err != nil {
-		return environment.Remove(before, f.At), evaluate.Because("", evaluate.Failed(f.Path+".fieldPath", "%s", err.Error()))
+		why := evaluate.Failed(f.Path+".fieldPath", "%s", err.Error())
+		return environment.Remove(before, f.At), evaluate.Because("", why)
 	}
 	return after, evaluate.Reasons{}
 }

@@ -317,8 +317,9 @@ func (list objects) keep(excess int) (kept bool) {
 			break
 		}
 		excess -= o.footprint.saved
-		kept, *o = true, o.asObserved(fmt.Sprintf("with its %d bytes the response is larger than the %d that Crossplane "+
-			"accepts: export fewer keys, or export it in another composite", o.footprint.bytes, limits.ResponseBytes))
+		kept, *o = true, o.asObserved(fmt.Sprintf("with its %d bytes the response is larger than the %d that "+
+			"Crossplane accepts: export fewer keys, or export it in another composite",
+			o.footprint.bytes, limits.ResponseBytes))
 	}
 	return kept
 }

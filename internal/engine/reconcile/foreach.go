@@ -81,7 +81,8 @@ func (c *concreteExports) keep(e plan.Export, o Outcome, names []string) {
 	}
 	if len(names) > 0 { // one message for all
 		o.State, o.Warn = Held, true
-		o.Message += "; these composed resources are kept unchanged until all keys are known: " + plan.Shorten(names, ", ")
+		o.Message += "; these composed resources are kept unchanged until all keys are known: " +
+			plan.Shorten(names, ", ")
 	}
 	c.Report(o)
 }

@@ -31,7 +31,8 @@ type refusal struct {
 }
 
 func (r *refusal) report(at *field.Path, format string, args ...any) {
-	r.diagnostics = append(r.diagnostics, &diagnostic.Diagnostic{Path: at.String(), Message: fmt.Sprintf(format, args...)})
+	r.diagnostics = append(r.diagnostics, &diagnostic.Diagnostic{Path: at.String(),
+		Message: fmt.Sprintf(format, args...)})
 }
 
 func (r *refusal) run() error {
@@ -60,7 +61,8 @@ func (r *refusal) source(s plan.Source) {
 	if plan.IsSecret(s.Source) && (observed || desired) {
 		r.report(s.Path.Child("name"), "%s", plan.TwoMeanings(s.Name))
 	}
-	if name, message := plan.RefuseSource(s.Source, r.composite.Cluster, r.composite.Namespace == "", r.grants); message != "" {
+	name, message := plan.RefuseSource(s.Source, r.composite.Cluster, r.composite.Namespace == "", r.grants)
+	if message != "" {
 		r.report(s.Path.Child(name), "%s", message)
 	}
 }
@@ -71,7 +73,8 @@ func (r *refusal) generator(m *plan.Generator) {
 		twice = twice || m.ForEach != nil && strings.HasPrefix(name, plan.ItemName(m.Name, ""))
 	}
 	if twice {
-		r.report(m.Path.Child("name"), "an earlier step of the pipeline also has a generator %q: rename one of them", m.Name)
+		r.report(m.Path.Child("name"), "an earlier step of the pipeline also has a generator %q: rename one of them",
+			m.Name)
 	}
 	if m.LacksNamespace() && r.composite.Namespace == "" {
 		r.report(m.NamespacePath(), plan.NoNamespace)

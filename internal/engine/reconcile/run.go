@@ -53,8 +53,8 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	}
 	authored, isExport := p.Authors.Read(xr.Object), p.ExportNamed
 	details := (&detailsReader{
-		answers: answers, used: p.Details, authors: p.Authors, authored: authored, declared: p.Generators, desired: desired,
-		namespace: plan.MetadataOf(xr.Object).Get("namespace").Text(),
+		answers: answers, used: p.Details, authors: p.Authors, authored: authored, declared: p.Generators,
+		desired: desired, namespace: plan.MetadataOf(xr.Object).Get("namespace").Text(),
 	}).run(in.Observation, split)
 	var noted Evaluations
 	start := evaluate.New(ctx, p.Variables, evaluate.Known{

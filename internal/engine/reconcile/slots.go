@@ -164,13 +164,13 @@ func (b *placer) have(at *placement, o *lifecycle.Object) {
 	at.before = at.takenOverAs(o.Name)
 	switch {
 	case o.Owner != lifecycle.Own:
-		at.conflict = fmt.Sprintf("the composite lists %s %s, which it does not control and has not composed: delete it, or "+
-			"remove it from the list", at.Kind, at.Place)
+		at.conflict = fmt.Sprintf("the composite lists %s %s, which it does not control and has not composed: delete "+
+			"it, or remove it from the list", at.Kind, at.Place)
 		at.see, at.Observed = evaluate.See(at.Observed), wire.Struct{}
 	case o.Kind != string(at.Kind):
 		_, kind, _, _ := object.Identity(at.Observed)
-		at.conflict = fmt.Sprintf("the composed resource with that name has the kind %s: give the %s another name in %s",
-			kind, at.Kind, at.At("name"))
+		at.conflict = fmt.Sprintf("the composed resource with that name has the kind %s: give the %s another name in "+
+			"%s", kind, at.Kind, at.At("name"))
 	case !unknown.Empty():
 		at.stays = "its name is unknown: " + unknown.Sentence()
 	case at.slot.Moved():
@@ -229,7 +229,8 @@ func (b *placer) found(at *placement, o wire.Struct) {
 	isHidden := isShown && !isHere // Crossplane shows another object with its name
 	switch {
 	case b.composite.NotComposed(o) != "":
-		at.conflict = fmt.Sprintf("%s %s %s%s", at.Kind, at.Place, b.composite.NotComposed(o), toRename(&at.Export.Export))
+		at.conflict = fmt.Sprintf("%s %s %s%s", at.Kind, at.Place, b.composite.NotComposed(o),
+			toRename(&at.Export.Export))
 	case earlier && !at.Author && !isHidden: // another name would move the application's object
 		at.conflict = fmt.Sprintf("%s %s is the composed resource %q, and an earlier step still composes it: "+
 			"remove it there", at.Kind, at.Place, composed)
@@ -283,7 +284,8 @@ func (b *placer) nameOf(s *evaluate.Session, e plan.Export) (string, evaluate.Re
 	}
 	name := b.composite.Name + "-" + e.DefaultName()
 	if err := object.ValidateName(name); err != nil {
-		return "", evaluate.Failing("%s: must be set, because the default is an invalid name: %s", e.NamePath(), err.Error())
+		return "", evaluate.Failing("%s: must be set, because the default is an invalid name: %s", e.NamePath(),
+			err.Error())
 	}
 	return name, evaluate.Reasons{}
 }

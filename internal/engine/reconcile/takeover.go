@@ -137,8 +137,8 @@ func typeOf(at *placement) string {
 func taken(at *placement, left []string) Outcome {
 	var stays []string
 	if len(left) > 0 {
-		stays = append(stays, fmt.Sprintf("keeps keys that the export does not write (%s): write them in %s, or set %s: "+
-			"true to remove them", plan.Shorten(quotedAll(left), ", "), at.At("data"), at.At("prune")))
+		stays = append(stays, fmt.Sprintf("keeps keys that the export does not write (%s): write them in %s, or set "+
+			"%s: true to remove them", plan.Shorten(quotedAll(left), ", "), at.At("data"), at.At("prune")))
 	}
 	if typ := typeOf(at); typ != at.Secret.ObjectType && at.Secret.ObjectType != plan.DefaultType {
 		stays = append(stays, fmt.Sprintf("keeps the type %q, which cannot change: set %s to it", typ, at.At("type")))

@@ -19,7 +19,7 @@
 //	| current | its generator left the input | retired | it is in use again if its generator is back |
 //	| current | a higher one is current, and no export has its value | previous | its grace period starts |
 //	| retired | its generator is in the input | current | it was the one in use |
-//	| abandoned, retired, previous | unused, its grace period is over, no retry waits for it | gone | nothing needs it |
+//	| abandoned, retired, previous | unused, its grace period is over, no retry waits | gone | nothing needs it |
 //
 // A setter is an export with the candidate. While no generation is in use, an export that also uses one waits, and is
 // no setter.
@@ -37,7 +37,7 @@
 //	| lost | a copy | the copy |
 //	| lost | none | abandoned from now |
 //	| pending, abandoned or lost | an export that uses it has its value | current |
-//	| all are lost | one of an export that uses it is lost | the oldest is current, if it is ready and fits its source |
+//	| all are lost | one of an export that uses it is lost | the oldest is current, if it is ready and fits |
 //	| any | one is lost | not dropped, no grace period starts; that export's record is written anew |
 //
 // # Trust
@@ -54,8 +54,8 @@
 // guarantees have these exceptions:
 //
 //   - If the annotations of a generation and of its exports are edited before a complete reconcile follows, an
-//     abandoned generation can be accepted, an earlier value can be exported again, or a grace period can be short. Without an
-//     export that recorded the generation, its own annotation is enough.
+//     abandoned generation can be accepted, an earlier value can be exported again, or a grace period can be short.
+//     Without an export that recorded the generation, its own annotation is enough.
 //   - If a reading is a minute old, a grace period can be short by that minute. Until the next reconcile, a setter can
 //     have an abandoned generation, or an export an earlier value. If the annotation of the export was just edited, it
 //     keeps the earlier value.

@@ -154,7 +154,7 @@ var table = []row{
 	{[]Stage{Current}, "a higher one is current, and no export has its value", "its grace period starts",
 		(*situation).replaced, Previous, false},
 	{[]Stage{Retired}, "its generator is in the input", "it was the one in use", (*situation).returned, Current, false},
-	{[]Stage{Abandoned, Retired, Previous}, "unused, its grace period is over, no retry waits for it", "nothing needs it",
+	{[]Stage{Abandoned, Retired, Previous}, "unused, its grace period is over, no retry waits", "nothing needs it",
 		(*situation).ended, Gone, false},
 }
 

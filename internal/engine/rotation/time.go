@@ -73,14 +73,22 @@ func (w Wanted) AbandonAt(g Generation) time.Time {
 	return g.Since.Add(w.AbandonAfter)
 }
 
-// due returns when the next step is due if nothing changes. A step that is possible now and is not taken waits for a
-// change.
-func (s *situation) due(step *Step) time.Time {
-	out := s.rotatesAt(step)
-	for i := range step.Keep {
-		if at := s.endsAt(&step.Keep[i]); at.After(s.now) && (out.IsZero() || at.Before(out)) {
+// due returns when the next step is due if nothing changes. It may be too early, and is never too late. A step that is
+// possible now and is not taken waits for a change.
+func (s *situation) due(step *Step) (out time.Time) {
+	soonest := func(at time.Time) {
+		if at.After(s.now) && (out.IsZero() || at.Before(out)) {
 			out = at
 		}
+	}
+	for i := range step.Keep {
+		soonest(s.endsAt(&step.Keep[i]))
+	}
+	if s.failed != nil {
+		soonest(RetryAt(s.failed, s.now))
+	}
+	if s.base != nil && s.Input == Present && !s.once() {
+		soonest(s.startsAt(s.now, s.Window))
 	}
 	return out
 }
@@ -101,23 +109,6 @@ func (s *situation) endsAt(g *Generation) time.Time {
 		return s.AbandonAt(*g)
 	}
 	return time.Time{}
-}
-
-// rotatesAt returns when the next rotation starts if nothing changes, or zero. It is after now.
-func (s *situation) rotatesAt(step *Step) (at time.Time) {
-	switch {
-	case s.Input != Present || step.Make != nil || step.Pending != "" || s.base == nil || s.base.Stage != Current:
-	case s.failed != nil:
-		if at = latest(s.now, RetryAt(s.failed, s.now)); !s.asks(at, s.Window) {
-			at = s.startsAt(at, s.Window)
-		}
-	case !s.once():
-		at = s.startsAt(s.now, s.Window)
-	}
-	if !at.After(s.now) {
-		return time.Time{}
-	}
-	return at
 }
 
 // A Window says when rotations may start. Nil is always.
