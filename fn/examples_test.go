@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-
 )
 
 // TestExamplesHavePages checks that each folder of an example has a page. example/README.md must link to the

@@ -88,7 +88,8 @@ const fitAuthors = "  fromComposite: {fieldPath: spec, from: db, allow: {secrets
 // observedExport adds an export's Secret as it is observed, with a value of so many bytes.
 func observedExport(t testing.TB, req *fnv1.RunFunctionRequest, name string, size int) *fnv1.RunFunctionRequest {
 	t.Helper()
-	o := functiontest.Parse(t, fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: orders-%s, namespace: team-a}, type: Opaque}", name))
+	o := functiontest.Parse(t, fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: orders-%s, namespace: "+
+		"team-a}, type: Opaque}", name))
 	o.Fields["data"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
 		"k": structpb.NewStringValue(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("o"), size))),
 	}})
@@ -115,7 +116,8 @@ func TestResponsesFit(t *testing.T) {
 		"SmallerAuthor": {
 			reason: "an author's object is held before a larger one of the Composition",
 			req: asks(t, earlier(fitRequest(t, fitInput(2, fitAuthors), 800_000), 1_400_000),
-				"{secretExpressions: [{name: theirs, key: k, value: secret.medium}, {name: tiny, key: k, value: secret.username}]}"),
+				"{secretExpressions: [{name: theirs, key: k, value: secret.medium}, {name: tiny, key: k, value: "+
+					"secret.username}]}"),
 			made: []string{"e00", "e01", "fromComposite/Secret/tiny"},
 			held: []string{`Secret "theirs" is not created: with its 800`},
 		},
@@ -129,9 +131,14 @@ func TestResponsesFit(t *testing.T) {
 			reason: "to hold an object that does not change saves nothing: what is added is held",
 			req: func() *fnv1.RunFunctionRequest {
 				req := earlier(fitRequest(t, fitInput(2, ""), 700_000), 2_500_000)
-				o := functiontest.Parse(t, "{apiVersion: v1, kind: Secret, metadata: {name: orders-e01, namespace: team-a}, type: Opaque}")
+				o := functiontest.Parse(t, "{apiVersion: v1, kind: Secret, metadata: {name: orders-e01, namespace: "+
+					"team-a}, type: Opaque}")
 				o.Fields["data"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
-					"k": structpb.NewStringValue(base64.StdEncoding.EncodeToString(req.GetObserved().GetResources()["db"].GetConnectionDetails()["large"])),
+					"k": structpb.NewStringValue(
+						base64.StdEncoding.EncodeToString(
+							req.GetObserved().GetResources()["db"].GetConnectionDetails()["large"],
+						),
+					),
 				}})
 				req.Observed.Resources["e01"] = &fnv1.Resource{Resource: o}
 				return req
@@ -167,7 +174,8 @@ func TestResponsesFit(t *testing.T) {
 						t.Errorf("%s: want a warning %q, got %v", tc.reason, want, rsp.GetResults())
 					}
 				}
-				if c := rsp.GetConditions()[0]; c.GetReason() != "Held" || !strings.Contains(c.GetMessage(), tc.held[0]) {
+				if c := rsp.GetConditions()[0]; c.GetReason() != "Held" ||
+					!strings.Contains(c.GetMessage(), tc.held[0]) {
 					t.Errorf("%s: want the condition to say %q, got %v", tc.reason, tc.held[0], c)
 				}
 			})
@@ -181,11 +189,17 @@ func TestResponsesThatCannotFit(t *testing.T) {
 		reason string
 		req    *fnv1.RunFunctionRequest
 	}{
-		"CarriedOn": {"an earlier step composes too much by itself", earlier(fitRequest(t, fitInput(1, ""), 10), 4<<20)},
-		"Kept":      {"what is kept is too much beside it", observedExport(t, earlier(fitRequest(t, fitInput(1, ""), 900_000), 3_500_000), "e00", 600_000)},
+		"CarriedOn": {"an earlier step composes too much by " +
+			"itself", earlier(fitRequest(t, fitInput(1, ""), 10), 4<<20)},
+		"Kept": {
+			"what is kept is too much beside it",
+			observedExport(t, earlier(fitRequest(t, fitInput(1, ""), 900_000), 3_500_000), "e00", 600_000),
+		},
 		"Context": {"the context is a part of the response", func() *fnv1.RunFunctionRequest {
 			req := earlier(fitRequest(t, fitInput(1, ""), 10), 2<<20)
-			req.Context = &structpb.Struct{Fields: map[string]*structpb.Value{"x": structpb.NewStringValue(strings.Repeat("x", 2<<20))}}
+			req.Context = &structpb.Struct{
+				Fields: map[string]*structpb.Value{"x": structpb.NewStringValue(strings.Repeat("x", 2<<20))},
+			}
 			return req
 		}()},
 	}
@@ -197,10 +211,12 @@ func TestResponsesThatCannotFit(t *testing.T) {
 				if rsp.GetDesired() != nil || rsp.GetContext() != nil {
 					t.Errorf("%s: want no desired state and no context", tc.reason)
 				}
-				if r := rsp.GetResults(); len(r) != 1 || r[0].GetSeverity() != fnv1.Severity_SEVERITY_FATAL || !strings.Contains(r[0].GetMessage(), "nothing is changed: the response has 4") {
+				if r := rsp.GetResults(); len(r) != 1 || r[0].GetSeverity() != fnv1.Severity_SEVERITY_FATAL ||
+					!strings.Contains(r[0].GetMessage(), "nothing is changed: the response has 4") {
 					t.Errorf("%s: want it to be fatal, got %v", tc.reason, r)
 				}
-				if c := rsp.GetConditions()[0]; c.GetReason() != "Held" || c.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE {
+				if c := rsp.GetConditions()[0]; c.GetReason() != "Held" ||
+					c.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE {
 					t.Errorf("%s: want Held, got %v", tc.reason, c)
 				}
 			})

@@ -93,7 +93,8 @@ func revealed(data map[string]sensitive.Bytes) map[string]string {
 
 func TestCollection(t *testing.T) {
 	waiting := expression.NewWaiting("secrets.db.a", "resources.db")
-	const illegal = " returns an invalid key: a key must consist of at most 253 letters, digits, '-', '_' and '.', and must not be '.' or begin with '..'"
+	const illegal = " returns an invalid key: a key must consist of at most 253 letters, digits, '-', '_' and '.', " +
+		"and must not be '.' or begin with '..'"
 
 	for name, c := range map[string]struct {
 		reason  string
@@ -116,7 +117,8 @@ func TestCollection(t *testing.T) {
 			reason:  "an empty value and an empty map wait",
 			results: []result{key("p0", "a", ""), computed("p1", map[string]string{}), computed("p2", map[string]string{"b": "", "c": "", "d": "1"})},
 			waiting: []string{
-				`key "a" waits for a value that is not empty (to leave the key out, return optional.none() and set optional: true)`,
+				`key "a" waits for a value that is not empty (to leave the key out, return optional.none() and set ` +
+					`optional: true)`,
 				"p1 waits for its expression to return a key", "p2 waits for a value that is not empty",
 			},
 		},
@@ -135,7 +137,8 @@ func TestCollection(t *testing.T) {
 			waiting: []string{"it has no key: all optional values are missing"},
 		},
 		"Collision": {
-			reason:  "each later writer is refused and named with the first, after the key; a key that only expressions compute is not named",
+			reason: "each later writer is refused and named with the first, after the key; a key that only " +
+				"expressions compute is not named",
 			results: []result{key("p0", "a", "1"), computed("p1", map[string]string{"a": "2", "canary": "3"}), computed("p2", map[string]string{"canary": "3"}), key("p3", "a", "1")},
 			failed: []string{
 				`key "a" is written by p0 and p1: keep one of them`,
@@ -152,8 +155,9 @@ func TestCollection(t *testing.T) {
 			waiting: []string{`key "a" waits for a, b`, `key "b", key "c" and key "d" wait for ab`},
 		},
 		"Lacks": {
-			reason:  "an entry may know better what it lacks, and an empty value of a key with an origin names it",
-			results: []result{computed("p0", map[string]string{}).lacks("a label"), computed("p1", map[string]string{"b": ""}).origins(map[string]rewrite.Origin{"b": {Key: "b"}})},
+			reason: "an entry may know better what it lacks, and an empty value of a key with an origin names it",
+			results: []result{computed("p0", map[string]string{}).lacks("a " +
+				"label"), computed("p1", map[string]string{"b": ""}).origins(map[string]rewrite.Origin{"b": {Key: "b"}})},
 			waiting: []string{"p0 waits for a label", `p1 waits for a value of key "b" that is not empty`},
 		},
 		"Origins": {
@@ -211,7 +215,11 @@ func FuzzCollectIsAllOrNothing(f *testing.F) {
 			}
 			return s + "-canary"
 		}
-		results := []result{key("p0", k1, mark(v1)), computed("p1", map[string]string{mark(k2): mark(v2), mark(k3): mark(v3)}), computed("p2", map[string]string{mark(k3): mark(v3)})}
+		results := []result{
+			key("p0", k1, mark(v1)),
+			computed("p1", map[string]string{mark(k2): mark(v2), mark(k3): mark(v3)}),
+			computed("p2", map[string]string{mark(k3): mark(v3)}),
+		}
 		for i := range results {
 			results[i].entry.Optional = optional>>i&1 == 1
 		}

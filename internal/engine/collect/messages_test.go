@@ -45,7 +45,8 @@ func TestLongMessages(t *testing.T) {
 		},
 		"OneMoreFails": {
 			reason: "the last line says that there are more, and the collection is full", results: repeated(12, fails),
-			want:  []string{"k00", "k01", "k02", "k03", "k04", "k05", "k06", "k07", "k08", "and more: correct these first"},
+			want: []string{"k00", "k01", "k02", "k03", "k04", "k05", "k06", "k07", "k08", "and more: correct " +
+				"these first"},
 			ended: true,
 		},
 	} {
@@ -63,7 +64,8 @@ func TestLongMessages(t *testing.T) {
 
 func TestBytes(t *testing.T) {
 	full := strings.Repeat("x", object.MaxDataBytes)
-	const tooMuch = ": cannot hold more than 1048576 bytes (1 MiB) of data in one object: export fewer keys or shorter values"
+	const tooMuch = ": cannot hold more than 1048576 bytes (1 MiB) of data in one object: export fewer keys or " +
+		"shorter values"
 	for name, c := range map[string]struct {
 		reason   string
 		results  []result
@@ -108,7 +110,10 @@ func TestBytes(t *testing.T) {
 }
 
 func TestLastWins(t *testing.T) {
-	got := collection([]result{key("p0", "a", "1"), computed("p1", map[string]string{"a": "2"}), key("p2", "b", "3")}, true)
+	got := collection(
+		[]result{key("p0", "a", "1"), computed("p1", map[string]string{"a": "2"}), key("p2", "b", "3")},
+		true,
+	)
 	if diff := cmp.Diff(map[string]string{"a": "2", "b": "3"}, revealed(got.Data())); diff != "" {
 		t.Errorf("Data(): -want, +got:\n%s", diff)
 	}

@@ -17,14 +17,15 @@ func (l *Lookup) choose(by chosen, asked *Selector, found []wire.Struct) ([]wire
 		return nil, wrong(by.at, "EnvironmentConfig %q of apiextensions.crossplane.io/v1beta1 does not exist: "+
 			"create it, or set %s to Optional", by.name, l.policy)
 	case by.many && uint64(n) < by.min:
-		return nil, wrong(by.at.Child("minMatch"), "needs at least %d EnvironmentConfigs with the labels %s, and %d have "+
-			"them: add the labels to more, or lower minMatch", by.min, asked.labels(), n)
+		return nil, wrong(by.at.Child("minMatch"), "needs at least %d EnvironmentConfigs with the labels %s, "+
+			"and %d have them: add the labels to more, or lower minMatch", by.min, asked.labels(), n)
 	case by.many:
 		out, d := by.sorted(found)
 		return out[:min(uint64(len(out)), by.max)], d
 	case by.name == "" && n != 1:
 		return nil, wrong(by.at, "mode Single needs one EnvironmentConfig with the labels %s, and %d have them%s: "+
-			"add the labels to one, correct matchLabels, or set mode to Multiple", asked.labels(), n, several(namesOf(found)))
+			"add the labels to one, correct matchLabels, or set mode to Multiple",
+			asked.labels(), n, several(namesOf(found)))
 	}
 	return found, nil
 }
@@ -37,8 +38,8 @@ type keyed struct {
 	name   string
 }
 
-// sorted returns the EnvironmentConfigs in an order that does not depend on their order in found. A field that is absent
-// or null has the zero value of the type that the others have.
+// sorted returns the EnvironmentConfigs in an order that does not depend on their order in found. A field that is
+// absent or null has the zero value of the type that the others have.
 func (by chosen) sorted(found []wire.Struct) ([]wire.Struct, *diagnostic.Diagnostic) {
 	if len(found) < 2 {
 		return found, nil

@@ -13,7 +13,8 @@ import (
 // choosing merges what was found by a selector of mode Multiple that sorts by a path.
 func choosing(t *testing.T, sortBy string) chosen {
 	t.Helper()
-	in := fromYAML[*v1beta1.Environment](t, `{environmentConfigs: [{type: Selector, selector: {mode: Multiple, matchLabels: [{type: Value, key: a, value: b}]}}]}`)
+	in := fromYAML[*v1beta1.Environment](t, `{environmentConfigs: [{type: Selector, selector: {mode: Multiple, `+
+		`matchLabels: [{type: Value, key: a, value: b}]}}]}`)
 	in.EnvironmentConfigs[0].Selector.SortByFieldPath = sortBy
 	return compiled(t, in).sources[0].by
 }
@@ -36,14 +37,16 @@ func TestSort(t *testing.T) {
 		"SortByInt": {
 			reason: "numbers are compared as numbers",
 			by:     "data.rank",
-			found:  `[{metadata: {name: c}, data: {rank: 10}}, {metadata: {name: a}, data: {rank: 9}}, {metadata: {name: b}, data: {rank: -1}}]`,
-			want:   "b a c",
+			found: `[{metadata: {name: c}, data: {rank: 10}}, {metadata: {name: a}, data: {rank: 9}}, {metadata: ` +
+				`{name: b}, data: {rank: -1}}]`,
+			want: "b a c",
 		},
 		"InconsistentType": {
 			reason: "a number and a text have no order",
 			by:     "data.rank",
-			found:  `[{metadata: {name: c}, data: {rank: 3}}, {metadata: {name: a}, data: {rank: 1}}, {metadata: {name: b}, data: {rank: "2"}}]`,
-			fault:  at + `cannot sort by "data.rank"` + hint,
+			found: `[{metadata: {name: c}, data: {rank: 3}}, {metadata: {name: a}, data: {rank: 1}}, {metadata: ` +
+				`{name: b}, data: {rank: "2"}}]`,
+			fault: at + `cannot sort by "data.rank"` + hint,
 		},
 		"OtherTypes": {
 			reason: "nothing else has an order",
@@ -68,8 +71,9 @@ func TestSort(t *testing.T) {
 		"AbsentNumber": {
 			reason: "one that lacks the number counts as 0",
 			by:     "data.rank",
-			found:  `[{metadata: {name: d}, data: {rank: -1}}, {metadata: {name: c}, data: {rank: 1}}, {metadata: {name: b}}, {metadata: {name: a}, data: {rank: 0}}]`,
-			want:   "d a b c",
+			found: `[{metadata: {name: d}, data: {rank: -1}}, {metadata: {name: c}, data: {rank: 1}}, {metadata: ` +
+				`{name: b}}, {metadata: {name: a}, data: {rank: 0}}]`,
+			want: "d a b c",
 		},
 		"Labels": {
 			reason: "a path goes through names with dots, and lists",

@@ -47,8 +47,10 @@ func TestCompileDiagnostics(t *testing.T) {
 				{key: example.org/a_b, type: Value, value: ""},
 			]}}]}`,
 			want: []string{
-				"environmentConfigs[0].selector.matchLabels[0].key: is not a valid label key: " + labelHelp + "; a DNS name and a slash may precede it",
-				"environmentConfigs[0].selector.matchLabels[1].key: is not a valid label key: " + labelHelp + "; a DNS name and a slash may precede it",
+				"environmentConfigs[0].selector.matchLabels[0].key: is not a valid label key: " + labelHelp + "; a " +
+					"DNS name and a slash may precede it",
+				"environmentConfigs[0].selector.matchLabels[1].key: is not a valid label key: " + labelHelp + "; a " +
+					"DNS name and a slash may precede it",
 				"environmentConfigs[0].selector.matchLabels[1].value: is not a valid label value: " + labelHelp,
 			},
 		},
@@ -62,7 +64,8 @@ func TestCompileDiagnostics(t *testing.T) {
 			]}`,
 			want: []string{
 				"environmentConfigs[0].selector.sortByFieldPath: must not have a wildcard: name the field",
-				"environmentConfigs[0].selector.matchLabels[0].valueFromFieldPath: cannot be parsed as a field path: unexpected '.' at position 2",
+				"environmentConfigs[0].selector.matchLabels[0].valueFromFieldPath: cannot be parsed as a field " +
+					"path: unexpected '.' at position 2",
 				"environmentConfigs[0].toFieldPath: must begin with the name of a field",
 				"environmentConfigs[2].toFieldPath: has the index 1025, over the limit of 1024",
 				"environmentConfigs[3].toFieldPath: has the index 2000, over the limit of 1024",

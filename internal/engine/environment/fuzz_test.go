@@ -75,8 +75,11 @@ func FuzzMergeLaterWinsAndLosesNoKey(f *testing.F) {
 			t.Skip("no name of a field")
 		}
 		l := compiled(t, &v1beta1.Environment{
-			DefaultData:        &v1beta1.JSON{Raw: []byte(defaults)},
-			EnvironmentConfigs: []v1beta1.EnvironmentSource{{Ref: &v1beta1.EnvironmentRef{Name: "one"}, ToFieldPath: path}, {Ref: &v1beta1.EnvironmentRef{Name: "two"}}},
+			DefaultData: &v1beta1.JSON{Raw: []byte(defaults)},
+			EnvironmentConfigs: []v1beta1.EnvironmentSource{
+				{Ref: &v1beta1.EnvironmentRef{Name: "one"}, ToFieldPath: path},
+				{Ref: &v1beta1.EnvironmentRef{Name: "two"}},
+			},
 		})
 		configs := [][]*structpb.Struct{{config(in[2])}, {config(in[3])}}
 		copies := make([]*structpb.Struct, len(in))
@@ -88,7 +91,11 @@ func FuzzMergeLaterWinsAndLosesNoKey(f *testing.F) {
 		if len(faults) > 0 {
 			t.Fatal(faults)
 		}
-		if ofBytes, faults := l.Merge(budget.New(context.Background()), in[1], selectors, readAll(t, configs)); !proto.Equal(got, ofBytes) || len(faults) > 0 {
+		if ofBytes, faults := l.Merge(budget.New(context.Background()), in[1], selectors, readAll(t, configs)); !proto.Equal(
+			got,
+			ofBytes,
+		) ||
+			len(faults) > 0 {
 			t.Errorf("over bytes: %v, %v, want %v", ofBytes, faults, got)
 		}
 
@@ -109,7 +116,10 @@ func FuzzMergeLaterWinsAndLosesNoKey(f *testing.F) {
 		if (hasVersion || hasKind) && !cmp.Equal(merged, want) {
 			return // what was replaced comes back, over what replaced it
 		}
-		if again, _ := l.Merge(budget.New(context.Background()), got, selectors, readAll(t, configs)); !proto.Equal(got, again) {
+		if again, _ := l.Merge(budget.New(context.Background()), got, selectors, readAll(t, configs)); !proto.Equal(
+			got,
+			again,
+		) {
 			t.Errorf("merged again: %v, once: %v", again, got)
 		}
 	})
@@ -198,22 +208,32 @@ func FuzzFaultsHoldNoData(f *testing.F) {
 		kinds := []any{secret, 4321.5, true, []any{secret}, map[string]any{"b": secret, "a": secret}, nil}
 		env, err := structpb.NewStruct(map[string]any{
 			"metadata": map[string]any{"name": "one"},
-			"spec":     map[string]any{"a": kinds[int(one)%len(kinds)]}, "data": map[string]any{"a": kinds[int(two)%len(kinds)]}, "a": kinds[int(two)%len(kinds)],
+			"spec": map[string]any{
+				"a": kinds[int(one)%len(kinds)],
+			}, "data": map[string]any{"a": kinds[int(two)%len(kinds)]}, "a": kinds[int(two)%len(kinds)],
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := fromYAML[*v1beta1.Environment](t, `{environmentConfigs: [{ref: {name: one}}, {type: Selector, selector: {mode: Multiple}}, {type: Selector, selector: {}}]}`)
+		in := fromYAML[*v1beta1.Environment](t, `{environmentConfigs: [{ref: {name: one}}, {type: Selector, `+
+			`selector: {mode: Multiple}}, {type: Selector, selector: {}}]}`)
 		in.EnvironmentConfigs[0].ToFieldPath = to
 		in.EnvironmentConfigs[1].Selector.SortByFieldPath = sortBy
-		in.EnvironmentConfigs[2].Selector.MatchLabels = []v1beta1.EnvironmentLabelMatcher{{Key: "a", ValueFromFieldPath: from}}
+		in.EnvironmentConfigs[2].Selector.MatchLabels = []v1beta1.EnvironmentLabelMatcher{
+			{Key: "a", ValueFromFieldPath: from},
+		}
 		l, faults := Compile(section, in)
 		if len(faults) == 0 {
 			other := proto.CloneOf(env)
 			other.Fields["data"] = structpb.NewStringValue(secret)
 			asked := []*Selector{{Name: "one"}, {Labels: map[string]string{"a": "b"}}, nil}
 			_, some := l.Selectors(sent(t, env), sent(t, env))
-			_, more := l.Merge(budget.New(context.Background()), env, asked, readAll(t, [][]*structpb.Struct{{other}, {env, other}, nil}))
+			_, more := l.Merge(
+				budget.New(context.Background()),
+				env,
+				asked,
+				readAll(t, [][]*structpb.Struct{{other}, {env, other}, nil}),
+			)
 			faults = append(append(faults, some...), more...)
 		}
 		if p, err := ParsePath(to); err == nil {

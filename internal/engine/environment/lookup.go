@@ -66,7 +66,8 @@ type chosen struct {
 	sortBy   Path
 }
 
-// A Label is a label whose value is Text, or the value at Path, in the environment of earlier steps or in the composite.
+// A Label is a label whose value is Text, or the value at Path, in the environment of earlier steps or in the
+// composite.
 type Label struct {
 	Key, Text   string
 	Path        Path
@@ -157,8 +158,9 @@ func (c *compiler) selector(at *field.Path, in *v1beta1.EnvironmentSelector) cho
 
 func (c *compiler) matcher(at *field.Path, in v1beta1.EnvironmentLabelMatcher) Label {
 	m := Label{
-		at: at.Child("valueFromFieldPath"), Key: in.Key, Environment: in.Type == v1beta1.EnvironmentLabelFromEnvironment,
-		Optional: in.FromFieldPathPolicy == v1beta1.Optional,
+		at: at.Child("valueFromFieldPath"), Key: in.Key,
+		Environment: in.Type == v1beta1.EnvironmentLabelFromEnvironment,
+		Optional:    in.FromFieldPathPolicy == v1beta1.Optional,
 	}
 	if in.Key != "" && len(validation.IsQualifiedName(in.Key)) > 0 {
 		c.refuse(at.Child("key"), "is not a valid label key: %s; a DNS name and a slash may precede it", labelText)
@@ -235,7 +237,8 @@ func (m Label) value(composite, before wire.Struct) (text string, ok bool, d *di
 	case m.Optional:
 		return "", false, nil
 	}
-	return "", false, wrong(m.at, "%s has no string at %q: set it, or set fromFieldPathPolicy to Optional", name, m.Path)
+	const absent = "%s has no string at %q: set it, or set fromFieldPathPolicy to Optional"
+	return "", false, wrong(m.at, absent, name, m.Path)
 }
 
 func wrong(at *field.Path, format string, args ...any) *diagnostic.Diagnostic {

@@ -28,7 +28,10 @@ func merging(t testing.TB, n int, defaults string) (*Lookup, []*Selector) {
 	t.Helper()
 	in := fromYAML[*v1beta1.Environment](t, "{defaultData: "+defaults+"}")
 	for range n {
-		in.EnvironmentConfigs = append(in.EnvironmentConfigs, v1beta1.EnvironmentSource{Ref: &v1beta1.EnvironmentRef{Name: "one"}})
+		in.EnvironmentConfigs = append(
+			in.EnvironmentConfigs,
+			v1beta1.EnvironmentSource{Ref: &v1beta1.EnvironmentRef{Name: "one"}},
+		)
 	}
 	l := compiled(t, in)
 	selectors, _ := l.Selectors(wire.Struct{}, wire.Struct{})
@@ -39,7 +42,8 @@ func merging(t testing.TB, n int, defaults string) (*Lookup, []*Selector) {
 func TestMergeKeepsDefaults(t *testing.T) {
 	l, selectors := merging(t, 1, "{a: {b: 1}}")
 	for _, config := range []string{"{c: 1}", "{a: {d: 1}}", "{a: 5}"} {
-		if _, faults := l.Merge(budget.New(context.Background()), fields(t, "{a: {e: 1}}"), selectors, readAll(t, found(t, "[[{data: "+config+"}]]"))); len(faults) > 0 {
+		if _, faults := l.Merge(budget.New(context.Background()), fields(t, "{a: {e: "+
+			"1}}"), selectors, readAll(t, found(t, "[[{data: "+config+"}]]"))); len(faults) > 0 {
 			t.Error(faults)
 		}
 	}

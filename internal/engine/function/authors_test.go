@@ -59,7 +59,8 @@ func TestMessagesAreOneLine(t *testing.T) {
 	const evil = "\n\tAll is \x1b[31mwell\r\u2028\u202e\x00"
 	quoted := strings.Trim(strconv.QuoteToASCII(evil), `"`) // also in YAML
 	for name, request := range map[string]string{
-		"Field":      requests(`{secretExpressions: [{name: a, key: k, value: "'v'", "`+quoted+`": 1}]}`) + authorsInput,
+		"Field": requests(`{secretExpressions: [{name: a, key: k, value: "'v'", "`+quoted+`": `+
+			`1}]}`) + authorsInput,
 		"List":       requests(`{"secretExpression\n": [{name: a}]}`) + authorsInput,
 		"Expression": requests(`{secretExpressions: [{name: a, key: k, value: "self['`+quoted+`']"}]}`) + authorsInput,
 		"Input":      requests("{}") + strings.Replace(authorsInput, "  status:", `  "`+quoted+`": 1`+"\n  status:", 1),

@@ -58,12 +58,14 @@ func (g referenceGrant) permits(namespace, group, kind, name string) bool {
 	is := func(s *string, want string) bool { return s != nil && *s == want }
 	var from, to bool
 	for _, f := range g.Spec.From {
-		from = from || is(f.Group, "example.org") && is(f.Kind, "XDatabase") && namespace != "" && is(f.Namespace, namespace)
+		from = from ||
+			is(f.Group, "example.org") && is(f.Kind, "XDatabase") && namespace != "" && is(f.Namespace, namespace)
 	}
 	for _, o := range g.Spec.To {
 		to = to || is(o.Group, group) && is(o.Kind, kind) && (o.Name == nil || name != "" && *o.Name == name)
 	}
-	return from && to && g.APIVersion == "gateway.networking.k8s.io/v1" && g.Metadata.Namespace == "shared" && g.Metadata.DeletionTimestamp == nil
+	return from && to && g.APIVersion == "gateway.networking.k8s.io/v1" && g.Metadata.Namespace == "shared" &&
+		g.Metadata.DeletionTimestamp == nil
 }
 
 // provenNamespace returns the namespace of the composite, or that of its claim, if the request proves it.
@@ -75,11 +77,19 @@ func provenNamespace(req *fnv1.RunFunctionRequest) string {
 		return namespace
 	}
 	ref, _ := spec["claimRef"].(map[string]any)
-	key := fmt.Sprintf("%s%v/%v/%v/name=%v", functiontest.Prefix, ref["apiVersion"], ref["kind"], ref["namespace"], ref["name"])
+	key := fmt.Sprintf(
+		"%s%v/%v/%v/name=%v",
+		functiontest.Prefix,
+		ref["apiVersion"],
+		ref["kind"],
+		ref["namespace"],
+		ref["name"],
+	)
 	for _, r := range req.GetRequiredResources()[key].GetItems() {
 		claim, _ := r.GetResource().AsMap()["spec"].(map[string]any)
 		of, _ := claim["resourceRef"].(map[string]any)
-		if namespace, ok := ref["namespace"].(string); ok && of["name"] == meta["name"] && of["kind"] == xr["kind"] && of["apiVersion"] == xr["apiVersion"] {
+		if namespace, ok := ref["namespace"].(string); ok && of["name"] == meta["name"] && of["kind"] == xr["kind"] &&
+			of["apiVersion"] == xr["apiVersion"] {
 			return namespace
 		}
 	}
@@ -105,7 +115,11 @@ func guarded(c *functiontest.ControlPlane) *guard {
 }
 
 // RunFunction calls the function. The grants in the request must permit all that the response requires and desires.
-func (g *guard) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest, opts ...grpc.CallOption) (*fnv1.RunFunctionResponse, error) {
+func (g *guard) RunFunction(
+	ctx context.Context,
+	req *fnv1.RunFunctionRequest,
+	opts ...grpc.CallOption,
+) (*fnv1.RunFunctionResponse, error) {
 	rsp, err := g.FunctionRunnerServiceClient.RunFunction(ctx, req, opts...)
 	if err != nil {
 		return rsp, err
@@ -145,24 +159,34 @@ func (g *guard) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest, o
 }
 
 const (
-	validCRD   = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: referencegrants.gateway.networking.k8s.io}, spec: {versions: [{name: v1, served: true}]}}`
-	validGrant = `{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: {name: NAME, namespace: shared}, ` +
-		`spec: {from: [{group: example.org, kind: XDatabase, namespace: team-a}], to: [{group: "", kind: KIND, name: loot}]}}`
+	validCRD = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: ` +
+		`referencegrants.gateway.networking.k8s.io}, spec: {versions: [{name: v1, served: true}]}}`
+	validGrant = `{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: {name: NAME, ` +
+		`namespace: shared}, ` +
+		`spec: {from: [{group: example.org, kind: XDatabase, namespace: team-a}], to: [{group: "", kind: KIND, ` +
+		`name: loot}]}}`
 )
 
 // hostileEdits turn a grant that permits a read into one that does not.
 var hostileEdits = [][2]string{
 	{"namespace: shared}", "namespace: team-a}"}, {"namespace: shared}", "namespace: shared2}"},
-	{"namespace: team-a}", "namespace: shared}"}, {"namespace: team-a}", "namespace: '*'}"}, {"namespace: team-a}", "namespace: ''}"},
+	{"namespace: team-a}", "namespace: shared}"}, {"namespace: team-a}", "namespace: '*'}"}, {"namespace: " +
+		"team-a}", "namespace: ''}"},
 	{"namespace: team-a}", "namespace: team-a/shared}"}, {", namespace: team-a}", "}"},
-	{"kind: XDatabase,", "kind: Database,"}, {"kind: XDatabase,", "kind: xdatabase,"}, {"kind: XDatabase,", "kind: '*',"},
+	{"kind: XDatabase,", "kind: Database,"}, {"kind: XDatabase,", "kind: xdatabase,"}, {"kind: XDatabase,", "kind: " +
+		"'*',"},
 	{"kind: XDatabase, ", ""}, {"kind: XDatabase,", "kind: Deployment,"},
-	{"group: example.org,", "group: example.org/v1,"}, {"group: example.org,", "group: '',"}, {"group: example.org,", "group: '*',"}, {"group: example.org, ", ""},
-	{"group: \"\",", "group: v1,"}, {"group: \"\",", "group: core,"}, {"group: \"\",", "group: '*',"}, {"group: \"\", ", ""},
-	{"kind: KIND,", "kind: Service,"}, {"kind: KIND,", "kind: '*',"}, {"kind: KIND,", "kind: KINDList,"}, {"kind: KIND, ", ""},
-	{"name: loot}", "name: ''}"}, {"name: loot}", "name: '*'}"}, {"name: loot}", "name: loot2}"}, {"name: loot}", "name: shared/loot}"}, {"name: loot}", "name: LOOT}"},
+	{"group: example.org,", "group: example.org/v1,"}, {"group: example.org,", "group: '',"}, {"group: " +
+		"example.org,", "group: '*',"}, {"group: example.org, ", ""},
+	{"group: \"\",", "group: v1,"}, {"group: \"\",", "group: core,"}, {"group: \"\",", "group: '*',"}, {"group: " +
+		"\"\", ", ""},
+	{"kind: KIND,", "kind: Service,"}, {"kind: KIND,", "kind: '*',"}, {"kind: KIND,", "kind: KINDList,"}, {"kind: " +
+		"KIND, ", ""},
+	{"name: loot}", "name: ''}"}, {"name: loot}", "name: '*'}"}, {"name: loot}", "name: loot2}"}, {"name: " +
+		"loot}", "name: shared/loot}"}, {"name: loot}", "name: LOOT}"},
 	{"metadata: {", "metadata: {deletionTimestamp: '2026-11-21T12:00:00Z', "},
-	{"io/v1,", "io/v1beta1,"}, {"apiVersion: gateway.networking.k8s.io", "apiVersion: gateway.example.org"}, {"kind: ReferenceGrant", "kind: ReferencePolicy"},
+	{"io/v1,", "io/v1beta1,"}, {"apiVersion: gateway.networking.k8s.io", "apiVersion: " +
+		"gateway.example.org"}, {"kind: ReferenceGrant", "kind: ReferencePolicy"},
 	{"from: [", "from: [], ignored: ["}, {"to: [", "to: [], ignored: ["},
 }
 
@@ -172,30 +196,44 @@ var hostileInputs = []string{
 	`sources: [SECRET] ; secrets: [{name: out, data: [{key: k, value: secrets.loot.k}]}]`,
 	`sources: [SECRET] ; secrets: [{name: out, data: [{valueMap: secrets.loot}]}]`,
 	`sources: [SECRET] ; secrets: [{name: out, data: [{key: k, value: "secrets.map(n, secrets[n].k).join('')"}]}]`,
-	`sources: [SECRET] ; secrets: [{name: out, data: [{key: k, value: "secrets[composite.spec.name].k", optional: true}]}]`,
+	`sources: [SECRET] ; secrets: [{name: out, data: [{key: k, value: "secrets[composite.spec.name].k", optional: ` +
+		`true}]}]`,
 	`sources: [SECRET] ; secrets: [{name: out, dataFrom: [{find: {path: ''}}]}]`,
 	`sources: [SECRET] ; secrets: [{name: out, dataFrom: [{extract: {key: loot}}]}]`,
 	`sources: [LABELED] ; secrets: [{name: out, data: [{key: k, value: secrets.loot.k}]}]`,
-	`sources: [CONFIG] ; configMaps: [{name: out, data: [{key: k, value: sources.loot.data.k}]}] ; status: [{fieldPath: host, value: sources.loot.data.k}]`,
-	`sources: [CONFIG] ; secrets: [{name: out, metadata: {labelsExpression: "{'a': sources.loot.data.k}"}, data: [{key: k, value: "'v'"}]}]`,
-	`sources: [{name: loot, apiVersion: v1, kind: ConfigMap, namespace: shared, nameExpression: composite.spec.name}] ; configMaps: [{name: out, data: [{key: k, value: sources.loot.data.k}]}]`,
-	`sources: [{name: loot, apiVersion: v1, kind: ConfigMap, nameExpression: composite.spec.name}] ; configMaps: [{name: out, data: [{key: k, value: sources.loot.data.k}]}]`,
-	`sources: [{name: loot, apiVersion: v1, kind: Secret, nameExpression: composite.spec.name}] ; secrets: [{name: out, data: [{key: k, value: secrets.loot.k}]}]`,
-	`sources: [{name: loot, apiVersion: v1, kind: ConfigMap, scope: Cluster, matchLabels: {a: b}}] ; configMaps: [{name: out, data: [{key: k, value: "sources.loot.map(s, s.data.k).join('')"}]}]`,
-	`sources: [{name: loot, apiVersion: v1, kind: SecretList, namespace: shared, matchLabels: {a: b}}] ; configMaps: [{name: out, data: [{key: k, value: json.encode(sources.loot)}]}]`,
-	`sources: [CONFIG] ; generators: [{name: g, uuid: {}, refreshPolicy: OnChange, keepersExpression: sources.loot.data.k}] ; secrets: [{name: out, data: [{key: k, value: generated.g.uuid}]}]`,
-	`sources: [SECRET] ; secrets: [{name: own, data: [{key: k, value: secrets.loot.k}]}] ; fromComposite: {fieldPath: spec.exports, allow: {secrets: [db], resources: [db], environment: true}}`,
-	`sources: [CONFIG] ; configMaps: [{name: own, data: [{key: k, value: sources.loot.data.k}]}] ; fromComposite: {fieldPath: spec.exports, allow: {secrets: [db, out], resources: [db, own]}}`,
+	`sources: [CONFIG] ; configMaps: [{name: out, data: [{key: k, value: sources.loot.data.k}]}] ; status: ` +
+		`[{fieldPath: host, value: sources.loot.data.k}]`,
+	`sources: [CONFIG] ; secrets: [{name: out, metadata: {labelsExpression: "{'a': sources.loot.data.k}"}, data: ` +
+		`[{key: k, value: "'v'"}]}]`,
+	`sources: [{name: loot, apiVersion: v1, kind: ConfigMap, namespace: shared, nameExpression: ` +
+		`composite.spec.name}] ; configMaps: [{name: out, data: [{key: k, value: sources.loot.data.k}]}]`,
+	`sources: [{name: loot, apiVersion: v1, kind: ConfigMap, nameExpression: composite.spec.name}] ; configMaps: ` +
+		`[{name: out, data: [{key: k, value: sources.loot.data.k}]}]`,
+	`sources: [{name: loot, apiVersion: v1, kind: Secret, nameExpression: composite.spec.name}] ; secrets: [{name: ` +
+		`out, data: [{key: k, value: secrets.loot.k}]}]`,
+	`sources: [{name: loot, apiVersion: v1, kind: ConfigMap, scope: Cluster, matchLabels: {a: b}}] ; configMaps: ` +
+		`[{name: out, data: [{key: k, value: "sources.loot.map(s, s.data.k).join('')"}]}]`,
+	`sources: [{name: loot, apiVersion: v1, kind: SecretList, namespace: shared, matchLabels: {a: b}}] ; ` +
+		`configMaps: [{name: out, data: [{key: k, value: json.encode(sources.loot)}]}]`,
+	`sources: [CONFIG] ; generators: [{name: g, uuid: {}, refreshPolicy: OnChange, keepersExpression: ` +
+		`sources.loot.data.k}] ; secrets: [{name: out, data: [{key: k, value: generated.g.uuid}]}]`,
+	`sources: [SECRET] ; secrets: [{name: own, data: [{key: k, value: secrets.loot.k}]}] ; fromComposite: ` +
+		`{fieldPath: spec.exports, allow: {secrets: [db], resources: [db], environment: true}}`,
+	`sources: [CONFIG] ; configMaps: [{name: own, data: [{key: k, value: sources.loot.data.k}]}] ; fromComposite: ` +
+		`{fieldPath: spec.exports, allow: {secrets: [db, out], resources: [db, own]}}`,
 }
 
 // hostileSpecs are what composite authors write.
 var hostileSpecs = []string{
 	`{name: loot}`, `{name: ../shared/loot}`, `{name: shared/loot}`, `{name: ''}`, `{name: [loot]}`,
 	`{name: loot, claimRef: {apiVersion: example.org/v1, kind: Claim, namespace: shared, name: loot}}`,
-	`{name: loot, crossplane: {compositionRef: {name: x}}, resourceRefs: [{apiVersion: v1, kind: Secret, namespace: shared, name: loot}]}`,
+	`{name: loot, crossplane: {compositionRef: {name: x}}, resourceRefs: [{apiVersion: v1, kind: Secret, ` +
+		`namespace: shared, name: loot}]}`,
 	`{name: loot, writeConnectionSecretToRef: {namespace: shared, name: loot}}`,
-	`{name: loot, exports: {secretExpressions: [{name: a, key: k, value: secrets.loot.k}, {name: b, key: k, value: "secrets['lo' + 'ot'].k"}, {name: c, key: k, value: "json.encode(secrets)"}]}}`,
-	`{name: loot, exports: {configMapExpressions: [{name: a, key: k, value: sources.loot.data.k}, {name: b, key: k, value: "json.encode(resources)"}]}}`,
+	`{name: loot, exports: {secretExpressions: [{name: a, key: k, value: secrets.loot.k}, {name: b, key: k, value: ` +
+		`"secrets['lo' + 'ot'].k"}, {name: c, key: k, value: "json.encode(secrets)"}]}}`,
+	`{name: loot, exports: {configMapExpressions: [{name: a, key: k, value: sources.loot.data.k}, {name: b, key: ` +
+		`k, value: "json.encode(resources)"}]}}`,
 }
 
 // A hostileCase is an input, what its composite's author wrote, and the grants at each moment. The second one is
@@ -209,21 +247,28 @@ type hostileCase struct {
 
 // hostileClaims are claims whose namespace does not count: they name other composites, or do not exist.
 var hostileClaims = []string{
-	`{apiVersion: example.org/v1, kind: Claim, metadata: {name: loot, namespace: shared}, spec: {resourceRef: {apiVersion: example.org/v1, kind: XDatabase, name: other}}}`,
-	`{apiVersion: example.org/v1, kind: Claim, metadata: {name: loot, namespace: shared}, spec: {resourceRef: {apiVersion: example.org/v1, kind: Other, name: shop}}}`,
-	`{apiVersion: example.org/v1, kind: Claim, metadata: {name: loot, namespace: shared}, spec: {resourceRef: {apiVersion: example.com/v1, kind: XDatabase, name: shop}}}`,
-	`{apiVersion: example.org/v1, kind: Claim, metadata: {name: loot, namespace: shared}, spec: {resourceRef: {name: shop}}}`,
+	`{apiVersion: example.org/v1, kind: Claim, metadata: {name: loot, namespace: shared}, spec: {resourceRef: ` +
+		`{apiVersion: example.org/v1, kind: XDatabase, name: other}}}`,
+	`{apiVersion: example.org/v1, kind: Claim, metadata: {name: loot, namespace: shared}, spec: {resourceRef: ` +
+		`{apiVersion: example.org/v1, kind: Other, name: shop}}}`,
+	`{apiVersion: example.org/v1, kind: Claim, metadata: {name: loot, namespace: shared}, spec: {resourceRef: ` +
+		`{apiVersion: example.com/v1, kind: XDatabase, name: shop}}}`,
+	`{apiVersion: example.org/v1, kind: Claim, metadata: {name: loot, namespace: shared}, spec: {resourceRef: ` +
+		`{name: shop}}}`,
 	`{apiVersion: example.org/v1, kind: Claim, metadata: {name: loot, namespace: shared}}`,
-	`{apiVersion: example.org/v1, kind: Claim, metadata: {name: loot2, namespace: shared}, spec: {resourceRef: {apiVersion: example.org/v1, kind: XDatabase, name: shop}}}`,
+	`{apiVersion: example.org/v1, kind: Claim, metadata: {name: loot2, namespace: shared}, spec: {resourceRef: ` +
+		`{apiVersion: example.org/v1, kind: XDatabase, name: shop}}}`,
 }
 
 func newHostileCase(t testing.TB, random *rand.Rand) hostileCase {
 	pick := func(from []string) string { return from[random.IntN(len(from))] }
 	c := hostileCase{spec: pick(hostileSpecs), crd: random.IntN(8) > 0}
 	c.input = strings.NewReplacer(
-		" ; ", "\n", "SECRET", "{name: loot, apiVersion: v1, kind: Secret, namespace: shared, optional: true}", "LABELED",
+		" ; ", "\n", "SECRET", "{name: loot, apiVersion: v1, kind: Secret, namespace: shared, optional: "+
+			"true}", "LABELED",
 		"{name: loot, apiVersion: v1, kind: Secret, namespace: shared, matchLabels: {a: b}}", "CONFIG",
-		"{name: loot, apiVersion: v1, kind: ConfigMap, namespace: shared, optional: true}").Replace("requireGrants: true ; " + pick(hostileInputs))
+		"{name: loot, apiVersion: v1, kind: ConfigMap, namespace: shared, optional: "+
+			"true}").Replace("requireGrants: true ; " + pick(hostileInputs))
 	if random.IntN(4) == 0 {
 		c.claim = pick(hostileClaims)
 		c.spec = `{name: loot, claimRef: {apiVersion: example.org/v1, kind: Claim, namespace: shared, name: loot}}`
@@ -237,7 +282,10 @@ func newHostileCase(t testing.TB, random *rand.Rand) hostileCase {
 			}
 			kind := pick([]string{"Secret", "ConfigMap"})
 			text = strings.NewReplacer("KIND", kind, "NAME", fmt.Sprint("g", n)).Replace(text)
-			if !grantOf(t, functiontest.Parse(t, text)).permits("team-a", "", kind, "loot") { // unless one edit canceled the other
+			if !grantOf(
+				t,
+				functiontest.Parse(t, text),
+			).permits("team-a", "", kind, "loot") { // unless one edit canceled the other
 				c.grants[at] = append(c.grants[at], text)
 			}
 		}
@@ -256,8 +304,10 @@ func (h hostileCase) play(c *functiontest.ControlPlane, g *guard) {
 		}
 		store := func(text string) { o := functiontest.Parse(c.T, text); c.Stored[world.KeyOf(o)] = o }
 		g.value = fmt.Sprintf("loot-%06d", moment)
-		store(`{apiVersion: v1, kind: ConfigMap, metadata: {name: loot, namespace: shared, labels: {a: b}}, data: {k: ` + g.value + `}}`)
-		store(`{apiVersion: v1, kind: Secret, metadata: {name: loot, namespace: shared, labels: {a: b}}, data: {k: ` + inBase64(g.value) + `}}`)
+		store(`{apiVersion: v1, kind: ConfigMap, metadata: {name: loot, namespace: shared, labels: {a: b}}, data: ` +
+			`{k: ` + g.value + `}}`)
+		store(`{apiVersion: v1, kind: Secret, metadata: {name: loot, namespace: shared, labels: {a: b}}, data: ` +
+			`{k: ` + inBase64(g.value) + `}}`)
 		for _, text := range h.grants[moment%len(h.grants)] {
 			store(text)
 		}
@@ -323,13 +373,17 @@ secrets:
   - {key: ca, value: secrets.loot.k}
 `
 	source := func(c *functiontest.ControlPlane, value string) {
-		o := functiontest.Parse(c.T, `{apiVersion: v1, kind: Secret, metadata: {name: loot, namespace: shared}, data: {k: `+inBase64(value)+`}}`)
+		o := functiontest.Parse(c.T, `{apiVersion: v1, kind: Secret, metadata: {name: loot, namespace: shared}, `+
+			`data: {k: `+inBase64(value)+`}}`)
 		c.Stored[world.KeyOf(o)] = o
 	}
 	const sourceKey, grantKey = "v1|Secret|shared|loot", "gateway.networking.k8s.io/v1|ReferenceGrant|shared|g"
 	events := map[string]func(c *functiontest.ControlPlane, at int){
 		"grant": func(c *functiontest.ControlPlane, _ int) {
-			c.Stored[grantKey] = functiontest.Parse(c.T, strings.NewReplacer("NAME", "g", "KIND", "Secret").Replace(validGrant))
+			c.Stored[grantKey] = functiontest.Parse(
+				c.T,
+				strings.NewReplacer("NAME", "g", "KIND", "Secret").Replace(validGrant),
+			)
 		},
 		"revoke": func(c *functiontest.ControlPlane, _ int) { delete(c.Stored, grantKey) },
 		"change": func(c *functiontest.ControlPlane, at int) { source(c, fmt.Sprint("loot-", at)) },
@@ -355,7 +409,8 @@ secrets:
 				c.Settle()
 				checkConsent(t, c, before, c.Stored[grantKey] != nil, c.Stored[sourceKey])
 			}
-			if c.Stored[grantKey] == nil && !strings.Contains(c.Condition(), `no ReferenceGrant in namespace "shared" permits`) {
+			if c.Stored[grantKey] == nil && !strings.Contains(c.Condition(), `no ReferenceGrant in namespace `+
+				`"shared" permits`) {
 				t.Errorf("the condition does not say what is missing: %s", c.Condition())
 			}
 		})
@@ -367,7 +422,13 @@ func exportOf(c *functiontest.ControlPlane) map[string]*structpb.Value {
 }
 
 // checkConsent checks the export after an event.
-func checkConsent(t *testing.T, c *functiontest.ControlPlane, before map[string]*structpb.Value, granted bool, source *structpb.Struct) {
+func checkConsent(
+	t *testing.T,
+	c *functiontest.ControlPlane,
+	before map[string]*structpb.Value,
+	granted bool,
+	source *structpb.Struct,
+) {
 	t.Helper()
 	is := exportOf(c)
 	stored, current := false, ""
@@ -386,7 +447,8 @@ func checkConsent(t *testing.T, c *functiontest.ControlPlane, before map[string]
 			t.Error("the export has not all values that it may have")
 		}
 	default:
-		if len(is) != len(before) || is["ca"].GetStringValue() != before["ca"].GetStringValue() || is["password"].GetStringValue() != before["password"].GetStringValue() {
+		if len(is) != len(before) || is["ca"].GetStringValue() != before["ca"].GetStringValue() ||
+			is["password"].GetStringValue() != before["password"].GetStringValue() {
 			t.Error("the export changed without its source, or without consent")
 		}
 	}

@@ -43,19 +43,20 @@ func (f *Function) fatal(meta *fnv1.ResponseMeta, req *wire.Request, err error) 
 	rsp := &fnv1.RunFunctionResponse{Meta: meta}
 	switch {
 	case errors.As(err, &stale):
-		// What this call desires replaces the list of the composite's objects. Another list than the real one would lose
-		// the object that the composite does not list yet.
+		// What this call desires replaces the list of the composite's objects. Another list than the real one would
+		// lose the object that the composite does not list yet.
 		meta.Ttl = nil // Crossplane must not repeat this answer from a cache
 		return f.end(rsp, reconcile.Waiting.String(), metrics.OutcomeWaiting, stale.Message, "")
 	case errors.As(err, &claim):
-		// This step reads and writes in the namespace of the claim, and the composite names the claim of another composite.
+		// This step reads and writes in the namespace of the claim, and the composite names the claim of another
+		// composite.
 		return f.end(rsp, reconcile.Conflict.String(), metrics.OutcomeConflict, claim.Message, "")
 	case errors.As(err, &large):
 		// Crossplane's client refuses the response, so nothing of it would be applied.
 		return f.end(rsp, reconcile.Held.String(), metrics.OutcomeHeld, large.Error(), "")
 	case errors.As(err, &wrong):
-		// The mistake is in the Composition, or in what it requires: what the author meant is not known. This includes a
-		// required EnvironmentConfig that is missing, as in function-environment-configs: all steps may read it.
+		// The mistake is in the Composition, or in what it requires: what the author meant is not known. This includes
+		// a required EnvironmentConfig that is missing, as in function-environment-configs: all steps may read it.
 		text := "invalid input: " + message(strings.Split(err.Error(), "\n")) // joined errors
 		see := evaluate.SeeComposition(req.Observed.Composite.Object)
 		return f.end(rsp, reasonInvalidInput, metrics.OutcomeInvalidInput, text, see)

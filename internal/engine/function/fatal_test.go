@@ -30,8 +30,9 @@ func TestFatal(t *testing.T) {
 		err    error
 		want   string
 	}{
-		"Stale":   {"the composite does not list an object of its own", &outcome.Stale{Message: "old"}, "Waiting: old"},
-		"Invalid": {"a mistake in the input", errors.Join(wrong, wrong), "InvalidInput: invalid input: secrets[0]: is wrong; secrets[0]: is wrong"},
+		"Stale": {"the composite does not list an object of its own", &outcome.Stale{Message: "old"}, "Waiting: old"},
+		"Invalid": {"a mistake in the input", errors.Join(wrong, wrong), "InvalidInput: invalid input: secrets[0]: " +
+			"is wrong; secrets[0]: is wrong"},
 		"Claim":   {"the claim of another composite", &composite.ClaimError{Message: "wrong"}, "Conflict: wrong"},
 		"Large":   {"no response fits", tooLarge(5 << 20), "Held: nothing is changed"},
 		"Waiting": {"a missing input holds what reads it", expression.NewWaiting("secrets.db"), "panic"},

@@ -75,7 +75,13 @@ func forgeExport(c *functiontest.ControlPlane, uid string, number int) {
 		`"state":{"stage":"current","kind":"password"}}]}}}`,
 		uid, number)
 	data := credential.Outputs{"password": sensitive.FromString("known")}
-	world.Set(o, seal.Add(rotation.AnnotationRecord, data, record), "metadata", "annotations", rotation.AnnotationRecord)
+	world.Set(
+		o,
+		seal.Add(rotation.AnnotationRecord, data, record),
+		"metadata",
+		"annotations",
+		rotation.AnnotationRecord,
+	)
 	world.Set(o, "recreated", "metadata", "uid")
 }
 

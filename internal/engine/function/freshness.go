@@ -43,7 +43,8 @@ func declares(req *wire.Request) bool {
 // watches returns what Crossplane watches for a request with this result. A result with failures may only need another
 // call, for example after an evaluation that took too long. No event says that a later step removed a created object.
 func watches(req *wire.Request, p *plan.Plan, seen *reconcile.Request, result *reconcile.Result) plan.Watches {
-	creates := slices.ContainsFunc(result.Objects, func(o reconcile.Object) bool { return o.State == reconcile.Created })
+	isCreated := func(o reconcile.Object) bool { return o.State == reconcile.Created }
+	creates := slices.ContainsFunc(result.Objects, isCreated)
 	return plan.Watches{
 		Objects: result.Failed == 0 && !creates && !isDisturbed(req.Observed.Composite.Object) &&
 			watchesRequired(req, p.ID(), result.Requirements),

@@ -49,7 +49,8 @@ func TestFreshnessByCrossplane(t *testing.T) {
 			unsourced, true, "", []time.Duration{poll, watch}, 1,
 		},
 		"Open": {
-			"Crossplane drops events while a circuit breaker is open.", fromSource, false, open, []time.Duration{poll, poll}, 1,
+			"Crossplane drops events while a circuit breaker is " +
+				"open.", fromSource, false, open, []time.Duration{poll, poll}, 1,
 		},
 		"OpenForAll": {
 			"It also drops those of composed resources.", unsourced, false, open, []time.Duration{poll, poll}, 1,
@@ -59,7 +60,8 @@ func TestFreshnessByCrossplane(t *testing.T) {
 			"type: Synced, status: 'False', reason: ReconcileError", []time.Duration{poll, poll}, 1,
 		},
 		"Failed": {
-			"An evaluation failed, perhaps because the machine is busy.", fails, false, "", []time.Duration{poll, poll}, 1,
+			"An evaluation failed, perhaps because the machine is " +
+				"busy.", fails, false, "", []time.Duration{poll, poll}, 1,
 		},
 		"Set": {
 			"The time that the input sets is used.", "ttl: 3m" + fromSource, true, open,

@@ -71,7 +71,8 @@ func (f *Function) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 // not changed, because parts of it are also in the response.
 func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	meta := &fnv1.ResponseMeta{Tag: req.Meta.GetTag()}
-	p, diagnostics, hit := f.Plans.Get(req.Input) //nolint:contextcheck // a compiled input is shared with other requests
+	//nolint:contextcheck // a compiled input is shared with other requests
+	p, diagnostics, hit := f.Plans.Get(req.Input)
 	f.Metrics.PlanCache(hit)
 	if len(diagnostics) > 0 {
 		return req.Respond(f.fatal(meta, req, diagnostics.Error()))

@@ -34,11 +34,13 @@ func TestRunFunction(t *testing.T) {
 		want    want
 	}{
 		"Available": {
-			reason:  "All keys resolve: the Secret is created as a whole, and is ready.",
-			request: functiontest.ObservedDatabase + secretInput + "    - {key: url, value: \"'postgres://%s@%s:%d'.format([secret.username, resource.status.endpoint, resource.status.port])\"}",
+			reason: "All keys resolve: the Secret is created as a whole, and is ready.",
+			request: functiontest.ObservedDatabase + secretInput + "    - {key: url, value: " +
+				"\"'postgres://%s@%s:%d'.format([secret.username, resource.status.endpoint, resource.status.port])\"}",
 			want: want{
-				condition: "STATUS_CONDITION_FALSE Waiting Secret \"connection\" (team-a/orders-connection) is created in this reconcile",
-				notReady:  true,
+				condition: "STATUS_CONDITION_FALSE Waiting Secret \"connection\" (team-a/orders-connection) is " +
+					"created in this reconcile",
+				notReady: true,
 				desired: `
 connection:
   ready: READY_FALSE
@@ -52,29 +54,39 @@ connection:
 			},
 		},
 		"Waiting": {
-			reason:  "A missing key: nothing is created half, and the composite is not ready.",
-			request: functiontest.ObservedDatabase + secretInput + "    - {key: username, value: secret.username}\n    - {key: token, value: secret.token}",
+			reason: "A missing key: nothing is created half, and the composite is not ready.",
+			request: functiontest.ObservedDatabase + secretInput + "    - {key: username, value: " +
+				"secret.username}\n    - {key: token, value: secret.token}",
 			want: want{
-				condition: `STATUS_CONDITION_FALSE Waiting Secret "connection" (team-a/orders-connection) is not created: key "token" waits for secrets.db.token (Instance orders-db exists, and has the keys password, username); see: kubectl describe instance.rds.aws.m.upbound.io orders-db --namespace team-a`,
-				notReady:  true,
+				condition: `STATUS_CONDITION_FALSE Waiting Secret "connection" (team-a/orders-connection) is not ` +
+					`created: key "token" waits for secrets.db.token (Instance orders-db exists, and has the keys ` +
+					`password, username); see: kubectl describe instance.rds.aws.m.upbound.io orders-db ` +
+					`--namespace team-a`,
+				notReady: true,
 			},
 		},
 		"Foreign": {
 			reason:  "A Secret of that name that is not ours is not touched.",
 			request: functiontest.ObservedDatabase + secretInput + "    - {key: username, value: secret.username}",
-			found:   map[string]string{"team-a/orders-connection": "{apiVersion: v1, kind: Secret, metadata: {name: orders-connection, namespace: team-a}}"},
+			found: map[string]string{"team-a/orders-connection": "{apiVersion: v1, kind: Secret, metadata: " +
+				"{name: orders-connection, namespace: team-a}}"},
 			want: want{
-				condition: `STATUS_CONDITION_FALSE Conflict Secret "connection": Secret team-a/orders-connection exists and has no controller: delete it, or set secrets[0].metadata.name to another name; see: kubectl describe secret orders-connection --namespace team-a`,
-				results:   []string{`SEVERITY_WARNING Secret "connection": Secret team-a/orders-connection exists and has no controller: delete it, or set secrets[0].metadata.name to another name`},
-				notReady:  true,
+				condition: `STATUS_CONDITION_FALSE Conflict Secret "connection": Secret team-a/orders-connection ` +
+					`exists and has no controller: delete it, or set secrets[0].metadata.name to another name; ` +
+					`see: kubectl describe secret orders-connection --namespace team-a`,
+				results: []string{`SEVERITY_WARNING Secret "connection": Secret team-a/orders-connection exists ` +
+					`and has no controller: delete it, or set secrets[0].metadata.name to another name`},
+				notReady: true,
 			},
 		},
 		"Fatal": {
 			reason:  "A fault of the input is fatal, and nothing but it is said.",
 			request: functiontest.ObservedDatabase + secretInput + "    - {key: username, value: secrt.username}",
 			want: want{
-				condition: `STATUS_CONDITION_FALSE InvalidInput invalid input: secrets[0].data[0].value:1:1: there is no variable secrt: did you mean secret?`,
-				results:   []string{`SEVERITY_FATAL invalid input: secrets[0].data[0].value:1:1: there is no variable secrt: did you mean secret?`},
+				condition: `STATUS_CONDITION_FALSE InvalidInput invalid input: secrets[0].data[0].value:1:1: there ` +
+					`is no variable secrt: did you mean secret?`,
+				results: []string{`SEVERITY_FATAL invalid input: secrets[0].data[0].value:1:1: there is no ` +
+					`variable secrt: did you mean secret?`},
 			},
 		},
 	}
@@ -108,7 +120,12 @@ func (w want) check(t *testing.T, reason string, rsp *fnv1.RunFunctionResponse) 
 	if w.desired != "" {
 		desired = functiontest.Request(t, "desired:\n  resources:\n"+indent(w.desired)).GetDesired()
 	}
-	if diff := cmp.Diff(desired.GetResources(), rsp.GetDesired().GetResources(), protocmp.Transform()); len(desired.GetResources())+len(rsp.GetDesired().GetResources()) > 0 && diff != "" {
+	if diff := cmp.Diff(desired.GetResources(), rsp.GetDesired().GetResources(), protocmp.Transform()); len(
+		desired.GetResources(),
+	)+len(
+		rsp.GetDesired().GetResources(),
+	) > 0 &&
+		diff != "" {
 		t.Errorf("%s\ndesired: -want, +got:\n%s", reason, diff)
 	}
 	if got := rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_FALSE; got != w.notReady {
@@ -120,18 +137,24 @@ func (w want) check(t *testing.T, reason string, rsp *fnv1.RunFunctionResponse) 
 // them have to, once, however often each is called.
 func TestStepsShareTheCondition(t *testing.T) {
 	f := functiontest.New(t)
-	first := functiontest.Request(t, functiontest.ObservedDatabase+secretInput+"    - {key: token, value: secret.token}")
+	first := functiontest.Request(t, functiontest.ObservedDatabase+secretInput+"    - {key: token, value: "+
+		"secret.token}")
 	rsp := functiontest.Reconcile(t, f, first, nil)
 
-	second := functiontest.Request(t, functiontest.ObservedDatabase+strings.Replace(secretInput, "name: connection", "name: other", 1)+"    - {key: username, value: secret.username}")
+	second := functiontest.Request(t, functiontest.ObservedDatabase+strings.Replace(secretInput, "name: "+
+		"connection", "name: other", 1)+"    - {key: username, value: secret.username}")
 	second.Context, second.Desired = rsp.GetContext(), rsp.GetDesired()
 	rsp = functiontest.Reconcile(t, f, second, nil)
 	c := rsp.GetConditions()[0]
-	want := `Waiting Secret "connection" (team-a/orders-connection) is not created: key "token" waits for secrets.db.token (Instance orders-db exists, and has the keys password, username); Secret "other" (team-a/orders-other) is created in this reconcile; see: kubectl describe instance.rds.aws.m.upbound.io orders-db --namespace team-a`
+	want := `Waiting Secret "connection" (team-a/orders-connection) is not created: key "token" waits for ` +
+		`secrets.db.token (Instance orders-db exists, and has the keys password, username); Secret "other" ` +
+		`(team-a/orders-other) is created in this reconcile; see: kubectl describe instance.rds.aws.m.upbound.io ` +
+		`orders-db --namespace team-a`
 	if got := c.GetReason() + " " + c.GetMessage(); got != want || len(rsp.GetConditions()) != 1 {
 		t.Errorf("the second step: want %q, got %q", want, got)
 	}
-	if rsp.GetDesired().GetResources()["other"] == nil || rsp.GetDesired().GetComposite().GetReady() != fnv1.Ready_READY_FALSE {
+	if rsp.GetDesired().GetResources()["other"] == nil ||
+		rsp.GetDesired().GetComposite().GetReady() != fnv1.Ready_READY_FALSE {
 		t.Error("the second step: want its Secret, and a composite that is not ready")
 	}
 
@@ -152,14 +175,16 @@ func TestSecretsFlowIntoSecretsOnly(t *testing.T) {
 	const canary = "canary-7f3a9"
 	encoded := base64.StdEncoding.EncodeToString([]byte(canary))
 	req := functiontest.Request(t, strings.ReplaceAll(canaryRequest, "CANARY", encoded)+canaryInput)
-	found := map[string]string{"team-a/ca": "{apiVersion: v1, kind: Secret, metadata: {name: ca, namespace: team-a}, data: {tls.crt: " + encoded + "}}"}
+	found := map[string]string{"team-a/ca": "{apiVersion: v1, kind: Secret, metadata: {name: ca, namespace: " +
+		"team-a}, data: {tls.crt: " + encoded + "}}"}
 	log := &functiontest.Log{}
 	f, err := function.New(log, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rsp := functiontest.Reconcile(t, f, req, found)
-	if logged := log.String(); !strings.Contains(logged, "Ran function") || strings.Contains(logged, canary[:9]) || strings.Contains(logged, encoded) {
+	if logged := log.String(); !strings.Contains(logged, "Ran "+
+		"function") || strings.Contains(logged, canary[:9]) || strings.Contains(logged, encoded) {
 		t.Errorf("want a line for each call, and no value in it:\n%s", logged)
 	}
 
@@ -177,7 +202,9 @@ func TestSecretsFlowIntoSecretsOnly(t *testing.T) {
 	if set == nil {
 		t.Fatalf("the environment lacks what was set: %v", rsp.GetConditions())
 	}
-	out.Context = &structpb.Struct{Fields: map[string]*structpb.Value{"set": set}} // the rest is passed through as it came
+	out.Context = &structpb.Struct{
+		Fields: map[string]*structpb.Value{"set": set},
+	} // the rest is passed through as it came
 	for _, r := range out.GetDesired().GetResources() {
 		if r.GetResource().GetFields()["kind"].GetStringValue() == "Secret" {
 			delete(r.GetResource().GetFields(), "data")

@@ -22,7 +22,8 @@ func TestCountedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	req := functiontest.Request(t, functiontest.ObservedDatabase)
-	req.Input = functiontest.Parse(t, `{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, configMaps: [{name: a, data: [{key: k, value: "'x'"}]}]}`)
+	req.Input = functiontest.Parse(t, `{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, configMaps: `+
+		`[{name: a, data: [{key: k, value: "'x'"}]}]}`)
 	functiontest.Reconcile(t, f, req, nil)
 
 	const want = `

@@ -148,7 +148,8 @@ func withField(s *structpb.Struct, segments []string, v *structpb.Value) *struct
 	if len(segments) > 1 {
 		v = structpb.NewStructValue(withField(s.GetFields()[segments[0]].GetStructValue(), segments[1:], v))
 	}
-	return &structpb.Struct{Fields: with(s.GetFields(), map[string]*structpb.Value{segments[0]: v})} //nolint:gosec // there is a segment
+	set := map[string]*structpb.Value{segments[0]: v} //nolint:gosec // there is a segment
+	return &structpb.Struct{Fields: with(s.GetFields(), set)}
 }
 
 // with returns a map, which may be nil, with the entries of another one.
@@ -248,7 +249,8 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c *pipelineContext, r report, i
 // addCondition adds the condition of the composite and its claim. An empty text is no message.
 func addCondition(rsp *fnv1.RunFunctionResponse, status fnv1.Status, reason, text string) {
 	c := &fnv1.Condition{
-		Type: outcome.ConditionType, Status: status, Reason: reason, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
+		Type: outcome.ConditionType, Status: status, Reason: reason,
+		Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
 	}
 	if text != "" {
 		c.Message = &text

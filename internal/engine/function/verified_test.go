@@ -86,23 +86,29 @@ func TestAbandonedRotation(t *testing.T) {
 	d.Settle()
 	d.Wait(14 * time.Minute)
 	d.Settle()
-	d.wants("pending", "shop-admin-1 shop-admin-2 shop-app shop-setter", second, first, `Waiting generator "admin": generation 2 is not ready`)
+	d.wants("pending", "shop-admin-1 shop-admin-2 shop-app shop-setter", second, first, `Waiting generator `+
+		`"admin": generation 2 is not ready`)
 	d.Wait(2 * time.Minute)
 	d.Reconcile()
-	d.wants("marked", "shop-admin-1 shop-admin-2 shop-app shop-setter", first, first, `Waiting generator "admin": generation 2 is abandoned`)
+	d.wants("marked", "shop-admin-1 shop-admin-2 shop-app shop-setter", first, first, `Waiting generator "admin": `+
+		`generation 2 is abandoned`)
 	d.Settle()
-	d.wants("abandoned", "shop-admin-1 shop-admin-2 shop-app shop-setter", first, first, `Held generator "admin": generation 2 was abandoned`)
-	if got, want := d.Condition(), "it waits for readyExpression to be true, which reads secrets.applied.password;"; !strings.Contains(got, want) {
+	d.wants("abandoned", "shop-admin-1 shop-admin-2 shop-app shop-setter", first, first, `Held generator "admin": `+
+		`generation 2 was abandoned`)
+	if got, want := d.Condition(), "it waits for readyExpression to be true, which reads "+
+		"secrets.applied.password;"; !strings.Contains(got, want) {
 		t.Errorf("the condition is %s, want %s in it", got, want)
 	}
 	d.Wait(30 * time.Minute)
 	d.Settle()
 	d.set(d.Value(second, "password")) // too late
 	d.Settle()
-	d.wants("too late", "shop-admin-1 shop-admin-2 shop-app shop-setter", first, first, `Held generator "admin": generation 2 was abandoned`)
+	d.wants("too late", "shop-admin-1 shop-admin-2 shop-app shop-setter", first, first, `Held generator "admin": `+
+		`generation 2 was abandoned`)
 	d.Wait(40 * time.Minute)
 	d.Settle()
-	d.wants("tried again", "shop-admin-1 shop-admin-3 shop-app shop-setter", third, first, `Waiting generator "admin": generation 3 is not ready`)
+	d.wants("tried again", "shop-admin-1 shop-admin-3 shop-app shop-setter", third, first, `Waiting generator `+
+		`"admin": generation 3 is not ready`)
 	d.accept()
 	d.wants("accepted", "shop-admin-1 shop-admin-3 shop-app shop-setter", third, third, `Available`)
 	for _, r := range d.Response.GetResults() {

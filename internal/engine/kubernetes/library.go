@@ -168,9 +168,10 @@ func both[T any](k *kind[T], id, name string, result *cel.Type, f func(a, b T) r
 func comparisons[T any](k *kind[T], prefix string, compare func(a, b T) int) []cel.EnvOption {
 	isGreater := func(a, b T) ref.Val { return types.Bool(compare(a, b) > 0) }
 	isLess := func(a, b T) ref.Val { return types.Bool(compare(a, b) < 0) }
+	order := func(a, b T) ref.Val { return types.Int(compare(a, b)) }
 	return []cel.EnvOption{
 		both(k, prefix+"_is_greater_than", "isGreaterThan", cel.BoolType, isGreater),
 		both(k, prefix+"_is_less_than", "isLessThan", cel.BoolType, isLess),
-		both(k, prefix+"_compare_to", "compareTo", cel.IntType, func(a, b T) ref.Val { return types.Int(compare(a, b)) }),
+		both(k, prefix+"_compare_to", "compareTo", cel.IntType, order),
 	}
 }

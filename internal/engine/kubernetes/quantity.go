@@ -48,7 +48,8 @@ func parseQuantity(s string) (*resource.Quantity, error) {
 		return nil, errQuantity
 	}
 	exponent := s[strings.LastIndexAny(s, "eE")+1:] // not a number if there is none
-	if n, err := strconv.Atoi(exponent); err == nil && exponent != s && (n > quantityExponent || n < -quantityExponent) {
+	n, err := strconv.Atoi(exponent)
+	if err == nil && exponent != s && (n > quantityExponent || n < -quantityExponent) {
 		return nil, errQuantity
 	}
 	q, err := resource.ParseQuantity(s)

@@ -48,8 +48,8 @@ func (c *Consent) missing(all *Answers, to Requirement) (why string, required []
 	}
 	crd, grants := GrantsCRD(), GrantsIn(to.Namespace)
 	if !slices.ContainsFunc(all.To(crd).Objects, servesGrants) {
-		return fmt.Sprintf("%s, which needs a %s, but the cluster does not serve %s/v1: install the Gateway API v1.5 or later",
-			to, GrantKind, grantGroup), []Requirement{crd}
+		return fmt.Sprintf("%s, which needs a %s, but the cluster does not serve %s/v1: "+
+			"install the Gateway API v1.5 or later", to, GrantKind, grantGroup), []Requirement{crd}
 	}
 	if !slices.ContainsFunc(all.To(grants).Objects, func(grant wire.Struct) bool { return c.permits(grant, to) }) {
 		why = fmt.Sprintf("%s, which no %s in namespace %q permits: its owner can apply %s",
@@ -87,7 +87,8 @@ func (c *Consent) permits(grant wire.Struct, to Requirement) bool {
 	}
 	target := func(v wire.Struct) bool {
 		name := v.Get("name")
-		return v.Get("group").Is(group) && v.Get("kind").Is(to.Kind) && (!name.Exists() || to.Name != "" && name.Is(to.Name))
+		return v.Get("group").Is(group) && v.Get("kind").Is(to.Kind) &&
+			(!name.Exists() || to.Name != "" && name.Is(to.Name))
 	}
 	return !isDeleted(grant) && contains(grant.At("spec", "from"), from) && contains(grant.At("spec", "to"), target)
 }
@@ -102,7 +103,8 @@ func (c *Consent) grant(to Requirement) string {
 	name = strings.TrimRight(name[:min(len(name), validation.DNS1123SubdomainMaxLength)], "-.")
 	return fmt.Sprintf("{apiVersion: %s/v1, kind: %s, metadata: {name: %q, namespace: %q}, "+
 		"spec: {from: [{group: %q, kind: %q, namespace: %q}], to: [{group: %q, kind: %q%s}]}}",
-		grantGroup, GrantKind, name, to.Namespace, c.Group, c.Kind, c.Namespace, object.GroupOf(to.APIVersion), to.Kind, only)
+		grantGroup, GrantKind, name, to.Namespace,
+		c.Group, c.Kind, c.Namespace, object.GroupOf(to.APIVersion), to.Kind, only)
 }
 
 func contains(list wire.Value, is func(wire.Struct) bool) bool {

@@ -50,7 +50,8 @@ func (x Sources) Read() (next *evaluate.Session, required []Requirement) {
 		switch {
 		case err != nil:
 			why := evaluate.Because(src.Path.Child("nameExpression").String(), err)
-			sources[src.Name] = observation.Source{Secret: plan.IsSecret(src.Source), Failed: strings.Join(why.Failed, "")}
+			failed := strings.Join(why.Failed, "")
+			sources[src.Name] = observation.Source{Secret: plan.IsSecret(src.Source), Failed: failed}
 			missing[src.Spelled()] = strings.Join(why.Waiting, "")
 		case one == nil:
 			sources[src.Name] = observation.Source{Secret: plan.IsSecret(src.Source), Read: true, Optional: true}

@@ -46,7 +46,8 @@ func New(reg prometheus.Registerer) *Metrics {
 		reconciles:  vec("reconciles_total", "Reconciles by how they ended.", "outcome"),
 		evaluations: vec("evaluations_total", "Evaluations of expressions by how they ended.", "outcome"),
 		plans:       vec("plan_cache_total", "Look-ups of compiled inputs by whether one was found.", "result"),
-		objects:     vec("objects_total", "Exported objects by kind and state, counted once a reconcile.", "kind", "state"),
+		objects: vec("objects_total", "Exported objects by kind and state, counted once a reconcile.",
+			"kind", "state"),
 	}
 	for _, state := range []string{OutcomeAvailable, OutcomeWaiting, OutcomeHeld, OutcomeConflict} {
 		m.reconciles.WithLabelValues(state)

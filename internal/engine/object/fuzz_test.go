@@ -161,7 +161,9 @@ func FuzzValidateRefusesWhatTheAPIServerRefuses(f *testing.F) {
 		_, crossplanesToo := crossplaneAnnotations[annotation]
 		want := isName(name) && isNamespace(namespace) && isKey(key) &&
 			isMetadataKey(label) && labelValue.MatchString(value) && !isReserved(label) && !crossplanes &&
-			isMetadataKey(strings.ToLower(annotation)) && utf8.ValidString(text) && !isReserved(annotation) && !crossplanesToo &&
+			isMetadataKey(
+				strings.ToLower(annotation),
+			) && utf8.ValidString(text) && !isReserved(annotation) && !crossplanesToo &&
 			len(annotation)+len(text) <= 256<<10
 		errs := o.Validate()
 		if got := len(errs) == 0; got != want {
@@ -190,7 +192,9 @@ func FuzzErrorsShowNoValue(f *testing.F) {
 		}
 		o := Object{
 			Kind: kindFor(configMap), Name: name, Namespace: name, Type: typ,
-			Labels: map[string]string{key: value}, Annotations: map[string]string{key: value + "\xff"}, State: map[string]string{key: value},
+			Labels: map[string]string{
+				key: value,
+			}, Annotations: map[string]string{key: value + "\xff"}, State: map[string]string{key: value},
 			Data: map[string]sensitive.Bytes{key: sensitive.FromString(value), "tls.crt": sensitive.FromString(value)},
 		}
 		errs := messages(o.Validate())
@@ -221,9 +225,11 @@ func FuzzErrorsShowNoValue(f *testing.F) {
 // user's or ours, and leaves what it is given alone, whatever that is.
 func FuzzHeldLosesNoKey(f *testing.F) {
 	f.Add(false, observedSecret)
-	f.Add(true, `{"metadata": {"name": "a", "labels": {"a": null}}, "data": {"t": "x"}, "binaryData": {"b": "//4="}, "immutable": true}`)
+	f.Add(true, `{"metadata": {"name": "a", "labels": {"a": null}}, "data": {"t": "x"}, "binaryData": {"b": `+
+		`"//4="}, "immutable": true}`)
 	f.Add(false, `{"metadata": null, "data": null, "type": null, "immutable": null}`)
-	f.Add(false, `{"metadata": {"annotations": {"export.fn.crossplane.io/generation": "7"}}, "data": {"a": 1, "b": {}, "c": null, "d": ["x"]}}`)
+	f.Add(false, `{"metadata": {"annotations": {"export.fn.crossplane.io/generation": "7"}}, "data": {"a": 1, "b": `+
+		`{}, "c": null, "d": ["x"]}}`)
 	f.Add(false, `{"metadata": [], "data": "x", "binaryData": 1}`)
 	f.Fuzz(func(t *testing.T, configMap bool, raw string) {
 		in := &structpb.Struct{}
@@ -248,7 +254,14 @@ func FuzzHeldLosesNoKey(f *testing.F) {
 			assertSame(t, field, want, got)
 		}
 		assertFields(t, held.GetFields(), "apiVersion", "kind", "metadata", "type", "immutable", "data", "binaryData")
-		assertFields(t, held.GetFields()["metadata"].GetStructValue().GetFields(), "name", "namespace", "labels", "annotations")
+		assertFields(
+			t,
+			held.GetFields()["metadata"].GetStructValue().GetFields(),
+			"name",
+			"namespace",
+			"labels",
+			"annotations",
+		)
 	})
 }
 

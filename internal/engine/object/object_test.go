@@ -72,8 +72,15 @@ func TestStruct(t *testing.T) {
 		},
 		"BareSecret": {
 			reason: "what is empty is left out",
-			in:     Object{Kind: Secret, Name: "db", Namespace: "shop", Labels: map[string]string{}, Data: texts(map[string]string{"k": "v"})},
-			want:   `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db", "namespace": "shop"}, "data": {"k": "dg=="}}`,
+			in: Object{
+				Kind:      Secret,
+				Name:      "db",
+				Namespace: "shop",
+				Labels:    map[string]string{},
+				Data:      texts(map[string]string{"k": "v"}),
+			},
+			want: `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db", "namespace": "shop"}, ` +
+				`"data": {"k": "dg=="}}`,
 		},
 		"ConfigMap": {
 			reason: "a ConfigMap's value is a text if it can be, and base64 if not",
@@ -90,8 +97,14 @@ func TestStruct(t *testing.T) {
 		},
 		"BinaryConfigMap": {
 			reason: "data is left out when all of it is binary",
-			in:     Object{Kind: ConfigMap, Name: "a", Namespace: "b", Data: texts(map[string]string{"bin": "\xff", "more": "\xfe"})},
-			want:   `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}, "binaryData": {"bin": "/w==", "more": "/g=="}}`,
+			in: Object{
+				Kind:      ConfigMap,
+				Name:      "a",
+				Namespace: "b",
+				Data:      texts(map[string]string{"bin": "\xff", "more": "\xfe"}),
+			},
+			want: `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}, ` +
+				`"binaryData": {"bin": "/w==", "more": "/g=="}}`,
 		},
 		"NoData": {
 			reason: "no data at all is no empty map",

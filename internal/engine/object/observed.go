@@ -131,7 +131,8 @@ func hold(
 // Identity returns the fields that identify an object. A missing field is empty.
 func Identity(s wire.Struct) (apiVersion, kind, namespace, name string) {
 	metadata := s.Get("metadata").Struct()
-	return s.Get("apiVersion").Text(), s.Get("kind").Text(), metadata.Get("namespace").Text(), metadata.Get("name").Text()
+	apiVersion, kind = s.Get("apiVersion").Text(), s.Get("kind").Text()
+	return apiVersion, kind, metadata.Get("namespace").Text(), metadata.Get("name").Text()
 }
 
 // GroupOf returns the group of an API version, which is empty for the core group.

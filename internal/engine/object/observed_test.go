@@ -58,7 +58,8 @@ func TestHeld(t *testing.T) {
 				"immutable": false, "data": {"t": "x"}, "binaryData": {"b": "//4="}}`,
 		},
 		"OthersFields": {
-			reason: "what others have added or changed stays without us: we would take it over, and write an old value back",
+			reason: "what others have added or changed stays without us: we would take it over, and write an old " +
+				"value back",
 			in: `{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": {"url": "dQ==", "mine": "bQ==", "changed": "Yw=="},
 				"metadata": {"name": "a", "namespace": "b", "labels": {"team": "x", "theirs": "y"}, "annotations": {"note": "n", "hand/made": "yes"}, "managedFields": [
 					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Apply", "fieldsV1": {
@@ -69,28 +70,33 @@ func TestHeld(t *testing.T) {
 				"metadata": {"name": "a", "namespace": "b", "labels": {"team": "x"}, "annotations": {"note": "n"}}}`,
 		},
 		"TextOfAnotherStep": {
-			reason: "a key that Crossplane applied as stringData is ours: without an owner in data it could never be removed",
+			reason: "a key that Crossplane applied as stringData is ours: without an owner in data it could never " +
+				"be removed",
 			in: `{"apiVersion": "v1", "kind": "Secret", "data": {"url": "dQ==", "mine": "bQ=="},
 				"metadata": {"name": "a", "namespace": "b", "managedFields": [
 					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Apply", "fieldsV1": {"f:stringData": {"f:url": {}}}},
 					{"manager": "kubectl-patch", "operation": "Update", "fieldsV1": {"f:data": {"f:mine": {}}}}]}}`,
-			want: `{"apiVersion": "v1", "kind": "Secret", "data": {"url": "dQ=="}, "metadata": {"name": "a", "namespace": "b"}}`,
+			want: `{"apiVersion": "v1", "kind": "Secret", "data": {"url": "dQ=="}, "metadata": {"name": "a", ` +
+				`"namespace": "b"}}`,
 		},
 		"OthersBytes": {
 			reason: "binaryData is also ours only where Crossplane has applied it, and an object may have no namespace",
 			in: `{"apiVersion": "v1", "kind": "ConfigMap", "binaryData": {"ours": "//4=", "theirs": "//4="},
 				"metadata": {"name": "a", "managedFields": [
 					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Apply", "fieldsV1": {"f:binaryData": {"f:ours": {}}}}]}}`,
-			want: `{"apiVersion": "v1", "kind": "ConfigMap", "binaryData": {"ours": "//4="}, "metadata": {"name": "a"}}`,
+			want: `{"apiVersion": "v1", "kind": "ConfigMap", "binaryData": {"ours": "//4="}, "metadata": {"name": ` +
+				`"a"}}`,
 		},
 		"OtherManagers": {
-			reason: "another manager may also apply, and Crossplane may also update: neither says what Crossplane applied",
+			reason: "another manager may also apply, and Crossplane may also update: neither says what Crossplane " +
+				"applied",
 			in: `{"apiVersion": "v1", "kind": "Secret", "data": {"ours": "dQ==", "update": "dQ==", "theirs": "bQ=="},
 				"metadata": {"name": "a", "namespace": "b", "managedFields": [
 					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Apply", "fieldsV1": {"f:data": {"f:ours": {}}}},
 					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Update", "fieldsV1": {"f:data": {"f:update": {}}}},
 					{"manager": "kubectl", "operation": "Apply", "fieldsV1": {"f:data": {"f:theirs": {}}}}]}}`,
-			want: `{"apiVersion": "v1", "kind": "Secret", "data": {"ours": "dQ=="}, "metadata": {"name": "a", "namespace": "b"}}`,
+			want: `{"apiVersion": "v1", "kind": "Secret", "data": {"ours": "dQ=="}, "metadata": {"name": "a", ` +
+				`"namespace": "b"}}`,
 		},
 		"NothingLeft": {
 			reason: "empty maps and nulls are left out, also those that became empty",
@@ -98,10 +104,13 @@ func TestHeld(t *testing.T) {
 				"metadata": {"name": "a", "namespace": "b", "labels": {"crossplane.io/composite": "x"}, "annotations": {"crossplane.io/composition-resource-name": "x"}}}`,
 			want: `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "namespace": "b"}}`,
 		},
-		"OtherKind":    {reason: "a managed resource would lose its spec", in: `{"apiVersion": "example.org/v1", "kind": "Secret", "metadata": {"name": "a"}, "spec": {}}`},
-		"OtherV1":      {reason: "a Service would lose its spec", in: `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {}}`},
-		"NotAnObject":  {reason: "nothing is held of nothing", in: `{}`},
-		"OddStructure": {reason: "an odd observation must not panic", in: `{"apiVersion": ["v1"], "kind": {}, "metadata": 7}`},
+		"OtherKind": {reason: "a managed resource would lose its spec", in: `{"apiVersion": "example.org/v1", ` +
+			`"kind": "Secret", "metadata": {"name": "a"}, "spec": {}}`},
+		"OtherV1": {reason: "a Service would lose its spec", in: `{"apiVersion": "v1", "kind": "Service", ` +
+			`"metadata": {"name": "a"}, "spec": {}}`},
+		"NotAnObject": {reason: "nothing is held of nothing", in: `{}`},
+		"OddStructure": {reason: "an odd observation must not panic", in: `{"apiVersion": ["v1"], "kind": {}, ` +
+			`"metadata": 7}`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

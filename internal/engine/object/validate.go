@@ -42,8 +42,9 @@ var (
 		"crossplane.io/claim-namespace": setByCrossplane,
 	}
 	crossplaneAnnotations = map[string]string{
-		annotationResourceName:                             setByCrossplane,
-		"kubectl.kubernetes.io/last-applied-configuration": "kubectl keeps a copy of all data in it, also of a Secret's",
+		annotationResourceName: setByCrossplane,
+		"kubectl.kubernetes.io/last-applied-configuration": "kubectl keeps a copy of all data in it, " +
+			"also of a Secret's",
 	}
 )
 
@@ -175,8 +176,9 @@ func ValidateLabels(labels map[string]string) []error {
 	for key, value := range labels {
 		errs = adding(errs, validateMetadataKey("label", key, key, crossplaneLabels))
 		if len(content.IsLabelValue(value)) > 0 {
-			errs = append(errs, fmt.Errorf("cannot use the value of label %s: use at most %d letters, digits, '-', '_' "+
-				"and '.', and start and end with a letter or a digit, or write an annotation, which can have any text",
+			errs = append(errs, fmt.Errorf("cannot use the value of label %s: use at most %d letters, digits, "+
+				"'-', '_' and '.', and start and end with a letter or a digit, or write an annotation, which can have "+
+				"any text",
 				quote(key), content.LabelValueMaxLength))
 		}
 	}
@@ -211,8 +213,8 @@ func validateAnnotations(users, state map[string]string) []error {
 func validateMetadataKey(what, key, qualified string, reserved map[string]string) error {
 	switch {
 	case len(content.IsLabelKey(qualified)) > 0:
-		return fmt.Errorf("cannot use %s %s: use at most 63 letters, digits, '-', '_' and '.', with a letter or a digit "+
-			"at both ends, after an optional DNS name and '/'", what, quote(key))
+		return fmt.Errorf("cannot use %s %s: use at most 63 letters, digits, '-', '_' and '.', with a letter "+
+			"or a digit at both ends, after an optional DNS name and '/'", what, quote(key))
 	case strings.HasPrefix(key, StatePrefix):
 		return fmt.Errorf("cannot set %s %s: function-export keeps its own state there; leave it out", what, quote(key))
 	case reserved[key] != "":

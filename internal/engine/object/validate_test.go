@@ -79,22 +79,31 @@ func TestValidate(t *testing.T) {
 			}),
 			want: []string{
 				`cannot use key "user name": use letters, digits, '-', '_' and '.' only`,
-				`cannot use name "DB": use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit`,
-				`cannot use namespace "shop.eu": use lower-case letters, digits and '-', and start and end with a letter or a digit`,
+				`cannot use name "DB": use lower-case letters, digits, '-' and '.', and start and end each part ` +
+					`between dots with a letter or a digit`,
+				`cannot use namespace "shop.eu": use lower-case letters, digits and '-', and start and end with a ` +
+					`letter or a digit`,
 			},
 		},
 		"MaxData": {
 			reason: "1 MiB of values is what the API server takes; keys do not count",
 			in: valid(func(o *Object) {
-				o.Data = map[string]sensitive.Bytes{"a": sensitive.New(make([]byte, MaxDataBytes-1)), "b": sensitive.New(make([]byte, 1))}
+				o.Data = map[string]sensitive.Bytes{
+					"a": sensitive.New(make([]byte, MaxDataBytes-1)),
+					"b": sensitive.New(make([]byte, 1)),
+				}
 			}),
 		},
 		"TooMuchData": {
 			reason: "one byte more is refused, and the sum counts",
 			in: valid(func(o *Object) {
-				o.Data = map[string]sensitive.Bytes{"a": sensitive.New(make([]byte, MaxDataBytes)), "b": sensitive.New(make([]byte, 1))}
+				o.Data = map[string]sensitive.Bytes{
+					"a": sensitive.New(make([]byte, MaxDataBytes)),
+					"b": sensitive.New(make([]byte, 1)),
+				}
 			}),
-			want: []string{`cannot hold 1048577 bytes of data in one object: export fewer keys or shorter values, at most 1048576 bytes (1 MiB) together`},
+			want: []string{`cannot hold 1048577 bytes of data in one object: export fewer keys or shorter values, ` +
+				`at most 1048576 bytes (1 MiB) together`},
 		},
 		"StateCounts": {
 			reason: "the API server counts all annotations together",
@@ -102,7 +111,8 @@ func TestValidate(t *testing.T) {
 				o.Annotations = map[string]string{"a": strings.Repeat("x", MaxMetadataBytes/2)}
 				o.State = map[string]string{StatePrefix + "a": strings.Repeat("x", MaxMetadataBytes/2)}
 			}),
-			want: []string{`cannot hold 262170 bytes of annotations: use at most 262144 bytes (256 KiB), keys and values together`},
+			want: []string{`cannot hold 262170 bytes of annotations: use at most 262144 bytes (256 KiB), keys and ` +
+				`values together`},
 		},
 	}
 	for name, tc := range cases {
@@ -137,7 +147,8 @@ func TestValidateType(t *testing.T) {
 			}
 			var want []string
 			if tc.want != "" {
-				want = []string{fmt.Sprintf("cannot make a Secret of type %q without key %q: add it to data", tc.typ, tc.want)}
+				want = []string{fmt.Sprintf("cannot make a Secret of type %q without key %q: add it to "+
+					"data", tc.typ, tc.want)}
 			}
 			if diff := cmp.Diff(want, messages(o.Validate())); diff != "" {
 				t.Errorf("-want, +got:\n%s", diff)
@@ -147,8 +158,10 @@ func TestValidateType(t *testing.T) {
 }
 
 func TestValidateMetadata(t *testing.T) {
-	const forUse = ": use at most 63 letters, digits, '-', '_' and '.', with a letter or a digit at both ends, after an optional DNS name and '/'"
-	const forValue = ": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a digit, or write an annotation, which can have any text"
+	const forUse = ": use at most 63 letters, digits, '-', '_' and '.', with a letter or a digit at both ends, " +
+		"after an optional DNS name and '/'"
+	const forValue = ": use at most 63 letters, digits, '-', '_' and '.', and start and end with a letter or a " +
+		"digit, or write an annotation, which can have any text"
 	const forState = ": function-export keeps its own state there; leave it out"
 	const forCrossplane = ": Crossplane sets it to find the objects of a composite again; leave it out"
 	cases := map[string]struct {
@@ -160,10 +173,12 @@ func TestValidateMetadata(t *testing.T) {
 		"Nil":   {reason: "none is fine"},
 		"Valid": {reason: "the usual form", in: map[string]string{"example.org/a-B_c.d": "v", "a": ""}},
 		"Key": {
-			reason:          "a key has a form, and no value is quoted",
-			in:              map[string]string{"a b": canary, "": "x", "a/b/c": "x"},
-			wantLabels:      []string{`cannot use label ""` + forUse, `cannot use label "a b"` + forUse, `cannot use label "a/b/c"` + forUse},
-			wantAnnotations: []string{`cannot use annotation ""` + forUse, `cannot use annotation "a b"` + forUse, `cannot use annotation "a/b/c"` + forUse},
+			reason: "a key has a form, and no value is quoted",
+			in:     map[string]string{"a b": canary, "": "x", "a/b/c": "x"},
+			wantLabels: []string{`cannot use label ""` + forUse, `cannot use label "a b"` + forUse, `cannot ` +
+				`use label "a/b/c"` + forUse},
+			wantAnnotations: []string{`cannot use annotation ""` + forUse, `cannot use annotation "a ` +
+				`b"` + forUse, `cannot use annotation "a/b/c"` + forUse},
 		},
 		"Case": {
 			reason:     "the case of a prefix is free in annotations only",
@@ -171,35 +186,41 @@ func TestValidateMetadata(t *testing.T) {
 			wantLabels: []string{`cannot use label "Example.org/a"` + forUse},
 		},
 		"Value": {
-			reason:     "a label's value has a form, an annotation's has none; it is not quoted",
-			in:         map[string]string{"a": canary + " with blanks", "b": strings.Repeat("x", 64)},
-			wantLabels: []string{`cannot use the value of label "a"` + forValue, `cannot use the value of label "b"` + forValue},
+			reason: "a label's value has a form, an annotation's has none; it is not quoted",
+			in:     map[string]string{"a": canary + " with blanks", "b": strings.Repeat("x", 64)},
+			wantLabels: []string{`cannot use the value of label "a"` + forValue, `cannot use the value of label ` +
+				`"b"` + forValue},
 		},
 		"State": {
-			reason:          "a user who sets state could make us adopt a value of his",
-			in:              map[string]string{StatePrefix + "generation": "7", StatePrefix + "any": "x"},
-			wantLabels:      []string{`cannot set label "export.fn.crossplane.io/any"` + forState, `cannot set label "export.fn.crossplane.io/generation"` + forState},
-			wantAnnotations: []string{`cannot set annotation "export.fn.crossplane.io/any"` + forState, `cannot set annotation "export.fn.crossplane.io/generation"` + forState},
+			reason: "a user who sets state could make us adopt a value of his",
+			in:     map[string]string{StatePrefix + "generation": "7", StatePrefix + "any": "x"},
+			wantLabels: []string{`cannot set label "export.fn.crossplane.io/any"` + forState, `cannot set ` +
+				`label "export.fn.crossplane.io/generation"` + forState},
+			wantAnnotations: []string{`cannot set annotation "export.fn.crossplane.io/any"` + forState, `cannot ` +
+				`set annotation "export.fn.crossplane.io/generation"` + forState},
 		},
 		"CrossplaneAnnotation": {
-			reason:          "by this annotation Crossplane finds an object again",
-			in:              map[string]string{"crossplane.io/composition-resource-name": "x"},
-			wantAnnotations: []string{`cannot set annotation "crossplane.io/composition-resource-name"` + forCrossplane},
+			reason: "by this annotation Crossplane finds an object again",
+			in:     map[string]string{"crossplane.io/composition-resource-name": "x"},
+			wantAnnotations: []string{`cannot set annotation ` +
+				`"crossplane.io/composition-resource-name"` + forCrossplane},
 		},
 		"LastApplied": {
-			reason:          "it would hold a copy of the data, and Held drops it",
-			in:              map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "x"},
-			wantAnnotations: []string{`cannot set annotation "kubectl.kubernetes.io/last-applied-configuration": kubectl keeps a copy of all data in it, also of a Secret's; leave it out`},
+			reason: "it would hold a copy of the data, and Held drops it",
+			in:     map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "x"},
+			wantAnnotations: []string{`cannot set annotation "kubectl.kubernetes.io/last-applied-configuration": ` +
+				`kubectl keeps a copy of all data in it, also of a Secret's; leave it out`},
 		},
 		"OtherOfCrossplane": {
 			reason: "what Crossplane does not set is free",
 			in:     map[string]string{"crossplane.io/external-name": "x", "fn.crossplane.io/a": "x"},
 		},
 		"OverLimit": {
-			reason:          "one byte more is refused",
-			in:              map[string]string{"aa": strings.Repeat("x", MaxMetadataBytes-1)},
-			wantLabels:      []string{`cannot use the value of label "aa"` + forValue},
-			wantAnnotations: []string{`cannot hold 262145 bytes of annotations: use at most 262144 bytes (256 KiB), keys and values together`},
+			reason:     "one byte more is refused",
+			in:         map[string]string{"aa": strings.Repeat("x", MaxMetadataBytes-1)},
+			wantLabels: []string{`cannot use the value of label "aa"` + forValue},
+			wantAnnotations: []string{`cannot hold 262145 bytes of annotations: use at most 262144 bytes (256 ` +
+				`KiB), keys and values together`},
 		},
 	}
 	for name, tc := range cases {

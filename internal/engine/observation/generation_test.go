@@ -58,26 +58,34 @@ func TestGenerated(t *testing.T) {
 		mute = "*expression.Waiting: waiting for generated.mute"
 	)
 	cases := map[string]struct{ reason, text, want string }{
-		"Output":           {"an output", "generated.db.password", "types.String(new)"},
-		"OutputMissing":    {"a key that it does not give, as one of a Secret", "generated.db.nope", "*expression.Waiting: waiting for generated.db.nope"},
-		"OutputOptional":   {"", "generated.db.?nope", "none"},
-		"NoOutputs":        {"outputs without a key are there", "generated.empty.size()", "types.Int(0)"},
-		"Waits":            {"what is not there yet, with what it waits for", "generated.slow.password", slow},
-		"WaitsWhole":       {"", "generated.slow", slow},
-		"WaitsComputed":    {"by a computed name, too", "generated[string('slow')].password", slow},
-		"WaitsOptional":    {"a default is no way around: what it gives changes in a moment", "generated.?slow.?password.orValue('default')", slow},
-		"WaitsHas":         {"nor is asking for it", "has(generated.slow) ? 'there' : 'default'", slow},
-		"WaitsIn":          {"", "'slow' in generated", slow},
-		"WaitsValues":      {"nor is walking them", "generated.transformList(name, outputs, outputs.size())", mute},
-		"WaitsNoReason":    {"a text without what for", "generated.mute.password", mute},
-		"Unknown":          {"a generator that there is none of", "generated.nope.password", "*expression.Waiting: waiting for generated.nope"},
-		"UnknownIn":        {"", "'nope' in generated", "types.Bool(false)"},
-		"Previous":         {"the generation before", "previous.db.password", "types.String(old)"},
-		"PreviousAbsent":   {"there is none before the first", "previous.empty.password", "*expression.Waiting: waiting for previous.empty"},
+		"Output": {"an output", "generated.db.password", "types.String(new)"},
+		"OutputMissing": {"a key that it does not give, as one of a " +
+			"Secret", "generated.db.nope", "*expression.Waiting: waiting for generated.db.nope"},
+		"OutputOptional": {"", "generated.db.?nope", "none"},
+		"NoOutputs":      {"outputs without a key are there", "generated.empty.size()", "types.Int(0)"},
+		"Waits":          {"what is not there yet, with what it waits for", "generated.slow.password", slow},
+		"WaitsWhole":     {"", "generated.slow", slow},
+		"WaitsComputed":  {"by a computed name, too", "generated[string('slow')].password", slow},
+		"WaitsOptional": {"a default is no way around: what it gives changes in a " +
+			"moment", "generated.?slow.?password.orValue('default')", slow},
+		"WaitsHas":      {"nor is asking for it", "has(generated.slow) ? 'there' : 'default'", slow},
+		"WaitsIn":       {"", "'slow' in generated", slow},
+		"WaitsValues":   {"nor is walking them", "generated.transformList(name, outputs, outputs.size())", mute},
+		"WaitsNoReason": {"a text without what for", "generated.mute.password", mute},
+		"Unknown": {"a generator that there is none of", "generated.nope.password", "*expression.Waiting: " +
+			"waiting for generated.nope"},
+		"UnknownIn": {"", "'nope' in generated", "types.Bool(false)"},
+		"Previous":  {"the generation before", "previous.db.password", "types.String(old)"},
+		"PreviousAbsent": {"there is none before the first", "previous.empty.password", "*expression.Waiting: " +
+			"waiting for previous.empty"},
 		"PreviousOptional": {"which optional access goes on without", "previous.?empty.?password", "none"},
-		"PreviousOrValue":  {"as an export of both does", "previous.?slow.?password.orValue(generated.db.password)", "types.String(new)"},
-		"PreviousHas":      {"", "has(previous.empty)", "types.Bool(false)"},
-		"PreviousKey":      {"it may lack a key", "previous.db.?user", "none"},
+		"PreviousOrValue": {
+			"as an export of both does",
+			"previous.?slow.?password.orValue(generated.db.password)",
+			"types.String(new)",
+		},
+		"PreviousHas": {"", "has(previous.empty)", "types.Bool(false)"},
+		"PreviousKey": {"it may lack a key", "previous.db.?user", "none"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -107,23 +115,29 @@ func TestGenerationSecretIsHidden(t *testing.T) {
 	secret := func() *structpb.Struct {
 		return asStruct(t, map[string]any{
 			"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"k": "canary"}, "stringData": map[string]any{"k": "canary"},
-			"metadata": map[string]any{"name": "s", "annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": "canary"}},
+			"metadata": map[string]any{
+				"name":        "s",
+				"annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": "canary"},
+			},
 		})
 	}
 	const shown = `types.String({"apiVersion":"v1","kind":"Secret","metadata":{"annotations":{},"name":"s"}})`
 	cases := map[string]struct{ reason, text, want string }{
-		"Data":       {"who reads it is told", "resource.data.k", "reads the data of a v1 Secret, which is hidden here"},
+		"Data": {"who reads it is told", "resource.data.k", "reads the data of a v1 Secret, which is hidden " +
+			"here"},
 		"SelfData":   {"", "self.data.k", "reads the data of a v1 Secret, which is hidden here"},
 		"StringData": {"", "resource.?stringData.?k", "reads the data of a v1 Secret, which is hidden here"},
 		"Whole":      {"", "json.encode(resource)", shown},
 		"SelfWhole":  {"", "json.encode(self)", shown},
-		"Keys":       {"", "resource.map(k, k)", "list[types.String(apiVersion) types.String(kind) types.String(metadata)]"},
-		"Secret":     {"what it gives", "secret.k", "types.String(given)"},
+		"Keys": {"", "resource.map(k, k)", "list[types.String(apiVersion) types.String(kind) " +
+			"types.String(metadata)]"},
+		"Secret": {"what it gives", "secret.k", "types.String(given)"},
 	}
 	m := &observation.Generation{Resource: sent(t, secret()), Details: observation.Details{"k": []byte("given")}}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := made(t, generators(t), m, tc.text); !strings.Contains(got, tc.want) || strings.Contains(got, "canary") {
+			if got := made(t, generators(t), m, tc.text); !strings.Contains(got, tc.want) ||
+				strings.Contains(got, "canary") {
 				t.Errorf("%s\n%s: want %s, got %s", tc.reason, tc.text, tc.want, got)
 			}
 		})

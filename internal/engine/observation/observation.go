@@ -80,8 +80,8 @@ type Observation struct {
 	Environment wire.Struct
 	Context     wire.Struct
 
-	// Generated has the outputs of the current generation of each generator, Previous those of the previous generation, if
-	// it exists, and Candidate those of the pending generation, or of the current one if none is pending.
+	// Generated has the outputs of the current generation of each generator, Previous those of the previous generation,
+	// if it exists, and Candidate those of the pending generation, or of the current one if none is pending.
 	Generated map[string]Generated
 	Previous  map[string]Generated
 	Candidate map[string]Generated

@@ -195,7 +195,8 @@ func (o *Observation) findDetails(name string) (ref.Val, bool) {
 func (o *Observation) secretNames() []string {
 	names := o.resourceNames()
 	for n, s := range o.Sources {
-		if _, resource := o.Resources[n]; s.Secret && !resource && (!s.Optional || s.Details != nil || s.Withheld != nil) {
+		_, resource := o.Resources[n]
+		if s.Secret && !resource && (!s.Optional || s.Details != nil || s.Withheld != nil) {
 			names = append(names, n)
 		}
 	}

@@ -29,7 +29,8 @@ func seen(t *testing.T, text string, scope *observation.Scope) string {
 	return inExpression.ReplaceAllString(result(x, scope), ":")
 }
 
-const hiddenData = "*expression.Failed: reads the data of a v1 Secret, which is hidden here: read it as secrets.<name>, by a source of kind Secret"
+const hiddenData = "*expression.Failed: reads the data of a v1 Secret, which is hidden here: read it as " +
+	"secrets.<name>, by a source of kind Secret"
 
 // The data of a Secret is hidden wherever a Secret is: in a resource, a manifest, a status, or a list.
 func TestSecretsAreHiddenEverywhere(t *testing.T) {
@@ -38,10 +39,22 @@ func TestSecretsAreHiddenEverywhere(t *testing.T) {
 	noKind := map[string]any{"data": data}
 	o := &observation.Observation{Composite: observation.Resource{Object: wire.Of(asStruct(t, map[string]any{
 		"manifest": secret, "status": []any{secret},
-		"list":   map[string]any{"apiVersion": "v1", "kind": "SecretList", "metadata": map[string]any{}, "items": []any{noKind}, "data": data, "stringData": data},
-		"config": map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"k": "v"}, "items": []any{"v"}},
-		"other":  map[string]any{"apiVersion": "example.org/v1", "kind": "Secret", "data": map[string]any{"k": "v"}},
-		"kind":   "Secret", "data": "v",
+		"list": map[string]any{
+			"apiVersion": "v1",
+			"kind":       "SecretList",
+			"metadata":   map[string]any{},
+			"items":      []any{noKind},
+			"data":       data,
+			"stringData": data,
+		},
+		"config": map[string]any{
+			"apiVersion": "v1",
+			"kind":       "ConfigMap",
+			"data":       map[string]any{"k": "v"},
+			"items":      []any{"v"},
+		},
+		"other": map[string]any{"apiVersion": "example.org/v1", "kind": "Secret", "data": map[string]any{"k": "v"}},
+		"kind":  "Secret", "data": "v",
 	}))}}
 	for text, want := range map[string]string{
 		"composite.manifest.data.k":       hiddenData,
@@ -69,7 +82,8 @@ func TestSecretsAreHiddenEverywhere(t *testing.T) {
 // Tools keep a copy of an applied Secret in an annotation. It is hidden in any map, because annotations can be in any
 // map.
 func TestCopiesAreHidden(t *testing.T) {
-	const hidden = "*expression.Failed: reads an annotation that holds a copy of an object, which is hidden: read the object's own fields"
+	const hidden = "*expression.Failed: reads an annotation that holds a copy of an object, which is hidden: read " +
+		"the object's own fields"
 	for name, hides := range map[string]bool{
 		"kubectl.kubernetes.io/last-applied-configuration": true,
 		"kapp.k14s.io/original":                            true,
@@ -81,7 +95,9 @@ func TestCopiesAreHidden(t *testing.T) {
 		"original":                                         false,
 		"":                                                 false,
 	} {
-		o := &observation.Observation{Composite: observation.Resource{Object: wire.Of(asStruct(t, map[string]any{name: "canary", "b": "b"}))}}
+		o := &observation.Observation{
+			Composite: observation.Resource{Object: wire.Of(asStruct(t, map[string]any{name: "canary", "b": "b"}))},
+		}
 		want := map[bool][]string{
 			false: {"types.String(canary)", "types.Bool(true)", "types.Int(2)"},
 			true:  {hidden, "types.Bool(false)", "types.Int(1)"},
@@ -108,9 +124,10 @@ func authorsView(t *testing.T) *observation.Observation {
 	return &observation.Observation{
 		Composite: observation.Resource{Object: object("xr"), Details: canary},
 		Resources: map[string]observation.Resource{
-			"db":     {Object: object("db"), Details: observation.Details{"password": []byte("open")}},
-			"cache":  {Object: object("cache"), Details: canary},
-			"queue":  {Object: object("queue"), Details: canary, Withheld: &expression.Failed{Reason: "belongs to somebody else"}},
+			"db":    {Object: object("db"), Details: observation.Details{"password": []byte("open")}},
+			"cache": {Object: object("cache"), Details: canary},
+			"queue": {Object: object("queue"), Details: canary, Withheld: &expression.Failed{Reason: "belongs to " +
+				"somebody else"}},
 			"hidden": {Object: object("hidden"), Details: canary},
 		},
 		Sources: map[string]observation.Source{
@@ -129,7 +146,12 @@ func authorsView(t *testing.T) *observation.Observation {
 // the check, the expression would still not find it.
 func TestWhatAuthorsSee(t *testing.T) {
 	const nothing = "*expression.Waiting: waiting for " // a variable that does not exist
-	all := &observation.Author{Secret: "db", Secrets: []string{"db", "queue"}, Resources: []string{"cache", "later"}, Environment: true}
+	all := &observation.Author{
+		Secret:      "db",
+		Secrets:     []string{"db", "queue"},
+		Resources:   []string{"cache", "later"},
+		Environment: true,
+	}
 	none := &observation.Author{}
 	for name, c := range map[string]struct {
 		reason string
@@ -137,37 +159,43 @@ func TestWhatAuthorsSee(t *testing.T) {
 		text   string
 		want   string
 	}{
-		"Composite":        {"it is theirs", none, "composite.name", "types.String(xr)"},
-		"Resource":         {"it is the composite", none, "resource.name", "types.String(xr)"},
-		"Self":             {"it is the composite", none, "self.name", "types.String(xr)"},
-		"Secret":           {"that of the composed resource", all, "secret.password", "types.String(open)"},
-		"SecretLater":      {"of a resource that does not exist yet", &observation.Author{Secret: "later"}, "secret.password", "*expression.Waiting: waiting for secret (secrets.later)"},
-		"Secrets":          {"one that is allowed", all, "secrets.db.password", "types.String(open)"},
-		"SecretsOthers":    {"one that is not", all, "secrets[?'ca' + 'che']", "none"},
-		"SecretsNames":     {"not even its name", all, "secrets.map(k, k)", "list[types.String(db) types.String(queue)]"},
-		"SecretsIn":        {"not even whether it exists", all, "'cache' in secrets", "types.Bool(false)"},
-		"SecretsCount":     {"not even how many there are", all, "secrets.size()", "types.Int(2)"},
-		"SecretsSource":    {"no source", all, "'ca' in secrets", "types.Bool(false)"},
-		"SecretsWithheld":  {"one that cannot be used", all, "secrets.queue.password", "*expression.Failed: belongs to somebody else"},
-		"SecretsWithheld?": {"it fails also if it is optional", all, "secrets[?'queue']", "*expression.Failed: belongs to somebody else"},
-		"SecretsNone":      {"nothing is allowed", none, "secrets.size()", "types.Int(0)"},
-		"Resources":        {"one that is allowed", all, "resources.cache.name", "types.String(cache)"},
-		"ResourcesLater":   {"one that does not exist yet", all, "resources[?'later']", "none"},
-		"ResourcesOthers":  {"one that is not", all, "resources[?'db']", "none"},
-		"ResourcesNames":   {"not even its name", all, "resources.map(k, k)", "list[types.String(cache)]"},
-		"ResourcesNone":    {"nothing is allowed", none, "resources.size()", "types.Int(0)"},
-		"Environment":      {"it is allowed", all, "environment.name", "types.String(environment)"},
-		"NoSecret":         {"nothing is allowed", none, "secret.password", nothing + "secret.password"},
-		"NoEnvironment":    {"it is not allowed", none, "environment.name", nothing + "environment.name"},
-		"NoContext":        {"it is never allowed", all, "context.name", nothing + "context.name"},
-		"NoSources":        {"they are never allowed", all, "sources.cm.name", nothing + "sources.cm.name"},
-		"NoGenerated":      {"they are never allowed", all, "generated.admin.password", nothing + "generated.admin.password"},
-		"NoPrevious":       {"they are never allowed", all, "previous.admin.password", nothing + "previous.admin.password"},
-		"NoCandidate":      {"they are never allowed", all, "candidate.admin.password", nothing + "candidate.admin.password"},
-		"NoVariables":      {"they are never allowed", all, "variables.a", nothing + "variables.a"},
-		"NoRevisions":      {"they are never allowed", all, "revisions.a", nothing + "revisions.a"},
-		"NoSecretAtAll":    {"nothing is allowed", none, "secret == {}", nothing + "secret"},
-		"NoSecretIfListed": {"several are allowed, and none is meant", &observation.Author{Secrets: []string{"db", "cache"}}, "secret.password", nothing + "secret.password"},
+		"Composite": {"it is theirs", none, "composite.name", "types.String(xr)"},
+		"Resource":  {"it is the composite", none, "resource.name", "types.String(xr)"},
+		"Self":      {"it is the composite", none, "self.name", "types.String(xr)"},
+		"Secret":    {"that of the composed resource", all, "secret.password", "types.String(open)"},
+		"SecretLater": {"of a resource that does not exist " +
+			"yet", &observation.Author{Secret: "later"}, "secret.password", "*expression.Waiting: waiting for " +
+			"secret (secrets.later)"},
+		"Secrets":       {"one that is allowed", all, "secrets.db.password", "types.String(open)"},
+		"SecretsOthers": {"one that is not", all, "secrets[?'ca' + 'che']", "none"},
+		"SecretsNames": {"not even its name", all, "secrets.map(k, k)", "list[types.String(db) " +
+			"types.String(queue)]"},
+		"SecretsIn":     {"not even whether it exists", all, "'cache' in secrets", "types.Bool(false)"},
+		"SecretsCount":  {"not even how many there are", all, "secrets.size()", "types.Int(2)"},
+		"SecretsSource": {"no source", all, "'ca' in secrets", "types.Bool(false)"},
+		"SecretsWithheld": {"one that cannot be used", all, "secrets.queue.password", "*expression.Failed: " +
+			"belongs to somebody else"},
+		"SecretsWithheld?": {"it fails also if it is optional", all, "secrets[?'queue']", "*expression.Failed: " +
+			"belongs to somebody else"},
+		"SecretsNone":     {"nothing is allowed", none, "secrets.size()", "types.Int(0)"},
+		"Resources":       {"one that is allowed", all, "resources.cache.name", "types.String(cache)"},
+		"ResourcesLater":  {"one that does not exist yet", all, "resources[?'later']", "none"},
+		"ResourcesOthers": {"one that is not", all, "resources[?'db']", "none"},
+		"ResourcesNames":  {"not even its name", all, "resources.map(k, k)", "list[types.String(cache)]"},
+		"ResourcesNone":   {"nothing is allowed", none, "resources.size()", "types.Int(0)"},
+		"Environment":     {"it is allowed", all, "environment.name", "types.String(environment)"},
+		"NoSecret":        {"nothing is allowed", none, "secret.password", nothing + "secret.password"},
+		"NoEnvironment":   {"it is not allowed", none, "environment.name", nothing + "environment.name"},
+		"NoContext":       {"it is never allowed", all, "context.name", nothing + "context.name"},
+		"NoSources":       {"they are never allowed", all, "sources.cm.name", nothing + "sources.cm.name"},
+		"NoGenerated":     {"they are never allowed", all, "generated.admin.password", nothing + "generated.admin.password"},
+		"NoPrevious":      {"they are never allowed", all, "previous.admin.password", nothing + "previous.admin.password"},
+		"NoCandidate":     {"they are never allowed", all, "candidate.admin.password", nothing + "candidate.admin.password"},
+		"NoVariables":     {"they are never allowed", all, "variables.a", nothing + "variables.a"},
+		"NoRevisions":     {"they are never allowed", all, "revisions.a", nothing + "revisions.a"},
+		"NoSecretAtAll":   {"nothing is allowed", none, "secret == {}", nothing + "secret"},
+		"NoSecretIfListed": {"several are allowed, and none is " +
+			"meant", &observation.Author{Secrets: []string{"db", "cache"}}, "secret.password", nothing + "secret.password"},
 	} {
 		got := seen(t, c.text, authorsView(t).AuthorScope(c.author))
 		if got != c.want || strings.Contains(got, "canary") {
@@ -206,7 +234,8 @@ func TestMethodsHideSecrets(t *testing.T) {
 	}
 	for key, want := range map[ref.Val]string{
 		types.String("kind"): "types.String(Secret)",
-		types.String("data"): "*types.Err(reads the data of a v1 Secret, which is hidden here: read it as secrets.<name>, by a source of kind Secret)",
+		types.String("data"): "*types.Err(reads the data of a v1 Secret, which is hidden here: read it as " +
+			"secrets.<name>, by a source of kind Secret)",
 		types.String("gone"): "*types.Err(no such key)",
 		types.Int(1):         "*types.Err(no such key)", // not the key that is empty
 	} {

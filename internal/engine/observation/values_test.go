@@ -136,7 +136,9 @@ func randomValue(r *rand.Rand, depth int) *structpb.Value {
 	case 6, 7:
 		return structpb.NewStringValue([]string{"", "a", "b", "x y", "1", "\xff"}[r.IntN(6)])
 	case 8, 9, 10:
-		return structpb.NewNumberValue([]float64{0, math.Copysign(0, -1), 1, 2, -1, 0.5, 1e6, 1 << 53, -(1 << 53), 1<<53 - 1, math.NaN(), 1e-300}[r.IntN(12)])
+		return structpb.NewNumberValue(
+			[]float64{0, math.Copysign(0, -1), 1, 2, -1, 0.5, 1e6, 1 << 53, -(1 << 53), 1<<53 - 1, math.NaN(), 1e-300}[r.IntN(12)],
+		)
 	case 12, 13:
 		l := &structpb.ListValue{}
 		for range r.IntN(4) {
@@ -186,7 +188,8 @@ func settledValue(v *structpb.Value) *structpb.Value {
 }
 
 // forms of expressions: each $ is a path.
-var forms = strings.Split(`$ ; has($) ; 'a' in $ ; $ in $ ; size($) ; $ == $ ; $ != $ ; [$] == [$] ; {'a': $} == {'a': $} ; [$, $] ;
+var forms = strings.Split(
+	`$ ; has($) ; 'a' in $ ; $ in $ ; size($) ; $ == $ ; $ != $ ; [$] == [$] ; {'a': $} == {'a': $} ; [$, $] ;
 {'k': $} ; $[0] ; $['a'] ; $[?0] ; $[?'a'] ; $[$] ; $[?$] ; $.?a ; $.?a.?b ; $.?a.orValue($) ; optional.of($).?a ;
 optional.ofNonZeroValue($) ; $.map(x, x) ; $.map(x, [x]) ; $.filter(x, x == $) ; $.exists(x, x == $) ;
 $.all(x, x != $) ; $.exists_one(x, x == 'a') ; $.map(x, x != null, x) ; $.transformList(k, v, [k, v]) ;
@@ -199,7 +202,9 @@ $.slice(0, 1) ; $.first() ; $.last() ; $.sortBy(x, x) ; sets.contains($, $) ; se
 sets.intersects([$], $) ; $ in [$, $] ; [1, 2] + $ ; $ + ['a'] ; math.greatest($) ; math.abs($) ; lists.range($) ;
 $ ? 1 : 2 ; $ || true ; $ && false ; cel.bind(x, $, x == x) ; optional.of($) == optional.of($) ;
 [?optional.of($).?a] ; {?'x': optional.of($).?a} ; $.map(x, $.map(y, x == y)) ; [$, $].distinct() ;
-[[$]].flatten() ; {'a': $}.transformMapEntry(k, v, {k: v}) ; $.transformMapEntry(k, v, {string(v): k})`, ";")
+[[$]].flatten() ; {'a': $}.transformMapEntry(k, v, {k: v}) ; $.transformMapEntry(k, v, {string(v): k})`,
+	";",
+)
 
 func randomExpression(r *rand.Rand) string {
 	form := strings.TrimSpace(forms[r.IntN(len(forms))])
@@ -260,8 +265,14 @@ func TestNumbers(t *testing.T) {
 		"exact": structpb.NewNumberValue(1 << 53),
 		"zero":  structpb.NewNumberValue(math.Copysign(0, -1)),
 		"inf":   structpb.NewNumberValue(math.Inf(-1)),
-		"list":  structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewNumberValue(1 << 60), structpb.NewNumberValue(1)}}),
-		"map":   structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"n": structpb.NewNumberValue(1 << 60)}}),
+		"list": structpb.NewListValue(
+			&structpb.ListValue{
+				Values: []*structpb.Value{structpb.NewNumberValue(1 << 60), structpb.NewNumberValue(1)},
+			},
+		),
+		"map": structpb.NewStructValue(
+			&structpb.Struct{Fields: map[string]*structpb.Value{"n": structpb.NewNumberValue(1 << 60)}},
+		),
 	}}
 	const rounded = "*expression.Failed: reads a whole number over 2^53"
 	cases := map[string]struct{ reason, text, want string }{
@@ -303,7 +314,13 @@ func TestSecretIsHidden(t *testing.T) {
 	secret := func() *structpb.Struct {
 		s, err := structpb.NewStruct(map[string]any{
 			"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"k": "canary"}, "stringData": map[string]any{"k": "canary"},
-			"metadata": map[string]any{"name": "s", "annotations": map[string]any{"keep": "me", "kubectl.kubernetes.io/last-applied-configuration": "canary"}},
+			"metadata": map[string]any{
+				"name": "s",
+				"annotations": map[string]any{
+					"keep": "me",
+					"kubectl.kubernetes.io/last-applied-configuration": "canary",
+				},
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -312,23 +329,37 @@ func TestSecretIsHidden(t *testing.T) {
 	}
 	const hidden = "*expression.Failed: here: reads the data of a v1 Secret, which is hidden here"
 	cases := map[string]struct{ reason, text, want string }{
-		"Data":        {"who reads it is told, and does not wait", "composite.data", hidden},
-		"DataKey":     {"", "composite.data.k", hidden},
-		"StringData":  {"", "composite['stringData']", hidden},
-		"Optional":    {"", "composite.?data.?k.orValue('none')", hidden},
-		"Has":         {"", "'data' in composite", "types.Bool(false)"},
-		"Size":        {"", "composite.size()", "types.Int(3)"},
-		"Keys":        {"", "composite.map(k, k)", "list[types.String(apiVersion) types.String(kind) types.String(metadata)]"},
-		"Values":      {"", "json.encode(composite.transformList(k, v, v))", `types.String(["v1","Secret",{"annotations":{"keep":"me"},"name":"s"}])`},
-		"Encoded":     {"", "json.encode(composite)", `types.String({"apiVersion":"v1","kind":"Secret","metadata":{"annotations":{"keep":"me"},"name":"s"}})`},
-		"Printed":     {"", "'%s'.format([composite])", "types.String({apiVersion: v1, kind: Secret, metadata: {annotations: {keep: me}, name: s}})"},
-		"Annotation":  {"", "composite.metadata.annotations.map(k, k)", "list[types.String(keep)]"},
-		"LastApplied": {"who reads that is told, too", "composite.metadata.annotations['kubectl.kubernetes.io/last-applied-configuration']", "*expression.Failed: here: reads an annotation that holds a copy of an object, which is hidden"},
-		"HasApplied":  {"", "'kubectl.kubernetes.io/last-applied-configuration' in composite.metadata.annotations", "types.Bool(false)"},
+		"Data":       {"who reads it is told, and does not wait", "composite.data", hidden},
+		"DataKey":    {"", "composite.data.k", hidden},
+		"StringData": {"", "composite['stringData']", hidden},
+		"Optional":   {"", "composite.?data.?k.orValue('none')", hidden},
+		"Has":        {"", "'data' in composite", "types.Bool(false)"},
+		"Size":       {"", "composite.size()", "types.Int(3)"},
+		"Keys": {"", "composite.map(k, k)", "list[types.String(apiVersion) types.String(kind) " +
+			"types.String(metadata)]"},
+		"Values": {"", "json.encode(composite.transformList(k, v, " +
+			"v))", `types.String(["v1","Secret",{"annotations":{"keep":"me"},"name":"s"}])`},
+		"Encoded": {
+			"",
+			"json.encode(composite)",
+			`types.String({"apiVersion":"v1","kind":"Secret","metadata":{"annotations":{"keep":"me"},"name":"s"}})`,
+		},
+		"Printed": {"", "'%s'.format([composite])", "types.String({apiVersion: v1, kind: Secret, metadata: " +
+			"{annotations: {keep: me}, name: s}})"},
+		"Annotation": {"", "composite.metadata.annotations.map(k, k)", "list[types.String(keep)]"},
+		"LastApplied": {
+			"who reads that is told, too",
+			"composite.metadata.annotations['kubectl.kubernetes.io/last-applied-configuration']",
+			"*expression.Failed: here: reads an annotation that holds a copy of an object, which is hidden",
+		},
+		"HasApplied": {"", "'kubectl.kubernetes.io/last-applied-configuration' in " +
+			"composite.metadata.annotations", "types.Bool(false)"},
 		"Annotations": {"", "composite.metadata.annotations.size()", "types.Int(1)"},
 		"Equal":       {"", "composite == composite", "types.Bool(true)"},
-		"EqualKeys":   {"", "composite == {'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 's', 'annotations': {'keep': 'me'}}}", "types.Bool(true)"},
-		"EqualFrom":   {"", "{'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 's', 'annotations': {'keep': 'me'}}} == composite", "types.Bool(true)"},
+		"EqualKeys": {"", "composite == {'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 's', " +
+			"'annotations': {'keep': 'me'}}}", "types.Bool(true)"},
+		"EqualFrom": {"", "{'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': 's', 'annotations': " +
+			"{'keep': 'me'}}} == composite", "types.Bool(true)"},
 	}
 	o := &observation.Observation{Composite: observation.Resource{Object: sent(t, secret())}}
 	for name, tc := range cases {

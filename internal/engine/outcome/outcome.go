@@ -85,17 +85,17 @@ const ConditionType = "ExportsReady"
 
 const (
 	// creates follows the name of an object that does not exist yet. Nothing shows that it will: a later step of the
-	// pipeline can remove it from the desired state, and Crossplane can fail to create it. Until it is observed, it is not
-	// ready.
+	// pipeline can remove it from the desired state, and Crossplane can fail to create it. Until it is observed, it is
+	// not ready.
 	creates = " is created in this reconcile"
 
-	// notCreated follows creates once an object should exist. The message does not change again, because another message
-	// would change the time of the condition.
-	notCreated = ", but it was not created before: Crossplane cannot create it, and the events of the composite say why, " +
-		"or a later step of the pipeline removes it"
+	// notCreated follows creates once an object should exist. The message does not change again, because another
+	// message would change the time of the condition.
+	notCreated = ", but it was not created before: Crossplane cannot create it, and the events of the composite say " +
+		"why, or a later step of the pipeline removes it"
 
-	// CreationTime is how long after an object was desired for the first time it should exist. A reconcile takes less than
-	// a second, and one with many objects some seconds.
+	// CreationTime is how long after an object was desired for the first time it should exist. A reconcile takes less
+	// than a second, and one with many objects some seconds.
 	CreationTime = time.Minute
 )
 

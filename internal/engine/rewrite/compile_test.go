@@ -48,10 +48,13 @@ func TestCompileDiagnostics(t *testing.T) {
 			"a pattern has a limit", regexpRule("(abc){400}", ""),
 			source + "has 2002 instructions, over the limit of 1000: repeat less in it",
 		},
-		"Unclosed": {"it cannot be parsed", regexpRule("a(b", ""), source + "cannot be compiled: missing closing ): `a(b`"},
+		"Unclosed": {"it cannot be parsed", regexpRule("a(b", ""), source + "cannot be compiled: missing closing " +
+			"): `a(b`"},
 		"LookAhead": {
-			"it is another syntax", regexpRule("(?=a)", ""), source + "cannot be compiled: (?= is not part of RE2: leave " +
-				"it out, and write a pattern of what matches, and to exclude keys, list the others, as in ^(username|host)$",
+			"it is another syntax", regexpRule("(?=a)", ""), source + "cannot be compiled: (?= is not part of RE2: " +
+				"leave " +
+				"it out, and write a pattern of what matches, and to exclude keys, list the others, as in " +
+				"^(username|host)$",
 		},
 
 		"Template": {
@@ -59,19 +62,28 @@ func TestCompileDiagnostics(t *testing.T) {
 		},
 		"Field": {
 			"a missing field", templateRule("a\nä{{ .key }}"),
-			inside + `cannot be used: line 2:5: executing "template" at <.key>: map has no entry for key "key"` + useValue,
+			inside + `cannot be used: line 2:5: executing "template" at <.key>: map has no entry for key ` +
+				`"key"` + useValue,
 		},
-		"Range":    {"it would not end", templateRule("{{ range 1000000000 }}{{ end }}"), inside + noRange},
-		"InWith":   {"also in with", templateRule("{{ with .value }}{{ range 9 }}{{ end }}{{ end }}"), inside + noRange},
-		"InElse":   {"also in else", templateRule("{{ if .value }}{{ else }}{{ range 9 }}{{ end }}{{ end }}"), inside + noRange},
-		"Define":   {"it could call itself", templateRule(`{{ define "x" }}a{{ end }}b`), inside + "must not define other templates"},
-		"Itself":   {"it would not end", templateRule(`{{ template "template" . }}`), other},
-		"Block":    {"it is both", templateRule(`{{ block "x" . }}a{{ end }}`), inside + "must not define other templates"},
-		"Instead":  {"only this one is left", templateRule(`{{ define "template" }}{{ template "template" }}{{ end }}`), inside + "must not define other templates"},
-		"Function": {"nothing is read from outside", templateRule(`{{ env "HOME" }}`), inside + noFunction + `"env"` + useOne},
-		"Builtin":  {"a builtin that is not on the list", templateRule("{{ html .value }}"), inside + noFunction + `"html"` + useOne},
+		"Range": {"it would not end", templateRule("{{ range 1000000000 }}{{ end }}"), inside + noRange},
+		"InWith": {"also in with", templateRule("{{ with .value }}{{ range 9 }}{{ end }}{{ end " +
+			"}}"), inside + noRange},
+		"InElse": {"also in else", templateRule("{{ if .value }}{{ else }}{{ range 9 }}{{ end }}{{ end " +
+			"}}"), inside + noRange},
+		"Define": {"it could call itself", templateRule(`{{ define "x" }}a{{ end }}b`), inside + "must not " +
+			"define other templates"},
+		"Itself": {"it would not end", templateRule(`{{ template "template" . }}`), other},
+		"Block": {"it is both", templateRule(`{{ block "x" . }}a{{ end }}`), inside + "must not define other " +
+			"templates"},
+		"Instead": {"only this one is left", templateRule(`{{ define "template" }}{{ template "template" }}{{ end ` +
+			`}}`), inside + "must not define other templates"},
+		"Function": {"nothing is read from outside", templateRule(`{{ env "HOME" ` +
+			`}}`), inside + noFunction + `"env"` + useOne},
+		"Builtin": {"a builtin that is not on the list", templateRule("{{ html .value " +
+			"}}"), inside + noFunction + `"html"` + useOne},
 		"Arguments": {
-			"wrong arguments show when it runs", templateRule(`{{ .value | replace "a" }}`), inside + "cannot be used: line 1:12: " +
+			"wrong arguments show when it runs", templateRule(`{{ .value | replace "a" }}`), inside + "cannot be " +
+				"used: line 1:12: " +
 				`executing "template" at <replace>: wrong number of args for replace: want 3 got 2` + useValue,
 		},
 		"Printf": {
@@ -104,8 +116,11 @@ const (
 	noRange    = "must not use range: a key is one text"
 	noFunction = "cannot be parsed: line 1: function "
 	useValue   = ": use .value for the name, and each function with its arguments"
-	useOne     = " not defined: use one of and, b64dec, b64enc, base, camelcase, clean, contains, default, dir, eq, ext, " +
-		"ge, gt, hasPrefix, hasSuffix, isAbs, kebabcase, le, len, lower, lt, ne, nospace, not, or, printf, regexMatch, " +
-		"regexReplaceAll, repeat, replace, sha256sum, snakecase, substr, ternary, trim, trimAll, trimPrefix, trimSuffix, " +
+	useOne     = " not defined: use one of and, b64dec, b64enc, base, camelcase, clean, contains, default, dir, " +
+		"eq, ext, " +
+		"ge, gt, hasPrefix, hasSuffix, isAbs, kebabcase, le, len, lower, lt, ne, nospace, not, or, printf, " +
+		"regexMatch, " +
+		"regexReplaceAll, repeat, replace, sha256sum, snakecase, substr, ternary, trim, trimAll, trimPrefix, " +
+		"trimSuffix, " +
 		"trunc, upper"
 )

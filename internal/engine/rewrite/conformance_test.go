@@ -82,7 +82,10 @@ func TestConformance(t *testing.T) {
 func keysOf(input string, values map[string]string) []Key {
 	var keys []Key
 	for name, value := range values {
-		keys = append(keys, Key{Name: name, Value: sensitive.FromString(value), Origins: []Origin{{Input: input, Key: name}}})
+		keys = append(
+			keys,
+			Key{Name: name, Value: sensitive.FromString(value), Origins: []Origin{{Input: input, Key: name}}},
+		)
 	}
 	return keys
 }

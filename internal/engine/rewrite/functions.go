@@ -244,7 +244,8 @@ func camelcase(s string) string {
 // rules for digits.
 func words(s string) []string {
 	var out []string
-	for _, run := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	for _, run := range strings.FieldsFunc(s, between) {
 		r := []rune(run)
 		start := 0
 		for i := 1; i < len(r); i++ {

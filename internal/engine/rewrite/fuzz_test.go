@@ -33,7 +33,8 @@ func addSeeds(f *testing.F) {
 		{"etk", "a", "b", "{{ .value | b64dec }}", 1, 0, "a/b\na_b", `{"p":1}` + "\n" + `{"q":2}`},
 		{"e", "a", "b", "x", 0, 0, "a\nb", `{"p":1}` + "\n" + `{"p":2}`},
 		{"m", "a", "b", "x", 0, 0, "a\nb", `{"p":1}` + "\n" + `{"p":2}`},
-		{"t", "a", "b", "{{ if isAbs .value }}{{ dir .value }}{{ end }}{{ base .value }}{{ ext .value }}{{ clean .value }}", 1, 0, "/a/../b.c\na", "x\ny"},
+		{"t", "a", "b", "{{ if isAbs .value }}{{ dir .value }}{{ end }}{{ base .value }}{{ ext .value }}{{ clean " +
+			".value }}", 1, 0, "/a/../b.c\na", "x\ny"},
 		{"k", "a", "b", "x", 0, 1, "a\nb", "x\ny"},
 		{"t", "a", "b", "{{ if eq .value `a` }}{{ printf `%s` .value }}{{ end }}", 1, 1, "a\nb", "x\ny"},
 		{"er", "[pq]", "", "x", 0, 2, "a\nb", `{"p":1,"q":2}` + "\n" + `{"x":"\ud83d"}`},
@@ -48,7 +49,9 @@ func (z fuzzed) options() Options {
 	o := Options{Conversion: conversions[z.conversion%3], Decoding: decodings[z.decoding%4]}
 	rules := map[rune]Rule{
 		'r': regexpRule(z.source, z.target), 't': templateRule(z.template),
-		'e': mergeRule(Merge{}), 'i': mergeRule(Merge{ConflictPolicy: "Ignore"}), 'j': mergeRule(Merge{Strategy: "JSON", Into: "j"}),
+		'e': mergeRule(
+			Merge{},
+		), 'i': mergeRule(Merge{ConflictPolicy: "Ignore"}), 'j': mergeRule(Merge{Strategy: "JSON", Into: "j"}),
 		'm': mergeRule(Merge{Strategy: "JSON", Into: "m", ConflictPolicy: "Ignore", Priority: []string{"a"}}),
 		'k': {Transform: &Transform{Key: func(k string, _ *budget.Budget) (string, error) {
 			if strings.Contains(k, "!") {
@@ -79,35 +82,37 @@ func (z fuzzed) keys() []Key {
 // overwrites it and says from where. Or all of it is an error.
 func FuzzRewriteLosesNoKey(f *testing.F) {
 	addSeeds(f)
-	f.Fuzz(func(t *testing.T, program, source, target, template string, conversion, decoding uint8, names, values string) {
-		z := fuzzed{program, source, target, template, conversion, decoding, names, values}
-		full := z.options()
-		before := z.keys()
-		for i, rule := range full.Rules {
-			after, err := run(Options{Rules: []Rule{rule}, Conversion: "None"}, before)
-			if err != nil {
-				if got, err := run(full, z.keys()); err == nil {
-					t.Errorf("rule %d fails by itself, and all of them give %d keys", i, len(got))
+	f.Fuzz(
+		func(t *testing.T, program, source, target, template string, conversion, decoding uint8, names, values string) {
+			z := fuzzed{program, source, target, template, conversion, decoding, names, values}
+			full := z.options()
+			before := z.keys()
+			for i, rule := range full.Rules {
+				after, err := run(Options{Rules: []Rule{rule}, Conversion: "None"}, before)
+				if err != nil {
+					if got, err := run(full, z.keys()); err == nil {
+						t.Errorf("rule %d fails by itself, and all of them give %d keys", i, len(got))
+					}
+					return
 				}
-				return
+				assertDistinct(t, after)
+				switch {
+				case rule.Merge == nil:
+					assertSame(t, before, after)
+				case rule.Merge.Strategy == "JSON":
+					assertAdded(t, rule.Merge, before, after)
+				default:
+					assertOpened(t, rule.Merge, before, after)
+				}
+				before = after
 			}
-			assertDistinct(t, after)
-			switch {
-			case rule.Merge == nil:
+			full.Decoding = ""
+			if after, err := run(full, z.keys()); err == nil {
+				assertDistinct(t, after)
 				assertSame(t, before, after)
-			case rule.Merge.Strategy == "JSON":
-				assertAdded(t, rule.Merge, before, after)
-			default:
-				assertOpened(t, rule.Merge, before, after)
 			}
-			before = after
-		}
-		full.Decoding = ""
-		if after, err := run(full, z.keys()); err == nil {
-			assertDistinct(t, after)
-			assertSame(t, before, after)
-		}
-	})
+		},
+	)
 }
 
 func assertDistinct(t *testing.T, keys []Key) {
@@ -208,47 +213,51 @@ func sameOrigins(a, b []Origin) bool {
 // Any order of the keys gives the same keys or the same error.
 func FuzzRewriteIgnoresOrder(f *testing.F) {
 	addSeeds(f)
-	f.Fuzz(func(t *testing.T, program, source, target, template string, conversion, decoding uint8, names, values string) {
-		z := fuzzed{program, source, target, template, conversion, decoding, names, values}
-		r, faults := Compile(z.options())
-		if faults != nil {
-			t.Skip("not compiled")
-		}
-		in := z.keys()
-		want, wantErr := r.Apply(fresh(), in)
-		random := rand.New(rand.NewPCG(uint64(len(names)), uint64(len(values))))
-		for range 3 {
-			random.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
-			got, err := r.Apply(fresh(), in)
-			if message(err) != message(wantErr) {
-				t.Errorf("want %q, got %q", message(wantErr), message(err))
+	f.Fuzz(
+		func(t *testing.T, program, source, target, template string, conversion, decoding uint8, names, values string) {
+			z := fuzzed{program, source, target, template, conversion, decoding, names, values}
+			r, faults := Compile(z.options())
+			if faults != nil {
+				t.Skip("not compiled")
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("-want, +got:\n%s", diff)
+			in := z.keys()
+			want, wantErr := r.Apply(fresh(), in)
+			random := rand.New(rand.NewPCG(uint64(len(names)), uint64(len(values))))
+			for range 3 {
+				random.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
+				got, err := r.Apply(fresh(), in)
+				if message(err) != message(wantErr) {
+					t.Errorf("want %q, got %q", message(wantErr), message(err))
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("-want, +got:\n%s", diff)
+				}
 			}
-		}
-	})
+		},
+	)
 }
 
 // No value, no member of one and no name that was made of one is in an error.
 func FuzzErrorsHoldNoValue(f *testing.F) {
 	addSeeds(f)
-	f.Fuzz(func(t *testing.T, program, source, target, template string, conversion, decoding uint8, names, values string) {
-		if strings.Contains(strings.ToLower(source+target+template+names), canary) {
-			t.Skip("the input shows it")
-		}
-		// Strings, and so the names of members, have the canary at both ends.
-		values = canary + strings.ReplaceAll(values, "\n", canary+"\n"+canary) + canary
-		if strings.Contains(values, "{") {
-			values = strings.ReplaceAll(strings.ReplaceAll(values, canary, ""), `"`, `"`+canary)
-			values = strings.ReplaceAll(values, `"`+canary+`:`, canary+`":`)
-			values = strings.ReplaceAll(values, `"`+canary+`,`, canary+`",`)
-			values = strings.ReplaceAll(values, `"`+canary+`}`, canary+`"}`)
-		}
-		z := fuzzed{program, source, target, template, conversion, decoding, names, values}
-		_, err := run(z.options(), z.keys())
-		if strings.Contains(strings.ToLower(fmt.Sprintf("%v %+v %#v", err, err, err)), canary) {
-			t.Errorf("the error shows a value: %v", err)
-		}
-	})
+	f.Fuzz(
+		func(t *testing.T, program, source, target, template string, conversion, decoding uint8, names, values string) {
+			if strings.Contains(strings.ToLower(source+target+template+names), canary) {
+				t.Skip("the input shows it")
+			}
+			// Strings, and so the names of members, have the canary at both ends.
+			values = canary + strings.ReplaceAll(values, "\n", canary+"\n"+canary) + canary
+			if strings.Contains(values, "{") {
+				values = strings.ReplaceAll(strings.ReplaceAll(values, canary, ""), `"`, `"`+canary)
+				values = strings.ReplaceAll(values, `"`+canary+`:`, canary+`":`)
+				values = strings.ReplaceAll(values, `"`+canary+`,`, canary+`",`)
+				values = strings.ReplaceAll(values, `"`+canary+`}`, canary+`"}`)
+			}
+			z := fuzzed{program, source, target, template, conversion, decoding, names, values}
+			_, err := run(z.options(), z.keys())
+			if strings.Contains(strings.ToLower(fmt.Sprintf("%v %+v %#v", err, err, err)), canary) {
+				t.Errorf("the error shows a value: %v", err)
+			}
+		},
+	)
 }

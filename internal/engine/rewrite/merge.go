@@ -124,8 +124,8 @@ func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]
 	if len(conflicts) == 0 {
 		return merged, nil
 	}
-	return nil, failed(path, "a member with the same name is in %s: remove one of them, or set conflictPolicy to Ignore",
-		slices.Min(conflicts))
+	const text = "a member with the same name is in %s: remove one of them, or set conflictPolicy to Ignore"
+	return nil, failed(path, text, slices.Min(conflicts))
 }
 
 // origins returns the origins of all keys, sorted and without duplicates.

@@ -19,8 +19,14 @@ func TestMerge(t *testing.T) {
 	}{
 		"Values": {
 			reason: "each kind of value, numbers as they are written",
-			in: []Key{key("db", "a", `{"s":"a\nb<\u00e4\ud83d\ude00","n":12345678901234567890.10,"e":-1E+5,"t":true,"f":false,"0":null,
-				"l":[1, {"b":"<&>","a":[ ]}, null, "x\ty"],"o":{"z":{},"a":1.0}}`)},
+			in: []Key{
+				key(
+					"db",
+					"a",
+					`{"s":"a\nb<\u00e4\ud83d\ude00","n":12345678901234567890.10,"e":-1E+5,"t":true,"f":false,"0":null,
+				"l":[1, {"b":"<&>","a":[ ]}, null, "x\ty"],"o":{"z":{},"a":1.0}}`,
+				),
+			},
 			want: map[string]string{
 				"s": "a\nb<ä😀", "n": "12345678901234567890.10", "e": "-1E+5", "t": "true", "f": "false", "0": "",
 				"l": `[1,{"a":[],"b":"<&>"},null,"x\ty"]`, "o": `{"a":1.0,"z":{}}`,
@@ -30,19 +36,22 @@ func TestMerge(t *testing.T) {
 			reason: "the keys stay, and the merged object is as stable as a nested one",
 			rule:   Merge{Strategy: "JSON", Into: "all"},
 			in:     []Key{key("db", "a", `{"y": "<", "b": 9007199254740993}`), key("db", "b", `null`)},
-			want:   map[string]string{"a": `{"y": "<", "b": 9007199254740993}`, "b": "null", "all": `{"b":9007199254740993,"y":"<"}`},
+			want: map[string]string{"a": `{"y": "<", "b": ` +
+				`9007199254740993}`, "b": "null", "all": `{"b":9007199254740993,"y":"<"}`},
 		},
 		"JSONTaken": {
 			reason: "into would overwrite a key",
 			rule:   Merge{Strategy: "JSON", Into: "b", ConflictPolicy: "Ignore"},
 			in:     two,
-			err:    `rewrite[0].merge.into: cannot write the merged object into "b": "b" of "redis" already has this name; choose another one`,
+			err: `rewrite[0].merge.into: cannot write the merged object into "b": "b" of "redis" already has ` +
+				`this name; choose another one`,
 		},
 		"ConflictOrder": {
 			reason: "the first pair is named, in whichever order the keys are merged",
 			rule:   Merge{Priority: []string{"b"}},
 			in:     []Key{key("db", "c", `{"p":1,"q":1}`), key("db", "a", `{"p":1,"q":1}`), key("db", "b", `{"p":1}`)},
-			err:    `rewrite[0].merge: a member with the same name is in "a" of "db" and "b" of "db": remove one of them, or set conflictPolicy to Ignore`,
+			err: `rewrite[0].merge: a member with the same name is in "a" of "db" and "b" of "db": remove one ` +
+				`of them, or set conflictPolicy to Ignore`,
 		},
 		"JSONOfNothing": {
 			reason: "an optional find that finds nothing exports nothing",
@@ -58,7 +67,8 @@ func TestMerge(t *testing.T) {
 		"Conflict": {
 			reason: "both keys are named, the member is not",
 			in:     two,
-			err:    `rewrite[0].merge: a member with the same name is in "a" of "mongo" and "b" of "redis": remove one of them, or set conflictPolicy to Ignore`,
+			err: `rewrite[0].merge: a member with the same name is in "a" of "mongo" and "b" of "redis": remove ` +
+				`one of them, or set conflictPolicy to Ignore`,
 		},
 		"Ignore": {
 			reason: "the last one wins, in alphabetical order",
@@ -76,7 +86,8 @@ func TestMerge(t *testing.T) {
 			reason: "a listed key has to be there",
 			rule:   Merge{Priority: []string{"a", "c"}},
 			in:     two,
-			err:    `rewrite[0].merge.priority[1]: the key "c" of rewrite[0].merge.priority: name a key that exists, or set priorityPolicy: IgnoreNotFound`,
+			err: `rewrite[0].merge.priority[1]: the key "c" of rewrite[0].merge.priority: name a key that ` +
+				`exists, or set priorityPolicy: IgnoreNotFound`,
 		},
 		"MissingIgnored": {
 			reason: "unless it need not",
@@ -84,8 +95,14 @@ func TestMerge(t *testing.T) {
 			in:     two[:1],
 			want:   map[string]string{"x": "1", "y": "m"},
 		},
-		"Case":      {reason: "members are told apart by case", in: []Key{key("db", "a", `{"x":1,"X":2}`)}, want: map[string]string{"x": "1", "X": "2"}},
-		"EmptyName": {reason: "a member without a name is an empty key", in: []Key{key("db", "a", `{"":1}`)}, err: `rewrite[0].merge: produces an empty name for "a" of "db": a key needs a name of at least one character`},
+		"Case": {
+			reason: "members are told apart by case",
+			in:     []Key{key("db", "a", `{"x":1,"X":2}`)},
+			want:   map[string]string{"x": "1", "X": "2"},
+		},
+		"EmptyName": {reason: "a member without a name is an empty " +
+			"key", in: []Key{key("db", "a", `{"":1}`)}, err: `rewrite[0].merge: produces an empty name for "a" of ` +
+			`"db": a key needs a name of at least one character`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

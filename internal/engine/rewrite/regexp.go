@@ -142,10 +142,12 @@ func (p *Pattern) checkReferences(target string) string {
 		if name == "" || p.hasGroup(name) {
 			continue
 		}
-		text := fmt.Sprintf("$%s refers to the group %[1]q, which source does not have, and is replaced by nothing", name)
+		text := fmt.Sprintf("$%s refers to the group %[1]q, which source does not have, "+
+			"and is replaced by nothing", name)
 		for i := len(name) - 1; i > 0; i-- { // the longest prefix is the likely group
 			if p.hasGroup(name[:i]) {
-				return fmt.Sprintf("%s: write ${%[2]s}%[3]s for the group %[2]s and the text %[3]s", text, name[:i], name[i:])
+				return fmt.Sprintf("%s: write ${%[2]s}%[3]s for the group %[2]s and the text %[3]s",
+					text, name[:i], name[i:])
 			}
 		}
 		return text + ": write ( ) around a part of source, or $$ for a dollar"

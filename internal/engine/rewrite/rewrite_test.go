@@ -29,7 +29,8 @@ func TestApplyRefuses(t *testing.T) {
 		leave   = ": write a source and a target that leave at least one character, for example (.+) in place of (.*)"
 		least   = ": a key needs a name of at least one character"
 		foreign = ": it has a letter or a digit outside of ASCII; use Unicode, or a rule"
-		work    = "was stopped: it exceeds the limit of work for one request: export fewer keys, or use fewer and simpler rules"
+		work    = "was stopped: it exceeds the limit of work for one request: export fewer keys, or use fewer and " +
+			"simpler rules"
 		tooLong = "the result has more than 4096 bytes"
 	)
 	many := make([]Key, 0, maxKeys+1)
@@ -74,16 +75,19 @@ func TestApplyRefuses(t *testing.T) {
 		},
 		"Conversion": {
 			"they differ only in characters that are replaced", nil, []Key{key("db", "a/b", "v"), key("db", "a_b", "v")},
-			`conversionStrategy: produces the same name for "a/b" of "db" and "a_b" of "db": rename one of them, or use Unicode`,
+			`conversionStrategy: produces the same name for "a/b" of "db" and "a_b" of "db": rename one of them, ` +
+				`or use Unicode`,
 		},
 		"Letter": {
 			"the API server would refuse it", nil, []Key{key("db", "größe", "v")},
 			`conversionStrategy: cannot convert the name of "größe" of "db"` + foreign,
 		},
-		"Many": {"the number of keys has a limit", nil, many, `produces 10001 keys, over the limit of 10000: export fewer`},
+		"Many": {"the number of keys has a limit", nil, many, `produces 10001 keys, over the limit of 10000: ` +
+			`export fewer`},
 		"ManyNamed": {
 			"a message stays readable", []Rule{regexpRule(".*", "a")}, many[:2000],
-			`rewrite[0].regexp: produces the same name for "0" of "db" and "1" of "db" and "10" of "db" and "100" of "db" ` +
+			`rewrite[0].regexp: produces the same name for "0" of "db" and "1" of "db" and "10" of "db" and "100" ` +
+				`of "db" ` +
 				`and "1000" of "db" and "1001" of "db" and "1002" of "db" and "1003" of "db" and "1004" of "db" ` +
 				`and "1005" of "db" and 1990 more` + perhaps,
 		},
@@ -194,7 +198,10 @@ func TestConvertAndDecode(t *testing.T) {
 
 // Apply does not change its input, and gives the same result each time.
 func TestApplyKeepsItsInput(t *testing.T) {
-	all := Options{Rules: []Rule{mergeRule(Merge{Strategy: "JSON", Into: "all"}), regexpRule("^", "x")}, Decoding: "Auto"}
+	all := Options{
+		Rules:    []Rule{mergeRule(Merge{Strategy: "JSON", Into: "all"}), regexpRule("^", "x")},
+		Decoding: "Auto",
+	}
 	r, faults := Compile(all)
 	if faults != nil {
 		t.Fatal(faults)

@@ -114,7 +114,8 @@ func compileTemplate(source string) (c *compiled, why string) {
 			return nil, own.reason
 		}
 	} else if err != nil {
-		return nil, "cannot be used: line " + text(err) + ": use .value for the name, and each function with its arguments"
+		return nil, "cannot be used: line " + text(err) +
+			": use .value for the name, and each function with its arguments"
 	}
 	return c, ""
 }

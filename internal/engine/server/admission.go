@@ -34,8 +34,8 @@ const (
 	// goroutine of its own.
 	streamWorkers = 4
 
-	// Each request takes up to workBytes for its response, and workFactor times its own size for the received and for the
-	// decoded request, because small values take twenty times their size on the wire.
+	// Each request takes up to workBytes for its response, and workFactor times its own size for the received and for
+	// the decoded request, because small values take twenty times their size on the wire.
 	workBytes  = 8 << 20
 	workFactor = 26
 

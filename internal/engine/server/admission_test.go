@@ -37,11 +37,14 @@ func (c countingConn) Write(b []byte) (int, error) {
 func (s testServer) dialCounting(t *testing.T, most int64) (*grpc.ClientConn, *atomic.Int64) {
 	t.Helper()
 	written := &atomic.Int64{}
-	conn, err := grpc.NewClient("passthrough:"+s.Listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+	conn, err := grpc.NewClient(
+		"passthrough:"+s.Listener.Addr().String(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 			c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 			return countingConn{c, written, most}, err
-		}))
+		}),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,10 +63,16 @@ func TestAdmission(t *testing.T) {
 		<-release
 		return nil
 	}}
-	s := startServer(t, f, logging.NewNopLogger(), func(s *Server) { s.MemoryLimit, s.MaxRecvMessageSize = 32<<20, 4<<20 })
+	s := startServer(
+		t,
+		f,
+		logging.NewNopLogger(),
+		func(s *Server) { s.MemoryLimit, s.MaxRecvMessageSize = 32<<20, 4<<20 },
+	)
 	large := &fnv1.RunFunctionRequest{Meta: &fnv1.RequestMeta{Tag: strings.Repeat("x", 7<<19)}}
 	go func() {
-		_, _ = fnv1.NewFunctionRunnerServiceClient(s.dial(t, insecure.NewCredentials())).RunFunction(context.Background(), large)
+		_, _ = fnv1.NewFunctionRunnerServiceClient(s.dial(t, insecure.NewCredentials())).
+			RunFunction(context.Background(), large)
 	}()
 	functiontest.Receive(t, entered)
 
@@ -73,7 +82,8 @@ func TestAdmission(t *testing.T) {
 	defer cancel()
 	_, err := client.RunFunction(ctx, large)
 	if got := status.Convert(err); got.Code() != codes.ResourceExhausted || got.Message() !=
-		"too many requests at once for a memory limit of 32 MiB: raise the memory limit and GOMEMLIMIT of the function, or its replicas" {
+		"too many requests at once for a memory limit of 32 MiB: raise the memory limit and GOMEMLIMIT of the "+
+			"function, or its replicas" {
 		t.Errorf("want it refused, got %v", err)
 	}
 	if n := written.Load(); n > 2*windowBytes {
@@ -82,7 +92,8 @@ func TestAdmission(t *testing.T) {
 	if _, err := client.RunFunction(functiontest.Limited(t), &fnv1.RunFunctionRequest{}); err != nil {
 		t.Errorf("a small request is not answered: %v", err)
 	}
-	if got := handled(t, s, "ResourceExhausted"); got != runnerService+" ResourceExhausted 1\n"+runnerServiceBeta+" ResourceExhausted 0\n" {
+	if got := handled(t, s, "ResourceExhausted"); got != runnerService+" ResourceExhausted "+
+		"1\n"+runnerServiceBeta+" ResourceExhausted 0\n" {
 		t.Errorf("want the refusal counted, got:\n%s", got)
 	}
 	release <- struct{}{}

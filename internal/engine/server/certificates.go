@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// certificates are the TLS files of a directory, which each handshake reads. If a set cannot be used, for example because
-// it is half written, that is logged once, and the set before it stays in use.
+// certificates are the TLS files of a directory, which each handshake reads. If a set cannot be used, for example
+// because it is half written, that is logged once, and the set before it stays in use.
 //
 // gRPC's own provider (certprovider/pemfile) does not promise that: it replaces the CA apart from the certificate, and
 // logs a key that does not fit.

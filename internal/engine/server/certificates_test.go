@@ -51,8 +51,9 @@ func TestServeDemandsClientCertificate(t *testing.T) {
 		want   string
 		calls  int64
 	}{
-		"Good":    {"Crossplane's certificate is signed by the CA of the Secret", ours.client(t), "1", 1},
-		"None":    {"whoever can reach the port must not read Secrets through us", credentials.NewTLS(clientConfig(t)), "Unavailable", 0},
+		"Good": {"Crossplane's certificate is signed by the CA of the Secret", ours.client(t), "1", 1},
+		"None": {"whoever can reach the port must not read Secrets through " +
+			"us", credentials.NewTLS(clientConfig(t)), "Unavailable", 0},
 		"Foreign": {"a CA of the same name is another one", theirs.client(t), "Unavailable", 0},
 		"Plain":   {"there is no way around TLS", insecure.NewCredentials(), "Unavailable", 0},
 	}
@@ -60,7 +61,12 @@ func TestServeDemandsClientCertificate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int64
 			count := func(context.Context) error { calls.Add(1); return nil }
-			s := startServer(t, testFunction{do: count}, logging.NewNopLogger(), func(s *Server) { s.Credentials = creds })
+			s := startServer(
+				t,
+				testFunction{do: count},
+				logging.NewNopLogger(),
+				func(s *Server) { s.Credentials = creds },
+			)
 			if got := serial(t, s.dial(t, tc.client)); got != tc.want {
 				t.Errorf("%s: want %s, got %s", tc.reason, tc.want, got)
 			}

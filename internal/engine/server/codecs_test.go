@@ -100,7 +100,9 @@ func TestServe(t *testing.T) {
 		if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 			t.Errorf("%s: -want, +got:\n%s", method, diff)
 		}
-		if _, err := callRaw(t, conn, method, sent, grpc.UseCompressor(gzip.Name)); status.Code(err) != codes.Unimplemented {
+		if _, err := callRaw(t, conn, method, sent, grpc.UseCompressor(gzip.Name)); status.Code(
+			err,
+		) != codes.Unimplemented {
 			t.Errorf("%s: want a compressed request refused, got %v", method, err)
 		}
 	}
@@ -122,7 +124,8 @@ func handled(t *testing.T, s testServer, codes ...string) string {
 	out := ""
 	for _, service := range []string{runnerService, runnerServiceBeta} {
 		for _, code := range codes {
-			out += fmt.Sprintln(service, code, calls["grpc_server_handled_total "+code+" RunFunction "+service+" unary"])
+			out += fmt.Sprintln(service, code, calls["grpc_server_handled_total "+code+" RunFunction "+service+" "+
+				"unary"])
 		}
 	}
 	return out

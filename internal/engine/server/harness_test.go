@@ -93,7 +93,8 @@ func (s testServer) dial(t *testing.T, creds credentials.TransportCredentials) *
 // call the function once, and check that the answer is to this call.
 func call(t *testing.T, conn *grpc.ClientConn, opts ...grpc.CallOption) error {
 	t.Helper()
-	rsp, err := fnv1.NewFunctionRunnerServiceClient(conn).RunFunction(functiontest.Limited(t), &fnv1.RunFunctionRequest{Meta: &fnv1.RequestMeta{Tag: t.Name()}}, opts...)
+	rsp, err := fnv1.NewFunctionRunnerServiceClient(conn).
+		RunFunction(functiontest.Limited(t), &fnv1.RunFunctionRequest{Meta: &fnv1.RequestMeta{Tag: t.Name()}}, opts...)
 	if err == nil && rsp.GetMeta().GetTag() != t.Name() {
 		t.Errorf("want the answer to %q, got %q", t.Name(), rsp.GetMeta().GetTag())
 	}

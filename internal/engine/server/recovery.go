@@ -17,8 +17,8 @@ const maxFrames = 64
 
 // run answers the bytes of a request to a method. The response is encoded. It converts a panic in a request into an
 // Internal error with a fixed text, so that one input cannot end the function for all others. The value of a panic can
-// contain any part of the request, including a secret, so only its type is logged. It cannot recover goroutines that the
-// function started.
+// contain any part of the request, including a secret, so only its type is logged. It cannot recover goroutines that
+// the function started.
 func (s *Server) run(ctx context.Context, method string, sent []byte) (rsp *wire.Response, err error) {
 	defer func() {
 		if value := recover(); value != nil {

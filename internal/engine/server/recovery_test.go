@@ -22,20 +22,27 @@ func TestPanicTellsNothing(t *testing.T) {
 		panic  func()
 		kind   string
 	}{
-		"Text":   {"a text is the value", func() { panic(canary) }, "string"},
-		"Error":  {"an error may quote what it could not parse", func() { panic(errors.New(canary)) }, "*errors.errorString"},
+		"Text": {"a text is the value", func() { panic(canary) }, "string"},
+		"Error": {
+			"an error may quote what it could not parse",
+			func() { panic(errors.New(canary)) },
+			"*errors.errorString",
+		},
 		"Struct": {"a struct prints its fields", func() { panic(request{Password: canary}) }, "server.request"},
-		"Bytes":  {"debug.Stack would print bytes that are passed by value", func() { panicOver([4]byte([]byte(canary))) }, "[4]uint8"},
-		"Nil":    {"panic(nil) is a panic", func() { panic(nil) }, "*runtime.PanicNilError"},
+		"Bytes": {"debug.Stack would print bytes that are passed by " +
+			"value", func() { panicOver([4]byte([]byte(canary))) }, "[4]uint8"},
+		"Nil": {"panic(nil) is a panic", func() { panic(nil) }, "*runtime.PanicNilError"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			log := &functiontest.Log{}
 			s := startServer(t, testFunction{do: func(context.Context) error { tc.panic(); return nil }}, log)
 			conn := s.dial(t, insecure.NewCredentials())
-			_, beta := fnv1beta1.NewFunctionRunnerServiceClient(conn).RunFunction(functiontest.Limited(t), &fnv1beta1.RunFunctionRequest{})
+			_, beta := fnv1beta1.NewFunctionRunnerServiceClient(conn).
+				RunFunction(functiontest.Limited(t), &fnv1beta1.RunFunctionRequest{})
 			for version, err := range map[string]error{"v1": call(t, conn), "v1beta1": beta} {
-				if status.Code(err) != codes.Internal || status.Convert(err).Message() != "the function panicked; its log has the stack" {
+				if status.Code(err) != codes.Internal || status.Convert(err).Message() != "the function panicked; "+
+					"its log has the stack" {
 					t.Errorf("%s: %s: want Internal with the fixed text, got %v", tc.reason, version, err)
 				}
 			}

@@ -19,7 +19,12 @@ import (
 
 // Crossplane finds new replicas when a connection ends. No request is lost by that.
 func TestServeEndsOldConnections(t *testing.T) {
-	s := startServer(t, testFunction{}, logging.NewNopLogger(), func(s *Server) { s.ConnectionAge = 50 * time.Millisecond })
+	s := startServer(
+		t,
+		testFunction{},
+		logging.NewNopLogger(),
+		func(s *Server) { s.ConnectionAge = 50 * time.Millisecond },
+	)
 	conn, all := s.dial(t, insecure.NewCredentials()), functiontest.Limited(t)
 	for ended := 0; ended < 3; {
 		if err := call(t, conn); err != nil {
@@ -49,7 +54,8 @@ func TestServeStopsGracefully(t *testing.T) {
 	go func() { answered <- call(t, conn) }()
 	watching, hangUp := context.WithCancel(functiontest.Limited(t))
 	defer hangUp()
-	watch, err := grpc_health_v1.NewHealthClient(conn).Watch(watching, &grpc_health_v1.HealthCheckRequest{Service: runnerService})
+	watch, err := grpc_health_v1.NewHealthClient(conn).
+		Watch(watching, &grpc_health_v1.HealthCheckRequest{Service: runnerService})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -240,7 +240,15 @@ func (m *maker) request() []byte {
 	entries := func(num protowire.Number, value func() []byte) func() []byte {
 		return func() []byte { return m.message(3, func() []byte { return m.keyed(num, value) }) }
 	}
-	body := m.once(inner(3, m.state), inner(5, m.object), inner(1, meta), inner(2, m.state), inner(4, m.object), entries(8, resources), entries(9, schema))
+	body := m.once(
+		inner(3, m.state),
+		inner(5, m.object),
+		inner(1, meta),
+		inner(2, m.state),
+		inner(4, m.object),
+		entries(8, resources),
+		entries(9, schema),
+	)
 	if m.quirk(16) {
 		body = append(body, entries(protowire.Number(6+m.pick(2)), resources)()...)
 	}

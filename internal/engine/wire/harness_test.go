@@ -126,7 +126,8 @@ var requests = map[string]string{
 func largeObject(n int) string {
 	fields := make([]string, 0, n)
 	for i := range n {
-		fields = append(fields, fmt.Sprintf(`"field-%d": {"description": %q}`, i, strings.Repeat("what it is for. ", 4)))
+		fields = append(fields, fmt.Sprintf(`"field-%d": {"description": %q}`, i, strings.Repeat("what it is "+
+			"for. ", 4)))
 	}
 	return "{" + strings.Join(fields, ",") + "}"
 }

@@ -16,8 +16,13 @@ func TestLargeObjectIsReadOnce(t *testing.T) {
 		"Get, absent": {"also one that finds nothing", manyFields(2000, 2000), func(s Struct) { s.Get("") }},
 		"Keys":        {"so do Keys", manyFields(2000, 2000), func(s Struct) { s.Keys() }},
 		"Len":         {"so does Len", manyFields(2000, 2000), func(s Struct) { s.Len() }},
-		"All":         {"so does All", manyFields(2000, 2000), func(s Struct) { s.All()(func(string, Value) bool { return false }) }},
-		"Names twice": {"of each name, the last field is in the index", manyFields(2000, 1000), func(s Struct) { s.Get("name-003") }},
+		"All": {
+			"so does All",
+			manyFields(2000, 2000),
+			func(s Struct) { s.All()(func(string, Value) bool { return false }) },
+		},
+		"Names twice": {"of each name, the last field is in the " +
+			"index", manyFields(2000, 1000), func(s Struct) { s.Get("name-003") }},
 		"Few names": {
 			reason: "what many fields with few names cost is what they take to look through, not how many are left",
 			sent:   manyFields(2000, 11), first: func(s Struct) { s.Get("name-003") },

@@ -147,7 +147,9 @@ func readAbsent(t *testing.T, s Struct) {
 func readValue(t *testing.T, v Value, object func(*testing.T, Struct) *structpb.Struct, all bool) *structpb.Value {
 	text, number, yes := v.Text(), v.Number(), v.Bool()
 	if !v.Exists() || v.IsNull() != (v.Kind() == Null) || text != "" && v.Kind() != Text || number != 0 && v.Kind() != Number ||
-		yes && v.Kind() != Bool || v.Struct().Exists() != (v.Kind() == Object) || v.List().Len() > 0 && v.Kind() != Array {
+		yes && v.Kind() != Bool ||
+		v.Struct().Exists() != (v.Kind() == Object) ||
+		v.List().Len() > 0 && v.Kind() != Array {
 		t.Fatalf("a Value of kind %d reads as another kind", v.Kind())
 	}
 	if v.Is(text) != (v.Kind() == Text) || v.Is(text+"x") || v.Is("x"+text) {
@@ -237,7 +239,10 @@ func readRequest(t *testing.T, r *Request, reading func(*testing.T, Struct) *str
 	for name, found := range r.RequiredResources {
 		out.RequiredResources[name] = &fnv1.Resources{}
 		for _, s := range found {
-			out.RequiredResources[name].Items = append(out.RequiredResources[name].Items, &fnv1.Resource{Resource: reading(t, s)})
+			out.RequiredResources[name].Items = append(
+				out.RequiredResources[name].Items,
+				&fnv1.Resource{Resource: reading(t, s)},
+			)
 		}
 	}
 	for name, s := range r.RequiredSchemas {
@@ -251,10 +256,15 @@ func readState(t *testing.T, s State, reading func(*testing.T, Struct) *structpb
 		if r.Proto() == nil {
 			return nil
 		}
-		if got := plainResource(r.Proto()); !proto.Equal(got.GetResource(), reading(t, r.Object)) || !equalDetails(got, r.ConnectionDetails) {
+		if got := plainResource(r.Proto()); !proto.Equal(got.GetResource(), reading(t, r.Object)) ||
+			!equalDetails(got, r.ConnectionDetails) {
 			t.Fatal("Resource.Proto is not what is read of it")
 		}
-		return &fnv1.Resource{Resource: reading(t, r.Object), ConnectionDetails: r.ConnectionDetails, Ready: r.Proto().GetReady()}
+		return &fnv1.Resource{
+			Resource:          reading(t, r.Object),
+			ConnectionDetails: r.ConnectionDetails,
+			Ready:             r.Proto().GetReady(),
+		}
 	}
 	out := &fnv1.State{Composite: resource(s.Composite), Resources: map[string]*fnv1.Resource{}}
 	for name, r := range s.Resources {

@@ -32,15 +32,28 @@ func smallRequests() map[string][]byte {
 	number := tagged(2, protowire.Fixed64Type, protowire.AppendFixed64(nil, 1<<62|1))
 	object := sub(1, fieldOf("a", textOf("b")))
 	return map[string][]byte{
-		"text":        sub(4, fieldOf("é", textOf("ä")), fieldOf("", textOf(""))),
-		"long text":   sub(5, fieldOf("a", textOf("seven, eight or nine"))),
-		"scalars":     sub(4, fieldOf("n", number), fieldOf("t", varint(4, 1)), fieldOf("f", varint(4, 0)), fieldOf("0", null())),
-		"lists":       sub(5, fieldOf("l", listOf(textOf("a"), null(), listOf(), objectOf(fieldOf("b", null()))))),
-		"state":       sub(3, sub(1, object, varint(3, 1)), keyedBy(2, "r", varint(3, 2), object)),
-		"details":     sub(2, sub(1, keyedBy(2, "k", []byte("v")), keyedBy(2, "", nil), varint(3, 0))),
-		"required":    message(keyedBy(8, "r", sub(1, object), sub(1)), keyedBy(8, "")),
-		"schemas":     message(keyedBy(9, "s", object), keyedBy(9, "t", sub(1)), keyedBy(9, "")),
-		"unread":      message(keyedBy(7, "c"), keyedBy(6, "e", sub(1)), varint(15, 1), sub(4), varint(900, 1), sub(1, str(1, "t"))),
+		"text":      sub(4, fieldOf("é", textOf("ä")), fieldOf("", textOf(""))),
+		"long text": sub(5, fieldOf("a", textOf("seven, eight or nine"))),
+		"scalars": sub(
+			4,
+			fieldOf("n", number),
+			fieldOf("t", varint(4, 1)),
+			fieldOf("f", varint(4, 0)),
+			fieldOf("0", null()),
+		),
+		"lists":    sub(5, fieldOf("l", listOf(textOf("a"), null(), listOf(), objectOf(fieldOf("b", null()))))),
+		"state":    sub(3, sub(1, object, varint(3, 1)), keyedBy(2, "r", varint(3, 2), object)),
+		"details":  sub(2, sub(1, keyedBy(2, "k", []byte("v")), keyedBy(2, "", nil), varint(3, 0))),
+		"required": message(keyedBy(8, "r", sub(1, object), sub(1)), keyedBy(8, "")),
+		"schemas":  message(keyedBy(9, "s", object), keyedBy(9, "t", sub(1)), keyedBy(9, "")),
+		"unread": message(
+			keyedBy(7, "c"),
+			keyedBy(6, "e", sub(1)),
+			varint(15, 1),
+			sub(4),
+			varint(900, 1),
+			sub(1, str(1, "t")),
+		),
 		"long length": message([]byte{4<<3 | 2, 0x86, 0, 1<<3 | 2, 4, 1<<3 | 2, 0, 2<<3 | 2, 0}, sub(5)),
 		"all":         message(sub(1), sub(2), sub(3), sub(4), sub(5), keyedBy(8, ""), keyedBy(9, "")),
 	}

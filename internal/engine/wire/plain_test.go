@@ -38,7 +38,11 @@ func plainResource(r *fnv1.Resource) *fnv1.Resource {
 	if r == nil {
 		return nil
 	}
-	return &fnv1.Resource{Resource: plainStruct(r.GetResource()), ConnectionDetails: r.GetConnectionDetails(), Ready: r.GetReady()}
+	return &fnv1.Resource{
+		Resource:          plainStruct(r.GetResource()),
+		ConnectionDetails: r.GetConnectionDetails(),
+		Ready:             r.GetReady(),
+	}
 }
 
 func plainStruct(s *structpb.Struct) *structpb.Struct {

@@ -50,11 +50,13 @@ func answers(req *fnv1.RunFunctionRequest) map[string]answer {
 		return &fnv1.RunFunctionResponse{Meta: meta, Desired: desired, Context: context}
 	}
 	out := map[string]answer{
-		"None":             {},
-		"Nothing":          {own: &fnv1.RunFunctionResponse{}},
-		"Said":             {own: said},
-		"Empty":            {own: with(&fnv1.State{}, &structpb.Struct{})},
-		"Added":            {own: with(&fnv1.State{Resources: map[string]*fnv1.Resource{"ours": ours("a"), "": {}}}, structOne("ours"))},
+		"None":    {},
+		"Nothing": {own: &fnv1.RunFunctionResponse{}},
+		"Said":    {own: said},
+		"Empty":   {own: with(&fnv1.State{}, &structpb.Struct{})},
+		"Added": {
+			own: with(&fnv1.State{Resources: map[string]*fnv1.Resource{"ours": ours("a"), "": {}}}, structOne("ours")),
+		},
 		"Composite":        {own: with(&fnv1.State{Composite: ours("composite")}, nil)},
 		"Empty composite":  {own: with(&fnv1.State{Composite: &fnv1.Resource{}}, nil)},
 		"All replaced":     {own: with(all, whole)},
@@ -64,8 +66,13 @@ func answers(req *fnv1.RunFunctionRequest) map[string]answer {
 	}
 	if len(names) > 0 {
 		middle := names[len(names)/2]
-		out["One replaced"] = answer{own: with(&fnv1.State{Resources: map[string]*fnv1.Resource{middle: ours("a")}}, nil)}
-		out["One dropped"] = answer{own: with(&fnv1.State{Resources: map[string]*fnv1.Resource{"ours": ours("a")}}, nil), drop: []string{middle}}
+		out["One replaced"] = answer{
+			own: with(&fnv1.State{Resources: map[string]*fnv1.Resource{middle: ours("a")}}, nil),
+		}
+		out["One dropped"] = answer{
+			own:  with(&fnv1.State{Resources: map[string]*fnv1.Resource{"ours": ours("a")}}, nil),
+			drop: []string{middle},
+		}
 	}
 	if len(fields) > 0 {
 		out["One field"] = answer{own: with(nil, structOne(fields[len(fields)/2]))}
@@ -201,9 +208,15 @@ func TestRespondCarriesBytesOn(t *testing.T) {
 			desired: message(composite, resource("a")), context: context,
 		},
 		"Composite": {
-			reason:  "the composite is replaced whole: protobuf would merge two",
-			answer:  answer{own: &fnv1.RunFunctionResponse{Desired: &fnv1.State{Composite: added}}},
-			desired: message(resource("b"), resource("a"), resource("b"), resource("c"), sub(1, marshal(t, added))), context: context,
+			reason: "the composite is replaced whole: protobuf would merge two",
+			answer: answer{own: &fnv1.RunFunctionResponse{Desired: &fnv1.State{Composite: added}}},
+			desired: message(
+				resource("b"),
+				resource("a"),
+				resource("b"),
+				resource("c"),
+				sub(1, marshal(t, added)),
+			), context: context,
 		},
 	}
 	for name, tc := range cases {
@@ -271,7 +284,10 @@ func TestEncoderHasAllFields(t *testing.T) {
 func TestEncoderWritesAsProtobuf(t *testing.T) {
 	for n := range 2000 {
 		req := &fnv1.RunFunctionRequest{}
-		if (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(newMaker(noise(100+n, byte(n))).request(), req) != nil {
+		if (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(
+			newMaker(noise(100+n, byte(n))).request(),
+			req,
+		) != nil {
 			continue
 		}
 		e := &encoder{}

@@ -84,7 +84,8 @@ const certsDirVariable = "TLS_SERVER_CERTS_DIR"
 // Validate is called by kong once the flags are parsed.
 func (c *Command) Validate() error {
 	if c.MaxRecvMessageSize < 1 || c.MaxRecvMessageSize > maxMessageMegabytes {
-		return &terminal.UsageError{Text: fmt.Sprintf("--max-recv-message-size must be between 1 and %d", maxMessageMegabytes)}
+		const text = "--max-recv-message-size must be between 1 and %d"
+		return &terminal.UsageError{Text: fmt.Sprintf(text, maxMessageMegabytes)}
 	}
 	if c.GracePeriod < 0 {
 		return &terminal.UsageError{Text: "--grace-period must not be negative"}

@@ -27,7 +27,13 @@ type serveCLI struct {
 }
 
 func TestServeFlags(t *testing.T) {
-	defaults := Command{Network: "tcp", Address: ":9443", MaxRecvMessageSize: 4, MetricsAddress: ":8080", GracePeriod: 25 * time.Second}
+	defaults := Command{
+		Network:            "tcp",
+		Address:            ":9443",
+		MaxRecvMessageSize: 4,
+		MetricsAddress:     ":8080",
+		GracePeriod:        25 * time.Second,
+	}
 	with := func(change func(*Command)) Command {
 		c := defaults
 		change(&c)
@@ -48,7 +54,14 @@ func TestServeFlags(t *testing.T) {
 		},
 		"EveryFlagOfTheTemplate": {
 			reason: "a DeploymentRuntimeConfig written for another function fits this one",
-			args:   []string{"-d", "--network=tcp4", "--address=:1", "--tls-certs-dir=/certs", "--insecure", "--max-recv-message-size=8"},
+			args: []string{
+				"-d",
+				"--network=tcp4",
+				"--address=:1",
+				"--tls-certs-dir=/certs",
+				"--insecure",
+				"--max-recv-message-size=8",
+			},
 			want: with(func(c *Command) {
 				c.Debug, c.Network, c.Address, c.TLSCertsDir, c.Insecure, c.MaxRecvMessageSize = true, "tcp4", ":1", "/certs", true, 8
 			}),
@@ -62,7 +75,9 @@ func TestServeFlags(t *testing.T) {
 		"Named": {
 			reason: "the command can be named, and metrics turned off",
 			args:   []string{"serve", "--metrics-address=", "--grace-period=5s", "--require-grants"},
-			want:   with(func(c *Command) { c.MetricsAddress, c.GracePeriod, c.RequireGrants = "", 5*time.Second, true }),
+			want: with(
+				func(c *Command) { c.MetricsAddress, c.GracePeriod, c.RequireGrants = "", 5*time.Second, true },
+			),
 		},
 		"NoMessageSize": {
 			reason: "a server that refuses every message is a mistake",
@@ -126,8 +141,13 @@ func TestServeRefusesToStart(t *testing.T) {
 		},
 		"MetricsAddressTaken": {
 			reason: "metrics that nobody can read are not a matter to keep silent about",
-			cmd:    Command{Network: "tcp", Address: "127.0.0.1:0", MetricsAddress: taken.Addr().String(), Insecure: true},
-			want:   "cannot listen at --metrics-address",
+			cmd: Command{
+				Network:        "tcp",
+				Address:        "127.0.0.1:0",
+				MetricsAddress: taken.Addr().String(),
+				Insecure:       true,
+			},
+			want: "cannot listen at --metrics-address",
 		},
 	}
 
