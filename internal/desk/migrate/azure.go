@@ -145,16 +145,16 @@ func (o *azureObject) export() *node {
 	if o.source == "" {
 		metadata = o.step.literalName(o.name)
 	} else {
-		e.note(decide + "keep operatorSpec.secrets: the operator still writes the Secret with that name, and this Secret " +
-			"has another name and the same keys. Remove this export if it is not needed.")
+		e.note(decide + "keep operatorSpec.secrets: the operator still writes the Secret with that name, and this " +
+			"Secret has another name and the same keys. Remove this export if it is not needed.")
 	}
 	o.texts(metadata, "labels", o.labels)
 	o.texts(metadata, "annotations", o.annotations)
 	if o.secret {
-		e.note(fmt.Sprintf("%ssecret has the connection details of %s, and a resource of the operator has none: compose "+
-			"it with a Crossplane provider,", decide, o.resource),
-			"with writeConnectionSecretToRef, or let operatorSpec.secrets write a Secret, and read that Secret as one of "+
-				"sources.")
+		e.note(fmt.Sprintf("%ssecret has the connection details of %s, and a resource of the operator has none: "+
+			"compose it with a Crossplane provider,", decide, o.resource),
+			"with writeConnectionSecretToRef, or let operatorSpec.secrets write a Secret, and read that Secret as "+
+				"one of sources.")
 	}
 	if len(metadata.fields) > 0 {
 		e.with("metadata", metadata)

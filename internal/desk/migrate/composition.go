@@ -74,7 +74,8 @@ func (m *migration) composition(c decode.Value) *step {
 	var ref decode.Value
 	isPipeline := spec.Get("mode").Text() == "Pipeline" || spec.Get("pipeline").Exists()
 	if isPipeline {
-		templates, ref = s.pipeline(spec.Get("pipeline"), templated{xr: x, kinds: kindsOf(c.Object()), catalog: m.catalog})
+		templates, ref = s.pipeline(spec.Get("pipeline"), templated{xr: x, kinds: kindsOf(c.Object()),
+			catalog: m.catalog})
 	} else {
 		templates = s.resources(spec.Get("resources"), "spec.resources", "")
 	}

@@ -52,15 +52,16 @@ func (s *step) connection(m *migration, templates []template, ref, spec decode.V
 	} else {
 		placeConnection(e, ref, x)
 	}
-	data := list(entries...).note(decide+"the Secret is created only if all of these keys resolve. Previously a missing "+
-		"key was left out.", "Set optional: true on keys that may be missing permanently.")
+	data := list(entries...).note(decide+"the Secret is created only if all of these keys resolve. Previously a "+
+		"missing key was left out.", "Set optional: true on keys that may be missing permanently.")
 	if untyped {
 		data.note("string(…) converts numbers and booleans: remove it around a string. An object or a list needs " +
 			"json.encode(…).")
 	}
 	e.with("data", data)
 	if twice := repeated(data.live()); len(twice) > 0 {
-		data.note(decide + "these keys are written twice, and the later one wins, as before: " + strings.Join(twice, ", "))
+		data.note(decide + "these keys are written twice, and the later one wins, as before: " +
+			strings.Join(twice, ", "))
 		e.withText("conflictPolicy", string(v1beta1.ConflictLastWins))
 	}
 	if isLegacy {
@@ -90,7 +91,8 @@ func repeated(entries []*node) []string {
 // Secret with the connection details, so this Secret must have another name.
 func placeLegacy(e *node, namespace string, x xr) {
 	if x.scope == "" {
-		e.note(decide+"connectionDetails publishes for a legacy composite, as before, to its own Secret and its claim's.",
+		e.note(decide+"connectionDetails publishes for a legacy composite, as before, to its own Secret and its "+
+			"claim's.",
 			"For a composite of Crossplane v2 remove connectionDetails and the namespace: there is only this Secret.")
 	}
 	if namespace == "" {
@@ -105,7 +107,8 @@ func placeLegacy(e *node, namespace string, x xr) {
 // an existing one keeps its type, and applications do not depend on it.
 func placeConnection(e *node, ref decode.Value, x xr) {
 	ownName := []any{"spec", "writeConnectionSecretToRef", "name"} // which a composite can set itself
-	place := map[string]string{"name": "composite.metadata.name + '-connection'", "namespace": "composite.metadata.namespace"}
+	place := map[string]string{"name": "composite.metadata.name + '-connection'",
+		"namespace": "composite.metadata.namespace"}
 	if n := ref.Get("name").Text(); n != "" {
 		place["name"] = celtext.Literal(n)
 	}
@@ -142,8 +145,8 @@ func placeConnection(e *node, ref decode.Value, x xr) {
 			"spec.writeConnectionSecretToRef contained the namespace.")
 	}
 	if x.scope == "" {
-		e.note(decide + "for a legacy composite (a composite with a claim) remove metadata, and add connectionDetails: " +
-			"true. If the XRD is among the files, this is known.")
+		e.note(decide + "for a legacy composite (a composite with a claim) remove metadata, and add " +
+			"connectionDetails: true. If the XRD is among the files, this is known.")
 	}
 	e.with("metadata", metadata).note(takenOver...)
 }

@@ -55,8 +55,8 @@ func TestDiagnostics(t *testing.T) {
 				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[4]: must not be null",
 				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[0].name: must be a string",
 				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[0].value: must be a string",
-				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[1].type: must be FromConnectionSecretKey, FromFieldPath or " +
-					"FromValue",
+				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[1].type: must be " +
+					"FromConnectionSecretKey, FromFieldPath or FromValue",
 				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[2].fromFieldPath: must not be empty",
 				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[2].name: must be set",
 				"f:2: spec.pipeline[0].input.resources[0].connectionDetails[3]: must be an object",

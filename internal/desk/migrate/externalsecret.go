@@ -35,7 +35,8 @@ func (m *migration) externalSecret(c decode.Value) *step {
 	s.taken = m.taken
 	s.remove = []string{"the ExternalSecret"}
 	name := cmp.Or(target.Get("name").Text(), metadata.Get("name").Text())
-	x := &external{migration: m, step: s, target: name, values: map[string]gotemplate.Expr{}, inputs: map[string]string{}}
+	x := &external{migration: m, step: s, target: name, values: map[string]gotemplate.Expr{},
+		inputs: map[string]string{}}
 	var data, dataFrom []*node //nolint:prealloc // a few
 	for _, d := range items(spec.Get("data")) {
 		data = append(data, x.data(d))
@@ -193,7 +194,8 @@ func (x *external) dataFrom(c decode.Value) *node {
 	switch generator := c.Get("sourceRef", "generatorRef"); {
 	case generator.Exists():
 		n.with("extract", mapping().withText("key", x.input(needed(generator.Get("name")))))
-		n.note(fmt.Sprintf("%sa generator of kind %s writes these keys: add an entry to generators, which keeps its value,",
+		n.note(fmt.Sprintf("%sa generator of kind %s writes these keys: add an entry to generators, which keeps its "+
+			"value,",
 			decide, needed(generator.Get("kind"))), "and extract generated.<name> instead of this source.")
 	case c.Get("extract").Exists():
 		remote = c.Get("extract")
@@ -225,8 +227,8 @@ func (x *external) input(remote string) string {
 		name = remote
 	default:
 		if len(s.sources.items) == 0 {
-			s.sources.note(decide+"each source replaces a remote secret. Set matchName to a Secret that has the same keys, "+
-				"or remove the source", "and compose a resource with its name that has these connection details.")
+			s.sources.note(decide+"each source replaces a remote secret. Set matchName to a Secret that has the same "+
+				"keys, or remove the source", "and compose a resource with its name that has these connection details.")
 		}
 		object := freeName(remote, func(name string) bool { return name == x.target }) // which would read itself
 		if name = m.sources[remote]; name == "" {
@@ -267,7 +269,8 @@ func (x *external) templates(c decode.Value) []*node {
 	}
 	for _, from := range items(c.Get("templateFrom")) {
 		original, _ := json.Marshal(from.Raw) //nolint:errchkjson // it was JSON
-		out = append(out, entry("templateFrom", string(original)).disable("it is not translated: write its keys in CEL"))
+		out = append(out, entry("templateFrom", string(original)).disable("it is not translated: write its keys in "+
+			"CEL"))
 	}
 	return out
 }

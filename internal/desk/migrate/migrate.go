@@ -143,14 +143,15 @@ func (m *migration) checklist() string {
 		"   function-export check composition.yaml",
 		"2. Rehearse with each composite: function-export diff composition.yaml --cluster",
 		"3. Apply the Composition, and switch one composite first. The condition ExportsReady of each composite must",
-		"   become True. If its reason is Conflict, its message names the owner of the existing object. An object that is",
+		"   become True. If its reason is Conflict, its message names the owner of the existing object. An object " +
+			"that is",
 		"   taken over keeps its metadata.uid:",
 		"   kubectl get secret NAME --namespace NAMESPACE --output jsonpath={.metadata.uid}",
 		"4. To go back, apply the former Composition. Set prune: true only when you will not go back.",
 	}
 	if m.store {
-		lines = append(lines, "An ExternalSecret deletes its Secret when it is deleted, and its Secret is not taken over. "+
-			"To switch without an interruption,",
+		lines = append(lines, "An ExternalSecret deletes its Secret when it is deleted, and its Secret is not taken "+
+			"over. To switch without an interruption,",
 			"export under another name, change the applications to it, and delete the ExternalSecret last.")
 	}
 	return strings.Join(comments(lines), "\n") + "\n"

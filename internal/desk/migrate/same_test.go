@@ -38,10 +38,11 @@ func composition(name string, details []detail) map[string]any {
 	_ = json.Unmarshal(b, &list)
 	return map[string]any{
 		"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": map[string]any{"name": name},
-		"spec": map[string]any{"mode": "Pipeline", "pipeline": []any{map[string]any{"step": name, "input": map[string]any{
-			"apiVersion": "pt.fn.crossplane.io/v1beta1", "kind": "Resources",
-			"resources": []any{map[string]any{"name": name, "connectionDetails": list}},
-		}}}},
+		"spec": map[string]any{"mode": "Pipeline", "pipeline": []any{map[string]any{"step": name,
+			"input": map[string]any{
+				"apiVersion": "pt.fn.crossplane.io/v1beta1", "kind": "Resources",
+				"resources": []any{map[string]any{"name": name, "connectionDetails": list}},
+			}}}},
 	}
 }
 
@@ -101,8 +102,9 @@ func composedSecret(t testing.TB, input *structpb.Struct, composite map[string]a
 		t.Fatal(err)
 	}
 	req := &reconcile.Request{
-		Observation: observation.Observation{Composite: observation.Resource{Object: wire.Of(xr)}, Resources: resources},
-		Found:       map[string][]wire.Struct{},
+		Observation: observation.Observation{Composite: observation.Resource{Object: wire.Of(xr)},
+			Resources: resources},
+		Found: map[string][]wire.Struct{},
 	}
 	r, err := reconcile.Run(context.Background(), p, req)
 	if err != nil {
@@ -143,7 +145,8 @@ func TestSameSecret(t *testing.T) {
 		"spec": map[string]any{"package": "p", "in": map[string]any{"true": "reserved"}, "0": "zero",
 			"größe": "unicode", "a-b": "dash", `back\slash`: "bs"},
 		"status": map[string]any{
-			"address": "db.example.org", "port": 5432.0, "ratio": 1.5, "ready": true, "off": false, "big": 9007199254740992.0,
+			"address": "db.example.org", "port": 5432.0, "ratio": 1.5, "ready": true, "off": false,
+			"big":       9007199254740992.0,
 			"negative":  -7.0,
 			"addresses": []any{map[string]any{"ip": "10.0.0.1"}, "two"}, "matrix": []any{[]any{"a", "b"}},
 		},
@@ -160,7 +163,8 @@ func TestSameSecret(t *testing.T) {
 		at("spec.größe"), at("spec.a-b"), at(`spec.back\slash`), at("metadata.name"), at("kind"),
 		at("metadata.generation"), at("metadata.odd.flag"),
 		key("username"), key("ca.crt"), key("it's"),
-		value("5432"), value("it's \"q\" \\n \n\t"), value("' + secrets.db.username + '"), value("\u0000\u2028😀"), value(" "),
+		value("5432"), value("it's \"q\" \\n \n\t"), value("' + secrets.db.username + '"), value("\u0000\u2028😀"),
+		value(" "),
 	}
 	for i := range details {
 		details[i].Name = "key-" + string(rune('a'+i/26)) + string(rune('a'+i%26))
@@ -183,7 +187,8 @@ func TestSameSecret(t *testing.T) {
 func FuzzMigratedTemplateCompiles(f *testing.F) {
 	const head = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n"
 	f.Add(head + "data: {a: {{ .observed.resources.db.connectionDetails.x }}}")
-	f.Add(head + "stringData:\n  {{ if .observed.resources.db }}\n  a: {{ $.x | quote }}\n  {{ else }}\n  b: c\n{{ end }}")
+	f.Add(head + "stringData:\n  {{ if .observed.resources.db }}\n  a: {{ $.x | quote }}\n  {{ else }}\n  b: c\n{{ " +
+		"end }}")
 	f.Add("{{ range .x }}\n---\n" + head + "{{ end }}\n---\n" + head + "stringData: {a: '{{ dig \"a\" 1 " +
 		".observed.composite.resource }}'}")
 	f.Add(head + "stringData: {'it''s': \"{{ index .context \"a.b\" 0 \"c\" | default 5 | int | printf \"%d%%\" " +

@@ -57,7 +57,8 @@ var templateFunctions = template.FuncMap{
 		return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", sep)
 	},
 	"getComposedConnectionDetails": func(root map[string]any, name string) any {
-		return root["observed"].(map[string]any)["resources"].(map[string]any)[name].(map[string]any)["connectionDetails"]
+		resources := root["observed"].(map[string]any)["resources"].(map[string]any)
+		return resources[name].(map[string]any)["connectionDetails"]
 	},
 	"getComposedResource": func(root map[string]any, name string) any {
 		return root["observed"].(map[string]any)["resources"].(map[string]any)[name].(map[string]any)["resource"]
@@ -87,11 +88,12 @@ func rendered(t testing.TB, text string, data any) string {
 // A Composition of the resource db, so that the remote secret db needs no source.
 var withDatabase = migrate.Document{Name: "composition", Value: map[string]any{
 	"apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition",
-	"spec": map[string]any{"mode": "Pipeline", "pipeline": []any{map[string]any{"step": "compose", "input": map[string]any{
-		"apiVersion": "pt.fn.crossplane.io/v1beta1", "kind": "Resources",
-		"resources": []any{map[string]any{"name": "db",
-			"base": map[string]any{"apiVersion": "example.org/v1", "kind": "DB"}}},
-	}}}},
+	"spec": map[string]any{"mode": "Pipeline", "pipeline": []any{map[string]any{"step": "compose",
+		"input": map[string]any{
+			"apiVersion": "pt.fn.crossplane.io/v1beta1", "kind": "Resources",
+			"resources": []any{map[string]any{"name": "db",
+				"base": map[string]any{"apiVersion": "example.org/v1", "kind": "DB"}}},
+		}}}},
 }}
 
 // A template of an ExternalSecret and its translation produce the same.
@@ -123,13 +125,15 @@ func TestTemplates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			es := map[string]any{
-				"apiVersion": "external-secrets.io/v1", "kind": "ExternalSecret", "metadata": map[string]any{"name": "e"},
+				"apiVersion": "external-secrets.io/v1", "kind": "ExternalSecret",
+				"metadata": map[string]any{"name": "e"},
 				"spec": map[string]any{
 					"target":   map[string]any{"template": map[string]any{"data": map[string]any{"out": text}}},
 					"dataFrom": []any{map[string]any{"extract": map[string]any{"key": "db"}}},
 				},
 			}
-			r, faults := migrate.Migrate(context.Background(), env, []migrate.Document{withDatabase, {Name: "doc", Value: es}})
+			r, faults := migrate.Migrate(context.Background(), env, []migrate.Document{withDatabase, {Name: "doc",
+				Value: es}})
 			if r == nil {
 				t.Fatal(faults)
 			}
@@ -201,7 +205,8 @@ func TestTemplatedSecrets(t *testing.T) {
 			}
 			_, inputs := steps(t, r.YAML)
 			got, where, why := composedSecret(t, inputs[0], xr, observedDatabase(t, status, details))
-			if diff := cmp.Diff(renderedSecret(t, rendered(t, text, data)), got); diff != "" || where != "team/xr-conn" {
+			if diff := cmp.Diff(renderedSecret(t, rendered(t, text, data)), got); diff != "" ||
+				where != "team/xr-conn" {
 				t.Errorf("%s: -want, +got:\n%s\n%s\n%s", where, diff, why, r.YAML)
 			}
 		})

@@ -226,7 +226,8 @@ func (t *templated) generate(all []*gotemplate.Generator, lines []string) {
 		}
 		n := mapping().withText("name", g.Name).with(g.Kind, fieldsOfGenerator(g.Fields))
 		for _, other := range g.Instead {
-			n.note(decide + "the template also sets this value to " + oneLine(other) + ", and here it is always this generator's.")
+			n.note(decide + "the template also sets this value to " + oneLine(other) +
+				", and here it is always this generator's.")
 		}
 		if g.Kind == "certificate" && g.Fields[0].Name != "isCA" {
 			n.withText("refreshPolicy", string(v1beta1.OnChange)) // so that it is renewed

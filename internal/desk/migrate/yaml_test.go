@@ -45,27 +45,3 @@ func FuzzTextStaysText(f *testing.F) {
 		}
 	})
 }
-
-func TestExportName(t *testing.T) {
-	for name, c := range map[string]struct {
-		reason string
-		text   string
-		taken  []string
-		want   string
-	}{
-		"Dots":    {"a part of an object's name needs no dots", "Orders.Login_x", nil, "orders-login-x"},
-		"Nothing": {"nothing is left of it", "###", nil, "export"},
-		"Taken":   {"a name is given once", "a", []string{"a", "a-2"}, "a-3"},
-		"Long":    {"with room for the composite's own name", strings.Repeat("x", 300), nil, strings.Repeat("x", 50)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newStep("")
-			for _, n := range c.taken {
-				s.taken[n] = true
-			}
-			if diff := cmp.Diff(c.want, s.exportName(c.text)); diff != "" {
-				t.Errorf("%s\n-want, +got:\n%s", c.reason, diff)
-			}
-		})
-	}
-}

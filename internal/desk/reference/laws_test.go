@@ -105,7 +105,8 @@ func newMutator(t testing.TB) *mutator {
 		t.Fatal(err)
 	}
 	sample("", input, m.samples)
-	for at, value := range maps.Clone(m.samples) { // what one kind of export cannot have beside another field, the other has
+	// What one kind of export cannot have beside another field, the other has.
+	for at, value := range maps.Clone(m.samples) {
 		for _, kinds := range [][2]string{{"/secrets/", "/configMaps/"}, {"/configMaps/", "/secrets/"}} {
 			if rest, ok := strings.CutPrefix(at, kinds[0]); ok && m.samples[kinds[1]+rest] == nil {
 				m.samples[kinds[1]+rest] = value

@@ -26,7 +26,8 @@ type Limit struct{ Name, Value, Does string }
 // internals are limits that the page leaves out: a message says what to do when one of them is reached, and nothing in
 // an input can be chosen by them.
 var internals = strings.Fields(`YAMLDepth PEMBlocks ChainCertificates CallElements RangeElements BindNesting
-	AuthorLabels AuthorKeys FileBytes FileDocuments MessageBytes KeyBytes SourceBytes Diagnostics ExplainedCharacters Retries GenerationNumber
+	AuthorLabels AuthorKeys FileBytes FileDocuments MessageBytes KeyBytes SourceBytes Diagnostics ExplainedCharacters
+	Retries GenerationNumber
 	LostGracePeriod RecordBytes SlowGenerations GenerationsFuel GenerationSpace
 	ExpressionRecursion ExpressionNodes ExpressionCheckingCost RegexInstructions Fuel KeyFuel RequestFuel
 	PieceFuel AuthorFuel AuthorRequestFuel Plans Schemas MessageItems`)

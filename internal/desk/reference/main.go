@@ -133,7 +133,8 @@ func generate(d *crd, limits []byte) ([]byte, error) {
 	if err := errors.Join(fieldsErr, functionsErr, variablesErr, limitsErr); err != nil {
 		return nil, err
 	}
-	functions := template.FuncMap{"code": code, "codes": codes, "paragraphs": paragraphs, "bullet": bullet, "plain": plain,
+	functions := template.FuncMap{"code": code, "codes": codes, "paragraphs": paragraphs, "bullet": bullet,
+		"plain":     plain,
 		"described": func(title string) bool { return slices.Contains(described, title) },
 		"named":     func(title string) bool { return slices.Contains(named, title) },
 		"namesOf":   namesOf}
@@ -143,7 +144,8 @@ func generate(d *crd, limits []byte) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
-		"Example": strings.TrimSpace(example), "Objects": objects, "Groups": groups, "Variables": variables, "Limits": numbers,
+		"Example": strings.TrimSpace(example), "Objects": objects, "Groups": groups, "Variables": variables,
+		"Limits": numbers,
 		"Values": values,
 	})
 	if err != nil {

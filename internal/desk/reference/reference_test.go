@@ -149,8 +149,10 @@ func TestTables(t *testing.T) {
 			}
 		}
 		for _, f := range o.Fields {
-			other := strings.HasPrefix(path, "generators[]") && strings.HasSuffix(f.Name, "Expression") && f.Name != "secretExpression"
-			if place := strings.TrimPrefix(path+"."+f.Name, "."); strings.Contains(f.Type, "CEL") && !other && !strings.Contains(places, "`"+place+"`") {
+			other := strings.HasPrefix(path, "generators[]") && strings.HasSuffix(f.Name, "Expression") &&
+				f.Name != "secretExpression"
+			if place := strings.TrimPrefix(path+"."+f.Name, "."); strings.Contains(f.Type, "CEL") && !other &&
+				!strings.Contains(places, "`"+place+"`") {
 				t.Errorf("the page does not say what %s may use: add it to a row in page.md.tmpl", place)
 			}
 		}

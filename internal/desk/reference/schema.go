@@ -12,8 +12,8 @@ import (
 )
 
 // The schemas for editors use draft-07, which yaml-language-server reads. One is for an Exports document, one for any
-// Composition, and one for tests. They never refuse an input that the definition accepts, and contain none of its rules:
-// the language server shows what check finds.
+// Composition, and one for tests. They never refuse an input that the definition accepts, and contain none of its
+// rules: the language server shows what check finds.
 
 // The URL and the names of the published schemas.
 const (
@@ -31,7 +31,8 @@ func editorSchemas(d *crd) (map[string][]byte, error) {
 	exports, files := convert(d.schema), map[string][]byte{}
 	object(exports, d.Spec.Group+"/"+d.Spec.Versions[0].Name, d.Spec.Names.Kind)
 	all := map[string]schema{
-		exportsFile: exports, compositionFile: composition(exports, d.Spec.Group), testFile: convert(exportstest.Schema()),
+		exportsFile: exports, compositionFile: composition(exports, d.Spec.Group),
+		testFile: convert(exportstest.Schema()),
 	}
 	for name, s := range all {
 		file := schema{"$schema": draft, "$id": home + name, "$comment": comment}

@@ -120,9 +120,8 @@ func TestTypesFind(t *testing.T) {
 		"ItemOfGenerator": {
 			reason: "an item has the type of the elements of the list",
 			input: "{generators: [{name: g, forEachExpression: resources.db.status.atProvider.users, keyExpression: " +
-				"item.nmae, uuid: {}, " +
-				"refreshPolicy: OnChange, keepersExpression: item.rol}], secrets: [{name: s, data: [{key: k, value: " +
-				"generated.g.a.uuid}]}]}",
+				"item.nmae, uuid: {}, refreshPolicy: OnChange, keepersExpression: item.rol}], secrets: [{name: " +
+				"s, data: [{key: k, value: generated.g.a.uuid}]}]}",
 			want: []string{
 				"generators[0].keyExpression:1:5: Instance of rds.example.org/v1 has no field " +
 					"status.atProvider.users[].nmae: did you mean name?",
@@ -154,8 +153,8 @@ func TestTypesFind(t *testing.T) {
 		"NoFrom": {
 			reason: "from is easily forgotten in one of several exports",
 			input:  "{secrets: [{name: out, data: [{key: k, value: resource.status.atProvider.host}]}]}",
-			want: []string{valueAt + "16: App of example.org/v1 has no field status.atProvider: add it to the schema in the XRD, or use one of by, endpoint, " +
-				"hosts, open, port"},
+			want: []string{valueAt + "16: App of example.org/v1 has no field status.atProvider: add it to the schema " +
+				"in the XRD, or use one of by, endpoint, hosts, open, port"},
 		},
 		"NotComposed": {
 			reason: "a resource that no step composes is waited for for ever",
@@ -164,8 +163,7 @@ func TestTypesFind(t *testing.T) {
 			want: []string{
 				"secrets[0].from: no step of the pipeline composes a resource named bd: did you mean db?",
 				"secrets[0].data[1].value:1:10: no step of the pipeline composes a resource named cahce: did you " +
-					"mean " +
-					"cache?",
+					"mean cache?",
 				"secrets[0].data[2].value:1:11: no step of the pipeline composes a resource named dv: did you mean db?",
 			},
 		},
@@ -189,9 +187,8 @@ func TestTypesFind(t *testing.T) {
 		"Manifest": {
 			reason: "what a generator sets, and reads of its own generation",
 			input: "{generators: [{name: g, resource: {manifest: {apiVersion: rds.example.org/v1, kind: Instance, " +
-				"spec: {}}, " +
-				"set: [{fieldPath: spec.sise, value: \"'small'\"}, {fieldPath: spec.port, value: \"'x'\"}], outputs: " +
-				"{host: resource.status.atProvider.hsot}}}]}",
+				"spec: {}}, set: [{fieldPath: spec.sise, value: \"'small'\"}, {fieldPath: spec.port, value: " +
+				"\"'x'\"}], outputs: {host: resource.status.atProvider.hsot}}}]}",
 			want: []string{
 				"generators[0].resource.outputs[host]:1:27: Instance of rds.example.org/v1 has no field " +
 					"status.atProvider.hsot: did you mean host?",
@@ -203,13 +200,11 @@ func TestTypesFind(t *testing.T) {
 		"ItemOfExport": {
 			reason: "an item has the type of the list's items, and a map is no list",
 			input: "{secrets: [{name: a, forEachExpression: resources.db.status.atProvider.users, keyExpression: " +
-				"item.nmae, " +
-				"data: [{key: k, value: item.role}]}, {name: b, forEachExpression: resources.db.spec.tags, " +
-				"keyExpression: item.name, data: [{key: k, value: key}]}]}",
+				"item.nmae, data: [{key: k, value: item.role}]}, {name: b, forEachExpression: " +
+				"resources.db.spec.tags, keyExpression: item.name, data: [{key: k, value: key}]}]}",
 			want: []string{
 				"secrets[0].keyExpression:1:5: Instance of rds.example.org/v1 has no field " +
-					"status.atProvider.users[].nmae: " +
-					"did you mean name?",
+					"status.atProvider.users[].nmae: did you mean name?",
 				"secrets[1].forEachExpression:1:1: must return a list, but returns a map(string, string): write " +
 					"value.map(k, {'name': k, 'value': value[k]}) for a list of its entries",
 			},

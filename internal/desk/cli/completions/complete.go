@@ -71,7 +71,8 @@ func (c *commandLine) flags() []*kong.Flag {
 // may have a value.
 func (c *commandLine) flag(name string) *kong.Flag {
 	for _, f := range c.flags() {
-		if name == "--"+f.Name || f.Short != 0 && !strings.HasPrefix(name, "--") && strings.HasSuffix(name, string(f.Short)) {
+		isShort := f.Short != 0 && !strings.HasPrefix(name, "--") && strings.HasSuffix(name, string(f.Short))
+		if name == "--"+f.Name || isShort {
 			return f
 		}
 	}

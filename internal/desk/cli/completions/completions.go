@@ -1,6 +1,6 @@
 // Package completions implements the command function-export completions: it prints a script with which a shell
-// completes command lines of the program. The script asks the program itself for the completions, so that it stays correct
-// when the program is updated.
+// completes command lines of the program. The script asks the program itself for the completions, so that it stays
+// correct when the program is updated.
 //
 // This is not github.com/jotaen/kong-completion, which shows no descriptions and completes no --flag=value, and which
 // needs five modules.
@@ -58,7 +58,7 @@ func (c *Command) Run(k *kong.Context) error {
 // WordsCommand is the hidden command that the scripts call. It prints the completions of the last word, one on each
 // line, with a tab before their description. The line ":files" asks the shell to complete a file.
 type WordsCommand struct {
-	Words []string `arg:"" help:"The words of a command line up to the cursor, without the program." name:"word" optional:""`
+	Words []string `arg:"" help:"The words of a command line up to the cursor." name:"word" optional:""`
 }
 
 // files is the line that asks the shell to complete a file.

@@ -13,7 +13,6 @@ import (
 	"github.com/crossplane/function-sdk-go/logging"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/check"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/engine/function"
@@ -74,14 +73,13 @@ func TestMigrate(t *testing.T) {
 			"\n- {apiVersion: v1, kind: Secret, stringData: {a: canary}}\n",
 		"secret.yaml": "{apiVersion: v1, kind: Secret, stringData: {a: canary}}",
 		"items.yaml": "apiVersion: v1\nkind: List\nitems:\n- {kind: A}\n- apiVersion: external-secrets.io/v1\n  " +
-			"kind: ExternalSecret\n  metadata: {name: e}\n  spec: {data: [{secretKey: a, remoteRef: {property: canary}}]}\n",
+			"kind: ExternalSecret\n  metadata: {name: e}\n  spec: {data: [{secretKey: a, remoteRef: {property: " +
+			"canary}}]}\n",
 		"object.yaml": fmt.Sprintf(templates, "Inline",
 			`kind: Object\nspec:\n  manifest:\n    kind: Secret\n    stringData: {a: canary}`),
 		"elsewhere.yaml": fmt.Sprintf(templates, "FileSystem", ""),
 		"bad.yaml":       "a: [\ncanary",
 		"fault.yaml":     "\n\n" + strings.Replace(migrateComposition, "type: FromValue", "type: canary", 1),
-		"faults.yaml": strings.Replace(strings.Replace(migrateComposition, "type: FromValue", "type: canary", 1),
-			"fromFieldPath: kind", `fromFieldPath: [canary]`, 1),
 	}
 	for name, text := range files {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -90,13 +88,11 @@ func TestMigrate(t *testing.T) {
 	}
 	const (
 		step    = "\n- step: export-values"
-		nothing = "nothing to migrate: neither a Composition with connectionDetails or with a Secret in a template, nor " +
-			"an ExternalSecret, " +
-			"nor a resource of Azure Service Operator with operatorSpec"
+		nothing = "nothing to migrate: neither a Composition with connectionDetails or with a Secret in a template, " +
+			"nor an ExternalSecret, nor a resource of Azure Service Operator with operatorSpec"
 		elsewhere = "step render has its templates elsewhere (source FileSystem), and only inline templates are read; "
-		inObject  = "step render composes a Secret that is not translated: it is a part of another object, which writes " +
-			"it: remove that part; " +
-			"each part needs a decision: the comments say why"
+		inObject  = "step render composes a Secret that is not translated: it is a part of another object, which " +
+			"writes it: remove that part; each part needs a decision: the comments say why"
 	)
 	for name, c := range map[string]struct {
 		reason  string
@@ -107,11 +103,6 @@ func TestMigrate(t *testing.T) {
 		stderr  string
 		failure string
 	}{
-		"File": {
-			paths: []string{"composition.yaml"}, steps: 1,
-			head:   "# From Composition apps (composition.yaml:1).\n",
-			stderr: "composition.yaml: 1 step; 3 decisions are left to you\n",
-		},
 		"Stdin": {
 			paths: []string{"-"}, stdin: migrateComposition, steps: 1,
 			head:   "# From Composition apps (-:1).\n",
@@ -147,35 +138,22 @@ func TestMigrate(t *testing.T) {
 			head:   "# From Composition apps (object.yaml:1).\n",
 			stderr: "cannot migrate object.yaml: " + inObject + "\n", failure: inObject,
 		},
-		"Missing": {
-			paths:   []string{"composition.yaml", "none.yaml"},
-			failure: "cannot read none.yaml: no such file or directory",
-		},
 		"NoYAML": {
 			paths: []string{"bad.yaml"},
-			failure: "bad.yaml:2:7: not valid YAML: no comma before this: write one after the value or the item above, close the " +
-				"bracket above, or put the whole value in quotes",
+			failure: "bad.yaml:2:7: not valid YAML: no comma before this: write one after the value or the item " +
+				"above, close the bracket above, or put the whole value in quotes",
 		},
 		"Fault": {
 			reason: "a single fault is the error",
 			paths:  []string{"fault.yaml"},
 			failure: "cannot migrate fault.yaml: fault.yaml:3: " +
-				"spec.pipeline[0].input.resources[0].connectionDetails[2].type: must be FromConnectionSecretKey, FromFieldPath " +
-				"or FromValue",
+				"spec.pipeline[0].input.resources[0].connectionDetails[2].type: must be FromConnectionSecretKey, " +
+				"FromFieldPath or FromValue",
 		},
 		"FaultInList": {
 			reason:  "the place of an item of a List",
 			paths:   []string{"items.yaml"},
 			failure: "cannot migrate items.yaml: items.yaml:1: items[1]: spec.data[0].remoteRef.key: must be set",
-		},
-		"Faults": {
-			reason: "several are lines, and no step is printed of what is right",
-			paths:  []string{"composition.yaml", "faults.yaml"},
-			stderr: "faults.yaml:1: spec.pipeline[0].input.resources[0].connectionDetails[1].fromFieldPath: must be a " +
-				"string\n" +
-				"faults.yaml:1: spec.pipeline[0].input.resources[0].connectionDetails[2].type: must be " +
-				"FromConnectionSecretKey, FromFieldPath or FromValue\n",
-			failure: "cannot migrate composition.yaml, faults.yaml: 2 errors",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -235,23 +213,5 @@ type: Opaque
 `
 	if diff := cmp.Diff(want, secret); diff != "" {
 		t.Errorf("-want, +got:\n%s\n%s", diff, errs.String())
-	}
-}
-
-// The steps of all forms of ExternalSecrets have no errors in one pipeline, without any decision.
-func TestMigrateFormsAndCheck(t *testing.T) {
-	stdout, _, failure := migratedFile(t, Command{Paths: []string{"../../migrate/testdata/external-secret-forms.yaml"}},
-		nil)
-	if failure != "" {
-		t.Fatal(failure)
-	}
-	const head = "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata: {name: forms}\nspec:\n" +
-		"  compositeTypeRef: {apiVersion: example.org/v1, kind: App}\n  mode: Pipeline\n  pipeline:\n"
-	steps := regexp.MustCompile(`(?m)^`).ReplaceAllString(strings.ReplaceAll(strings.TrimSuffix(stdout, "\n"), "\n---\n", "\n"), "  ")
-	var out, printed strings.Builder
-	c := &check.Command{Paths: []string{"-"}, Output: "text"}
-	err := c.RunWith(t.Context(), terminal.Disk(strings.NewReader(head+steps+"\n")), &out, &printed)
-	if err != nil || !strings.Contains(printed.String(), "no errors in 7 inputs") {
-		t.Errorf("want no errors: %v\n%s%s", err, out.String(), printed.String())
 	}
 }

@@ -139,8 +139,8 @@ func (d *Document) textOf(n *yaml.Node) Scalar {
 		n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0}
 }
 
-// Conditions returns the conditions of the document, as they are in the template. It leaves out those that only wait for
-// composed resources, as an export does anyway.
+// Conditions returns the conditions of the document, as they are in the template. It leaves out those that only wait
+// for composed resources, as an export does anyway.
 func (d *Document) Conditions() []string {
 	var out []string
 	for _, c := range d.around {

@@ -183,7 +183,8 @@ func (t *translation) observes(n parse.Node) (are, areNot bool) {
 			are, areNot = t.observes(args[1])
 			return areNot, are
 		case name == "and":
-			return !slices.ContainsFunc(args[1:], func(a parse.Node) bool { are, _ := t.observes(a); return !are }), false
+			isOther := func(a parse.Node) bool { are, _ := t.observes(a); return !are }
+			return !slices.ContainsFunc(args[1:], isOther), false
 		}
 	}
 	v, err := try(func() value {

@@ -157,14 +157,16 @@ func functions() map[string]function {
 		"b64dec":    text(Expr.decoded),
 		"b64enc":    text(Expr.encoded),
 		"fromJson":  {1, 1, fromJSON},
-		"list":      {0, many, func(_ *translation, args []value) value { return value{list: append([]value{}, args...)} }},
-		"dict":      {0, 0, func(*translation, []value) value { return value{list: []value{}} }},
-		"printf":    {1, many, printf},
-		"print":     {1, many, func(_ *translation, args []value) value { return value{expr: Join(all(args)...)} }},
-		"index":     {1, many, index},
-		"get":       {2, 2, index},
-		"default":   {2, 2, orDefault},
-		"dig":       {3, many, dig},
+		"list": {0, many, func(_ *translation, args []value) value {
+			return value{list: append([]value{}, args...)}
+		}},
+		"dict":    {0, 0, func(*translation, []value) value { return value{list: []value{}} }},
+		"printf":  {1, many, printf},
+		"print":   {1, many, func(_ *translation, args []value) value { return value{expr: Join(all(args)...)} }},
+		"index":   {1, many, index},
+		"get":     {2, 2, index},
+		"default": {2, 2, orDefault},
+		"dig":     {3, many, dig},
 	}
 }
 
@@ -189,8 +191,8 @@ func (t *translation) call(name string, args []value) value {
 	return v
 }
 
-// pathOf returns the path to the object that a function of function-go-templating returns, or nil. Its first argument is
-// the data.
+// pathOf returns the path to the object that a function of function-go-templating returns, or nil. Its first argument
+// is the data.
 func pathOf(function string, args []value) []any {
 	if len(args) == 0 || !args[0].inData || len(args[0].path) > 0 {
 		return nil
