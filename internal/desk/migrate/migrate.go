@@ -143,9 +143,8 @@ func (m *migration) checklist() string {
 		"   function-export check composition.yaml",
 		"2. Rehearse with each composite: function-export diff composition.yaml --cluster",
 		"3. Apply the Composition, and switch one composite first. The condition ExportsReady of each composite must",
-		"   become True. If its reason is Conflict, its message names the owner of the existing object. An object " +
-			"that is",
-		"   taken over keeps its metadata.uid:",
+		"   become True. If its reason is Conflict, its message names the owner of the existing object. An object",
+		"   that is taken over keeps its metadata.uid:",
 		"   kubectl get secret NAME --namespace NAMESPACE --output jsonpath={.metadata.uid}",
 		"4. To go back, apply the former Composition. Set prune: true only when you will not go back.",
 	}
