@@ -74,6 +74,22 @@ func TestAttacksEnd(t *testing.T) {
 	}
 }
 
+// The cost of a call is never negative: otherwise, it would give fuel to all that follows.
+func TestNegativeRangeGivesNoFuel(t *testing.T) {
+	x, faults := env.Compile(expression.Source{
+		Text: "lists.range(composite.x - 9000000000000000000).size() > 0 || true", Path: "here", Want: expression.WantAny,
+	})
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	o := &observation.Observation{Composite: observation.Resource{Object: object(t, `{"x": 0}`)}}
+	b := budget.New(context.Background())
+	before := b.Left()
+	if _, err := x.Evaluate(context.Background(), o.Scope("", nil), b); err != nil || b.Left() >= before {
+		t.Errorf("%v, and %d of %d is left, want less than before", err, b.Left(), before)
+	}
+}
+
 // spent is what one attack took.
 type spent struct {
 	name, outcome string

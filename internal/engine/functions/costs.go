@@ -155,7 +155,7 @@ func searchCost(a []ref.Val) int64 { return TextLen(a[0]) * max(1, TextLen(a[1])
 
 func rangeCost(a []ref.Val) int64 {
 	n, _ := a[0].(types.Int)
-	return min(int64(n), limits.RangeElements)
+	return max(0, min(int64(n), limits.RangeElements)) // a negative one is an error
 }
 
 func yamlCost(a []ref.Val) int64 {
