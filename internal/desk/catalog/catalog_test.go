@@ -77,12 +77,14 @@ func TestFind(t *testing.T) {
 		"Legacy": {
 			reason:     "a composite of v1 is of a cluster, and has Crossplane's fields in spec",
 			apiVersion: "example.org/v1", kind: "XDatabase", field: "spec",
-			want: "claimRef compositionRef compositionRevisionRef compositionRevisionSelector compositionSelector compositionUpdatePolicy region resourceRefs writeConnectionSecretToRef",
+			want: "claimRef compositionRef compositionRevisionRef compositionRevisionSelector compositionSelector " +
+				"compositionUpdatePolicy region resourceRefs writeConnectionSecretToRef",
 		},
 		"Claim": {
 			reason:     "a claim is a kind, too",
 			apiVersion: "example.org/v1", kind: "Database", field: "spec",
-			want: "compositeDeletePolicy compositionRef compositionRevisionRef compositionRevisionSelector compositionSelector compositionUpdatePolicy region resourceRef writeConnectionSecretToRef",
+			want: "compositeDeletePolicy compositionRef compositionRevisionRef compositionRevisionSelector " +
+				"compositionSelector compositionUpdatePolicy region resourceRef writeConnectionSecretToRef",
 		},
 	}
 	for name, tc := range cases {
@@ -102,8 +104,10 @@ func TestFind(t *testing.T) {
 func TestKinds(t *testing.T) {
 	c := catalog(t, "crd-rds-instance.yaml", "xrd-postgres.yaml", "xrd-database-v1.yaml")
 	want := []Kind{
-		{APIVersion: "example.org/v1", Kind: "Database"}, {APIVersion: "example.org/v1", Kind: "XDatabase"}, {APIVersion: "example.org/v1alpha1", Kind: "Postgres"},
-		{APIVersion: "rds.aws.upbound.io/v1beta1", Kind: "Instance"}, {APIVersion: "rds.aws.upbound.io/v1beta3", Kind: "Instance"},
+		{APIVersion: "example.org/v1", Kind: "Database"}, {APIVersion: "example.org/v1", Kind: "XDatabase"},
+		{APIVersion: "example.org/v1alpha1", Kind: "Postgres"},
+		{APIVersion: "rds.aws.upbound.io/v1beta1", Kind: "Instance"}, {APIVersion: "rds.aws.upbound.io/v1beta3",
+			Kind: "Instance"},
 	}
 	if diff := cmp.Diff(want, sorted(c.kinds)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -113,7 +117,8 @@ func TestKinds(t *testing.T) {
 		keys[k] = c.ConnectionSecretKeys(k)
 	}
 	wantKeys := map[Kind][]string{
-		want[0]: {"username", "password"}, want[1]: {"username", "password"}, want[2]: nil, want[3]: nil, want[4]: nil, {APIVersion: "v1", Kind: "ConfigMap"}: nil,
+		want[0]: {"username", "password"}, want[1]: {"username", "password"}, want[2]: nil, want[3]: nil,
+		want[4]: nil, {APIVersion: "v1", Kind: "ConfigMap"}: nil,
 	}
 	if diff := cmp.Diff(wantKeys, keys); diff != "" {
 		t.Errorf("connection keys: -want, +got:\n%s", diff)
@@ -123,7 +128,8 @@ func TestKinds(t *testing.T) {
 		plurals[k] = c.Plural(k)
 	}
 	wantPlurals := map[Kind]string{
-		want[0]: "databases", want[1]: "xdatabases", want[2]: "postgreses", want[3]: "instances", want[4]: "instances", {APIVersion: "v1", Kind: "ConfigMap"}: "",
+		want[0]: "databases", want[1]: "xdatabases", want[2]: "postgreses", want[3]: "instances",
+		want[4]: "instances", {APIVersion: "v1", Kind: "ConfigMap"}: "",
 	}
 	if diff := cmp.Diff(wantPlurals, plurals); diff != "" {
 		t.Errorf("plurals: -want, +got:\n%s", diff)
@@ -143,7 +149,8 @@ func TestScopeOf(t *testing.T) {
 		kind   Kind
 		want   Scope
 	}{
-		"XRD":     {"a composite of v2 has a namespace by default", Kind{APIVersion: "example.org/v1alpha1", Kind: "Postgres"}, Namespaced},
+		"XRD": {"a composite of v2 has a namespace by default", Kind{APIVersion: "example.org/v1alpha1",
+			Kind: "Postgres"}, Namespaced},
 		"XRDv1":   {"one of v1 is legacy by default", legacy, LegacyCluster},
 		"CRD":     {"a managed resource", Kind{APIVersion: "rds.aws.upbound.io/v1beta1", Kind: "Instance"}, Cluster},
 		"BuiltIn": {"a kind of Kubernetes", Kind{APIVersion: "v1", Kind: "ConfigMap"}, Namespaced},
@@ -178,11 +185,17 @@ func TestAddErrors(t *testing.T) {
 		new    string
 		want   string
 	}{
-		"Version":  {"each has its index", "crd-rds-instance.yaml", "  - name: v1beta3\n", "  - hush\n  - name: v1beta3\n", "cannot read spec.versions[1]: must be an object"},
-		"Schema":   {"a schema is an object", "crd-rds-instance.yaml", "openAPIV3Schema:\n        properties:", "openAPIV3Schema: hush\n      x:\n        properties:", "cannot read spec.versions[1].schema.openAPIV3Schema: must be an object"},
-		"NoSchema": {"Crossplane refuses a composite without one", "xrd-postgres.yaml", "openAPIV3Schema:", "openAPISchema:", "cannot read spec.versions[0].schema.openAPIV3Schema: must be an object"},
-		"NoScope":  {"the API server refuses it", "xrd-postgres.yaml", "group: example.org", "group: example.org\n  scope: Hush", "cannot read spec.scope: must be Namespaced, Cluster or LegacyCluster"},
-		"Keys":     {"they are words", "xrd-database-v1.yaml", "[username, password]", "[username, 4711]", "cannot read spec.connectionSecretKeys[1]: must be a string"},
+		"Version": {"each has its index", "crd-rds-instance.yaml", "  - name: v1beta3\n", "  - hush\n  - name: " +
+			"v1beta3\n", "cannot read spec.versions[1]: must be an object"},
+		"Schema": {"a schema is an object", "crd-rds-instance.yaml", "openAPIV3Schema:\n        properties:",
+			"openAPIV3Schema: hush\n      x:\n        properties:", "cannot read " +
+				"spec.versions[1].schema.openAPIV3Schema: must be an object"},
+		"NoSchema": {"Crossplane refuses a composite without one", "xrd-postgres.yaml", "openAPIV3Schema:",
+			"openAPISchema:", "cannot read spec.versions[0].schema.openAPIV3Schema: must be an object"},
+		"NoScope": {"the API server refuses it", "xrd-postgres.yaml", "group: example.org", "group: example.org\n  " +
+			"scope: Hush", "cannot read spec.scope: must be Namespaced, Cluster or LegacyCluster"},
+		"Keys": {"they are words", "xrd-database-v1.yaml", "[username, password]", "[username, 4711]", "cannot " +
+			"read spec.connectionSecretKeys[1]: must be a string"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -226,10 +239,13 @@ func TestAddTwice(t *testing.T) {
 		add    []map[string]any
 		want   string
 	}{
-		"Made":        {"Crossplane made one of the other, which has no keys", []map[string]any{decoded(t, xrd), crossplane}, ""},
-		"MadeBefore":  {"in the other order", []map[string]any{crossplane, decoded(t, xrd)}, ""},
-		"OtherSchema": {"it is unknown which one holds", []map[string]any{decoded(t, xrd), other}, "cannot add Database of example.org/v1: another definition of it differs: keep one of them"},
-		"OtherToMade": {"another Crossplane made the other one: the XRD is what holds", []map[string]any{crossplane, other}, ""},
+		"Made": {"Crossplane made one of the other, which has no keys", []map[string]any{decoded(t, xrd),
+			crossplane}, ""},
+		"MadeBefore": {"in the other order", []map[string]any{crossplane, decoded(t, xrd)}, ""},
+		"OtherSchema": {"it is unknown which one holds", []map[string]any{decoded(t, xrd), other}, "cannot add " +
+			"Database of example.org/v1: another definition of it differs: keep one of them"},
+		"OtherToMade": {"another Crossplane made the other one: the XRD is what holds", []map[string]any{crossplane,
+			other}, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -271,10 +287,12 @@ func TestBuiltIn(t *testing.T) {
 		"Data":     {Kind{APIVersion: "v1", Kind: "ConfigMap"}, []any{"data", "key"}, "string"},
 		"Secret":   {Kind{APIVersion: "v1", Kind: "Secret"}, []any{"data"}, ""},
 		"Replicas": {Kind{APIVersion: "apps/v1", Kind: "Deployment"}, []any{"spec", "replicas"}, "integer"},
-		"Item":     {Kind{APIVersion: "v1", Kind: "Service"}, []any{"status", "loadBalancer", "ingress", 0, "ip"}, "string"},
-		"Metadata": {Kind{APIVersion: "apps/v1", Kind: "Deployment"}, []any{"metadata", "ownerReferences", 0, "name"}, "string"},
-		"Kind":     {Kind{APIVersion: "v1", Kind: "Service"}, []any{"kind"}, "string"},
-		"Other":    {Kind{APIVersion: "v1", Kind: "Node"}, []any{"spec"}, ""},
+		"Item": {Kind{APIVersion: "v1", Kind: "Service"}, []any{"status", "loadBalancer", "ingress", 0, "ip"},
+			"string"},
+		"Metadata": {Kind{APIVersion: "apps/v1", Kind: "Deployment"}, []any{"metadata", "ownerReferences", 0,
+			"name"}, "string"},
+		"Kind":  {Kind{APIVersion: "v1", Kind: "Service"}, []any{"kind"}, "string"},
+		"Other": {Kind{APIVersion: "v1", Kind: "Node"}, []any{"spec"}, ""},
 	} {
 		at, _ := At(OfKind(NewCatalog().Find(c.kind)), c.path...)
 		if got := at.GetFields()["type"].GetStringValue(); got != c.want {

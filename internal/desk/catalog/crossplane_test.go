@@ -48,7 +48,8 @@ func TestCrossplane(t *testing.T) {
 
 func definitionOf(scope Scope) *v1.CompositeResourceDefinition {
 	return &v1.CompositeResourceDefinition{Spec: v1.CompositeResourceDefinitionSpec{
-		Names: extv1.CustomResourceDefinitionNames{Kind: "XDatabase", Plural: "xdatabases"}, Scope: new(v1.CompositeResourceScope(scope)),
+		Names:      extv1.CustomResourceDefinitionNames{Kind: "XDatabase", Plural: "xdatabases"},
+		Scope:      new(v1.CompositeResourceScope(scope)),
 		ClaimNames: &extv1.CustomResourceDefinitionNames{Kind: "Database", Plural: "databases"},
 		Versions:   []v1.CompositeResourceDefinitionVersion{{Schema: &v1.CompositeResourceValidation{OpenAPIV3Schema: runtime.RawExtension{Raw: []byte("{}")}}}},
 	}}

@@ -57,9 +57,12 @@ func TestAddOpenAPI(t *testing.T) {
 			want: `{"type":"object","x-kubernetes-group-version-kind":[{"group":"example.org","version":"v1","kind":"App"}],
 				"properties":{"spec":{` + spec + `},"meta":{"type":"string"},"gone":{},"other":{"$ref":"https://example.org/schema"}}}`,
 		},
-		"Core":    {reason: "The core group has no name.", kind: Kind{APIVersion: "v1", Kind: "Core"}, want: `{"type":"object","x-kubernetes-group-version-kind":[{"group":"","version":"v1","kind":"Core"}]}`},
-		"Shared":  {reason: "Crossplane ignores a schema of several kinds.", kind: Kind{APIVersion: "a.org/v1", Kind: "A"}, want: "null"},
-		"Defined": {reason: "A definition has precedence.", kind: Kind{APIVersion: "rds.aws.upbound.io/v1beta1", Kind: "Instance"}, want: string(defined)},
+		"Core": {reason: "The core group has no name.", kind: Kind{APIVersion: "v1", Kind: "Core"},
+			want: `{"type":"object","x-kubernetes-group-version-kind":[{"group":"","version":"v1","kind":"Core"}]}`},
+		"Shared": {reason: "Crossplane ignores a schema of several kinds.", kind: Kind{APIVersion: "a.org/v1",
+			Kind: "A"}, want: "null"},
+		"Defined": {reason: "A definition has precedence.", kind: Kind{APIVersion: "rds.aws.upbound.io/v1beta1",
+			Kind: "Instance"}, want: string(defined)},
 		"Unknown": {kind: Kind{APIVersion: "example.org/v2", Kind: "App"}, want: "null"},
 	}
 	for name, tc := range cases {
@@ -104,11 +107,16 @@ components:
 		t.Fatal(err)
 	}
 	cases := map[string]struct{ reason, object, want string }{
-		"Empty":    {"A default can have defaults, and an object that is missing stays missing.", `{}`, `{text: x, object: {enabled: true}, nullable: x}`},
-		"Set":      {"What is set stays.", `{text: y, object: {enabled: false}, nullable: y}`, `{text: y, object: {enabled: false}, nullable: y}`},
-		"Inside":   {"Items and values have defaults.", `{list: [{}, {n: 2}], map: {a: {}}, open: {a: {}}}`, `{text: x, object: {enabled: true}, nullable: x, list: [{n: 1}, {n: 2}], map: {a: {n: 1}}, open: {a: {}}}`},
-		"Null":     {"A null is a value only if it is allowed.", `{text: null, nullable: null, object: null}`, `{text: x, nullable: null, object: {enabled: true}}`},
-		"Mismatch": {"Values of other types are not changed.", `{object: 5, list: {}, map: []}`, `{text: x, nullable: x, object: 5, list: {}, map: []}`},
+		"Empty": {"A default can have defaults, and an object that is missing stays missing.", `{}`,
+			`{text: x, object: {enabled: true}, nullable: x}`},
+		"Set": {"What is set stays.", `{text: y, object: {enabled: false}, nullable: y}`,
+			`{text: y, object: {enabled: false}, nullable: y}`},
+		"Inside": {"Items and values have defaults.", `{list: [{}, {n: 2}], map: {a: {}}, open: {a: {}}}`,
+			`{text: x, object: {enabled: true}, nullable: x, list: [{n: 1}, {n: 2}], map: {a: {n: 1}}, open: {a: {}}}`},
+		"Null": {"A null is a value only if it is allowed.", `{text: null, nullable: null, object: null}`,
+			`{text: x, nullable: null, object: {enabled: true}}`},
+		"Mismatch": {"Values of other types are not changed.", `{object: 5, list: {}, map: []}`,
+			`{text: x, nullable: x, object: 5, list: {}, map: []}`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -42,7 +42,10 @@ func Apply(text string, fixes [][]Edit) (out string, applied int) {
 	var edits []Edit
 	for _, fix := range fixes {
 		touches := func(e Edit) bool {
-			return slices.ContainsFunc(edits, func(o Edit) bool { return !e.End.Before(o.Position) && !o.End.Before(e.Position) })
+			return slices.ContainsFunc(edits, func(o Edit) bool {
+				return !e.End.Before(o.Position) &&
+					!o.End.Before(e.Position)
+			})
 		}
 		if len(fix) > 0 && !slices.ContainsFunc(fix, touches) {
 			edits, applied = append(edits, fix...), applied+1

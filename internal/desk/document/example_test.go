@@ -8,7 +8,8 @@ import (
 
 // A diagnostic in an expression, at its second line, is shown at its place in the file.
 func ExampleDocument_Within() {
-	docs, err := document.Parse("kind: Exports\nsecrets:\n- data:\n  - value: |\n      secret.user +\n        secret.pasword\n")
+	docs, err := document.Parse("kind: Exports\nsecrets:\n- data:\n  - value: |\n      secret.user +\n        " +
+		"secret.pasword\n")
 	if err != nil {
 		fmt.Println(err)
 		return

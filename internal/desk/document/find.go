@@ -11,8 +11,8 @@ type Place struct {
 	// Key is the range of its key. An item of a list and the document itself have no key: then it is like Value.
 	Key Range
 
-	// Value is the range of the value, after its anchor and tag. An alias is where the value of its anchor is. A missing
-	// value is where it would be. The range of an object or a list ends after its first scalar.
+	// Value is the range of the value, after its anchor and tag. An alias is where the value of its anchor is. A
+	// missing value is where it would be. The range of an object or a list ends after its first scalar.
 	Value Range
 }
 

@@ -9,8 +9,10 @@ import (
 // FuzzSetText: an edit sets the text at a path, and nothing else.
 func FuzzSetText(f *testing.F) {
 	for _, file := range []string{
-		"a: b # c\nd: e\n", "{a: [{b: 'it''s'}], c: d}", "a: \"x\\ty\"\n", "a: |\n  b\n\n   c\nd: e\n", "a: >-\n  b\n  c\n", "- a\n- b: c\n",
-		"a: b\r\nc: d\r\n", "a: &x b\nc: *x\n", "\ufeffa: b\n---\na:\n- b: c\n", "a: !!str 5\n", "a: b\n  c\n", "{\"a\": \"b\"}",
+		"a: b # c\nd: e\n", "{a: [{b: 'it''s'}], c: d}", "a: \"x\\ty\"\n", "a: |\n  b\n\n   c\nd: e\n", "a: >-\n  " +
+			"b\n  c\n", "- a\n- b: c\n",
+		"a: b\r\nc: d\r\n", "a: &x b\nc: *x\n", "\ufeffa: b\n---\na:\n- b: c\n", "a: !!str 5\n", "a: b\n  c\n",
+		"{\"a\": \"b\"}",
 	} {
 		for _, text := range []string{"x", "b: c", "it's", "a\"b", "{x}", "ä𝄞", "", "b", "xb", "# x", "null", "b\nc"} {
 			f.Add(file, text)

@@ -24,17 +24,19 @@ const (
 	tooLarge = "aliases repeat too much: write the values that they repeat, or split the document"
 	unknown  = "compare the indentation, the quotes and the colons of this line with the lines above it"
 
-	instead       = "write `|-` after the key, and the value indented in the next line"
-	inQuotes      = "put the whole value in quotes"
-	colonInPlain  = "a plain value cannot contain a colon and a space: " + instead
-	noColon       = "no colon after the key: write a colon and a space, or indent the line more if it continues the value above it"
-	noSpace       = "no space after the colon: write one if this is a key"
-	noSpaceDash   = "no space after the dash: write one if this is an item of a list"
-	conflict      = "a marker of a merge conflict: resolve the conflict, and remove its markers"
-	template      = "a template: render the file first, for example with `helm template`, or put the value in quotes if it is text"
+	instead      = "write `|-` after the key, and the value indented in the next line"
+	inQuotes     = "put the whole value in quotes"
+	colonInPlain = "a plain value cannot contain a colon and a space: " + instead
+	noColon      = "no colon after the key: write a colon and a space, or indent the line more if it continues the " +
+		"value above it"
+	noSpace     = "no space after the colon: write one if this is a key"
+	noSpaceDash = "no space after the dash: write one if this is an item of a list"
+	conflict    = "a marker of a merge conflict: resolve the conflict, and remove its markers"
+	template    = "a template: render the file first, for example with `helm template`, or put the value in quotes " +
+		"if it is text"
 	unclosedQuote = "a quote that is not closed: write the same quote where the value ends"
-	wrongIndent   = "wrong indentation here or above: begin it in the column of the other keys of its object, or of the " +
-		"other items of its list"
+	wrongIndent   = "wrong indentation here or above: begin it in the column of the other keys of its object, or of " +
+		"the other items of its list"
 
 	inBrackets  = "expected ',' or"       // what the parser says about a value in brackets
 	otherParser = "only the other parser" // refuses it
@@ -55,24 +57,26 @@ var rules = []rule{
 	{"", "", `^\s*(\{)[{%]`, template},
 	{"", `[:-] +(?P<at>!)[^\s!].*¦`, "", cannotBegin + instead},
 
-	{otherParser, `[{\[].*\w\.?(?P<at>\?)\w`, "", "a question mark cannot be in a plain value in brackets: " + inQuotes},
+	{otherParser, `[{\[].*\w\.?(?P<at>\?)\w`, "", "a question mark cannot be in a plain value in brackets: " +
+		"" + inQuotes},
 	{"tab character|start any token", `¦\t`, "", "a tab in the indentation: replace it with spaces"},
-	{"escape|hexdecimal", "", "", "a backslash that is not part of an escape: write two backslashes, or put the value in " +
-		"single quotes"},
-	{"block scalar.*comment", `([|>])[-+\d]*[ \t]*¦`, "", "text after %s, which begins a text block: put the text in the " +
-		"next line, indented"},
-	{"unknown anchor", `¦\*[-\w]+(?:[\s,\]}]|$)`, "", "an alias of an anchor that is not above it: define the anchor with &, or put the value in " +
-		"quotes if it is text"},
+	{"escape|hexdecimal", "", "", "a backslash that is not part of an escape: write two backslashes, or put the " +
+		"value in single quotes"},
+	{"block scalar.*comment", `([|>])[-+\d]*[ \t]*¦`, "", "text after %s, which begins a text block: put the text in " +
+		"the next line, indented"},
+	{"unknown anchor", `¦\*[-\w]+(?:[\s,\]}]|$)`, "", "an alias of an anchor that is not above it: define the anchor " +
+		"with &, or put the value in quotes if it is text"},
 	{"anchor|alphabetic|start any token|mapping keys", "[{\\[].*¦([*&@%?`])", "", cannotBegin + inQuotes},
 	{"anchor|alphabetic|start any token|mapping keys", "¦([*&@%?`])", "", cannotBegin + instead},
 
 	// In brackets.
-	{"quoted scalar", `[{\[].*[\])}'"](?P<at>[^\s,:\]})'"]).*¦`, "", "text after a closing quote or bracket: write a comma " +
-		"if it is another value, or " + inQuotes},
+	{"quoted scalar", `[{\[].*[\])}'"](?P<at>[^\s,:\]})'"]).*¦`, "", "text after a closing quote or bracket: write a " +
+		"comma if it is another value, or " + inQuotes},
 	{"quoted scalar", "", "", unclosedQuote},
 	{inBrackets, `["'\w](?P<at>:)¦?["'\w\[{]`, "", noSpace},
 	{inBrackets, `¦:`, "", "a plain value in brackets cannot contain a colon and a space: " + inQuotes},
-	{inBrackets, "", "", "no comma before this: write one after the value or the item above, close the bracket above, or " +
+	{inBrackets, "", "", "no comma before this: write one after the value or the item above, close the bracket " +
+		"above, or " +
 		inQuotes},
 
 	// A key or an item where none can be.
@@ -82,13 +86,15 @@ var rules = []rule{
 	{"mapping values", "", `^[ -]*["'\w./-]+(:)[^\s/]`, noSpace},
 	{"mapping values", "", `^[ -]*([^\s:-][^:]*)$`, noColon},
 	{"':'", `¦["'\w./-]+(?P<at>:)\S`, "", noSpace},
-	{"':'", "", `[|>][-+\d]*\s*$`, "a line of a text block must be indented more than its key: indent it by two more spaces"},
+	{"':'", "", `[|>][-+\d]*\s*$`, "a line of a text block must be indented more than its key: indent it by two more " +
+		"spaces"},
 	{"':'", "", "", noColon},
 	{"expected", `["'] *¦\S`, "", "text after the closing quote: " + instead},
 	{"expected", `([\])}]) *¦\S`, "", "text after the closing %s: " + instead},
 	{"expected", `(?P<at>\*)[-\w]+ +¦`, "", cannotBegin + instead},
 	{"expected", `^\s*¦[?:]`, "", colonInPlain},
-	{"document start", `^¦`, "", "text after the end of the document: put a line `---` above it if it is another document"},
+	{"document start", `^¦`, "", "text after the end of the document: put a line `---` above it if it is another " +
+		"document"},
 }
 
 // A pattern is the compiled rule.
@@ -106,7 +112,8 @@ var patterns = sync.OnceValue(func() (out []pattern) {
 func (p part) diagnose(err error) *Diagnostic {
 	for i, r := range p.text() {
 		if _, size := utf8.DecodeRuneInString(p.text()[i:]); !isYAML(r) || r == utf8.RuneError && size == 1 {
-			return p.at(p.start+i, fmt.Sprintf("the control character %U, or another encoding: save the file as UTF-8", r))
+			return p.at(p.start+i, fmt.Sprintf("the control character %U, or another encoding: save the file as "+
+				"UTF-8", r))
 		}
 	}
 	t := p.parse()
@@ -188,13 +195,15 @@ func namesOf(key, value *yaml.Node) []string {
 func (p part) fromParser(e *yaml.LoadError) *Diagnostic {
 	at, opened := p.offsetOf(e.Mark.Line, e.Mark.Column), p.offsetOf(e.ContextMark.Line, e.ContextMark.Column)
 	says := e.ContextMsg + ": " + e.Message
-	if strings.Contains(says, "simple key") || strings.Contains(says, "quoted scalar") && !strings.Contains(says, "escape") {
+	if strings.Contains(says, "simple key") || strings.Contains(says, "quoted scalar") && !strings.Contains(says,
+		"escape") {
 		at = opened // where the key or the quote begins, not where the parser missed its end
 	}
 	begin, end := p.lineOf(at)
 	if m := oddSpace.FindStringSubmatchIndex(p.file.text[p.start:end]); m != nil {
 		r, _ := utf8.DecodeRuneInString(p.file.text[p.start+m[2]:])
-		return p.at(p.start+m[2], fmt.Sprintf("the character %U looks like a space, but is not one: replace it with a space", r))
+		return p.at(p.start+m[2], fmt.Sprintf("the character %U looks like a space, but is not one: replace it with "+
+			"a space", r))
 	}
 	if d := p.open(at); d != nil {
 		return d
@@ -265,8 +274,8 @@ func (p part) open(at int) *Diagnostic {
 		case c == '"' || c == '\'':
 			return p.at(start, unclosedQuote)
 		default: // in ASCII, a closing bracket is two after its opening bracket
-			return p.at(start, fmt.Sprintf("a %c that is not closed: write %c where the value ends; if the value is an "+
-				"expression, %s", c, c+2, instead))
+			return p.at(start, fmt.Sprintf("a %c that is not closed: write %c where the value ends; if the value is "+
+				"an expression, %s", c, c+2, instead))
 		}
 	}
 	return nil

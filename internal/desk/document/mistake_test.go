@@ -35,22 +35,27 @@ var lineMistakes = map[string]struct {
 	at    string                                 // the text at which the mistake is
 	want  string
 }{
-	"Colon":         {func(b, k, _ string) string { return b + k + ": x ? 'a' : 'b'" }, ": 'b'", colonInPlain},
-	"SingleQuote":   {func(b, k, v string) string { return b + k + ": '" + v }, "'", unclosedQuote},
-	"DoubleQuote":   {func(b, k, v string) string { return b + k + ": \"" + v }, "\"", unclosedQuote},
-	"AfterQuote":    {func(b, k, v string) string { return b + k + ": 'a' + " + v }, "+ ", "text after the closing quote"},
-	"AfterBracket":  {func(b, k, v string) string { return b + k + ": [a].join(" + v }, ".join", "text after the closing ]"},
-	"OpenBrace":     {func(b, k, v string) string { return b + k + ": {a: " + v }, "{", "a { that is not closed"},
-	"NoSpace":       {func(b, k, v string) string { return b + k + ":" + v }, ":", "no space after the colon"},
-	"NoColon":       {func(b, k, v string) string { return b + k + " " + v }, "", "no colon after the key"},
-	"Star":          {func(b, k, v string) string { return b + k + ": *" + v }, "*", "a"},
-	"Exclamation":   {func(b, k, _ string) string { return b + k + ": !x ? 'a' : 'b'" }, "!", "a plain value cannot begin with !"},
+	"Colon":       {func(b, k, _ string) string { return b + k + ": x ? 'a' : 'b'" }, ": 'b'", colonInPlain},
+	"SingleQuote": {func(b, k, v string) string { return b + k + ": '" + v }, "'", unclosedQuote},
+	"DoubleQuote": {func(b, k, v string) string { return b + k + ": \"" + v }, "\"", unclosedQuote},
+	"AfterQuote": {func(b, k, v string) string { return b + k + ": 'a' + " + v }, "+ ", "text after the closing " +
+		"quote"},
+	"AfterBracket": {func(b, k, v string) string { return b + k + ": [a].join(" + v }, ".join", "text after the " +
+		"closing ]"},
+	"OpenBrace": {func(b, k, v string) string { return b + k + ": {a: " + v }, "{", "a { that is not closed"},
+	"NoSpace":   {func(b, k, v string) string { return b + k + ":" + v }, ":", "no space after the colon"},
+	"NoColon":   {func(b, k, v string) string { return b + k + " " + v }, "", "no colon after the key"},
+	"Star":      {func(b, k, v string) string { return b + k + ": *" + v }, "*", "a"},
+	"Exclamation": {func(b, k, _ string) string { return b + k + ": !x ? 'a' : 'b'" }, "!", "a plain value cannot " +
+		"begin with !"},
 	"AfterPipe":     {func(b, k, v string) string { return b + k + ": | " + v }, v0, "text after |"},
 	"Template":      {func(b, k, _ string) string { return b + k + ": {{ .Values.x }}" }, "{{", template},
 	"TemplateStart": {func(b, k, v string) string { return b + k + ": {{ .Values.x }}-" + v }, "{{", template},
-	"TabAfterDash":  {func(b, k, v string) string { return strings.Replace(b, "- ", "-\t", 1) + k + ": " + v }, "\t", "a tab"},
-	"Tab":           {func(b, k, v string) string { return strings.Replace(b, " ", "\t", 1) + k + ": " + v }, "\t", "a tab"},
-	"Conflict":      {func(_, _, _ string) string { return "<<<<<<< HEAD" }, "<", "a marker of a merge conflict"},
+	"TabAfterDash": {func(b, k, v string) string { return strings.Replace(b, "- ", "-\t", 1) + k + ": " + v }, "\t",
+		"a tab"},
+	"Tab": {func(b, k, v string) string { return strings.Replace(b, " ", "\t", 1) + k + ": " + v }, "\t",
+		"a tab"},
+	"Conflict": {func(_, _, _ string) string { return "<<<<<<< HEAD" }, "<", "a marker of a merge conflict"},
 }
 
 const v0 = "\x00" // the value
@@ -73,7 +78,8 @@ func TestMistakeInAnyLine(t *testing.T) {
 						column = 1 + len(m[1])
 					}
 					got := diagnostics[0]
-					if want := (Position{i + 1, column}); got.Position != want || !strings.HasPrefix(got.Message, notYAML+tc.want) {
+					if want := (Position{i + 1, column}); got.Position != want || !strings.HasPrefix(got.Message,
+						notYAML+tc.want) {
 						t.Errorf("%s in %s:\n%q\ngot  %v\nwant %v: %s", mistake, name, lines[i], got, want, tc.want)
 					}
 				}

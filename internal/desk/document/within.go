@@ -32,8 +32,8 @@ func (d *Document) Within(line, column int, path ...any) (p Position, exact bool
 	return d.file.position(places[i]), true
 }
 
-// Index returns the index of a line and a column of a text, in bytes, or -1 if the text has no such place. The place after
-// each line exists.
+// Index returns the index of a line and a column of a text, in bytes, or -1 if the text has no such place. The place
+// after each line exists.
 func Index(text string, line, column int) int {
 	lines := strings.SplitAfter(text, "\n")
 	if line < 1 || line > len(lines) || column < 1 {

@@ -103,7 +103,8 @@ func InputOf(s Step) (*structpb.Struct, *diagnostic.Diagnostic) {
 	}
 	input, err := structpb.NewStruct(s.Input)
 	if err != nil {
-		return nil, &diagnostic.Diagnostic{Path: "input", Rule: diagnostic.Input, Message: "contains something that is not JSON"}
+		return nil, &diagnostic.Diagnostic{Path: "input", Rule: diagnostic.Input, Message: "contains something that " +
+			"is not JSON"}
 	}
 	return input, nil
 }

@@ -53,7 +53,8 @@ const Unreadable diagnostic.Rule = "unreadable"
 // InFile returns a diagnostic of the input with its position in the file.
 func (s Step) InFile(d *diagnostic.Diagnostic) Diagnostic {
 	at := s.locate(d)
-	out := Diagnostic{File: s.File, Range: at.Range, Step: s.Name, Field: d.Path, Rule: d.Rule, Message: d.Message, Warning: d.Warning}
+	out := Diagnostic{File: s.File, Range: at.Range, Step: s.Name, Field: d.Path, Rule: d.Rule, Message: d.Message,
+		Warning: d.Warning}
 	if reason := s.cutByYAML(d, at); reason != "" {
 		out.Message = reason
 	} else {
@@ -88,7 +89,8 @@ func (s Step) cutByYAML(d *diagnostic.Diagnostic, at location) string {
 	case !isText || d.Rule == diagnostic.Type:
 	case text == "" && strings.HasPrefix(source, "!"):
 		return "! begins a tag in YAML, so the expression is empty" + instead
-	case at.expression && strings.HasPrefix(source, text+" #") && (strings.Count(text, "'")%2 == 1 || strings.Count(text, `"`)%2 == 1):
+	case at.expression && strings.HasPrefix(source, text+" #") && (strings.Count(text, "'")%2 == 1 ||
+		strings.Count(text, `"`)%2 == 1):
 		return "a space and # begin a comment in YAML, so the text that begins here does not end" + instead
 	}
 	return ""

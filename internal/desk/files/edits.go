@@ -11,8 +11,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
-// This file turns the edits of an input into edits of its file. A diagnostic brings its edits, except for a name that is
-// spelled wrong, which is found here.
+// This file turns the edits of an input into edits of its file. A diagnostic brings its edits, except for a name that
+// is spelled wrong, which is found here.
 
 // editsInFile returns the edits of the file that correct a mistake, or nothing if one of them is not possible.
 func (s Step) editsInFile(d *diagnostic.Diagnostic) (out []document.Edit) {
@@ -92,7 +92,8 @@ func (s Step) respelled(d *diagnostic.Diagnostic) []document.Edit {
 	case d.Line > 0:
 		from := max(0, document.Index(text, d.Line, d.Column))
 		chain := path.FindString(text[from:])
-		i := slices.IndexFunc(word.FindAllStringIndex(chain, -1), func(w []int) bool { return isMeant(chain[w[0]:w[1]]) })
+		i := slices.IndexFunc(word.FindAllStringIndex(chain, -1),
+			func(w []int) bool { return isMeant(chain[w[0]:w[1]]) })
 		if i < 0 || !isIdentifier.MatchString(name) {
 			return nil
 		}

@@ -44,13 +44,15 @@ type Flags struct {
 
 func (s *System) newKnowledge(flags Flags, settings *Settings) (*Knowledge, error) {
 	k := &Knowledge{
-		Settings: settings, Catalog: catalog.NewCatalog(), resources: map[string]plan.Kind{}, keys: maps.Clone(settings.keys),
+		Settings: settings, Catalog: catalog.NewCatalog(), resources: map[string]plan.Kind{},
+		keys:    maps.Clone(settings.keys),
 		missing: map[plan.Kind]bool{},
 	}
 	for name, text := range flags.Resources {
 		kind, ok := parseKind(text)
 		if !ok {
-			return nil, errors.New("--resource: write it as NAME=group/version/Kind, for example db=rds.aws.upbound.io/v1beta1/Instance")
+			return nil, errors.New("--resource: write it as NAME=group/version/Kind, for example " +
+				"db=rds.aws.upbound.io/v1beta1/Instance")
 		}
 		k.resources[name] = kind
 	}
@@ -58,7 +60,8 @@ func (s *System) newKnowledge(flags Flags, settings *Settings) (*Knowledge, erro
 		keys := strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ' ' })
 		_, isKind := parseKind(name)
 		if len(keys) == 0 || name == "" || strings.Contains(name, "/") && !isKind {
-			return nil, errors.New("--connection-keys: write it as NAME=KEY,KEY with the name of a composed resource, or its kind as group/version/Kind")
+			return nil, errors.New("--connection-keys: write it as NAME=KEY,KEY with the name of a composed " +
+				"resource, or its kind as group/version/Kind")
 		}
 		k.keys[name] = keys
 	}
@@ -131,7 +134,8 @@ func (k *Knowledge) learnSchemas(s System, steps []Step) error {
 		}
 	}
 	if !defines.Load() {
-		return fmt.Errorf("--schema: cannot find an XRD or a CRD in %s: name the files with the definitions", suggest.List(k.schemas))
+		return fmt.Errorf("--schema: cannot find an XRD or a CRD in %s: name the files with the definitions",
+			suggest.List(k.schemas))
 	}
 	return nil
 }
@@ -140,7 +144,8 @@ func (k *Knowledge) learnSchemas(s System, steps []Step) error {
 func (k *Knowledge) learnFunction(object map[string]any) {
 	var ignored decode.First
 	v := decode.Value{Raw: object, Report: ignored.Report}
-	if group, _, _ := strings.Cut(v.Get("apiVersion").Text(), "/"); group == "pkg.crossplane.io" && object["kind"] == "Function" {
+	if group, _, _ := strings.Cut(v.Get("apiVersion").Text(), "/"); group == "pkg.crossplane.io" &&
+		object["kind"] == "Function" {
 		k.functions = append(k.functions, rules.Function{
 			Name: v.Get("metadata", "name").Text(), Package: v.Get("spec", "package").Text(),
 		})
@@ -255,10 +260,11 @@ func (k *Knowledge) connectionKeys(name string, kind plan.Kind) []string {
 	return k.Catalog.ConnectionSecretKeys(kind)
 }
 
-// mayMatter scans a text quickly. It returns true for each text with an input of this function, the schema of a kind, or
-// a Function.
+// mayMatter scans a text quickly. It returns true for each text with an input of this function, the schema of a kind,
+// or a Function.
 func mayMatter(text string) bool {
-	return mayHoldSteps(text) || strings.Contains(text, "ResourceDefinition") || strings.Contains(text, "kind: Function")
+	return mayHoldSteps(text) || strings.Contains(text, "ResourceDefinition") || strings.Contains(text, "kind: "+
+		"Function")
 }
 
 // kindForm is group/version/Kind, or version/Kind for the core group.

@@ -36,7 +36,8 @@ func (s *System) Load(paths []string, flags Flags) (*Inputs, error) {
 	}
 	out.Unread = append(out.Unread, known.learn(read)...)
 	if len(out.Steps)+len(out.Unread) == 0 {
-		return nil, fmt.Errorf("cannot find an input of kind Exports in %s: name the files with the Compositions", strings.Join(paths, ", "))
+		return nil, fmt.Errorf("cannot find an input of kind Exports in %s: name the files with the Compositions",
+			strings.Join(paths, ", "))
 	}
 	return out, known.learnSchemas(*s, out.Steps)
 }

@@ -32,23 +32,32 @@ number: 5
 		line, column int
 		expression   bool
 	}{
-		"Place":        {"a place in an expression", diagnostic.Diagnostic{Path: "secrets[0].data[0].value", Line: 1, Column: 5}, 8, 17, true},
-		"PlaceOfBlock": {"a place in another line of one", diagnostic.Diagnostic{Path: "secrets[0].data[1].value", Line: 2, Column: 3}, 12, 9, true},
-		"PlaceNowhere": {"a place that it does not have: it begins where it does", diagnostic.Diagnostic{Path: "secrets[0].data[0].value", Line: 9, Column: 9}, 8, 12, false},
-		"Scalar":       {"a value", diagnostic.Diagnostic{Path: "secrets[0].name"}, 5, 9, false},
-		"Nothing":      {"and one that is nothing", diagnostic.Diagnostic{Path: "none"}, 15, 6, false},
-		"Key":          {"its key, if that is what is wrong", diagnostic.Diagnostic{Path: "secrets[0].name", Key: true}, 5, 3, false},
-		"List":         {"of a list the key", diagnostic.Diagnostic{Path: "secrets[0].data"}, 6, 3, false},
-		"Item":         {"of an item where it begins", diagnostic.Diagnostic{Path: "secrets[0].data[1]"}, 9, 5, false},
-		"Absent":       {"what is not there is where it would be", diagnostic.Diagnostic{Path: "secrets[0].nmae"}, 5, 3, false},
-		"Below":        {"a scalar has no fields: it is where its key is", diagnostic.Diagnostic{Path: "secrets[0].name.x"}, 5, 3, false},
-		"Behind":       {"an item after the end of a list is shown at the list", diagnostic.Diagnostic{Path: "secrets[7].name"}, 4, 1, false},
-		"Input":        {"the input itself is where it begins", diagnostic.Diagnostic{Path: "input"}, 2, 1, false},
-		"Dot":          {"a key may hold a dot", diagnostic.Diagnostic{Path: "secrets[1].labels.a.b"}, 13, 29, false},
-		"Bracketed":    {"a key may stand in brackets", diagnostic.Diagnostic{Path: "secrets[1].labels[a.b]"}, 13, 29, false},
+		"Place": {"a place in an expression", diagnostic.Diagnostic{Path: "secrets[0].data[0].value", Line: 1,
+			Column: 5}, 8, 17, true},
+		"PlaceOfBlock": {"a place in another line of one", diagnostic.Diagnostic{Path: "secrets[0].data[1].value",
+			Line: 2, Column: 3}, 12, 9, true},
+		"PlaceNowhere": {"a place that it does not have: it begins where it does",
+			diagnostic.Diagnostic{Path: "secrets[0].data[0].value", Line: 9, Column: 9}, 8, 12, false},
+		"Scalar":  {"a value", diagnostic.Diagnostic{Path: "secrets[0].name"}, 5, 9, false},
+		"Nothing": {"and one that is nothing", diagnostic.Diagnostic{Path: "none"}, 15, 6, false},
+		"Key": {"its key, if that is what is wrong", diagnostic.Diagnostic{Path: "secrets[0].name",
+			Key: true}, 5, 3, false},
+		"List": {"of a list the key", diagnostic.Diagnostic{Path: "secrets[0].data"}, 6, 3, false},
+		"Item": {"of an item where it begins", diagnostic.Diagnostic{Path: "secrets[0].data[1]"}, 9, 5, false},
+		"Absent": {"what is not there is where it would be", diagnostic.Diagnostic{Path: "secrets[0].nmae"}, 5,
+			3, false},
+		"Below": {"a scalar has no fields: it is where its key is",
+			diagnostic.Diagnostic{Path: "secrets[0].name.x"}, 5, 3, false},
+		"Behind": {"an item after the end of a list is shown at the list",
+			diagnostic.Diagnostic{Path: "secrets[7].name"}, 4, 1, false},
+		"Input": {"the input itself is where it begins", diagnostic.Diagnostic{Path: "input"}, 2, 1, false},
+		"Dot":   {"a key may hold a dot", diagnostic.Diagnostic{Path: "secrets[1].labels.a.b"}, 13, 29, false},
+		"Bracketed": {"a key may stand in brackets", diagnostic.Diagnostic{Path: "secrets[1].labels[a.b]"}, 13,
+			29, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := location{Range: document.Range{Position: document.Position{Line: c.line, Column: c.column}}, expression: c.expression}
+			want := location{Range: document.Range{Position: document.Position{Line: c.line, Column: c.column}},
+				expression: c.expression}
 			step := stepsIn(t, text)[0]
 			at := step.locate(&c.at)
 			if at.End = (document.Position{}); at != want {

@@ -13,8 +13,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
-// SettingsFile is the name of the file with settings. It applies to the files in its folder and in all folders below it,
-// except where a folder has a file of its own.
+// SettingsFile is the name of the file with settings. It applies to the files in its folder and in all folders below
+// it, except where a folder has a file of its own.
 const SettingsFile = ".function-export.yaml"
 
 const schemasField = "schemas"
@@ -110,7 +110,10 @@ func (s *Settings) read(folder string) *folderSettings {
 			r.field(field, fields[field])
 		}
 	}
-	slices.SortStableFunc(s.wrong, func(a, b Diagnostic) int { return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line) })
+	slices.SortStableFunc(s.wrong, func(a, b Diagnostic) int {
+		return cmp.Or(cmp.Compare(a.File, b.File),
+			a.Line-b.Line)
+	})
 	return r.folderSettings
 }
 
@@ -161,7 +164,8 @@ func (r *settingsReader) readSchemas(value any) {
 		if cached := r.system.cachedPackage(text); err != nil && cached != "" {
 			path = cached
 			if _, err = r.system.IsFolder(path); err != nil {
-				r.report([]any{schemasField, i}, "the package is not in the cache: run crossplane validate with it first")
+				r.report([]any{schemasField, i}, "the package is not in the cache: run crossplane validate with it "+
+					"first")
 				continue
 			}
 		}
@@ -180,7 +184,8 @@ func (r *settingsReader) readSchemas(value any) {
 // package with a version.
 func (s *System) cachedPackage(text string) string {
 	registry, rest, _ := strings.Cut(text, "/")
-	if s.Home == "" || !strings.Contains(registry, ".") || strings.HasPrefix(registry, ".") || !strings.Contains(rest, ":") {
+	if s.Home == "" || !strings.Contains(registry, ".") || strings.HasPrefix(registry, ".") ||
+		!strings.Contains(rest, ":") {
 		return ""
 	}
 	return filepath.Join(s.Home, ".crossplane", "cache", strings.ReplaceAll(text, ":", "@"))

@@ -30,12 +30,19 @@ func TestSystem(t *testing.T) {
 		texts  map[string]string
 		want   found
 	}{
-		"Folder":   {"all YAML files below it, with its settings", []string{"apis"}, nil, found{[]string{"apis/one.yaml"}, []string{"apis/" + SettingsFile}}},
-		"Pattern":  {"a pattern", []string{"*/*.yaml"}, nil, found{[]string{"apis/one.yaml"}, []string{"apis/" + SettingsFile}}},
-		"Twice":    {"a file that two paths name is read once", []string{"apis/one.yaml", "apis/*.yaml"}, nil, found{[]string{"apis/one.yaml"}, []string{"apis/" + SettingsFile}}},
-		"Unsaved":  {"a text in the editor", []string{"apis/two/two.yml", "apis/one.yaml"}, map[string]string{"apis/one.yaml": "kind: Other", "apis/two/two.yml": input}, found{[]string{"apis/two/two.yml"}, []string{"apis/" + SettingsFile}}},
-		"New":      {"a file that was never saved", []string{"new.yaml"}, map[string]string{"new.yaml": input}, found{[]string{"new.yaml"}, nil}},
-		"Settings": {"settings in the editor", []string{"apis"}, map[string]string{"apis/" + SettingsFile: "rules: {}"}, found{[]string{"apis/one.yaml"}, nil}},
+		"Folder": {"all YAML files below it, with its settings", []string{"apis"}, nil,
+			found{[]string{"apis/one.yaml"}, []string{"apis/" + SettingsFile}}},
+		"Pattern": {"a pattern", []string{"*/*.yaml"}, nil, found{[]string{"apis/one.yaml"},
+			[]string{"apis/" + SettingsFile}}},
+		"Twice": {"a file that two paths name is read once", []string{"apis/one.yaml", "apis/*.yaml"}, nil,
+			found{[]string{"apis/one.yaml"}, []string{"apis/" + SettingsFile}}},
+		"Unsaved": {"a text in the editor", []string{"apis/two/two.yml", "apis/one.yaml"},
+			map[string]string{"apis/one.yaml": "kind: Other", "apis/two/two.yml": input},
+			found{[]string{"apis/two/two.yml"}, []string{"apis/" + SettingsFile}}},
+		"New": {"a file that was never saved", []string{"new.yaml"}, map[string]string{"new.yaml": input},
+			found{[]string{"new.yaml"}, nil}},
+		"Settings": {"settings in the editor", []string{"apis"}, map[string]string{"apis/" + SettingsFile: "rules: " +
+			"{}"}, found{[]string{"apis/one.yaml"}, nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in, err := (&System{FS: disk, Texts: c.texts}).Load(c.paths, Flags{})

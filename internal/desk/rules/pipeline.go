@@ -22,8 +22,10 @@ const FunctionRef = "functionRef.name"
 
 // others are functions that are often in a pipeline.
 var others = []string{ //nolint:gochecknoglobals // a table
-	"function-auto-ready", "function-cel-filter", "function-cue", "function-environment-configs", "function-extra-resources",
-	"function-go-templating", "function-kcl", "function-kro", "function-patch-and-transform", "function-python", "function-pythonic",
+	"function-auto-ready", "function-cel-filter", "function-cue", "function-environment-configs",
+	"function-extra-resources",
+	"function-go-templating", "function-kcl", "function-kro", "function-patch-and-transform", "function-python",
+	"function-pythonic",
 	"function-sequencer",
 }
 
@@ -63,8 +65,8 @@ func otherFunction(v *View, say Say) {
 	if f := v.installed(name); f != nil {
 		image, _, _ := strings.Cut(f.Package, "@")
 		if base, _, _ := strings.Cut(path.Base(image), ":"); slices.Contains(others, base) {
-			say(field(FunctionRef), "is a Function with the package %s, but the input is for %s: write the name of the Function "+
-				"with this package", base, ours)
+			say(field(FunctionRef), "is a Function with the package %s, but the input is for %s: write the name of "+
+				"the Function with this package", base, ours)
 		}
 		return
 	}
@@ -140,7 +142,8 @@ func sameObject(v *View, say Say) {
 			continue
 		}
 		if other, taken := first[o]; taken {
-			say(field(e.NamePath().String()), "%s also composes this %s: leave one of them out, or give this one another name", other, o.kind)
+			say(field(e.NamePath().String()), "%s also composes this %s: leave one of them out, or give this one "+
+				"another name", other, o.kind)
 		}
 		first[o] = e.Name
 	}
@@ -193,8 +196,12 @@ func sameStatusField(v *View, say Say) {
 			}
 		}
 		for _, f := range v.Plan.Status {
-			if i != v.Index && slices.ContainsFunc(fields, func(o string) bool { return o == f.Path || strings.HasPrefix(f.Path, o+".") }) {
-				say(field(f.At.Child("fieldPath").String()), "step %s also writes this field, and the last step wins: leave one of them out", s.Name)
+			if i != v.Index && slices.ContainsFunc(fields, func(o string) bool {
+				return o == f.Path ||
+					strings.HasPrefix(f.Path, o+".")
+			}) {
+				say(field(f.At.Child("fieldPath").String()), "step %s also writes this field, and the last step "+
+					"wins: leave one of them out", s.Name)
 			}
 		}
 	}
@@ -222,7 +229,8 @@ func composedLater(v *View, say Say) {
 			name, _ := of(x.Expression, r)
 			if step := later[name]; step != "" && !told[name] && !v.Plan.ExportNamed(name) {
 				told[name] = true
-				say(plan.Place(x.Expression, r), "is composed by the step %s, which comes later: move this step after it", step)
+				say(plan.Place(x.Expression, r), "is composed by the step %s, which comes later: move this step "+
+					"after it", step)
 			}
 		}
 	}
@@ -239,7 +247,8 @@ func unknownConnectionKey(v *View, say Say) {
 			name, below := of(x.Expression, r)
 			key := plan.StepName(r, below)
 			isDetail := r.Variable == expression.Secret || r.Variable == expression.Secrets
-			if _, flagged := v.Known.ConnectionKeys[name]; flagged || !isDetail || name == "" || key == plan.Anything || x.Dynamic(r) {
+			if _, flagged := v.Known.ConnectionKeys[name]; flagged || !isDetail || name == "" ||
+				key == plan.Anything || x.Dynamic(r) {
 				continue
 			}
 			kind := v.Known.Resources[name]

@@ -26,7 +26,8 @@ func rotates(m plan.Generator) bool {
 func abandonedAfterNext(v *View, say Say) {
 	for _, m := range v.Plan.Generators {
 		if m.AbandonAfter > 0 && m.Interval > 0 && m.AbandonAfter >= m.Interval {
-			say(field(m.Path.Child("abandonAfter").String()), "is %s, but the next rotation is due after %s: set it to less than "+
+			say(field(m.Path.Child("abandonAfter").String()), "is %s, but the next rotation is due after %s: set it "+
+				"to less than "+
 				"refreshInterval", credential.DurationText(m.AbandonAfter), credential.DurationText(m.Interval))
 		}
 	}
@@ -35,8 +36,10 @@ func abandonedAfterNext(v *View, say Say) {
 // noOverlap is about credentials of other systems, which stop working when their resource is deleted.
 func noOverlap(v *View, say Say) {
 	for i, m := range v.Plan.Generators {
-		if m.Kind == plan.KindResource && rotates(m) && m.Grace < noticed && v.input("generators", i, "gracePeriodExpression") == nil {
-			say(field(m.Path.String()), "deletes the former credential as soon as the next one is exported, but a mounted Secret "+
+		if m.Kind == plan.KindResource && rotates(m) && m.Grace < noticed && v.input("generators", i,
+			"gracePeriodExpression") == nil {
+			say(field(m.Path.String()), "deletes the former credential as soon as the next one is exported, but a "+
+				"mounted Secret "+
 				"changes only after about a minute, and applications read it later: set gracePeriod, for example 1h")
 		}
 	}
@@ -69,8 +72,8 @@ func candidateNeverSet(v *View, say Say) {
 	for _, m := range v.Plan.Generators {
 		setters, _ := v.setters(m)
 		if m.Ready != nil && len(setters) == 0 && v.reads1(m.Ready, expression.Candidate) {
-			say(field(m.Path.Child("readyExpression").String()), "waits for ever, because no export uses %s: use it in the export "+
-				"that sets the credential", m.Spelled(expression.Candidate))
+			say(field(m.Path.Child("readyExpression").String()), "waits for ever, because no export uses %s: use it "+
+				"in the export that sets the credential", m.Spelled(expression.Candidate))
 		}
 	}
 }
@@ -82,12 +85,14 @@ func candidateForConsumers(v *View, say Say) {
 		setters, _ := v.setters(m)
 		for _, e := range setters {
 			if m.Ready == nil && m.IsComputed() {
-				say(field(e.Path.String()), "uses %s, but generator %q has no readyExpression: each generation is in use as soon as it is stored, "+
+				say(field(e.Path.String()), "uses %s, but generator %q has no readyExpression: each generation is in "+
+					"use as soon as it is stored, "+
 					"so consumers have it before it is set: add a readyExpression to the generator, or use %s",
 					m.Spelled(expression.Candidate), m.Name, m.Spelled(expression.Generated))
 			}
 			for _, d := range e.Data {
-				if m.Ready != nil && d.Value != nil && connectionString.MatchString(d.Value.Source().Text) && v.readsCandidate(d.Value, m) {
+				if m.Ready != nil && d.Value != nil && connectionString.MatchString(d.Value.Source().Text) &&
+					v.readsCandidate(d.Value, m) {
 					*say(field(d.Path), "is for an application, and %s is not in use before it is verified: use %s",
 						m.Spelled(expression.Candidate), m.Spelled(expression.Generated)) =
 						respelled(d.Value, m, expression.Candidate, expression.Generated)
@@ -125,8 +130,8 @@ func setterReadsGenerated(v *View, say Say) {
 			}
 			for _, r := range v.resources() {
 				if by := passwordFrom(r.Base, objectOf(e)); by != "" {
-					edits := say(field(e.Path.String()), "sets the credential through %s of %s, but has the generation that is "+
-						"already in use: use %s", by, r.Name, m.Spelled(expression.Candidate))
+					edits := say(field(e.Path.String()), "sets the credential through %s of %s, but has the "+
+						"generation that is already in use: use %s", by, r.Name, m.Spelled(expression.Candidate))
 					for _, d := range e.Data {
 						*edits = append(*edits, respelled(d.Value, m, expression.Generated, expression.Candidate)...)
 					}
@@ -161,7 +166,8 @@ func caWithoutFormer(v *View, say Say) {
 			for _, d := range e.Data {
 				if d.Value != nil && v.lacksFormer(d.Value, m.Name) {
 					both := fmt.Sprintf("generated.%[1]s['tls.crt'] + previous.?%[1]s[?'tls.crt'].orValue('')", m.Name)
-					edits := say(field(d.Path), "has only the present CA, but while the CA is rotated, clients also need the former one: write %s", both)
+					edits := say(field(d.Path), "has only the present CA, but while the CA is rotated, clients also "+
+						"need the former one: write %s", both)
 					if present, _, _ := strings.Cut(both, " "); d.Value.Source().Text == present {
 						*edits = setText(d.Value.Source().Path, both)
 					}
@@ -176,7 +182,8 @@ func (v *View) lacksFormer(x *expression.Expression, ca string) bool {
 	var present, former bool
 	for _, r := range v.reads(x) {
 		of := plan.StepName(r.Reference, 0)
-		present = present || r.Variable == expression.Generated && of == ca && plan.StepName(r.Reference, 1) == "tls.crt"
+		present = present || r.Variable == expression.Generated && of == ca && plan.StepName(r.Reference,
+			1) == "tls.crt"
 		former = former || r.Variable == expression.Previous && (of == ca || of == plan.Anything)
 	}
 	return present && !former
@@ -185,9 +192,12 @@ func (v *View) lacksFormer(x *expression.Expression, ca string) bool {
 func certificateExpires(v *View, say Say) {
 	for i, m := range v.Plan.Generators {
 		if k := m.Certificate(); k != nil && !k.IsCA() && v.input("generators", i, "refreshPolicy") == nil {
-			*say(field(m.Path.Child(plan.KindCertificate).String()), "expires, and is not renewed by default: write refreshPolicy: OnChange "+
-				"beside it, which renews it in time, or refreshPolicy: CreatedOnce if it is renewed by hand") = []diagnostic.Edit{
-				{Path: m.Path.Child("refreshPolicy").String(), Action: diagnostic.SetValue, Text: string(v1beta1.OnChange)},
+			*say(field(m.Path.Child(plan.KindCertificate).String()), "expires, and is not renewed by default: write "+
+				"refreshPolicy: OnChange "+
+				"beside it, which renews it in time, or refreshPolicy: CreatedOnce if it is renewed by "+
+				"hand") = []diagnostic.Edit{
+				{Path: m.Path.Child("refreshPolicy").String(), Action: diagnostic.SetValue,
+					Text: string(v1beta1.OnChange)},
 			}
 		}
 	}
@@ -198,9 +208,11 @@ func derivedSchedule(v *View, say Say) {
 		if m.Source() == nil {
 			continue
 		}
-		for _, name := range []string{"refreshInterval", "refreshIntervalExpression", "rotationWindow", "keepersExpression"} {
+		for _, name := range []string{"refreshInterval", "refreshIntervalExpression", "rotationWindow",
+			"keepersExpression"} {
 			if v.input("generators", i, name) != nil {
-				say(field(m.Path.Child(name).String()), "generates again from the same source: leave it and refreshPolicy out, because "+
+				say(field(m.Path.Child(name).String()), "generates again from the same source: leave it and "+
+					"refreshPolicy out, because "+
 					"each change of secretExpression already leads to a new generation, and rotate the source instead")
 				break
 			}

@@ -21,11 +21,12 @@ import (
 
 // changing are the fields of an object that change with each write of it, or without one.
 var changing = [][]string{ //nolint:gochecknoglobals // a table
-	{"metadata", "resourceVersion"}, {"metadata", "generation"}, {"metadata", "managedFields"}, {"status", "conditions"},
+	{"metadata", "resourceVersion"}, {"metadata", "generation"}, {"metadata", "managedFields"}, {"status",
+		"conditions"},
 }
 
-// steady are the ends of the paths of expressions from which something is made that should stay: names, keys and labels,
-// and the parameters of generators.
+// steady are the ends of the paths of expressions from which something is made that should stay: names, keys and
+// labels, and the parameters of generators.
 var steady = lazy.MustCompile(`(metadata\.\w+|\]\.keyExpression|keepersExpression|generators\[\d+\]\.\w.*Expression)$`)
 
 // mayChange are the ends of the paths of expressions that follow what they read.
@@ -56,7 +57,8 @@ func sayChanging(say Say, x *expression.Expression, r read) {
 	for _, fields := range changing {
 		at := slices.IndexFunc(r.Path, func(s expression.Step) bool { return s.Key == fields[0] })
 		if at >= 0 && plan.StepName(r.Reference, at+1) == fields[1] {
-			edits := say(r.at, "reads %s.%s, which changes again and again, and with it the name, the key, the label or the "+
+			edits := say(r.at, "reads %s.%s, which changes again and again, and with it the name, the key, the label "+
+				"or the "+
 				"credential that is made from it: use something that stays, such as metadata.uid", fields[0], fields[1])
 			if text := x.Source().Text; version.MatchString(text) {
 				*edits = setText(x.Source().Path, version.ReplaceAllString(text, "${1}${2}.uid"))
@@ -83,8 +85,8 @@ func indexAsKey(v *View, say Say) {
 		}
 		for _, r := range x.References() {
 			if r.Variable == expression.Index {
-				say(x.Place(r), "is the position in the list, so if an item is removed, the items after it get the objects of their "+
-					"neighbors: use something that identifies the item, for example item.name")
+				say(x.Place(r), "is the position in the list, so if an item is removed, the items after it get the "+
+					"objects of their neighbors: use something that identifies the item, for example item.name")
 			}
 		}
 	}
@@ -107,13 +109,16 @@ func encodedTwice(v *View, say Say) {
 			}
 			for _, value := range values {
 				value = celast.AsWritten(value)
-				if celast.IsCall(value, "base64.encode") && !v.reads1(d.Value, expression.Generated, expression.Candidate) {
+				if celast.IsCall(value, "base64.encode") && !v.reads1(d.Value, expression.Generated,
+					expression.Candidate) {
 					plain := value.AsCall().Args()[0]
 					if celast.IsCall(plain, "bytes") {
 						plain = plain.AsCall().Args()[0]
 					}
-					*say(place(d.Value, value), "is encoded twice, because the data of a Secret is encoded for you: leave base64.encode out, "+
-						"and write the text without bytes(...)") = advice.Instead(d.Value, value, advice.TextOf(d.Value, plain))
+					*say(place(d.Value, value), "is encoded twice, because the data of a Secret is encoded for you: "+
+						"leave base64.encode out, "+
+						"and write the text without bytes(...)") = advice.Instead(d.Value, value,
+						advice.TextOf(d.Value, plain))
 				}
 			}
 		}
@@ -200,7 +205,8 @@ func sample(e ast.Expr) any {
 
 // setByCrossplane are the fields of spec that Crossplane sets, or that it adds to each XRD.
 var setByCrossplane = []string{ //nolint:gochecknoglobals // a table
-	"crossplane", "claimRef", "resourceRef", "resourceRefs", "compositionRef", "compositionSelector", "compositionRevisionRef",
+	"crossplane", "claimRef", "resourceRef", "resourceRefs", "compositionRef", "compositionSelector",
+	"compositionRevisionRef",
 	"compositionRevisionSelector", "compositionUpdatePolicy", "writeConnectionSecretToRef",
 }
 
@@ -214,15 +220,16 @@ func optionalField(v *View, say Say) {
 	for _, x := range v.Plan.Needed {
 		for _, r := range x.Reads() {
 			own := r.Variable == expression.Composite ||
-				(r.Variable == expression.Resource || r.Variable == expression.Self) && x.Source().From == "" && !x.Source().Own
+				(r.Variable == expression.Resource || r.Variable == expression.Self) && x.Source().From == "" &&
+					!x.Source().Own
 			ofCrossplane := slices.Contains(setByCrossplane, plan.StepName(r.Reference, 1))
 			if !own || ofCrossplane || r.Need != expression.Required || plan.StepName(r.Reference, 0) != "spec" {
 				continue
 			}
 			if path := mayLack(s, r.Path); path != "" && !told[path] {
 				told[path] = true
-				say(plan.Place(x, r.Reference), "waits for ever if the author does not set %s, which the XRD does not require: "+
-					"read it with .? and orValue(...), or give it a default in the XRD", path)
+				say(plan.Place(x, r.Reference), "waits for ever if the author does not set %s, which the XRD does "+
+					"not require: read it with .? and orValue(...), or give it a default in the XRD", path)
 			}
 		}
 	}

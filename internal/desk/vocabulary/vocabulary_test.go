@@ -51,12 +51,14 @@ func TestExamples(t *testing.T) {
 			if e.Does == "" || len(e.Signatures) == 0 {
 				t.Errorf("%v: it needs does and signatures", e.Names)
 			}
-			x, wrong := env.Compile(expression.Source{Text: "(" + e.Example + ") == (" + e.Result + ")", Path: "example"})
+			x, wrong := env.Compile(expression.Source{Text: "(" + e.Example + ") == (" + e.Result + ")",
+				Path: "example"})
 			if len(wrong) > 0 {
 				t.Errorf("%v: %v", e.Names, wrong)
 				continue
 			}
-			if equal, err := x.Evaluate(t.Context(), vars, budget.New(t.Context())); err != nil || equal.Value() != true {
+			if equal, err := x.Evaluate(t.Context(), vars, budget.New(t.Context())); err != nil ||
+				equal.Value() != true {
 				t.Errorf("%s is not %s: %v", e.Example, e.Result, err)
 			}
 		}

@@ -2,8 +2,8 @@
 // wrong, where, and what to write instead, and what is known about a missing input into what to do.
 //
 // The engine below knows only typed errors and facts. The function and the desk create the environment of expressions
-// here. Most of the package is tables of what people write who know other languages and tools. It has no state, and reads
-// no objects. Its texts contain names and parts of the input, never data.
+// here. Most of the package is tables of what people write who know other languages and tools. It has no state, and
+// reads no objects. Its texts contain names and parts of the input, never data.
 package advice
 
 import (

@@ -38,7 +38,8 @@ var (
 // ofObjects are the variables whose fields are objects, or maps with the outputs of a generator: nothing is subtracted
 // from them.
 var ofObjects = []string{ //nolint:gochecknoglobals // a table
-	expression.Resources, expression.Sources, expression.Secrets, expression.Generated, expression.Candidate, expression.Previous,
+	expression.Resources, expression.Sources, expression.Secrets, expression.Generated, expression.Candidate,
+	expression.Previous,
 }
 
 // hasKeys are the variables whose values have keys that people choose, by the number of the step that is a key. Keys

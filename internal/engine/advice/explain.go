@@ -180,7 +180,8 @@ func (m *explainer) noBool(err *expression.Error) string {
 	if m.typed || or == nil || !celast.IsCall(or, operators.LogicalOr) {
 		return fmt.Sprintf("must be true or false, but is %s%s", m.aType(err.Types[0]), m.compared(err.Node))
 	}
-	if left := or.AsCall().Args()[0]; left.ID() != err.Node.ID() && !celast.IsKind(m.typeOf(left), types.BoolKind, types.DynKind) {
+	if left := or.AsCall().Args()[0]; left.ID() != err.Node.ID() && !celast.IsKind(m.typeOf(left), types.BoolKind,
+		types.DynKind) {
 		return "" // said about the left one
 	}
 	return fmt.Sprintf("|| takes true or false, but this is %s: for a default write %s",
@@ -205,8 +206,9 @@ func dotted(path []string) string {
 	if len(path) == 0 {
 		return ""
 	}
-	n, ok := map[string]int{expression.Secret: 1, expression.Secrets: 2, expression.Generated: 2, expression.Candidate: 2,
-		expression.Previous: 2}[path[0]]
+	n, ok := map[string]int{expression.Secret: 1, expression.Secrets: 2, expression.Generated: 2,
+		expression.Candidate: 2,
+		expression.Previous:  2}[path[0]]
 	if !ok || len(path) != n+2 || slices.Contains(lengths, path[n+1]) || slices.Contains(dataOfSecrets, path[n]) {
 		return ""
 	}
@@ -224,8 +226,10 @@ var lengths = []string{"length", "size", "len"} //nolint:gochecknoglobals // a t
 
 // inputs are the variables that contain observed data.
 var inputs = []string{ //nolint:gochecknoglobals // a table
-	expression.Secret, expression.Secrets, expression.Resource, expression.Self, expression.Resources, expression.Sources,
-	expression.Composite, expression.Env, expression.Context, expression.Generated, expression.Candidate, expression.Previous,
+	expression.Secret, expression.Secrets, expression.Resource, expression.Self, expression.Resources,
+	expression.Sources,
+	expression.Composite, expression.Env, expression.Context, expression.Generated, expression.Candidate,
+	expression.Previous,
 }
 
 func isInput(name string) bool { return slices.Contains(inputs, name) }

@@ -59,7 +59,8 @@ var instead = map[string]string{ //nolint:gochecknoglobals // a table
 	"is": "there is no operator is: write ==, or has(composite.spec.host) to test a field",
 	"~":  "there is no operator ~: write + to join texts", "^": "there is no operator ^: write for example x * x",
 	"not": "there is no operator not: write !(value in list)",
-	"if":  "there is no if: write condition ? one : other", "unless": "there is no unless: write condition ? one : other",
+	"if":  "there is no if: write condition ? one : other", "unless": "there is no unless: write condition ? one : " +
+		"other",
 	"as":  "there is no as: write for example string(value)",
 	"for": "there is no for: write list.map(x, x.name) or list.filter(x, x.ready)",
 	"#":   "# does not begin a comment: write //", ";": "there is no ; in an expression: leave it out",
@@ -207,8 +208,8 @@ func (c *script) foreign(n, wrong int) (message string, at int) {
 		if t.text == "'" || t.text == `"` {
 			message := "the text that begins here does not end: close it with " + t.text
 			if t.end() == len(strings.TrimRight(c.text, " ")) {
-				message += ", and if a space and # come after it in the YAML, write `|-` after the key, and the expression " +
-					"indented in the next line"
+				message += ", and if a space and # come after it in the YAML, write `|-` after the key, and the " +
+					"expression indented in the next line"
 			}
 			if rest := c.text[t.end():]; !strings.ContainsAny(rest, `+()[]{}?'"`) {
 				c.replace(len(c.text), len(c.text), t.text, message)

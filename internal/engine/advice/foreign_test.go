@@ -62,7 +62,8 @@ func TestForeignFunctionsExist(t *testing.T) {
 			t.Errorf("%s exists, so that its hint is never used", name)
 		}
 		for _, call := range calls.FindAllStringSubmatch(hint, -1) {
-			if !slices.Contains(names, call[1]) && !slices.Contains(names, call[1][strings.LastIndexByte(call[1], '.')+1:]) {
+			if !slices.Contains(names, call[1]) && !slices.Contains(names, call[1][strings.LastIndexByte(call[1],
+				'.')+1:]) {
 				t.Errorf("%s: the hint %q names %s, which does not exist", name, hint, call[1])
 			}
 		}

@@ -7,13 +7,14 @@ const (
 	forPresence = "write for example has(composite.spec.host), or for a default composite.spec.?host.orValue('none')"
 	forRandom   = "add generators: [{name: admin, password: {length: 32}}], and write generated.admin.password"
 	forUUID     = "add generators: [{name: id, uuid: {}}], and write generated.id.uuid"
-	forHash     = "add generators: [{name: hash, bcrypt: {secretExpression: secret.password}}], and write generated.hash.hash"
+	forHash     = "add generators: [{name: hash, bcrypt: {secretExpression: secret.password}}], and write " +
+		"generated.hash.hash"
 	forHtpasswd = "add generators: [{name: web, htpasswd: {secretExpression: \"{'admin': secret.password}\"}}], " +
 		"and write generated.web.auth"
-	forCA = "add generators: [{name: ca, refreshPolicy: OnChange, certificate: {isCA: true, subject: {commonName: ca}}}], " +
-		"and write generated.ca['tls.crt']"
-	forCertificate = "add generators: [{name: tls, refreshPolicy: OnChange, certificate: {subject: {commonName: app}, dnsNames: [app.example.org]}}], " +
-		"and write generated.tls['tls.crt']"
+	forCA = "add generators: [{name: ca, refreshPolicy: OnChange, certificate: {isCA: true, subject: {commonName: " +
+		"ca}}}], and write generated.ca['tls.crt']"
+	forCertificate = "add generators: [{name: tls, refreshPolicy: OnChange, certificate: {subject: {commonName: " +
+		"app}, dnsNames: [app.example.org]}}], and write generated.tls['tls.crt']"
 	forSSHKey   = "add generators: [{name: key, sshKey: {}}], and write generated.key.privateKey"
 	forClock    = "expressions have no clock: read a time from an object, as in composite.metadata.creationTimestamp"
 	forPattern  = "write regex.replace(text, pattern, new), with r'\\1' for its first group"
@@ -36,7 +37,8 @@ var foreignFunctions = func() map[string]string { //nolint:gochecknoglobals // a
 		"write string(value)": "tostring str quote tos",
 		"write int(value)":    "toint parseint atoi integer",
 		"write double(value)": "float tofloat parsefloat number",
-		"write the value alone, and list its key under nonSensitive of the same item, as in nonSensitive: [db.username]": "nonsensitive",
+		"write the value alone, and list its key under nonSensitive of the same item, as in nonSensitive: " +
+			"[db.username]": "nonsensitive",
 		"write text.lowerAscii()":                  "lower tolower tolowercase downcase asciidowncase",
 		"write text.upperAscii()":                  "upper toupper touppercase upcase asciiupcase",
 		"write text.trim()":                        "strip trimspace",
@@ -73,10 +75,11 @@ var foreignFunctions = func() map[string]string { //nolint:gochecknoglobals // a
 		"write hmac.sha256(key, text), which is the only keyed hash": "hmac.sha512 hmac.sha1 hmac.md5 " +
 			"hmacsha512 hmacsha1",
 		"compute it in a step before, and select it from the resource of this step": "argon2 scrypt",
-		forHash:                           "bcrypt bcrypt.hash hashpw",
-		forHtpasswd:                       "htpasswd",
-		forCA:                             "genca gencawithkey",
-		forCertificate:                    "genselfsignedcert gensignedcert genselfsignedcertwithkey gensignedcertwithkey",
+		forHash:     "bcrypt bcrypt.hash hashpw",
+		forHtpasswd: "htpasswd",
+		forCA:       "genca gencawithkey",
+		forCertificate: "genselfsignedcert gensignedcert genselfsignedcertwithkey " +
+			"gensignedcertwithkey",
 		forSSHKey:                         "genprivatekey",
 		forUUID:                           "uuid uuidv4 uuid.v4",
 		"write for example " + forDefault: "default coalesce getordefault get dig",
@@ -100,7 +103,8 @@ var foreignFunctions = func() map[string]string { //nolint:gochecknoglobals // a
 		"write value in list, or text.contains(part)": "includes",
 		forElements:                                   "keys",
 		"iterate over the map to read its values: map.map(key, map[key])": "values items entries toentries",
-		strings.TrimPrefix(noMerge, ": "):                                 "mergeoverwrite deepmerge assign update union",
+		strings.TrimPrefix(noMerge, ": "): "mergeoverwrite deepmerge assign update " +
+			"union",
 		forRandom: "random randalphanum randascii randnumeric randbytes derivepassword " +
 			"randalpha randstring random.seededstring seededint genpassword rand",
 		"put the object under sources, and write sources.name.spec.host, or secrets.name.key for a Secret": "lookup",

@@ -28,7 +28,8 @@ func (m *explainer) noVariable(err *expression.Error) string {
 	if meant := m.Declared(err.Node.AsIdent()); meant != "" {
 		return text + m.script().replace(at, at+len(local), meant, ": write "+meant)
 	}
-	if isInput(local) || slices.Contains([]string{expression.Generation, expression.Variables, expression.Item}, local) {
+	if isInput(local) || slices.Contains([]string{expression.Generation, expression.Variables, expression.Item},
+		local) {
 		return fmt.Sprintf("%s here: %s", text, m.listed())
 	}
 	isText := parent == nil || celast.IsCall(parent, operators.Add)
@@ -58,7 +59,8 @@ func (m *explainer) meantVariable(err *expression.Error, parent ast.Expr) (wrong
 
 // isOfObject reports whether a node selects a field that objects have.
 func isOfObject(e ast.Expr) bool {
-	return e != nil && e.Kind() == ast.SelectKind && slices.Contains([]string{"spec", "status", "metadata"}, e.AsSelect().FieldName())
+	return e != nil && e.Kind() == ast.SelectKind && slices.Contains([]string{"spec", "status", "metadata"},
+		e.AsSelect().FieldName())
 }
 
 // insteadOfVariable returns what to write instead of a variable that does not exist, if no other variable is
@@ -91,7 +93,8 @@ func (m *explainer) listed() string {
 func (m *explainer) noItem(variable string) string {
 	text := fmt.Sprintf("there is no variable %s here: ", variable)
 	if m.Source.Items == expression.ItemKey || m.Source.Items == expression.ItemList {
-		return text + "write it in the fields below forEachExpression and keyExpression, which return the items and their keys"
+		return text + "write it in the fields below forEachExpression and keyExpression, which return the items and " +
+			"their keys"
 	}
 	if m.Tree.Expr().Kind() == ast.IdentKind {
 		text += fmt.Sprintf("write %s\"'%s'\"; ", textInQuotes, variable)
@@ -158,8 +161,8 @@ var macroForms = func() map[string]string { //nolint:gochecknoglobals // a table
 		"has":  "has takes one field: write for example has(resource.status.host)",
 		"bind": "bind takes a name, a value and an expression: write for example cel.bind(x, secret.host, x + ':' + x)",
 	}
-	for name := range strings.FieldsSeq("all exists exists_one existsOne map filter sortBy optMap optFlatMap transformList " +
-		"transformMap transformMapEntry") {
+	for name := range strings.FieldsSeq("all exists exists_one existsOne map filter sortBy optMap optFlatMap " +
+		"transformList transformMap transformMapEntry") {
 		out[name] = fmt.Sprintf("%s takes a name for each element and an expression that uses the name: "+
 			"write for example list.%s(x, x.name)", name, name)
 	}
@@ -176,7 +179,8 @@ func (m *explainer) isUnknown(e ast.Expr) bool {
 // namespace, or the name for each element, as in list.reduce(x, x.name).
 func (m *explainer) ofUnknown(parent ast.NavigableExpr) bool {
 	for p, ok := parent, parent != nil; ok; p, ok = p.Parent() {
-		if p.Kind() == ast.CallKind && p.AsCall().IsMemberFunction() && m.Environment.CEL().Functions()[p.AsCall().FunctionName()] == nil {
+		if p.Kind() == ast.CallKind && p.AsCall().IsMemberFunction() &&
+			m.Environment.CEL().Functions()[p.AsCall().FunctionName()] == nil {
 			return true
 		}
 	}

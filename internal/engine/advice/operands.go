@@ -100,7 +100,8 @@ func (m *explainer) noOptional(call ast.CallExpr, err *expression.Error) string 
 	case slices.Contains(optionalMethods, fn) && !celast.IsOptional(have[0]):
 		return m.script().needsOptional(m.at(err))
 	case fn == "or" && len(have) == 2 && !celast.IsOptional(have[1]):
-		return m.script().replace(m.at(err), m.at(err)+len(fn), "orValue", "or takes another optional: write orValue for a default value")
+		return m.script().replace(m.at(err), m.at(err)+len(fn), "orValue", "or takes another optional: write orValue "+
+			"for a default value")
 	}
 	return ""
 }
@@ -173,7 +174,8 @@ func (m *explainer) wrongForm(e ast.Expr) string {
 		return fmt.Sprintf("%s is a method: write value.%s(...)", fn, fn)
 	}
 	wanted := strings.ReplaceAll(strings.Trim(fmt.Sprint(counts), "[]"), " ", " or ")
-	return fmt.Sprintf("the number of arguments in the parentheses of %s must be %s, but is %d%s", fn, wanted, n, exampleOfMap(fn))
+	return fmt.Sprintf("the number of arguments in the parentheses of %s must be %s, but is %d%s", fn, wanted, n,
+		exampleOfMap(fn))
 }
 
 // exampleOfMap returns an example of a call, if the function takes a map.
@@ -212,7 +214,8 @@ func conversion(overloads []*decls.OverloadDecl, have []*types.Type) string {
 			}
 			if len(wrong) == 1 {
 				from, to := have[wrong[0]], kindsOf(o.ArgTypes()[wrong[0]:][:1])
-				if hint := convert(from, strings.Trim(to[:min(1, len(to))], "bm"), "the "+cel.FormatCELType(from)); hint != "" {
+				if hint := convert(from, strings.Trim(to[:min(1, len(to))], "bm"), "the "+
+					""+cel.FormatCELType(from)); hint != "" {
 					return hint
 				}
 			}
@@ -238,7 +241,8 @@ func (m *explainer) notAccepted(call ast.CallExpr, have []*types.Type) string {
 		if !celast.IsKind(have[0], types.BoolKind, types.DynKind, types.ErrorKind) {
 			return fmt.Sprintf("the condition of ?: is %s%s", m.aType(have[0]), m.compared(operands[0]))
 		}
-		return fmt.Sprintf("returns %s or %s%s", m.aType(have[1]), m.aType(have[2]), hintFor(operandHints, fn, kindsOf(have[1:])))
+		return fmt.Sprintf("returns %s or %s%s", m.aType(have[1]), m.aType(have[2]), hintFor(operandHints, fn,
+			kindsOf(have[1:])))
 	}
 	names := make([]string, 0, len(have))
 	for _, t := range have {
@@ -297,8 +301,8 @@ func (m *explainer) callHint(call ast.CallExpr, have []*types.Type) string {
 	return hint
 }
 
-// An operandHint is a hint for a call of one of some functions, or of any, on operands of all of some kinds. The letters
-// of the kinds are those of [kindLetters]: # is any number, and s any scalar that string(...) accepts.
+// An operandHint is a hint for a call of one of some functions, or of any, on operands of all of some kinds. The
+// letters of the kinds are those of [kindLetters]: # is any number, and s any scalar that string(...) accepts.
 type operandHint struct{ functions, kinds, text string }
 
 const wrapOther = ": wrap the operand that is not a string in string(...)"
@@ -323,7 +327,8 @@ var operandHints = []operandHint{ //nolint:gochecknoglobals // a table
 
 var kindLetters = map[types.Kind]string{ //nolint:gochecknoglobals // a table
 	types.StringKind: "t", types.IntKind: "i#s", types.UintKind: "s", types.DoubleKind: "d#s", types.BoolKind: "bs",
-	types.BytesKind: "ys", types.TimestampKind: "s", types.DurationKind: "s", types.MapKind: "m", types.StructKind: "m", types.ListKind: "l", types.NullTypeKind: "n",
+	types.BytesKind: "ys", types.TimestampKind: "s", types.DurationKind: "s", types.MapKind: "m",
+	types.StructKind: "m", types.ListKind: "l", types.NullTypeKind: "n",
 }
 
 // kindsOf returns the letters of the kinds of types.

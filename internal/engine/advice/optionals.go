@@ -179,7 +179,8 @@ func isPattern(e ast.Expr) bool {
 // literalOf returns the last operand of a call as it is written, if it is a text, or an empty text.
 func literalOf(call ast.Expr) string {
 	args := call.AsCall().Args()
-	if text, ok := celast.Text(args[len(args)-1]); ok && len(text) <= argumentsQuoted && !strings.ContainsAny(text, `'\`) {
+	if text, ok := celast.Text(args[len(args)-1]); ok && len(text) <= argumentsQuoted && !strings.ContainsAny(text,
+		`'\`) {
 		return "'" + text + "'"
 	}
 	return ""

@@ -27,7 +27,8 @@ var conversions = []struct{ want, have, hint string }{ //nolint:gochecknoglobals
 	{"l", "t", ": split it with .split(','), leave json.encode or join out, or write [ ] around it"},
 	{"l", "l", ""},
 	{"l", "", ": write [ ] around it for a list of one item"},
-	{"m", "m", ": wrap its values in string(...), or convert them with .transformMap(k, v, string(v)); its keys are texts"},
+	{"m", "m", ": wrap its values in string(...), or convert them with .transformMap(k, v, string(v)); its keys are " +
+		"texts"},
 	{"m", "t", ": leave json.encode out"},
 	{"m", "", ": write for example {'key': 'value'}"},
 	{"i", "t", ": wrap {it} in int(...)"},
@@ -111,7 +112,8 @@ func misfit(t expression.Typing, err *expression.Error) string {
 	if letters := kindsOf([]*types.Type{known(want)}); letters != "" {
 		hint = convert(have, letters[:1], "it")
 	}
-	return fmt.Sprintf("returns %s, but %s is %s%s", withArticle(t.Text(t.Plain(celast.WithoutOptional(returned)))), err.Name,
+	return fmt.Sprintf("returns %s, but %s is %s%s", withArticle(t.Text(t.Plain(celast.WithoutOptional(returned)))),
+		err.Name,
 		withArticle(t.Text(want)), hint)
 }
 

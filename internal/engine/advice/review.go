@@ -115,8 +115,10 @@ func (r *reviewer) suspicions(nodes []ast.NavigableExpr) {
 func (r *reviewer) decodedTwice(call ast.Expr) string {
 	arg := celast.AsWritten(call.AsCall().Args()[0])
 	read, optional := r.x.Reading(arg)
-	if path := r.pathOf(arg); read != nil && !optional && isSecret(read.Variable) && optionalPath(path) != "" && !celast.HasDyn(arg) {
-		return r.instead(call, path, fmt.Sprintf("connection details are already decoded: write %s, or base64.decode(dyn(%s)) if it is encoded twice",
+	if path := r.pathOf(arg); read != nil && !optional && isSecret(read.Variable) && optionalPath(path) != "" &&
+		!celast.HasDyn(arg) {
+		return r.instead(call, path, fmt.Sprintf("connection details are already decoded: write %s, or "+
+			"base64.decode(dyn(%s)) if it is encoded twice",
 			path, path))
 	}
 	return ""

@@ -315,7 +315,8 @@ func (c *script) place(i int) (place string) {
 // misplaced are the messages about the place of a token.
 var misplaced = patterns([][2]string{ //nolint:gochecknoglobals // a table
 	{`^∅ ((?i)cel|expr|expression) : $`, "the field is already CEL: leave the prefix $1: out"},
-	{`^\S+ [\w')}\]]\S* \.(\d\w*) $`, ".$1 does not select anything: write ['$1'] for a key, or [$1] for an element of a list"},
+	{`^\S+ [\w')}\]]\S* \.(\d\w*) $`,
+		".$1 does not select anything: write ['$1'] for a key, or [$1] for an element of a list"},
 	{`^\S+ \S+ ([0-9]+[A-Za-z_.][\w.]{0,31}) $`, "$1 is not a number: write it in quotes, '$1'"},
 	{`^\S+ (string|int|double|bool|bytes|size|has) [A-Za-z_]\w* $`, "$1 is a function: write $1(...) around the value"},
 	{`^\S+ [^\w')}\]]\S* / $`, "a value is missing before /: write a regular expression as a text, and a comment after //"},
@@ -332,7 +333,8 @@ func (c *script) misplaced(i int, open token) string {
 	switch {
 	case before.kind == quoted && before.end() == t.at && (t.kind == word || t.kind == quoted):
 		quote := before.text[len(before.text)-1:]
-		return fmt.Sprintf(`the text ends before %s: write \%s for a %s inside a text%s`, t, quote, quote, inYAML[quote])
+		return fmt.Sprintf(`the text ends before %s: write \%s for a %s inside a text%s`,
+			t, quote, quote, inYAML[quote])
 	case t.text == "," && open.text == "(" && strings.HasSuffix(strings.TrimSpace(c.text[:open.at]), "%"):
 		return "% divides numbers: write '%s'.format([...]) to put values into a text"
 	case afterValue && beginsValue:
@@ -349,4 +351,6 @@ func (c *script) misplaced(i int, open token) string {
 }
 
 // inYAML is how a quote is escaped in YAML.
-var inYAML = map[string]string{"'": `, and \\' if YAML has the expression in double quotes`} //nolint:gochecknoglobals // a table
+var inYAML = map[string]string{ //nolint:gochecknoglobals // a table
+	"'": `, and \\' if YAML has the expression in double quotes`,
+}

@@ -31,18 +31,26 @@ const (
 // bases, then three exports with fifteen expressions.
 func benchComposition(n int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata:\n  name: app-%d\n  labels:\n    example.org/team: payments\nspec:\n"+
-		"  compositeTypeRef:\n    apiVersion: example.org/v1\n    kind: App\n  mode: Pipeline\n  pipeline:\n  - step: compose\n    functionRef:\n      name: function-patch-and-transform\n"+
+	fmt.Fprintf(&b, "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata:\n  name: app-%d\n  "+
+		"labels:\n    example.org/team: payments\nspec:\n"+
+		"  compositeTypeRef:\n    apiVersion: example.org/v1\n    kind: App\n  mode: Pipeline\n  pipeline:\n  - "+
+		"step: compose\n    functionRef:\n      name: function-patch-and-transform\n"+
 		"    input:\n      apiVersion: pt.fn.crossplane.io/v1beta1\n      kind: Resources\n      resources:\n", n)
 	for i := range benchBases {
-		fmt.Fprintf(&b, "      - name: base-%d\n        base:\n          apiVersion: bench.example.org/v1beta1\n          kind: Kind%d\n          spec:\n            forProvider:\n"+
-			"              region: eu-west-1\n              size: 20\n              tags:\n                team: payments\n                stage: production\n            providerConfigRef:\n              name: default\n        patches:\n", i, (n+i)%benchCRDs)
+		fmt.Fprintf(&b, "      - name: base-%d\n        base:\n          apiVersion: bench.example.org/v1beta1\n     "+
+			"     kind: Kind%d\n          spec:\n            forProvider:\n"+
+			"              region: eu-west-1\n              size: 20\n              tags:\n                team: "+
+			"payments\n                stage: production\n            providerConfigRef:\n              name: "+
+			"default\n        patches:\n", i, (n+i)%benchCRDs)
 		for j := range 4 {
-			fmt.Fprintf(&b, "        - type: FromCompositeFieldPath\n          fromFieldPath: spec.parameters.field%d\n          toFieldPath: spec.forProvider.field%d\n          transforms:\n"+
-				"          - type: string\n            string:\n              type: Format\n              fmt: \"%%s-%d\"\n", j, j, j)
+			fmt.Fprintf(&b, "        - type: FromCompositeFieldPath\n          fromFieldPath: "+
+				"spec.parameters.field%d\n          toFieldPath: spec.forProvider.field%d\n          transforms:\n"+
+				"          - type: string\n            string:\n              type: Format\n              fmt: "+
+				"\"%%s-%d\"\n", j, j, j)
 		}
 	}
-	fmt.Fprint(&b, "  - step: export\n    functionRef:\n      name: function-export\n    input:\n      apiVersion: export.fn.crossplane.io/v1beta1\n      kind: Exports\n"+
+	fmt.Fprint(&b, "  - step: export\n    functionRef:\n      name: function-export\n    input:\n      apiVersion: "+
+		"export.fn.crossplane.io/v1beta1\n      kind: Exports\n"+
 		"      variables:\n      - name: host\n        value: resources['base-1'].status.atProvider.field1\n")
 	export := func(list, name string, from int, values ...string) {
 		fmt.Fprintf(&b, "      %s:\n", list)
@@ -54,11 +62,14 @@ func benchComposition(n int) string {
 		}
 	}
 	export("secrets", "connection", 0,
-		"secret.username", "secret.password", "\"'postgres://%s:%s@%s:5432/app'.format([secret.username, url.queryEscape(secret.password), variables.host])\"",
+		"secret.username", "secret.password", "\"'postgres://%s:%s@%s:5432/app'.format([secret.username, "+
+			"url.queryEscape(secret.password), variables.host])\"",
 		"resource.status.atProvider.field2", "resource.metadata.name + '.' + resource.status.atProvider.field3",
-		"secret.username", "secret.password", "secret.?token.orValue('none')", "\"resource.spec.forProvider.field4 == 'a' ? 'one' : 'two'\"", "base64.encode(bytes(secret.password))")
+		"secret.username", "secret.password", "secret.?token.orValue('none')", "\"resource.spec.forProvider.field4 "+
+			"== 'a' ? 'one' : 'two'\"", "base64.encode(bytes(secret.password))")
 	export("configMaps", "settings", 2,
-		"variables.host", "resource.status.atProvider.field5", "resources['base-3'].metadata.name", "composite.metadata.name",
+		"variables.host", "resource.status.atProvider.field5", "resources['base-3'].metadata.name",
+		"composite.metadata.name",
 		">-\n            resource.spec.forProvider.field6 + '/' +\n            resource.spec.forProvider.field7")
 	return b.String()
 }
@@ -67,14 +78,21 @@ func benchComposition(n int) string {
 func benchCRD(n int) string {
 	var fields strings.Builder
 	for i := range 60 {
-		fmt.Fprintf(&fields, "field%d:\n  description: |-\n    The field number %d of a resource, which is what it is for. It is described in two\n    lines, as most of them are.\n  type: string\n", i, i)
+		fmt.Fprintf(&fields, "field%d:\n  description: |-\n    The field number %d of a resource, which is what it "+
+			"is for. It is described in two\n    lines, as most of them are.\n  type: string\n", i, i)
 	}
 	all := fields.String()
-	return fmt.Sprintf("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: kind%ds.bench.example.org\nspec:\n  group: bench.example.org\n  names:\n    kind: Kind%d\n    plural: kind%ds\n"+
-		"  scope: Namespaced\n  versions:\n  - name: v1beta1\n    served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        properties:\n"+
-		"          spec:\n            type: object\n            properties:\n              forProvider:\n                type: object\n                properties:\n                  %s"+
-		"\n              initProvider:\n                type: object\n                properties:\n                  %s"+
-		"\n          status:\n            type: object\n            properties:\n              atProvider:\n                type: object\n                properties:\n                  %s\n",
+	return fmt.Sprintf("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: "+
+		"kind%ds.bench.example.org\nspec:\n  group: bench.example.org\n  names:\n    kind: Kind%d\n    plural: "+
+		"kind%ds\n"+
+		"  scope: Namespaced\n  versions:\n  - name: v1beta1\n    served: true\n    storage: true\n    schema:\n     "+
+		" openAPIV3Schema:\n        type: object\n        properties:\n"+
+		"          spec:\n            type: object\n            properties:\n              forProvider:\n            "+
+		"    type: object\n                properties:\n                  %s"+
+		"\n              initProvider:\n                type: object\n                properties:\n                  "+
+		"%s"+
+		"\n          status:\n            type: object\n            properties:\n              atProvider:\n         "+
+		"       type: object\n                properties:\n                  %s\n",
 		n, n, n, functiontest.Indented(all, 18), functiontest.Indented(all, 18), functiontest.Indented(all, 18))
 }
 
@@ -87,7 +105,8 @@ func benchFolder(b *testing.B) (folder, schemas string) {
 		b.Fatal(err)
 	}
 	for i := range benchCompositions {
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("composition-%03d.yaml", i)), []byte(benchComposition(i)), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("composition-%03d.yaml", i)),
+			[]byte(benchComposition(i)), 0o600); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -165,7 +184,8 @@ func BenchmarkCheck(b *testing.B) {
 				}
 				runtime.ReadMemStats(&after)
 				n := float64(b.N * len(paths))
-				b.ReportMetric(float64(cpuTime(b)-cpu)/n, "cpu-ns/file") // which tells more on a machine that others use
+				// which tells more on a machine that others use
+				b.ReportMetric(float64(cpuTime(b)-cpu)/n, "cpu-ns/file")
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/n, "ns/file")
 				b.ReportMetric(float64(after.Mallocs-before.Mallocs)/n, "allocs/file")
 			})

@@ -42,7 +42,8 @@ func readMistake(t testing.TB, path string) mistake {
 	m := mistake{path: path, faults: 1}
 	var comment strings.Builder
 	for line := range strings.Lines(string(b)) {
-		if name, ok := strings.CutPrefix(strings.TrimSuffix(line, " --\n"), "-- "); ok && strings.HasSuffix(line, " --\n") {
+		if name, ok := strings.CutPrefix(strings.TrimSuffix(line, " --\n"), "-- "); ok && strings.HasSuffix(line, " "+
+			"--\n") {
 			m.files = append(m.files, mistakeFile{name: name})
 			continue
 		}
@@ -156,8 +157,10 @@ func TestBroken(t *testing.T) {
 		least  int
 		unread bool
 	}{
-		"Faults":     {reason: "Each mistake is one fault, which says what is wrong, where, and what to change", folder: "broken", least: 60},
-		"Unreadable": {reason: "What is no YAML is told from what is no input", folder: "unreadable", least: 5, unread: true},
+		"Faults": {reason: "Each mistake is one fault, which says what is wrong, where, and what to change",
+			folder: "broken", least: 60},
+		"Unreadable": {reason: "What is no YAML is told from what is no input", folder: "unreadable", least: 5,
+			unread: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -197,6 +200,7 @@ func (m mistake) test(t *testing.T, unread bool) {
 		}
 	}
 	if n := len(result.Diagnostics); n != m.faults || result.Unread != unread {
-		t.Errorf("\n%s\ncheck(...): %d faults, unread %t: want %d, unread %t", m.reason, n, result.Unread, m.faults, unread)
+		t.Errorf("\n%s\ncheck(...): %d faults, unread %t: want %d, unread %t", m.reason, n, result.Unread, m.faults,
+			unread)
 	}
 }

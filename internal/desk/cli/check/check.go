@@ -143,9 +143,11 @@ func (r *checked) summary() string {
 	if n := len(r.Diagnostics) - r.errors(); n > 0 {
 		found += ", " + terminal.Counted(n, "warning", "warnings")
 	}
-	text := fmt.Sprintf("%s in %s of %s", found, terminal.Counted(r.Steps, "input", "inputs"), terminal.Counted(r.Files, "file", "files"))
+	text := fmt.Sprintf("%s in %s of %s", found, terminal.Counted(r.Steps, "input", "inputs"),
+		terminal.Counted(r.Files, "file", "files"))
 	if n := len(r.Untyped); n > 0 {
-		text += fmt.Sprintf("\nnot type-checked, because there is no schema (see --schema): %s", strings.Join(r.Untyped[:min(n, kindsListed)], ", "))
+		text += fmt.Sprintf("\nnot type-checked, because there is no schema (see --schema): %s",
+			strings.Join(r.Untyped[:min(n, kindsListed)], ", "))
 		if n > kindsListed {
 			text += fmt.Sprintf(" and %d more", n-kindsListed)
 		}
@@ -170,7 +172,8 @@ const kindsListed = 5
 // check checks all files. An error is about the command line, or says that there is nothing to
 // check.
 func (c *Command) check(ctx context.Context, system *files.System) (*checked, error) {
-	in, err := system.Load(c.Paths, files.Flags{Schemas: c.Schema, Resources: c.Resource, ConnectionKeys: c.ConnectionKeys})
+	in, err := system.Load(c.Paths, files.Flags{Schemas: c.Schema, Resources: c.Resource,
+		ConnectionKeys: c.ConnectionKeys})
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +186,8 @@ func (c *Command) check(ctx context.Context, system *files.System) (*checked, er
 		return in.Known.Check(ctx, env, steps)
 	}, func(int) {})
 	return &checked{
-		Diagnostics: append(in.Unread, slices.Concat(diagnostics...)...), Unread: slices.ContainsFunc(in.Unread, isUnreadable),
+		Diagnostics: append(in.Unread, slices.Concat(diagnostics...)...), Unread: slices.ContainsFunc(in.Unread,
+			isUnreadable),
 		Files: len(byFile), Steps: len(in.Steps), Untyped: in.Known.Untyped(),
 		steps: in.Steps,
 	}, nil
@@ -195,7 +199,8 @@ func isUnreadable(d files.Diagnostic) bool { return d.Rule == files.Unreadable }
 func (c *Command) print(r *checked, w io.Writer) error {
 	if c.Quiet {
 		quiet := *r
-		quiet.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics), func(d files.Diagnostic) bool { return d.Warning })
+		quiet.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics),
+			func(d files.Diagnostic) bool { return d.Warning })
 		r = &quiet
 	}
 	switch c.Output {

@@ -47,7 +47,8 @@ func TestMigratedIsRight(t *testing.T) {
 		t.Fatal(err)
 	}
 	result, text := checkFiles(t, Command{Paths: files})
-	if text != "" && !strings.Contains(text, "[encoded-twice]") || result.Unread || strings.Count(text, "warning: ") > 1 {
+	if text != "" && !strings.Contains(text, "[encoded-twice]") || result.Unread || strings.Count(text, "warning: "+
+		"") > 1 {
 		t.Errorf("want no faults, got:\n%s", text)
 	}
 	if result.Files < len(files) || len(files) == 0 {
@@ -82,15 +83,19 @@ spec:
         - {key: region, value: VALUE}
 `
 	for name, c := range map[string]struct{ reason, kind, more, value, want string }{
-		"Same":   {"Both are one kind, which has no such field.", "ConfigMap", "", "resources.db.spec.x", "ConfigMap of v1 has no field spec"},
-		"Two":    {"Of two kinds it is one or the other.", "Service", "", "resources.db.data.x", ""},
-		"Closed": {"All that is composed is known.", "ConfigMap", "", "resources.bd.data.x", "no step of the pipeline composes a resource named bd"},
-		"Secret": {"The connection Secret has a name of its own.", "ConfigMap", "writeConnectionSecretToRef: {name: x},", "resources.bd.data.x", ""},
+		"Same": {"Both are one kind, which has no such field.", "ConfigMap", "", "resources.db.spec.x", "ConfigMap " +
+			"of v1 has no field spec"},
+		"Two": {"Of two kinds it is one or the other.", "Service", "", "resources.db.data.x", ""},
+		"Closed": {"All that is composed is known.", "ConfigMap", "", "resources.bd.data.x", "no step of the " +
+			"pipeline composes a resource named bd"},
+		"Secret": {"The connection Secret has a name of its own.", "ConfigMap", "writeConnectionSecretToRef: {name: " +
+			"x},", "resources.bd.data.x", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.NewReplacer("KIND", c.kind, "MORE", c.more, "VALUE", c.value).Replace(objects)
 			dir := functiontest.Folder(t, functiontest.Files{"xr.yaml": "-", "composition.yaml": text})
-			if _, got := checkFiles(t, Command{Paths: []string{dir}}); (got != "") != (c.want != "") || !strings.Contains(got, c.want) {
+			if _, got := checkFiles(t, Command{Paths: []string{dir}}); (got != "") != (c.want != "") ||
+				!strings.Contains(got, c.want) {
 				t.Errorf("%s\nwant %q, got:\n%s", c.reason, c.want, got)
 			}
 		})

@@ -9,8 +9,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/rules"
 )
 
-// This file prints what fixes change as a unified diff of the changed lines alone. The lines around them can belong to a
-// Secret.
+// This file prints what fixes change as a unified diff of the changed lines alone. The lines around them can belong to
+// a Secret.
 
 // unified returns the difference between two texts of a file. A change of a line that is not shown, because it may
 // contain a secret, is counted.

@@ -15,8 +15,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
-// This file applies the edits of diagnostics. It changes texts in memory and checks them, until nothing changes, because
-// a fix can bring another mistake to light. A file is written once, if all of it can be read.
+// This file applies the edits of diagnostics. It changes texts in memory and checks them, until nothing changes,
+// because a fix can bring another mistake to light. A file is written once, if all of it can be read.
 
 // A fixer fixes files.
 type fixer struct {
@@ -116,7 +116,8 @@ func (f *fixer) text(file string) string {
 
 // changed returns the names of the files that have another text.
 func (f *fixer) changed() []string {
-	return slices.DeleteFunc(plan.SortedKeys(f.texts), func(file string) bool { return f.texts[file] == f.former[file] })
+	return slices.DeleteFunc(plan.SortedKeys(f.texts),
+		func(file string) bool { return f.texts[file] == f.former[file] })
 }
 
 // diff returns what the fixes change.

@@ -46,7 +46,8 @@ func readMistaken(t *testing.T) (out []mistaken) {
 	for _, name := range []string{"rules.txtar", "wild.txtar"} {
 		_, all := readExamples(t, name)
 		for _, e := range all {
-			out = append(out, mistaken{name + "/" + e.name, Command{}, map[string]string{"a.yaml": wrapped(e.wrong)}, wrapped(e.right)})
+			out = append(out, mistaken{name + "/" + e.name, Command{}, map[string]string{"a.yaml": wrapped(e.wrong)},
+				wrapped(e.right)})
 		}
 	}
 	paths, err := filepath.Glob(filepath.Join("..", "..", "..", "..", "fn", "testdata", "mistakes", "*.txtar"))
@@ -146,7 +147,8 @@ func TestFixesOfCorpus(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d of %d mistakes have a fix; %d of %d corrections by people are reproduced to the letter", fixed, all, exact, corrected)
+	t.Logf("%d of %d mistakes have a fix; %d of %d corrections by people are reproduced to the letter", fixed, all,
+		exact, corrected)
 	if exact < leastExact || fixed < leastFixed {
 		t.Errorf("want at least %d fixes, and %d like those of people", leastFixed, leastExact)
 	}
@@ -221,7 +223,8 @@ const fixHead = "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\nsec
 
 // Fixes keep the style of each text, comments, blanks and line ends. The mistake is a dash, which needs brackets.
 func TestFixKeepsStyle(t *testing.T) {
-	plain, single, double := []string{"s.a-b", "s['a-b']"}, []string{"s.a-b", "s[''a-b'']"}, []string{"secrets.a-b.c", `"secrets['a-b'].c"`}
+	plain, single, double := []string{"s.a-b", "s['a-b']"}, []string{"s.a-b", "s[''a-b'']"},
+		[]string{"secrets.a-b.c", `"secrets['a-b'].c"`}
 	item := fixHead + "  data:\n  - "
 	for name, c := range map[string]struct {
 		text    string
@@ -290,7 +293,8 @@ func TestFixWrites(t *testing.T) {
 	got, _ := os.ReadFile("a.yaml")
 	info, err := os.Stat("a.yaml")
 	entries, _ := os.ReadDir(".")
-	if err != nil || string(got) != fixRight || code != 0 || info.Mode().Perm() != 0o640 || len(entries) != 3 || !strings.HasPrefix(stderr, "fixed 1 mistake in 1 file, no errors in 2 inputs") {
+	if err != nil || string(got) != fixRight || code != 0 || info.Mode().Perm() != 0o640 || len(entries) != 3 ||
+		!strings.HasPrefix(stderr, "fixed 1 mistake in 1 file, no errors in 2 inputs") {
 		t.Errorf("want a fixed file and no other one, got %v %v %d:\n%s\n%s", info.Mode(), entries, code, stderr, got)
 	}
 	if err := terminal.ReplaceFile("link.yaml", fixRight, fixWrong); err != nil {
@@ -309,7 +313,8 @@ func TestFixWrites(t *testing.T) {
 // to stdout.
 func TestFixPrints(t *testing.T) {
 	const secret = "apiVersion: v1\nkind: Secret\nstringData: {a: " + checkCanary + "}\n---\n"
-	text := secret + strings.Replace(fixWrong, "kind: Exports\n", "kind: Exports\nvariables: [{name: v, value: compositee.spec}]\n", 1)
+	text := secret + strings.Replace(fixWrong, "kind: Exports\n", "kind: Exports\nvariables: [{name: v, value: "+
+		"compositee.spec}]\n", 1)
 	stdout, stderr, code := runIn(t, Command{Fix: true, DryRun: true}, "", map[string]string{"a.yaml": text})
 	want := "--- a.yaml\n+++ a.yaml\n@@ -7,1 +7,1 @@\n-variables: [{name: v, value: compositee.spec}]\n" +
 		"+variables: [{name: v, value: composite.spec}]\n@@ -11,1 +11,1 @@\n" +
@@ -317,15 +322,19 @@ func TestFixPrints(t *testing.T) {
 	if diff := cmp.Diff(want, stdout); diff != "" || code != terminal.ExitErrors {
 		t.Errorf("exit code %d, -want, +got:\n%s", code, diff)
 	}
-	if after, _ := os.ReadFile("a.yaml"); string(after) != text || !strings.HasPrefix(stderr, "would fix 2 mistakes in 1 file") {
+	if after, _ := os.ReadFile("a.yaml"); string(after) != text || !strings.HasPrefix(stderr, "would fix 2 mistakes "+
+		"in 1 file") {
 		t.Errorf("want no change, got %s\n%s", stderr, after)
 	}
 	shared := `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Secret","data":{"a":"` + checkCanary + `"}},` +
 		`{"apiVersion":"export.fn.crossplane.io/v1beta1","kind":"Exports","secrets":[{"name":"a","datta":[{"key":"k","value":"'v'"}]}]}]}`
-	if stdout, _, _ = runIn(t, Command{Fix: true, DryRun: true}, "", map[string]string{"a.yaml": shared}); strings.Contains(stdout, checkCanary) || !strings.Contains(stdout, "not shown") {
+	if stdout, _, _ = runIn(t, Command{Fix: true, DryRun: true}, "",
+		map[string]string{"a.yaml": shared}); strings.Contains(stdout, checkCanary) || !strings.Contains(stdout,
+		"not shown") {
 		t.Errorf("want no line that a Secret shares, got %s", stdout)
 	}
-	stdout, stderr, code = runIn(t, Command{Fix: true, Paths: []string{"-"}}, fixWrong+"  - {key: l, value: 1 + null}\n", nil)
+	stdout, stderr, code = runIn(t, Command{Fix: true, Paths: []string{"-"}}, fixWrong+"  - {key: l, value: 1 + "+
+		"null}\n", nil)
 	if stdout != fixRight+"  - {key: l, value: 1 + null}\n" || code != 1 || !strings.Contains(stderr, "<stdin>:7:") {
 		t.Errorf("want the text in stdout, and the error in stderr, got %d:\n%s\n%s", code, stdout, stderr)
 	}
@@ -335,7 +344,8 @@ func TestFixPrints(t *testing.T) {
 func TestQuietAndColor(t *testing.T) {
 	texts := map[string]string{"a.yaml": fixWrong, "b.yaml": fixHead + "  data:\n  - {key: k, value: \"'${host}'\"}\n"}
 	stdout, stderr, code := runIn(t, Command{Quiet: true, Color: "always"}, "", texts)
-	if stderr != "" || code != 1 || strings.Contains(stdout, "warning") || !strings.HasPrefix(stdout, "\x1b[1ma.yaml:6:") {
+	if stderr != "" || code != 1 || strings.Contains(stdout, "warning") || !strings.HasPrefix(stdout,
+		"\x1b[1ma.yaml:6:") {
 		t.Errorf("want one error in color, got %d: %q%q", code, stdout, stderr)
 	}
 	t.Setenv("NO_COLOR", "1")
@@ -348,7 +358,8 @@ func TestQuietAndColor(t *testing.T) {
 // A report has one test for each file, which fails if the file has errors.
 func TestJUnit(t *testing.T) {
 	stdout, _, code := runIn(t, Command{Output: "junit"}, "", map[string]string{
-		"a.yaml": fixWrong, "b.yaml": fixHead + "  data:\n  - {key: k, value: \"'${host}'\"}\n", "c.yaml": fixRight, "d.yaml": "# export.fn.crossplane.io\na: b: c\n",
+		"a.yaml": fixWrong, "b.yaml": fixHead + "  data:\n  - {key: k, value: \"'${host}'\"}\n", "c.yaml": fixRight,
+		"d.yaml": "# export.fn.crossplane.io\na: b: c\n",
 	})
 	var got struct {
 		Tests    int `xml:"tests,attr"`
@@ -364,12 +375,14 @@ func TestJUnit(t *testing.T) {
 			} `xml:"testcase"`
 		} `xml:"testsuite"`
 	}
-	if err := xml.Unmarshal([]byte(stdout), &got); err != nil || code != terminal.ExitUnread || got.Tests != 4 || got.Failures != 1 || got.Errors != 1 || len(got.Suites) != 4 {
+	if err := xml.Unmarshal([]byte(stdout), &got); err != nil || code != terminal.ExitUnread || got.Tests != 4 ||
+		got.Failures != 1 || got.Errors != 1 || len(got.Suites) != 4 {
 		t.Fatalf("%v, exit code %d:\n%s", err, code, stdout)
 	}
 	for _, s := range got.Suites {
 		c := s.Cases[0]
-		if s.Name != c.File || s.Name == "a.yaml" && (c.Line != 6 || !strings.Contains(c.Failure, "minus operator")) || s.Name == "b.yaml" && !strings.Contains(c.Out, "warning") {
+		if s.Name != c.File || s.Name == "a.yaml" && (c.Line != 6 || !strings.Contains(c.Failure, "minus "+
+			"operator")) || s.Name == "b.yaml" && !strings.Contains(c.Out, "warning") {
 			t.Errorf("got %+v", s)
 		}
 	}

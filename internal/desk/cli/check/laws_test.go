@@ -35,14 +35,22 @@ var lineEnds = regexp.MustCompile(`\r\n|\r|\n`)
 func FuzzDiagnosticsAreInsideTheFile(f *testing.F) {
 	const header = "apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"
 	for _, text := range []string{
-		"", "\x00", "\ufeff", "\xff\xfea\x00", header, header + "a: [\n", header + "secrets: [null, 1, {data: [{value: a}]}]\r\n", header + "...\n" + header + "b: &a *a",
-		header + "variables:\n- name: a\n  value: |\n    'ä' +\n\n     b +\n- &x {name: ?, value: >-\n   a\n\n\n\n  }", header + "\"a\\x41\": \"\\n\n\n\"", "- functionRef: {name: function-export}\n",
-		"apiVersion: v1\nkind: List\nitems: [null, {apiVersion: export.fn.crossplane.io/v1, kind: 1}]", header + "---\n" + header + "{{ a }}\n---\n" + header + "<<: {a: 1}\n",
-		"apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nspec: {pipeline: [{input: {apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, status: [{value: 1 +}]}}]}",
-		"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {group: a, names: {kind: A}, versions: [{name: v1}]}\n---\n" + header,
-		header + "secrets: [{nmae: a, data: [{key: 5, value: 'secrets.a-b.c', optional: 'true'}]}, {name: b, data: [{key: a, value: \"\\tsize(secret.a.length\"}]}]\n",
-		header + "configMaps:\n- name: a\n  nonSensitive: a\n  data:\n  - key: k\n    value: |\n      composite.a ?? 'b'\n\n  - {key: l, value: '“a” + 1'}\n",
-		header + "variables: [{name: a, value: \"'${host}'\"}]", inUTF16(header + "a: [\n"), inUTF16(header + "ä𝄞: 1\n"),
+		"", "\x00", "\ufeff", "\xff\xfea\x00", header, header + "a: [\n", header + "secrets: [null, 1, {data: " +
+			"[{value: a}]}]\r\n", header + "...\n" + header + "b: &a *a",
+		header + "variables:\n- name: a\n  value: |\n    'ä' +\n\n     b +\n- &x {name: ?, value: >-\n   a\n\n\n\n  " +
+			"}", header + "\"a\\x41\": \"\\n\n\n\"", "- functionRef: {name: function-export}\n",
+		"apiVersion: v1\nkind: List\nitems: [null, {apiVersion: export.fn.crossplane.io/v1, kind: 1}]",
+		header + "---\n" + header + "{{ a }}\n---\n" + header + "<<: {a: 1}\n",
+		"apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nspec: {pipeline: [{input: {apiVersion: " +
+			"export.fn.crossplane.io/v1beta1, kind: Exports, status: [{value: 1 +}]}}]}",
+		"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {group: a, names: {kind: A}, " +
+			"versions: [{name: v1}]}\n---\n" + header,
+		header + "secrets: [{nmae: a, data: [{key: 5, value: 'secrets.a-b.c', optional: 'true'}]}, {name: b, data: " +
+			"[{key: a, value: \"\\tsize(secret.a.length\"}]}]\n",
+		header + "configMaps:\n- name: a\n  nonSensitive: a\n  data:\n  - key: k\n    value: |\n      composite.a ?? " +
+			"'b'\n\n  - {key: l, value: '“a” + 1'}\n",
+		header + "variables: [{name: a, value: \"'${host}'\"}]", inUTF16(header + "a: [\n"), inUTF16(header + "ä𝄞: " +
+			"1\n"),
 	} {
 		f.Add([]byte(text))
 	}
@@ -65,14 +73,18 @@ func FuzzDiagnosticsAreInsideTheFile(f *testing.F) {
 			}
 			end := x
 			end.Position, end.Source = x.End, ""
-			if why := outside(end, document.Text(text)); why != "" || x.End.Line < x.Line || x.End.Line == x.Line && x.End.Column < x.Column {
+			if why := outside(end, document.Text(text)); why != "" || x.End.Line < x.Line || x.End.Line == x.Line &&
+				x.End.Column < x.Column {
 				t.Errorf("the end of %+v: %s", x, why)
 			}
 			if fixed, n := document.Apply(text, [][]document.Edit{x.Edits}); n > 0 && broken(fixed) > broken(text) {
 				t.Errorf("%+v: its fix is not YAML:\n%s", x, fixed)
 			}
 		}
-		if strings.ContainsFunc(printed, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 }) {
+		if strings.ContainsFunc(printed, func(r rune) bool {
+			return r < ' ' && r != '\n' && r != '\t' || r == 0x7f ||
+				r >= 0x80 && r < 0xa0
+		}) {
 			t.Errorf("control characters are printed: %q", printed)
 		}
 		if _, again, _ := checkText(t, Command{Output: "text"}, text); again != printed {
@@ -128,27 +140,35 @@ var sites = []struct {
 }{
 	{"apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\nvariables: [{name: a, value: %s }]\n", 0},
 	{"apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\nvariables:\n- name: a\n  value: %s\nttl: 60s\n", 4},
-	{"# A comment.\n---\n- step: a\n  functionRef: {name: function-export}\n  input:\n    apiVersion: export.fn.crossplane.io/v1beta1\n    kind: Exports\n    configMaps:\n    - name: a\n      data:\n      - value: %s\n        key: a.b\n", 12},
+	{"# A comment.\n---\n- step: a\n  functionRef: {name: function-export}\n  input:\n    apiVersion: " +
+		"export.fn.crossplane.io/v1beta1\n    kind: Exports\n    configMaps:\n    - name: a\n      data:\n      - " +
+		"value: %s\n        key: a.b\n", 12},
 	{`{"apiVersion": "v1", "kind": "List", "items": [{"kind": "ä𝄞"}, {"kind": "Exports", "apiVersion": "export.fn.crossplane.io/v1beta1", "secrets": [{"name": "a", "data": [{"key": "k", "value": %s }]}]}]}`, 0},
-	{"\ufeffapiVersion: apiextensions.crossplane.io/v1\r\nkind: Composition\r\nspec:\r\n  pipeline:\r\n  - input:\r\n      apiVersion: export.fn.crossplane.io/v1beta1\r\n      kind: Exports\r\n      status:\r\n      - fieldPath: a\r\n        value: !!str &x %s\r\n", 10},
-	{"a: b\n--- # Behind another one.\nkind: Exports\napiVersion: export.fn.crossplane.io/v1beta1\nsecrets:\n- name: a\n  metadata:\n    nameExpression: %s\n  data: [{key: a, value: composite.kind}]", 6},
+	{"\ufeffapiVersion: apiextensions.crossplane.io/v1\r\nkind: Composition\r\nspec:\r\n  pipeline:\r\n  - " +
+		"input:\r\n      apiVersion: export.fn.crossplane.io/v1beta1\r\n      kind: Exports\r\n      status:\r\n     " +
+		" - fieldPath: a\r\n        value: !!str &x %s\r\n", 10},
+	{"a: b\n--- # Behind another one.\nkind: Exports\napiVersion: export.fn.crossplane.io/v1beta1\nsecrets:\n- name: " +
+		"a\n  metadata:\n    nameExpression: %s\n  data: [{key: a, value: composite.kind}]", 6},
 }
 
 // written is a string as YAML of a style: plain, 'single', "double", literal, folded.
 func written(s string, style uint8, indent int) (string, bool) {
 	block := func(mark, text string) (string, bool) {
-		return mark + strconv.Itoa(2) + "-\n" + strings.Repeat(" ", indent) + functiontest.Indented(text, indent), indent > 0
+		return mark + strconv.Itoa(2) + "-\n" + strings.Repeat(" ", indent) + functiontest.Indented(text, indent),
+			indent > 0
 	}
 	switch style % 6 {
 	case 0:
 		return functiontest.Indented(s, indent+1), true
 	case 1:
-		return "'" + strings.ReplaceAll(functiontest.Indented(strings.ReplaceAll(s, "\n", "\n\n"), indent+1), "'", "''") + "'", true
+		return "'" + strings.ReplaceAll(functiontest.Indented(strings.ReplaceAll(s, "\n", "\n\n"), indent+1), "'",
+			"''") + "'", true
 	case 2:
 		b, err := json.Marshal(s)
 		return string(b), err == nil
 	case 3: // as JSON, but broken between words, and with no letter escaped that need not be
-		return strings.ReplaceAll(functiontest.Indented(strings.ReplaceAll(strconv.Quote(s), " + ", " +\n"), indent+1), `\x7f`, `\u007f`), true
+		return strings.ReplaceAll(functiontest.Indented(strings.ReplaceAll(strconv.Quote(s), " + ", " +\n"),
+			indent+1), `\x7f`, `\u007f`), true
 	case 4:
 		return block("|", s)
 	}
@@ -168,7 +188,8 @@ func FuzzCaretIsAtTheError(f *testing.F) {
 	blank := regexp.MustCompile(`^([ \t\n]|//[^\n\r]*\n)*$`)
 	f.Fuzz(func(t *testing.T, text, between string, style, site uint8) {
 		where := sites[int(site)%len(sites)]
-		if !utf8.ValidString(text) || !utf8.ValidString(between) || len(text)+len(between) > 300 || !blank.MatchString(between) || strings.Contains(text+between, planted) {
+		if !utf8.ValidString(text) || !utf8.ValidString(between) || len(text)+len(between) > 300 ||
+			!blank.MatchString(between) || strings.Contains(text+between, planted) {
 			return
 		}
 		x := celString(text) + " + " + between + planted + between + " + 'b'"
@@ -239,7 +260,8 @@ func hasString(file, s string) bool {
 func FuzzCheckAgreesWithFunction(f *testing.F) {
 	for _, m := range readMistakes(f, "broken") {
 		for _, file := range m.files {
-			if b, err := yaml.YAMLToJSON([]byte(file.text)); err == nil && strings.HasPrefix(file.text, "apiVersion: export.") {
+			if b, err := yaml.YAMLToJSON([]byte(file.text)); err == nil && strings.HasPrefix(file.text, "apiVersion: "+
+				"export.") {
 				f.Add(b)
 			}
 		}
@@ -254,7 +276,8 @@ func FuzzCheckAgreesWithFunction(f *testing.F) {
 		if protojson.Unmarshal(b, input) != nil {
 			return
 		}
-		file, err := json.Marshal([]any{map[string]any{"step": "a", "functionRef": map[string]any{"name": "function-export"}, "input": input.AsMap()}})
+		file, err := json.Marshal([]any{map[string]any{"step": "a",
+			"functionRef": map[string]any{"name": "function-export"}, "input": input.AsMap()}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,7 +299,8 @@ func FuzzCheckAgreesWithFunction(f *testing.F) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s\n%s-Compile, +check:\n%s", file, printed, diff)
 		}
-		rsp, err := fn.RunFunction(context.Background(), &fnv1.RunFunctionRequest{Input: input, Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: functiontest.Parse(t, functiontest.XR)}}})
+		rsp, err := fn.RunFunction(context.Background(), &fnv1.RunFunctionRequest{Input: input,
+			Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: functiontest.Parse(t, functiontest.XR)}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -134,7 +134,8 @@ func wrapped(text string) string {
 // checked returns the diagnostics about a text, without their positions.
 func checkedText(t *testing.T, text string) []string {
 	t.Helper()
-	r, err := (&Command{Paths: []string{"-"}}).check(context.Background(), terminal.Disk(strings.NewReader(wrapped(text))))
+	r, err := (&Command{Paths: []string{"-"}}).check(context.Background(),
+		terminal.Disk(strings.NewReader(wrapped(text))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +154,10 @@ func TestRules(t *testing.T) {
 		names = append(names, e.name)
 		t.Run(e.name, func(t *testing.T) {
 			wrong := checkedText(t, e.wrong)
-			if len(wrong) == 0 || slices.ContainsFunc(wrong, func(d string) bool { return !strings.HasSuffix(d, "["+e.name+"]") }) {
+			if len(wrong) == 0 || slices.ContainsFunc(wrong, func(d string) bool {
+				return !strings.HasSuffix(d,
+					"["+e.name+"]")
+			}) {
 				t.Errorf("want only this rule, got %q", wrong)
 			}
 			if right := checkedText(t, e.right); len(right) > 0 {

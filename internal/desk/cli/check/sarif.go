@@ -16,8 +16,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 )
 
-// An object is one of the Static Analysis Results Interchange Format (SARIF), version 2.1.0 of OASIS, with the fields that
-// code scanning reads.
+// An object is one of the Static Analysis Results Interchange Format (SARIF), version 2.1.0 of OASIS, with the fields
+// that code scanning reads.
 type object map[string]any
 
 func textOf(text string) object { return object{"text": text} }
@@ -46,7 +46,8 @@ func regionOf(r document.Range) object {
 	return object{"startLine": r.Line, "startColumn": r.Column, "endLine": r.End.Line, "endColumn": r.End.Column}
 }
 
-// sarifResult returns a diagnostic. A path is relative as it was passed, with characters escaped that a URI cannot have.
+// sarifResult returns a diagnostic. A path is relative as it was passed, with characters escaped that a URI cannot
+// have.
 func sarifResult(d files.Diagnostic, rule int) object {
 	file := object{"uri": (&url.URL{Path: filepath.ToSlash(d.File)}).String()}
 	location := object{"physicalLocation": object{"artifactLocation": file, "region": regionOf(d.Range)}}
@@ -54,14 +55,17 @@ func sarifResult(d files.Diagnostic, rule int) object {
 		location["logicalLocations"] = []object{{"fullyQualifiedName": d.Field}}
 	}
 	out := object{
-		"ruleId": d.Rule, "ruleIndex": rule, "level": d.Level(), "message": textOf(d.Message), "locations": []object{location},
+		"ruleId": d.Rule, "ruleIndex": rule, "level": d.Level(), "message": textOf(d.Message),
+		"locations": []object{location},
 	}
 	if len(d.Edits) == 0 {
 		return out
 	}
 	replacements := make([]object, 0, len(d.Edits))
 	for _, e := range d.Edits {
-		replacements = append(replacements, object{"deletedRegion": regionOf(e.Range), "insertedContent": textOf(e.Text)})
+		replacements = append(replacements, object{
+			"deletedRegion": regionOf(e.Range), "insertedContent": textOf(e.Text),
+		})
 	}
 	out["fixes"] = []object{{
 		"description":     textOf(d.Message),

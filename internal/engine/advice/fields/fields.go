@@ -49,7 +49,8 @@ func (Adviser) OtherType(n strict.Node) (hint string, edits []diagnostic.Edit) {
 	case s.Type == "boolean" && kind == wire.Array && n.Name == "connectionDetails":
 		return ", as in " + toolPatches + ": " + foreignFields[n.Name].write, nil
 	case s.Type == "boolean":
-		return ": write true or false without quotes", edit(text == "true" || text == "false", diagnostic.SetValue, text)
+		return ": write true or false without quotes", edit(text == "true" || text == "false", diagnostic.SetValue,
+			text)
 	case s.Type == "integer":
 		hint = ": write a whole number, without quotes and without a unit"
 		return hint, edit(isWhole.MatchString(text), diagnostic.SetValue, text)
@@ -62,7 +63,8 @@ func (Adviser) OtherType(n strict.Node) (hint string, edits []diagnostic.Edit) {
 	case kind == wire.Array:
 		return ": leave out the dash before its fields", nil
 	}
-	if sibling := n.Name + "Expression"; n.Above != nil && n.Above.Schema.Properties[sibling] != nil && strings.ContainsAny(text, "{('") {
+	if sibling := n.Name + "Expression"; n.Above != nil && n.Above.Schema.Properties[sibling] != nil &&
+		strings.ContainsAny(text, "{('") {
 		return ": write the expression in the field " + sibling, edit(true, diagnostic.Rename, sibling)
 	}
 	if len(n.Schema.Names) == 0 {
@@ -101,7 +103,8 @@ func (Adviser) Entry(n strict.Node) (name, message string) {
 	table, write := entryFields, ""
 	switch {
 	case n.Schema.GoType == "Source":
-		table, write = sourceFields, "{name: settings, apiVersion: v1, kind: ConfigMap, matchName: settings}, or matchLabels"
+		table, write = sourceFields, "{name: settings, apiVersion: v1, kind: ConfigMap, matchName: settings}, or "+
+			"matchLabels"
 	case isEntry:
 		write = "the entry as {" + n.Schema.Names[0] + ": host, value: %s}"
 	case known["dataFrom"] != nil:
@@ -120,7 +123,8 @@ func (Adviser) Entry(n strict.Node) (name, message string) {
 	}
 	for k, v := range n.Fields() { // the only field is the key that is meant, as in {username: secret.username}
 		_, isText := v.GetKind().(*structpb.Value_StringValue)
-		if isEntry && len(n.Fields()) == 1 && isText && known[k] == nil && renamedFields[k] == "" && isName.MatchString(k) &&
+		if isEntry && len(n.Fields()) == 1 && isText && known[k] == nil && renamedFields[k] == "" &&
+			isName.MatchString(k) &&
 			suggest.Nearest(k, n.Schema.Names) == "" {
 			return k, fmt.Sprintf("is an unknown field: write the entry as {%s: %s, value: ...}", n.Schema.Names[0], k)
 		}
@@ -163,7 +167,8 @@ func meant(n strict.Node, name string) string {
 	}
 	if n.Above != nil && !n.Item {
 		if beside := fieldWith(n.Above.Schema, name); beside != "" {
-			return fmt.Sprintf(": it is a field of %s: write %s: {%s: ...} in place of this object", beside, beside, name)
+			return fmt.Sprintf(": it is a field of %s: write %s: {%s: ...} in place of this object", beside, beside,
+				name)
 		}
 	}
 	for above := n.Above; above != nil && above.At != nil; above = above.Above {

@@ -24,13 +24,15 @@ func TestDecode(t *testing.T) {
 	}{
 		"Levels": {
 			reason: "a field is at another level",
-			input:  "secrets: [{name: a, labels: {}, value: hunter2, metadata: {dataFrom: []}, dataFrom: [{find: {regexp: hunter2}}]}]",
+			input: "secrets: [{name: a, labels: {}, value: hunter2, metadata: {dataFrom: []}, dataFrom: [{find: " +
+				"{regexp: hunter2}}]}]",
 			want: []string{
-				"secrets[0].metadata.dataFrom: is an unknown field: the field is at a higher level: write it as secrets[0].dataFrom",
+				"secrets[0].metadata.dataFrom: is an unknown field: the field is at a higher level: write it as " +
+					"secrets[0].dataFrom",
 				"secrets[0].dataFrom[0].find.regexp: is an unknown field: did you mean name.regexp?",
 				"secrets[0].labels: is an unknown field: did you mean metadata.labels?",
-				"secrets[0].value: is an unknown field: it is a field of the items of data: write it in an item, as in " +
-					"data: [{value: ...}], and indent it like the other fields of the item",
+				"secrets[0].value: is an unknown field: it is a field of the items of data: write it in an item, as " +
+					"in data: [{value: ...}], and indent it like the other fields of the item",
 			},
 		},
 		"Types": {
@@ -38,20 +40,25 @@ func TestDecode(t *testing.T) {
 			input: `generators: [{name: a, password: {length: "32", secretKeys: a}}]
 secrets: [{name: hunter2, immutable: "hunter2", metadata: {labels: ["hunter2"], annotations: "{'hunter2': 'a'}"}}]`,
 			want: []string{
-				"generators[0].password.length: must be a number, but is a string: write a whole number, without quotes and without a unit",
+				"generators[0].password.length: must be a number, but is a string: write a whole number, without " +
+					"quotes and without a unit",
 				"generators[0].password.secretKeys: must be a list, but is a string: write [ ] around its items",
-				"secrets[0].metadata.labels: must be an object, but is a list: leave out the dashes, and write each item as name: value",
-				"secrets[0].metadata.annotations: must be an object, but is a string: write the expression in the field annotationsExpression",
+				"secrets[0].metadata.labels: must be an object, but is a list: leave out the dashes, and write each " +
+					"item as name: value",
+				"secrets[0].metadata.annotations: must be an object, but is a string: write the expression in the " +
+					"field annotationsExpression",
 				"secrets[0].immutable: must be true or false, but is a string: write true or false without quotes",
 			},
 		},
 		"Entries": {
 			reason: "an entry of another tool has one diagnostic",
-			input:  data("{name: pw, type: FromValue, value: hunter2}, {username: hunter2}, {key: hunter2, remoteRef: {key: hunter2}}"),
+			input: data("{name: pw, type: FromValue, value: hunter2}, {username: hunter2}, {key: hunter2, " +
+				"remoteRef: {key: hunter2}}"),
 			want: []string{
 				`secrets[0].data[0].type: is a field of function-patch-and-transform: write for example the entry as {key: host, value: "'text'"}`,
 				"secrets[0].data[1].username: is an unknown field: write the entry as {key: username, value: ...}",
-				"secrets[0].data[2].remoteRef: is a field of External Secrets: write for example the entry as {key: host, value: secrets.db.host}",
+				"secrets[0].data[2].remoteRef: is a field of External Secrets: write for example the entry as {key: " +
+					"host, value: secrets.db.host}",
 			},
 		},
 	} {

@@ -47,8 +47,8 @@ var foreignFields = map[string]foreignField{ //nolint:gochecknoglobals // a tabl
 	"refreshInterval": {toolSecrets, "leave it out, or set ttl at the top of the input"},
 	"secretStoreRef":  {toolSecrets, asSecretStore},
 	"sourceRef":       {toolSecrets, asGenerator},
-	"target": {toolSecrets, "write its name as metadata: {name: ...}, the type of its template as type, and each key as " +
-		"an item of data: - {key: ..., value: ...}"},
+	"target": {toolSecrets, "write its name as metadata: {name: ...}, the type of its template as type, and each key " +
+		"as an item of data: - {key: ..., value: ...}"},
 	"template": {toolSecrets + " and kro", "write its metadata as metadata; " + asData},
 
 	"binaryData": {toolObjects, asData},
@@ -65,8 +65,9 @@ var foreignFields = map[string]foreignField{ //nolint:gochecknoglobals // a tabl
 
 	"forEach": {toolKRO, "write the list in forEachExpression, and the key of an item in keyExpression, for example " +
 		"item.name"},
-	"includeWhen": {toolKRO, "write the condition in the value: x ? optional.of(y) : optional.none(), with optional: true"},
-	"readyWhen":   {toolKRO, "leave it out: an export is ready when all of its values exist"},
+	"includeWhen": {toolKRO, "write the condition in the value: x ? optional.of(y) : optional.none(), with optional: " +
+		"true"},
+	"readyWhen": {toolKRO, "leave it out: an export is ready when all of its values exist"},
 
 	"sensitive": {toolTerraform, "leave it out: secret values may flow only into the data of Secrets"},
 }
@@ -74,8 +75,8 @@ var foreignFields = map[string]foreignField{ //nolint:gochecknoglobals // a tabl
 // Texts that several fields of other tools share.
 const (
 	asSecretStore = "leave it out: expressions read composed resources, and other objects as sources"
-	asGenerator   = "write the generator as an item of generators, for example {name: admin, password: {length: 32}}, and " +
-		"write extract: {key: generated.admin}"
+	asGenerator   = "write the generator as an item of generators, for example {name: admin, password: {length: " +
+		"32}}, and write extract: {key: generated.admin}"
 	asExport = ": {name: connection, data: [{key: password, value: secret.password}]}"
 )
 
@@ -111,7 +112,8 @@ const (
 	asLetters = "leave it out: the characters that are neither digits nor symbols are letters"
 	asLength  = "write length: the number of random characters"
 
-	asKeystorePassword = "leave it out: a password is generated with the keystore: export it as generated.<name>.password"
+	asKeystorePassword = "leave it out: a password is generated with the keystore: export it as " +
+		"generated.<name>.password"
 )
 
 // insteadOfField says what to write instead of a field of another tool that has a meaning only in one object. Objects
@@ -141,8 +143,8 @@ var insteadOfField = map[string]map[string]string{ //nolint:gochecknoglobals // 
 	"PKCS12Generator": {"password": asKeystorePassword, "passwordSecretRef": asKeystorePassword},
 	"JKSGenerator":    {"password": asKeystorePassword, "passwordSecretRef": asKeystorePassword},
 	"Environment": {
-		"patches": "write a field of the status as an item of status, as in {fieldPath: region, value: environment.region}, " +
-			"and a field of the environment as an item of environment.set",
+		"patches": "write a field of the status as an item of status, as in {fieldPath: region, value: " +
+			"environment.region}, and a field of the environment as an item of environment.set",
 	},
 	"EnvironmentPolicy":       {"resolve": "leave it out: EnvironmentConfigs are read in each reconcile"},
 	"EnvironmentRef":          {"apiVersion": asSource, "kind": asSource},
@@ -151,6 +153,7 @@ var insteadOfField = map[string]map[string]string{ //nolint:gochecknoglobals // 
 
 // The names of fields in other tools that differ only in the name from fields here.
 var renamedFields = map[string]string{ //nolint:gochecknoglobals // a table
-	"labels": "matchLabels", "patches": "set", "overrideSpecial": "symbolCharacters", "override_special": "symbolCharacters",
-	"expression": "value", "cel": "value", "name": "key", "id": "name", "path": "fieldPath",
+	"labels": "matchLabels", "patches": "set", "overrideSpecial": "symbolCharacters",
+	"override_special": "symbolCharacters",
+	"expression":       "value", "cel": "value", "name": "key", "id": "name", "path": "fieldPath",
 }
