@@ -105,7 +105,7 @@ func newMutator(t testing.TB) *mutator {
 		t.Fatal(err)
 	}
 	sample("", input, m.samples)
-	// What one kind of export cannot have beside another field, the other has.
+	// The other kind of export has each field that one kind cannot have beside another field.
 	for at, value := range maps.Clone(m.samples) {
 		for _, kinds := range [][2]string{{"/secrets/", "/configMaps/"}, {"/configMaps/", "/secrets/"}} {
 			if rest, ok := strings.CutPrefix(at, kinds[0]); ok && m.samples[kinds[1]+rest] == nil {
