@@ -63,9 +63,6 @@ func (p Pattern) ReplaceAllStringFunc(s string, with func(string) string) string
 // Split is [regexp.Regexp.Split].
 func (p Pattern) Split(s string, n int) []string { return p.compiled().Split(s, n) }
 
-// SubexpIndex is [regexp.Regexp.SubexpIndex].
-func (p Pattern) SubexpIndex(name string) int { return p.compiled().SubexpIndex(name) }
-
 // ExpandString is [regexp.Regexp.ExpandString].
 func (p Pattern) ExpandString(to []byte, template, s string, match []int) []byte {
 	return p.compiled().ExpandString(to, template, s, match)
