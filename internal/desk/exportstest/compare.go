@@ -89,7 +89,7 @@ func statusOf(composite map[string]any, types map[string]bool) (status map[strin
 		kind := textOf(fields["type"])
 		if of[kind] = true; types == nil || types[kind] {
 			conditions[kind] = map[string]any{
-				"status": fields["status"], "reason": fields["reason"], "message": textOf(fields["message"]),
+				"status": fields["status"], "reason": fields["reason"], fieldMessage: textOf(fields[fieldMessage]),
 			}
 		}
 	}

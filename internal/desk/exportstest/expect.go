@@ -65,11 +65,11 @@ func (p *player) expectObject(now *snapshot, name string, fields map[string]any)
 func why(now *snapshot) string {
 	for _, r := range now.results {
 		if fields, _ := r.(map[string]any); fields["severity"] == "Fatal" {
-			return fmt.Sprintf("\nthe pipeline has failed: %s", fields["message"])
+			return fmt.Sprintf("\nthe pipeline has failed: %s", fields[fieldMessage])
 		}
 	}
 	c, _ := now.conditions["ExportsReady"].(map[string]any)
-	if message, _ := c["message"].(string); message != "" {
+	if message, _ := c[fieldMessage].(string); message != "" {
 		return fmt.Sprintf("\nExportsReady is %s: %s: %s", c["status"], c["reason"], message)
 	}
 	return ""
@@ -200,9 +200,9 @@ func (p *player) expectCondition(now *snapshot, c *ConditionExpectation) {
 		return
 	}
 	before := len(p.failures)
-	p.walk("expect.condition", fieldsOf(map[string]any{"status": c.Status, "reason": c.Reason, "message": c.Message}), got, comparison{})
+	p.walk("expect.condition", fieldsOf(map[string]any{"status": c.Status, "reason": c.Reason, fieldMessage: c.Message}), got, comparison{})
 	if len(p.failures) > before && c.Message == nil {
-		p.failures[before].Message += ": " + p.clean(textOf(got["message"]))
+		p.failures[before].Message += ": " + p.clean(textOf(got[fieldMessage]))
 	}
 }
 
@@ -213,7 +213,7 @@ func fieldsOf(fields map[string]any) map[string]any {
 }
 
 func (p *player) expectResult(now *snapshot, i int, want ResultExpectation) {
-	fields := fieldsOf(map[string]any{"severity": want.Severity, "message": want.Message})
+	fields := fieldsOf(map[string]any{"severity": want.Severity, fieldMessage: want.Message})
 	if !slices.ContainsFunc(now.results, func(got any) bool {
 		alone := &player{test: p.test, mask: p.mask}
 		alone.walk("", fields, got, comparison{})

@@ -25,6 +25,9 @@ type snapshot struct {
 	requirements map[string]any
 }
 
+// fieldMessage is the field of conditions and of results with a text.
+const fieldMessage = "message"
+
 // newSnapshot returns a snapshot without anything.
 func newSnapshot(name string, at time.Time) *snapshot {
 	return &snapshot{
@@ -44,11 +47,11 @@ func (p *player) snapshot(name string) *snapshot {
 	p.learn()
 	for _, c := range slices.Backward(p.w.Response.GetConditions()) {
 		s.conditions[c.GetType()] = map[string]any{
-			"type": c.GetType(), "status": word(c.GetStatus()), "reason": c.GetReason(), "message": c.GetMessage(),
+			"type": c.GetType(), "status": word(c.GetStatus()), "reason": c.GetReason(), fieldMessage: c.GetMessage(),
 		}
 	}
 	for _, r := range p.w.Response.GetResults() {
-		s.results = append(s.results, map[string]any{"severity": word(r.GetSeverity()), "message": r.GetMessage()})
+		s.results = append(s.results, map[string]any{"severity": word(r.GetSeverity()), fieldMessage: r.GetMessage()})
 	}
 	for name, r := range p.w.Response.GetRequirements().GetResources() {
 		s.requirements[name] = map[string]any{

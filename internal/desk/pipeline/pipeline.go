@@ -139,7 +139,7 @@ func (p *Pipeline) Play(w *world.World, o Options) {
 		w.Steps = []world.Step{{Call: nothing}}
 	}
 	if desired == nil {
-		desired = p.asComposedNow(w, others, o.InUse, o.Named)
+		desired = p.asComposedNow(w, others, o)
 	}
 	for name, r := range desired {
 		w.Earlier.Resources[name] = &fnv1.Resource{Resource: r}
@@ -172,40 +172,46 @@ func required(s composition.Step) map[string]*fnv1.ResourceSelector {
 
 // asComposedNow returns what steps of other functions desire: what is observed under the names of their resources, and
 // all that only a step can compose whose resources are not known. A resource that is new has its literal base.
-func (p *Pipeline) asComposedNow(w *world.World, others []composition.Step, inUse *Pipeline, named bool) map[string]*structpb.Struct {
-	out, observed := map[string]*structpb.Struct{}, map[string]bool{}
-	isNamed := func(steps []composition.Step, name string) bool {
-		return slices.ContainsFunc(steps, func(s composition.Step) bool { return !IsExports(s) && names(s, name) })
-	}
+func (p *Pipeline) asComposedNow(w *world.World, others []composition.Step, o Options) map[string]*structpb.Struct {
+	out := map[string]*structpb.Struct{}
+	known := func(name string) bool { return o.InUse != nil && namedByOthers(o.InUse.Steps, name) } // by the pipeline in use
 	isOpaque := slices.ContainsFunc(others, func(s composition.Step) bool { return s.Opaque })
-	namedNow := func(name string) bool { return inUse != nil && isNamed(inUse.Steps, name) }
 	for _, key := range w.Listed {
-		o := w.Stored[key]
-		name, isTheirs := NameOf(o), isNamed(others, NameOf(o))
-		ours := IsOurs(o) || p.composes(name) && !isTheirs
-		observed[name] = !ours || !isTheirs // an export may become a resource of another step
-		if !ours && (isTheirs || isOpaque && !namedNow(name)) {
-			out[name] = Desired(o)
+		observed := w.Stored[key]
+		name := NameOf(observed)
+		isTheirs := namedByOthers(others, name)
+		ours := IsOurs(observed) || p.composes(name) && !isTheirs
+		if !ours && (isTheirs || isOpaque && !known(name)) {
+			out[name] = Desired(observed)
 		}
 	}
-	for _, s := range others {
+	for _, s := range others { // an export may become a resource of another step
 		for _, r := range s.Resources {
-			base := world.StructOf(r.Base)
-			if observed[r.Name] || namedNow(r.Name) || r.Base == nil && !named {
-				continue
+			if out[r.Name] == nil && !known(r.Name) && (r.Base != nil || o.Named) {
+				out[r.Name] = baseOf(w, s, r)
 			}
-			if r.Base == nil {
-				world.Set(base, r.APIVersion, "apiVersion")
-				world.Set(base, r.Kind, "kind")
-			}
-			if patchesConnectionSecret(s, r.Name) { // patches do not run, but a provider needs a name for its Secret
-				name := world.Meta(w.XR, "name") + "-" + r.Name + "-details"
-				world.Set(base, name, "spec", "writeConnectionSecretToRef", "name")
-			}
-			out[r.Name] = base
 		}
 	}
 	return out
+}
+
+// namedByOthers reports whether a step of another function names a resource.
+func namedByOthers(steps []composition.Step, name string) bool {
+	return slices.ContainsFunc(steps, func(s composition.Step) bool { return !IsExports(s) && names(s, name) })
+}
+
+// baseOf returns the literal base of a resource, or else its kind.
+func baseOf(w *world.World, s composition.Step, r composition.Resource) *structpb.Struct {
+	base := world.StructOf(r.Base)
+	if r.Base == nil {
+		world.Set(base, r.APIVersion, "apiVersion")
+		world.Set(base, r.Kind, "kind")
+	}
+	if patchesConnectionSecret(s, r.Name) { // patches do not run, but a provider needs a name for its Secret
+		name := world.Meta(w.XR, "name") + "-" + r.Name + "-details"
+		world.Set(base, name, "spec", "writeConnectionSecretToRef", "name")
+	}
+	return base
 }
 
 // patchesConnectionSecret reports whether a patch of function-patch-and-transform names the connection Secret.

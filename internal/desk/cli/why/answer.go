@@ -225,7 +225,7 @@ func (a *answer) step(s step) {
 		}
 	}
 	for _, c := range s.credentials {
-		a.credential(c, s.plan)
+		a.credential(c)
 	}
 }
 
@@ -267,7 +267,7 @@ func refOf(generation wire.Struct) state.Ref {
 	return state.Ref{APIVersion: text("apiVersion"), Kind: text("kind"), Namespace: text("namespace"), Name: text("name")}
 }
 
-func (a *answer) credential(c *credential, p *plan.Plan) {
+func (a *answer) credential(c *credential) {
 	a.line(0, "")
 	a.line(0, "Generator %q", c.name)
 	for _, of := range [][2]string{{"latest", "is in use"}, {"pending", "is pending"}} {
