@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/lifecycle"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
@@ -119,4 +120,13 @@ func (c Composite) otherController(found wire.Struct) string {
 func (c Composite) Salt() string {
 	apiVersion, kind, ns, name := object.Identity(c.Object)
 	return strings.Join([]string{object.GroupOf(apiVersion), kind, ns, name}, "/")
+}
+
+// PausedAt returns when the composite was paused, if Crossplane has not changed its status since then, or zero.
+func (c Composite) PausedAt() time.Time {
+	synced := object.Condition(c.Object, "Synced")
+	if !synced.Get("reason").Is("ReconcilePaused") {
+		return time.Time{}
+	}
+	return object.Transition(synced)
 }

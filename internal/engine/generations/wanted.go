@@ -38,7 +38,7 @@ func (in *Request) want(c *credentialState, m *plan.Generator, request string) *
 	m, why := in.withParameters(m)
 	w := &wantedGeneration{Generator: m, number: c.taken + 1, rotation: rotation.Wanted{
 		Origin: rotation.Origin{Kind: m.Kind}, Request: request, Policy: m.Policy, Interval: m.Interval, Grace: m.Grace,
-		AbandonAfter: m.AbandonAfter, Window: m.Window, Taken: c.taken,
+		AbandonAfter: m.AbandonAfter, Window: m.Window, PausedAt: in.Owner.PausedAt(), Taken: c.taken,
 	}}
 	if m.Unknown {
 		w.rotation.Input = rotation.Unknown

@@ -112,6 +112,7 @@ type Wanted struct {
 	Grace        time.Duration
 	AbandonAfter time.Duration // 0 is never
 	Window       *Window       // when a rotation that only time requires may start
+	PausedAt     time.Time     // when the composite was paused, if it was paused until now. That time does not count
 	Taken        int           // the next number is higher, because objects may have the numbers up to it
 }
 
@@ -181,6 +182,9 @@ func next(rows []row, w Wanted, have []Generation, records []Record, now time.Ti
 	s := &situation{Wanted: w, table: rows, now: now}
 	for _, g := range slices.SortedFunc(slices.Values(have), byNumber) {
 		restore(&g, records)
+		if g.Stage == Pending && w.PausedAt.After(g.Since) && !g.Since.IsZero() && w.PausedAt.Before(now) {
+			g.Since = g.Since.Add(now.Sub(w.PausedAt))
+		}
 		s.all = append(s.all, &g)
 	}
 	s.trust(slices.ContainsFunc(records, func(r Record) bool { return r.Uses && r.Lost }))

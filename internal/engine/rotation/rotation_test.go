@@ -54,6 +54,8 @@ func window(t testing.TB, schedule string, open time.Duration) func(*Wanted) {
 	return func(in *Wanted) { in.Window = w }
 }
 
+func paused(minute int) func(*Wanted) { return func(w *Wanted) { w.PausedAt = at(minute) } }
+
 func valid(renew, ends int) func(*Generation) {
 	return func(g *Generation) { g.Valid = Validity{Renew: at(renew), Ends: at(ends)} }
 }
@@ -145,6 +147,16 @@ func TestNext(t *testing.T) {
 		"RetryInWindow": {"it also waits for the window", wanted(periodic, night),
 			[]Generation{current, gen(2, Abandoned, since(2*hour+59), failures(1))}, inUse, 5 * hour,
 			"1 current 2 abandoned since 179 failed 1 see 1//1 due 1560"},
+
+		// Pauses do not count.
+		"PausedBeforeItIsOffered": {"the time starts now", wanted(paused(10)), second(Pending, unready), setting, 60,
+			"1 current 2 pending since 60 see 1//2 due 75"},
+		"PausedGracePeriod": {"grace periods go on", wanted(paused(10)), second(Abandoned, since(3)), inUse, 60,
+			"1 current drop 2 see 1//1"},
+		"Paused": {"the pause does not count", wanted(paused(10)), second(Pending, unready, since(3)), setting, 60,
+			"1 current 2 pending since 53 see 1//2 due 68"},
+		"PausedBefore": {"it was offered after the pause", wanted(paused(1)), second(Pending, unready, since(3)),
+			setting, 17, "1 current 2 pending since 3 see 1//2 due 18"},
 
 		// Deleted and lost generations.
 		"CurrentIsDeleted": {"another one follows", wanted(), []Generation{gen(1, Previous, since(5))},

@@ -106,6 +106,8 @@ func (r Root) LacksBelow(n Node, path []string, field string) string {
 	at := strings.ReplaceAll(strings.Join(append(slices.Clone(path), field), "."), ".[]", "[]")
 	text, names := fmt.Sprintf("%s has no field %s", r.Name, at), n.Properties().Keys()
 	switch meant := cmp.Or(suggest.Nearest(field, names), r.elsewhere(field)); {
+	case r.IsComposite && field == "status" && slices.Equal(path, []string{"status"}):
+		return text + ": leave out the first status, because the path is below it"
 	case meant != "":
 		return text + suggest.DidYouMean(meant)
 	case field == "claimRef":
