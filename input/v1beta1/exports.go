@@ -196,8 +196,8 @@ type Export struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^(fromComposite|generated)/')",message="must not begin with fromComposite/ or generated/, which are reserved"
 	Name string `json:"name"`
 
-	// Returns a list. One object is composed for each item. All other expressions see `item`, `index` and `key`. While the
-	// list is missing, nothing changes. For example, `composite.spec.users`.
+	// Returns a list. One object is composed for each item. All other expressions see `item`, `index` and `key`. While
+	// the list is missing, nothing changes. For example, `composite.spec.users`.
 	ForEachExpression Expression `json:"forEachExpression,omitempty"`
 
 	// Returns the key of an item: lower-case letters, digits and '-', at most 63. The composition resource name is

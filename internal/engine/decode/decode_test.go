@@ -20,22 +20,39 @@ func TestReports(t *testing.T) {
 		value  any
 		want   []string
 	}{
-		"Text":     {"a field is read", func(v decode.Value) any { return v.Get("text").Text() }, "a", nil},
-		"Absent":   {"nothing is absent below nothing", func(v decode.Value) any { return v.Get("x", "y").List() }, []decode.Value{}, nil},
-		"Null":     {"null is absent", func(v decode.Value) any { return v.Get("null").Required().Bool() }, false, []string{"null: must be set"}},
-		"Type":     {"the value is not shown", func(v decode.Value) any { return v.Get("number").Text() }, "", []string{"number: must be a string"}},
-		"Below":    {"one report is enough", func(v decode.Value) any { return v.Get("text", "y").Required().Text() }, "", []string{"text: must be an object"}},
-		"NoList":   {"a list is no object", func(v decode.Value) any { return v.Get("map").List() }, []decode.Value{}, []string{"map: must be a list"}},
-		"Item":     {"an item has its index", func(v decode.Value) any { return v.Get("list").List()[1].Text() }, "", []string{"list[1]: must be a string"}},
-		"NullItem": {"an item can be missing", func(v decode.Value) any { return v.Get("list").List()[2].Required().Text() }, "", []string{"list[2]: must be set"}},
-		"Bool":     {"an item has fields", func(v decode.Value) any { return v.Get("list").List()[3].Get("yes").Bool() }, true, nil},
-		"Field":    {"a field with dots is quoted", func(v decode.Value) any { return v.Get("map", "a.b").Bool() }, false, []string{`map["a.b"]: must be true or false`}},
-		"Key":      {"a key is in brackets", func(v decode.Value) any { return v.Get("map").Key("d").Text() }, "", []string{"map[d]: must be a string"}},
-		"Keys":     {"keys are sorted", func(v decode.Value) any { return v.Get("map").Keys() }, []string{"a.b", "d"}, nil},
+		"Text": {"a field is read", func(v decode.Value) any { return v.Get("text").Text() }, "a", nil},
+		"Absent": {"nothing is absent below nothing", func(v decode.Value) any { return v.Get("x", "y").List() },
+			[]decode.Value{}, nil},
+		"Null": {"null is absent", func(v decode.Value) any { return v.Get("null").Required().Bool() }, false,
+			[]string{"null: must be set"}},
+		"Type": {"the value is not shown", func(v decode.Value) any { return v.Get("number").Text() }, "",
+			[]string{"number: must be a string"}},
+		"Below": {"one report is enough", func(v decode.Value) any {
+			return v.Get("text",
+				"y").Required().Text()
+		}, "", []string{"text: must be an object"}},
+		"NoList": {"a list is no object", func(v decode.Value) any { return v.Get("map").List() },
+			[]decode.Value{}, []string{"map: must be a list"}},
+		"Item": {"an item has its index", func(v decode.Value) any { return v.Get("list").List()[1].Text() }, "",
+			[]string{"list[1]: must be a string"}},
+		"NullItem": {"an item can be missing",
+			func(v decode.Value) any { return v.Get("list").List()[2].Required().Text() }, "",
+			[]string{"list[2]: must be set"}},
+		"Bool": {"an item has fields",
+			func(v decode.Value) any { return v.Get("list").List()[3].Get("yes").Bool() }, true, nil},
+		"Field": {"a field with dots is quoted", func(v decode.Value) any { return v.Get("map", "a.b").Bool() },
+			false, []string{`map["a.b"]: must be true or false`}},
+		"Key": {"a key is in brackets", func(v decode.Value) any { return v.Get("map").Key("d").Text() }, "",
+			[]string{"map[d]: must be a string"}},
+		"Keys": {"keys are sorted", func(v decode.Value) any { return v.Get("map").Keys() }, []string{"a.b",
+			"d"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			v := decode.Value{Raw: object, Report: func(at decode.Path, message string) { got = append(got, fmt.Sprintf("%s: %s", at, message)) }}
+			v := decode.Value{Raw: object, Report: func(at decode.Path, message string) {
+				got = append(got,
+					fmt.Sprintf("%s: %s", at, message))
+			}}
 			if diff := cmp.Diff(tc.value, tc.read(v)); diff != "" {
 				t.Errorf("%s: value: -want, +got:\n%s", tc.reason, diff)
 			}

@@ -35,14 +35,15 @@ func TestExports(t *testing.T) {
 			t.Errorf("%s: %v", at, err)
 		}
 		names := slices.Sorted(maps.Keys(s.Properties))
-		if diff := cmp.Diff(names, slices.Sorted(slices.Values(s.Names)), cmp.Transformer("", func(n []string) string { return strings.Join(n, " ") })); diff != "" {
+		if diff := cmp.Diff(names, slices.Sorted(slices.Values(s.Names)), cmp.Transformer("",
+			func(n []string) string { return strings.Join(n, " ") })); diff != "" {
 			t.Errorf("%s: -fields, +names:\n%s", at, diff)
 		}
 	})
 }
 
-// The CLI of Crossplane reads the numbers of an input in a Composition as floats. A rule that reads an integer then fails,
-// because Kubernetes declares it as an int.
+// The CLI of Crossplane reads the numbers of an input in a Composition as floats. A rule that reads an integer then
+// fails, because Kubernetes declares it as an int.
 func TestRulesReadNoNumbers(t *testing.T) {
 	presence, numbers := regexp.MustCompile(`has\([^)]*\)`), 0
 	walk("", Exports(), func(at string, s *Schema) {

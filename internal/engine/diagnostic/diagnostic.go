@@ -53,8 +53,8 @@ type Edit struct {
 	// Action is what happens to the field.
 	Action Action
 
-	// Text is the new text or the new name of the field. The value of a field that is added, or whose value is replaced,
-	// is YAML.
+	// Text is the new text or the new name of the field. The value of a field that is added, or whose value is
+	// replaced, is YAML.
 	Text string
 }
 

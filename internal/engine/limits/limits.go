@@ -30,8 +30,8 @@ const (
 	// composites, and the function took 6 ms for this many items.
 	Items = 256
 
-	// AllItems is how many items the lists of all exports may have together, and those of all generators. Crossplane has
-	// a minute for one reconcile, of which this many objects take about five seconds.
+	// AllItems is how many items the lists of all exports may have together, and those of all generators. Crossplane
+	// has a minute for one reconcile, of which this many objects take about five seconds.
 	AllItems = 2 * Items
 
 	// DataItems is how many entries the data of one object may have in the input.
@@ -56,11 +56,12 @@ const (
 	// exports that use it have its value.
 	RefreshInterval = time.Minute
 
-	// FirstRetry is how long after a rotation was abandoned the same one starts again. The time doubles with each failure.
+	// FirstRetry is how long after a rotation was abandoned the same one starts again. The time doubles with each
+	// failure.
 	FirstRetry = time.Hour
 
-	// LastRetry is the longest time after which an abandoned rotation starts again. The person who must repair the other
-	// system may be away for a day.
+	// LastRetry is the longest time after which an abandoned rotation starts again. The person who must repair the
+	// other system may be away for a day.
 	LastRetry = 24 * time.Hour
 
 	// Retries is how many failures of the same rotation are counted. After them, the time no longer doubles.
@@ -94,9 +95,9 @@ const (
 	// next requests.
 	SlowGenerations = 1
 
-	// GenerationsFuel is the work of all generations that one request creates: a unit for each byte of their objects. In
-	// measurements, a character of a password took a unit. It is a part of the work of the request, so that exports can
-	// use the rest. Further generations are created in the next requests.
+	// GenerationsFuel is the work of all generations that one request creates: a unit for each byte of their objects.
+	// In measurements, a character of a password took a unit. It is a part of the work of the request, so that exports
+	// can use the rest. Further generations are created in the next requests.
 	GenerationsFuel = RequestFuel / 4
 
 	// GenerationSpace is how many times the size of a generation must be free in the request, of which Crossplane and
@@ -193,7 +194,8 @@ const (
 	// YAMLDepth is how deep a value to encode may be nested. Each line is indented as deep as it is nested.
 	YAMLDepth = 100
 
-	// PEMBlocks is how many blocks a PEM text may have. The certificates that a Linux distribution trusts are about 150.
+	// PEMBlocks is how many blocks a PEM text may have. The certificates that a Linux distribution trusts are about
+	// 150.
 	PEMBlocks = 1000
 
 	// ChainCertificates is how many different certificates may be sorted into a chain. Chains usually have up to five.
@@ -230,8 +232,8 @@ const (
 	// AuthorBytes is the size of all objects together, which is as much as a single object may have.
 	AuthorBytes = 1 << 20
 
-	// AuthorKeys is how many keys all objects may have together, without objects that are only kept. Each key is visited
-	// several times.
+	// AuthorKeys is how many keys all objects may have together, without objects that are only kept. Each key is
+	// visited several times.
 	AuthorKeys = 1024
 
 	// AuthorLabels is how many labels one entry may have. An entry may have as many annotations.
@@ -247,8 +249,8 @@ const (
 	// Kubernetes' own workload kinds has 0.4 MiB, and a request has at most 4 MiB by default.
 	Schemas = 4
 
-	// ResponseBytes is the size of a response, with everything that earlier steps left in it. Crossplane's client does not
-	// accept a larger one: the whole reconcile fails. The limit is gRPC's default, which
+	// ResponseBytes is the size of a response, with everything that earlier steps left in it. Crossplane's client does
+	// not accept a larger one: the whole reconcile fails. The limit is gRPC's default, which
 	// Crossplane does not change.
 	ResponseBytes = 4 << 20
 

@@ -45,7 +45,8 @@ type Authors struct {
 func (c *compiler) allowed(list *field.Path, names []string) {
 	for i, n := range names {
 		if slices.ContainsFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == n }) {
-			c.refuse(list.Index(i), "%q is a source, and composite authors cannot read sources: name a composed resource", n)
+			c.refuse(list.Index(i), "%q is a source, and composite authors cannot read sources: name a composed "+
+				"resource", n)
 		}
 	}
 }

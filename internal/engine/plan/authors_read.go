@@ -28,8 +28,8 @@ type authorList struct {
 	schema func() *definition.Schema // of an entry
 }
 
-// authorLists are in the order in which they are evaluated. The first two are those of Azure Service Operator: without a
-// key, value returns several keys. The last two have the form of its design document, in which valueMap does.
+// authorLists are in the order in which they are evaluated. The first two are those of Azure Service Operator: without
+// a key, value returns several keys. The last two have the form of its design document, in which valueMap does.
 var authorLists = []authorList{ //nolint:gochecknoglobals // a table
 	{"secretExpressions", object.Secret, ofOperator},
 	{"configMapExpressions", object.ConfigMap, ofOperator},
@@ -42,14 +42,16 @@ var (
 	ofDesign = sync.OnceValue(func() *definition.Schema { //nolint:gochecknoglobals // made at most once
 		export := definition.Exports().Properties["secrets"].Items
 		s := *export.Properties["data"].Items
-		s.Names, s.Required, s.Properties = []string{"name", "key", "value", "valueMap"}, []string{"name"}, maps.Clone(s.Properties)
+		s.Names, s.Required, s.Properties = []string{"name", "key", "value", "valueMap"}, []string{"name"},
+			maps.Clone(s.Properties)
 		s.Properties["name"] = export.Properties["metadata"].Properties["name"]
 		delete(s.Properties, "optional")
 		return &s
 	})
 	ofOperator = sync.OnceValue(func() *definition.Schema { //nolint:gochecknoglobals // made at most once
 		s := *ofDesign()
-		s.Names, s.Required, s.Rules = []string{"name", "key", "value", "labels", "annotations"}, []string{"name", "value"}, nil
+		s.Names, s.Required, s.Rules = []string{"name", "key", "value", "labels", "annotations"}, []string{"name",
+			"value"}, nil
 		s.Properties = maps.Clone(s.Properties)
 		delete(s.Properties, "valueMap")
 		texts := &definition.Schema{Type: "object", AdditionalProperties: &definition.Schema{Type: "string"}}
@@ -107,7 +109,8 @@ func (t *Authors) Read(composite wire.Struct) *Authored {
 		w.entries += lists.Get(l.field).List().Len()
 	}
 	if w.entries > limits.AuthorEntries {
-		w.refuse(path, fmt.Sprintf("has %d entries in its lists, over the limit of %d", w.entries, limits.AuthorEntries),
+		w.refuse(path, fmt.Sprintf("has %d entries in its lists, over the limit of %d", w.entries,
+			limits.AuthorEntries),
 			object.Secret, object.ConfigMap)
 		return w
 	}
@@ -263,9 +266,10 @@ type description struct {
 	values   *map[string]*expression.Expression
 }
 
-// describe adds the labels or the annotations of an entry. In Azure Service Operator each text is an expression. Here, a
-// text that is not an expression of type string is literal: app: shop means the same as app: "'shop'".
-func (t *Authors) describe(w *Authored, e *Export, at *field.Path, entry map[string]string, d description) (wrong []string) {
+// describe adds the labels or the annotations of an entry. In Azure Service Operator each text is an expression. Here,
+// a text that is not an expression of type string is literal: app: shop means the same as app: "'shop'".
+func (t *Authors) describe(w *Authored, e *Export, at *field.Path, entry map[string]string,
+	d description) (wrong []string) {
 	if len(entry) > limits.AuthorLabels {
 		return []string{fmt.Sprintf("%s: has %d items, over the limit of %d", at, len(entry), limits.AuthorLabels)}
 	}
@@ -282,7 +286,8 @@ func (t *Authors) describe(w *Authored, e *Export, at *field.Path, entry map[str
 		case !d.allowed.allows(k):
 			refused = append(refused, strconv.Quote(k))
 		case twice && before != entry[k]:
-			wrong = append(wrong, fmt.Sprintf("%s: another entry sets another value of %q for %s: keep one of them", at, k, e))
+			wrong = append(wrong, fmt.Sprintf("%s: another entry sets another value of %q for %s: keep one of them",
+				at, k, e))
 		case !twice:
 			wrong = append(wrong, t.describeBy(w, source(at.Key(k), entry[k], expression.WantString), k, d)...)
 		}
@@ -293,8 +298,8 @@ func (t *Authors) describe(w *Authored, e *Export, at *field.Path, entry map[str
 	return wrong
 }
 
-// describeBy adds one label or annotation. A word, a text that is too long, and a text that does not compile as a string
-// are literal.
+// describeBy adds one label or annotation. A word, a text that is too long, and a text that does not compile as a
+// string are literal.
 func (t *Authors) describeBy(w *Authored, s expression.Source, key string, d description) (wrong []string) {
 	if !identifier.MatchString(s.Text) && len(s.Text) <= limits.ExpressionCharacters {
 		if refused := w.count(s); refused != nil {

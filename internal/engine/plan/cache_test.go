@@ -14,7 +14,8 @@ import (
 
 func input(t testing.TB, value string) wire.Struct {
 	t.Helper()
-	return wire.Of(plantest.Parse(t, plantest.Exports(fmt.Sprintf(`secrets: [{name: a, data: [{key: k, value: "%s"}]}]`, value))))
+	return wire.Of(plantest.Parse(t,
+		plantest.Exports(fmt.Sprintf(`secrets: [{name: a, data: [{key: k, value: "%s"}]}]`, value))))
 }
 
 // A hundred who ask for the same input first get the same plan, of which all but

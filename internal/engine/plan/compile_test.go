@@ -31,9 +31,11 @@ func TestCompileLimits(t *testing.T) {
 func TestCompileCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	p, faults := plan.Compile(ctx, plantest.Env, plantest.Parse(t, plantest.Exports(`secrets: [{name: a, data: [{key: k, value: "'1'"}]}]`)))
+	p, faults := plan.Compile(ctx, plantest.Env, plantest.Parse(t,
+		plantest.Exports(`secrets: [{name: a, data: [{key: k, value: "'1'"}]}]`)))
 	if p != nil || len(faults) != 1 || faults[0].Error() != "input: was not compiled: context canceled" {
-		t.Errorf("Compile(...) with a cancelled context: %v, %v: want a diagnostic, because expressions are missing", p, faults)
+		t.Errorf("Compile(...) with a cancelled context: %v, %v: want a diagnostic, because expressions are missing",
+			p, faults)
 	}
 }
 
@@ -41,11 +43,16 @@ func TestCompileCancelled(t *testing.T) {
 // diagnostics, each with a path, and it is the same the second time.
 func FuzzCompileNeverPanics(f *testing.F) {
 	for _, s := range []string{
-		`{}`, `null`, `{"secrets": [null, 1, "a", [], {"data": [null, {"value": "secret"}]}]}`, `{"secrets": {"0": {}}}`,
-		`{"apiVersion": "export.fn.crossplane.io/v1beta1", "kind": "Exports", "secrets": [{"name": "a", "data": [{"key": "k", "value": "secret.a"}]}], "ttl": "1h"}`,
-		`{"variables": [{"name": "a", "value": "variables[variables.a]"}], "status": [{"fieldPath": "a.b[c]", "value": "1"}]}`,
-		`{"sources": [{"name": "\u0000", "apiVersion": "v1", "kind": "Secret", "matchLabels": {"\u0000": "é"}}], "a\u0000\n": {"b": [[[]]]}}`,
-		`{"metadata": {"labels": 1}, "ttl": "\"\u0000", "configMaps": [{"metadata": {"labels": {"a.b[0]:1": null}}, "data": [{"nonSensitive": [1]}]}]}`,
+		`{}`, `null`, `{"secrets": [null, 1, "a", [], {"data": [null, {"value": "secret"}]}]}`,
+		`{"secrets": {"0": {}}}`,
+		`{"apiVersion": "export.fn.crossplane.io/v1beta1", "kind": "Exports", "secrets": [{"name": "a", "data": ` +
+			`[{"key": "k", "value": "secret.a"}]}], "ttl": "1h"}`,
+		`{"variables": [{"name": "a", "value": "variables[variables.a]"}], "status": [{"fieldPath": "a.b[c]", ` +
+			`"value": "1"}]}`,
+		`{"sources": [{"name": "\u0000", "apiVersion": "v1", "kind": "Secret", "matchLabels": {"\u0000": "é"}}], ` +
+			`"a\u0000\n": {"b": [[[]]]}}`,
+		`{"metadata": {"labels": 1}, "ttl": "\"\u0000", "configMaps": [{"metadata": {"labels": {"a.b[0]:1": ` +
+			`null}}, "data": [{"nonSensitive": [1]}]}]}`,
 	} {
 		f.Add([]byte(s))
 	}

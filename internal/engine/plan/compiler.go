@@ -68,7 +68,8 @@ func newCompiler(ctx context.Context, env *expression.Environment, in *v1beta1.E
 	for _, v := range in.Variables {
 		c.declared = append(c.declared, v.Name)
 	}
-	c.ownEnvironment = in.Environment != nil && (len(in.Environment.EnvironmentConfigs) > 0 || len(in.Environment.Set) > 0)
+	c.ownEnvironment = in.Environment != nil && (len(in.Environment.EnvironmentConfigs) > 0 ||
+		len(in.Environment.Set) > 0)
 	for _, x := range c.exports {
 		if x.From != "" && !slices.Contains(c.named, x.From) {
 			c.named = append(c.named, x.From)
@@ -141,7 +142,8 @@ func (c *compiler) statusField(at *field.Path, s v1beta1.StatusField, before []S
 	for _, b := range before {
 		n := min(len(segments), len(b.Segments))
 		if n > 0 && slices.Equal(segments[:n], b.Segments[:n]) {
-			c.refuse(at.Child("fieldPath"), "%q is also written by %s: keep one of them", s.FieldPath, b.At.Child("fieldPath"))
+			c.refuse(at.Child("fieldPath"), "%q is also written by %s: keep one of them", s.FieldPath,
+				b.At.Child("fieldPath"))
 			break
 		}
 	}
@@ -244,7 +246,8 @@ func (c *compiler) checkVariable(at expression.Place, name string) {
 	switch {
 	case name == Anything || slices.Contains(c.variables, name):
 	case slices.Contains(c.declared, name):
-		c.reportAt(at, "variable %q is declared further down, but a variable may use only variables above it: move it up",
+		c.reportAt(at, "variable %q is declared further down, but a variable may use only variables above it: "+
+			"move it up",
 			name)
 	default:
 		c.reportAt(at, "there is no variable %q%s", name,
@@ -333,7 +336,8 @@ func (c *compiler) notePlaceholders(x *expression.Expression) {
 		case t.Needle && len(c.replaced) < limits.Expressions:
 			c.replaced = append(c.replaced, t.Value)
 		case found != "" && !t.Raw && !t.Needle && len(c.texts) < limits.Diagnostics:
-			w := t.Place.Wrong(message + "write for example '...' + composite.spec.field, or r'...' around a text that is " +
+			w := t.Place.Wrong(message + "write for example '...' + composite.spec.field, or r'...' around a text " +
+				"that is " +
 				"meant as it is")
 			w.Warning = true
 			c.texts = append(c.texts, strict.Placeholder{Text: found, Warning: w})
@@ -376,7 +380,8 @@ func (c *compiler) checkRevision(at expression.Place, path, name string) {
 	case !slices.Contains(c.exportNames(), name):
 		c.reportAt(at, "there is no export %q%s", name, suggest.ThereAre(name, c.exportNames(), "add it"))
 	case isData && !slices.Contains(c.exported, name):
-		c.reportAt(at, "may use only revisions of exports above this one: the revision of %q could change itself forever",
+		c.reportAt(at, "may use only revisions of exports above this one: the revision of %q could change itself "+
+			"forever",
 			name)
 	}
 }

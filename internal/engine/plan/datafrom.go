@@ -25,7 +25,7 @@ type DataFrom struct {
 	Value    *expression.Expression // of extract and valueMap
 	Spelled  []string               // keys of value that a message may show; nil for all keys
 	Object   bool                   // the input is a ConfigMap source
-	Property []string               // of extract: the key whose value is decoded, and the fields that lead to its object
+	Property []string               // of extract: the key whose value is decoded, and fields of it
 	Find     *Find
 	Rewriter *rewrite.Rewriter
 }
@@ -73,7 +73,9 @@ func (c *compiler) dataFrom(at *field.Path, list []v1beta1.DataFrom, from string
 }
 
 // extract compiles the expression that reads the input that extract names.
-func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secret bool) { //nolint:gocyclo // one case for each kind of input
+//
+//nolint:gocyclo // one case for each kind of input
+func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secret bool) {
 	property, err := FieldNames(e.Property)
 	if err != nil {
 		c.report(at.Child("property").String(), "%s", err.Error())
@@ -84,7 +86,8 @@ func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secre
 	i := slices.IndexFunc(c.sources, func(s v1beta1.Source) bool { return s.Name == e.Key })
 	switch {
 	case e.Key == expression.Env && len(property) == 0:
-		c.report(at.Child("property").String(), "must be set for the environment: name the field whose members to extract")
+		c.report(at.Child("property").String(), "must be set for the environment: name the field whose members to "+
+			"extract")
 		return
 	case e.Key == expression.Env:
 		s.Path, s.Want = at.Child("property").String(), expression.WantAny
@@ -106,7 +109,8 @@ func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secre
 				s.Text = expression.PathText(variable, strings.Split(name, ".")...)
 			}
 			if c.isList(name) {
-				c.report(s.Path, "generator %q has outputs for each item: extract %s.<key>, or write valueMap: %[2]s[key]", name,
+				c.report(s.Path, "generator %q has outputs for each item: extract %s.<key>, or write valueMap: "+
+					"%[2]s[key]", name,
 					e.Key)
 				return
 			}
@@ -116,7 +120,8 @@ func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secre
 	}
 	b.Value = c.output(s)
 	if b.Value != nil && !secret && len(c.reading(b.Value).uses) > 0 {
-		c.report(s.Path, "%q is secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment, or export single keys", e.Key)
+		c.report(s.Path, "%q is secret data, which may flow only into the data of Secrets: extract a ConfigMap "+
+			"source or the environment, or export single keys", e.Key)
 	}
 }
 
@@ -133,7 +138,8 @@ func FieldNames(path string) ([]string, error) {
 		}
 	}
 	if err != nil || len(out) < len(segments) {
-		return nil, errors.New("must contain only names of fields, for example network.addresses: write a list as a whole")
+		return nil, errors.New("must contain only names of fields, for example network.addresses: write a list as " +
+			"a whole")
 	}
 	return out, nil
 }
@@ -143,7 +149,8 @@ func FieldNames(path string) ([]string, error) {
 func (c *compiler) find(b *DataFrom, at *field.Path, f v1beta1.Find, secret bool) {
 	if !secret {
 		c.report(at.String(),
-			"finds secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the environment")
+			"finds secret data, which may flow only into the data of Secrets: extract a ConfigMap source or the "+
+				"environment")
 		return
 	}
 	b.Find = &Find{Path: f.Path, Tags: f.Tags}

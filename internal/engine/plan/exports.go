@@ -248,7 +248,8 @@ func (c *compiler) usedGenerators(e Export, variable string) []string {
 // refuseMetadata refuses literal metadata that objects cannot have.
 func (c *compiler) refuseMetadata(at *field.Path, export string, m *v1beta1.Metadata) {
 	if m.Name == "" && m.NameExpression == "" && len(validation.IsDNS1123Subdomain("x-"+export)) > 0 {
-		c.refuse(at.Child("name"), "must be set, because %q cannot be part of an object's name: set it, or rename the export in lower case without '_'", export)
+		c.refuse(at.Child("name"), "must be set, because %q cannot be part of an object's name: set it, or rename "+
+			"the export in lower case without '_'", export)
 	}
 	for _, k := range SortedKeys(m.Labels) {
 		c.refuseErr(at.Child("labels").Key(k), object.ValidateLabels(map[string]string{k: m.Labels[k]})...)

@@ -95,7 +95,8 @@ func (m *Generator) lacks(key string) string {
 	hint := suggest.ThereAre(key, m.Keys, "it has no outputs")
 	if of := m.Spelled(expression.Generated); m.Kind == KindCertificate &&
 		slices.Contains([]string{"crt", "cert", "certificate"}, key) {
-		hint = fmt.Sprintf(": write %[1]s['tls.crt'], or pem.leaf(%[1]s['tls.crt']) without the certificates of its CAs", of)
+		hint = fmt.Sprintf(": write %[1]s['tls.crt'], or pem.leaf(%[1]s['tls.crt']) without the certificates of "+
+			"its CAs", of)
 	}
 	return fmt.Sprintf("%s has no output %q%s", m, key, hint)
 }
@@ -253,7 +254,8 @@ func (c *compiler) authority(m *Generator) {
 	}
 	at := m.Path.Child(KindCertificate)
 	ca := c.generator(name)
-	m.LooksAhead = m.Policy == v1beta1.OnChange || m.Policy == v1beta1.Periodic // another CA requires another certificate
+	// Another CA requires another certificate.
+	m.LooksAhead = m.Policy == v1beta1.OnChange || m.Policy == v1beta1.Periodic
 	switch {
 	case ca == m:
 		c.refuse(at.Child("ca"), "must not be the generator itself: leave ca out for a self-signed certificate")
@@ -263,7 +265,8 @@ func (c *compiler) authority(m *Generator) {
 				"the input has no other generators: add it to generators, with certificate: {isCA: true}"))
 	case ca.ForEach != nil:
 		c.refuse(at.Child("ca"),
-			"generator %q generates a certificate for each item of a list: use a generator without forEachExpression", ca.Name)
+			"generator %q generates a certificate for each item of a list: use a generator without "+
+				"forEachExpression", ca.Name)
 	case ca.Kind != KindCertificate:
 		c.refuse(at.Child("ca"), "generator %q does not generate a certificate", ca.Name)
 	case ca.Certificate() != nil:

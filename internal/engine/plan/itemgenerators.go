@@ -140,7 +140,8 @@ func (c *compiler) checkItem(at expression.Place, r expression.Reference, m *Gen
 	case item == Anything:
 	case len(r.Path) == 2 && slices.Contains(m.Keys, item):
 		c.reportAt(at,
-			"generator %q has outputs for each item: write %s[key].%s for the item of this export, or %[2]s['<key>'].%[3]s",
+			"generator %q has outputs for each item: write %s[key].%s for the item of this export, or "+
+				"%[2]s['<key>'].%[3]s",
 			m.Name, expression.PathText(r.Variable, m.Name), item)
 	case object.ValidateItemKey(item) != nil:
 		c.reportAt(at, "generator %q has no item %q: %s", m.Name, item, object.ValidateItemKey(item).Error())

@@ -14,8 +14,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
-// notRefused are the literal fields that name inputs, fields or patterns, and those whose content is for other programs.
-var notRefused = []string{".rewrite[", ".extract.", ".find.", "ieldPath", ".nonSensitive[", ".allow.", ".manifest.", ".from", "defaultData"}
+// notRefused are the literal fields that name inputs, fields or patterns, and those whose content is for other
+// programs.
+var notRefused = []string{".rewrite[", ".extract.", ".find.", "ieldPath", ".nonSensitive[", ".allow.", ".manifest.",
+	".from", "defaultData"}
 
 // Each literal text of the input refuses an expression, also one of a field that is added later.
 func TestEachLiteralFieldRefusesExpressions(t *testing.T) {
@@ -52,13 +54,15 @@ func TestEachLiteralFieldRefusesExpressions(t *testing.T) {
 			}
 			_, diagnostics := plan.Compile(context.Background(), env, input)
 			for _, d := range diagnostics {
-				if d.Path == strings.TrimPrefix(path, ".") && (strings.HasPrefix(d.Message, "is literal") || strings.HasPrefix(d.Message, "must be a duration")) {
+				if d.Path == strings.TrimPrefix(path, ".") && (strings.HasPrefix(d.Message, "is literal") ||
+					strings.HasPrefix(d.Message, "must be a duration")) {
 					refused++
 					return
 				}
 			}
 			last := path[strings.LastIndexByte(path, '.')+1:]
-			if isCEL := last == "value" || last == "valueMap" || strings.HasSuffix(last, "Expression") || strings.Contains(path, ".outputs."); isCEL {
+			if isCEL := last == "value" || last == "valueMap" || strings.HasSuffix(last, "Expression") ||
+				strings.Contains(path, ".outputs."); isCEL {
 				return
 			}
 			if path == ".metadata.name" { // of the input itself, which nothing reads

@@ -58,7 +58,8 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 		f := manifestField{Path: at.String(), At: c.settable(list, before, s.FieldPath)}
 		before = append(before, f.At)
 		if first, _, _ := strings.Cut(f.At.String(), "."); hasData && slices.Contains(dataFields, first) {
-			c.refuse(at.Child("fieldPath"), "must not be %s, because the manifest is stored in an annotation: export the data "+
+			c.refuse(at.Child("fieldPath"), "must not be %s, because the manifest is stored in an annotation: "+
+				"export the data "+
 				"instead", f.At)
 		}
 		x := source(at.Child("value"), s.Value, expression.WantJSON)
@@ -95,7 +96,8 @@ func (c *compiler) refuseUnknownGeneration(x *expression.Expression) {
 	}
 	known := []string{"number", "id"}
 	for _, r := range x.References() {
-		if name := StepName(r, 0); r.Variable == expression.Generation && name != Anything && !slices.Contains(known, name) {
+		if name := StepName(r, 0); r.Variable == expression.Generation && name != Anything && !slices.Contains(known,
+			name) {
 			c.reportAt(x.Place(r), "generation has no field %q: it has number and id", name)
 		}
 	}
@@ -118,11 +120,13 @@ func HasData(apiVersion, kind string) bool {
 // refuseManifest refuses fields that a manifest cannot have. Data would be stored in an annotation.
 func (c *compiler) refuseManifest(at *field.Path, raw []byte, m *structpb.Struct, hasData bool) {
 	if n := len(Compact(raw)); n > limits.ManifestBytes {
-		c.refuse(at, "has %d bytes, over the limit of %d: the manifest is stored in an annotation", n, limits.ManifestBytes)
+		c.refuse(at, "has %d bytes, over the limit of %d: the manifest is stored in an annotation", n,
+			limits.ManifestBytes)
 	}
 	for _, k := range SortedKeys(m.GetFields()) {
 		if hasData && slices.Contains(dataFields, k) {
-			c.refuse(at.Child(k), "must not be set, because the manifest is stored in an annotation: export the data, or let "+
+			c.refuse(at.Child(k), "must not be set, because the manifest is stored in an annotation: export the "+
+				"data, or let "+
 				"another controller write it")
 		}
 	}

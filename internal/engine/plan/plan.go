@@ -79,8 +79,8 @@ func Compile(ctx context.Context, env *expression.Environment, input *structpb.S
 // CompilePartly is like Compile, but returns a plan of the valid parts if only expressions have diagnostics.
 //
 // An input is read in two steps, each in the order of the input: first by its definition, then expressions and what
-// they use. A step that finds mistakes reports all that it finds, and is the last one, so that no mistake is reported as
-// the cause of another one.
+// they use. A step that finds mistakes reports all that it finds, and is the last one, so that no mistake is reported
+// as the cause of another one.
 func CompilePartly(ctx context.Context, env *expression.Environment, input *structpb.Struct) (*Plan, diagnostic.List) {
 	if _, size := DigestOf(wire.Of(input)); size > limits.InputBytes {
 		return nil, tooLarge(size)
@@ -153,7 +153,8 @@ const DetailsIgnored = "has no effect: Crossplane publishes connection details o
 
 // TwoMeanings returns the message for a Secret source with the name of a composed resource.
 func TwoMeanings(name string) string {
-	return fmt.Sprintf("%q is also the name of a composed resource, so that %s would mean two things: rename the source",
+	return fmt.Sprintf("%q is also the name of a composed resource, so that %s would mean two things: rename the "+
+		"source",
 		name, expression.PathText(expression.Secrets, name))
 }
 

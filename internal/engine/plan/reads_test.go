@@ -19,11 +19,13 @@ func TestSourcesThatAreRead(t *testing.T) {
 		reason, uses string
 		want         []string
 	}{
-		"None":           {"nothing uses them", value("composite.spec.x"), nil},
-		"Secret":         {"its data", value("secrets.ca.x"), []string{"ca"}},
-		"AnySecret":      {"a computed name can be that of any Secret", value("secrets[composite.spec.x].y"), []string{"ca", "tls"}},
-		"ConfigMap":      {"one object", value("sources.cm.data.x"), []string{"cm"}},
-		"AnySource":      {"a computed name can be that of no Secret", value("sources[composite.spec.x].y"), []string{"cm", "crd"}},
+		"None":   {"nothing uses them", value("composite.spec.x"), nil},
+		"Secret": {"its data", value("secrets.ca.x"), []string{"ca"}},
+		"AnySecret": {"a computed name can be that of any Secret", value("secrets[composite.spec.x].y"),
+			[]string{"ca", "tls"}},
+		"ConfigMap": {"one object", value("sources.cm.data.x"), []string{"cm"}},
+		"AnySource": {"a computed name can be that of no Secret", value("sources[composite.spec.x].y"),
+			[]string{"cm", "crd"}},
 		"Generated":      {"a generator can have the name of a Secret", value("generated.ca.uuid"), nil},
 		"Variable":       {"through a variable", variable + value("variables.v"), []string{"ca"}},
 		"UnusedVariable": {"a variable without a user is not evaluated", variable + value("composite.spec.x"), nil},
@@ -94,8 +96,8 @@ func TestSpelledKeys(t *testing.T) {
 	}
 }
 
-// An export records only generations that its values can belong to: otherwise, no item could drop a former one. An export
-// with a hash needs the generation of the password as long as it has the hash.
+// An export records only generations that its values can belong to: otherwise, no item could drop a former one. An
+// export with a hash needs the generation of the password as long as it has the hash.
 func TestGeneratorsOfItems(t *testing.T) {
 	const hashed = "{secretExpression: \"generated.users[key].password + generated.users.bob.password\"}"
 	for value, want := range map[string][]string{
@@ -105,12 +107,13 @@ func TestGeneratorsOfItems(t *testing.T) {
 		"generated.users[item.friend].password":                  {"users/alice", "users/carol"},
 		"['a'].map(key, generated.users[key].password)[0]":       {"users/alice", "users/carol"},
 		"generated.users.map(k, generated.users[k].password)[0]": {"users/alice", "users/carol"},
-		"string(size(generated))":                                {"hash", "hashes/alice", "hashes/carol", "one", "users/alice", "users/carol"},
-		"generated.one.uuid":                                     {"one"},
-		"generated.hash.hash":                                    {"hash", "one"},
-		"generated.hashes.carol.hash":                            {"hashes/carol", "users/bob", "users/carol"},
-		"generated.hashes[key].hash":                             {"hashes/alice", "users/alice", "users/bob"},
-		"secrets.hash.bcrypt":                                    nil,
+		"string(size(generated))": {"hash", "hashes/alice", "hashes/carol", "one",
+			"users/alice", "users/carol"},
+		"generated.one.uuid":          {"one"},
+		"generated.hash.hash":         {"hash", "one"},
+		"generated.hashes.carol.hash": {"hashes/carol", "users/bob", "users/carol"},
+		"generated.hashes[key].hash":  {"hashes/alice", "users/alice", "users/bob"},
+		"secrets.hash.bcrypt":         nil,
 	} {
 		p, wrong := plantest.Compile(t, plantest.Exports(`
 generators:
@@ -136,7 +139,8 @@ secrets: [{name: user, `+ofItem+`, data: [{key: k, value: "`+value+`"}]}]`))
 
 func TestParseGeneration(t *testing.T) {
 	for composed, want := range map[string]string{
-		"generated/a/1": "a", "generated/a/b/1": "a/b", "generated/a/1/1": "a/1", "generated/a/b/c/1": "", "generated//b/1": "",
+		"generated/a/1": "a", "generated/a/b/1": "a/b", "generated/a/1/1": "a/1", "generated/a/b/c/1": "",
+		"generated//b/1": "",
 		"generated/a//1": "", "generated/a/b/01": "", "generated/a/b/": "", "generated/1": "", "a/b/1": "",
 	} {
 		got, number, ok := plan.ParseGeneration(composed)

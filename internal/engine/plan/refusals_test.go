@@ -73,7 +73,8 @@ func TestPlacesRefuseSecrets(t *testing.T) {
 		},
 		"Status": {
 			"each reader of the composite can read its status",
-			"status: [{fieldPath: a, value: secrets.db.host}, {fieldPath: b, value: secrets.db.host, nonSensitive: [db.host]}]",
+			"status: [{fieldPath: a, value: secrets.db.host}, {fieldPath: b, value: secrets.db.host, " +
+				"nonSensitive: [db.host]}]",
 			[]string{"status[0].value:1:11: " + host},
 		},
 		"Environment": {
@@ -84,7 +85,8 @@ environment:
   - {fieldPath: a, value: secrets.db.host}
   - {fieldPath: b, value: secrets.db.host, nonSensitive: [db.host]}
   - {fieldPath: c, value: generated.id.uuid, nonSensitive: [generated.id.uuid]}`,
-			[]string{"environment.set[0].value:1:11: " + host, "environment.set[2].value:1:13: may not use generated.id.uuid"},
+			[]string{"environment.set[0].value:1:11: " + host, "environment.set[2].value:1:13: may not use " +
+				"generated.id.uuid"},
 		},
 		"Keepers": {
 			"they are stored in an annotation",
@@ -114,7 +116,8 @@ generators:
     manifest: {apiVersion: example.org/v1, kind: User}
     set: [{fieldPath: spec.a, value: secrets.db.host}, {fieldPath: spec.b, value: generated.id.uuid}]`,
 			[]string{
-				"generators[1].resource.set[0].value:1:11: " + host, "generators[1].resource.set[1].value:1:13: uses generated.id.uuid",
+				"generators[1].resource.set[0].value:1:11: " + host, "generators[1].resource.set[1].value:1:13: " +
+					"uses generated.id.uuid",
 			},
 		},
 		"ManifestData": {
@@ -127,8 +130,10 @@ generators:
     manifest: {apiVersion: v1, kind: Secret, data: {a: b}, stringData: {c: d}}
     set: [{fieldPath: binaryData, value: "{}"}, {fieldPath: data.a, value: "'x'"}]`,
 			[]string{
-				"generators[0].resource.manifest.data: must not be set", "generators[0].resource.manifest.stringData: must not be set",
-				"generators[0].resource.set[0].fieldPath: must not be binaryData", "generators[0].resource.set[1].fieldPath: must not be data.a",
+				"generators[0].resource.manifest.data: must not be set",
+				"generators[0].resource.manifest.stringData: must not be set",
+				"generators[0].resource.set[0].fieldPath: must not be binaryData",
+				"generators[0].resource.set[1].fieldPath: must not be data.a",
 			},
 		},
 		"Names": {
@@ -137,7 +142,10 @@ generators:
 sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: secrets.db.host}]
 secrets:
 - {name: a, metadata: {nameExpression: secrets.db.host, nonSensitive: [db.host]}, data: [{key: k, value: "'v'"}]}
-- {name: b, forEachExpression: "secret.users.split(',')", keyExpression: "secrets.db[item]", data: [{key: k, value: item}]}`,
+- name: b
+  forEachExpression: "secret.users.split(',')"
+  keyExpression: "secrets.db[item]"
+  data: [{key: k, value: item}]`,
 			[]string{
 				"sources[0].nameExpression:1:11: may not use secrets.db.host",
 				"secrets[0].metadata.nameExpression:1:11: may not use secrets.db.host",
@@ -152,8 +160,10 @@ secrets:
   {key: a, value: string(size(previous))}, {key: l, value: generated.id.uuid, nonSensitive: [generated.id.uuid]},
   {key: m, value: previous.id.uuid, nonSensitive: [generated.id.uuid]}, {key: i, value: generated.users.bob.password}`),
 			[]string{
-				"configMaps[0].data[0].value:1:13: uses generated.id.uuid", "configMaps[0].data[1].value:1:13: uses candidate.id.uuid",
-				"configMaps[0].data[2].value:1:12: uses previous.id.uuid", "configMaps[0].data[3].value:1:13: uses all of previous",
+				"configMaps[0].data[0].value:1:13: uses generated.id.uuid", "configMaps[0].data[1].value:1:13: " +
+					"uses candidate.id.uuid",
+				"configMaps[0].data[2].value:1:12: uses previous.id.uuid", "configMaps[0].data[3].value:1:13: " +
+					"uses all of previous",
 				"configMaps[0].data[5].value:1:12: uses previous.id.uuid",
 				"configMaps[0].data[6].value:1:20: uses generated.users.bob.password",
 			},
@@ -191,7 +201,8 @@ configMaps:
 			configMap(`
   {key: k, value: "secrets.db[composite.spec.x]", nonSensitive: [db.*, db]},
   {key: l, value: "secrets[composite.spec.x].host", nonSensitive: ["*.host", "*.*", "*"]}`),
-			[]string{"configMaps[0].data[0].value:1:11: uses all of secrets.db", "configMaps[0].data[1].value:1:26: uses all of secrets"},
+			[]string{"configMaps[0].data[0].value:1:11: uses all of secrets.db",
+				"configMaps[0].data[1].value:1:26: uses all of secrets"},
 		},
 	})
 }
@@ -217,10 +228,13 @@ secrets:
 variables: [{name: v, value: nope}]
 sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: nope}]`,
 			[]string{
-				"sources[0].nameExpression:1:1: there is no variable nope", "variables[0].value:1:1: there is no variable nope",
-				"secrets[0].data[2].value:1:1: there is no variable nope", "secrets[0].data[10].value:1:1: there is no variable nope",
+				"sources[0].nameExpression:1:1: there is no variable nope", "variables[0].value:1:1: there is no " +
+					"variable nope",
+				"secrets[0].data[2].value:1:1: there is no variable nope", "secrets[0].data[10].value:1:1: there " +
+					"is no variable nope",
 				`configMaps[0].name: composition resource name "a" is also used by secrets[0].name`,
-				"configMaps[0].data[0].value:1:1: there is no variable nope", "status[0].value:1:1: there is no variable nope",
+				"configMaps[0].data[0].value:1:1: there is no variable nope", "status[0].value:1:1: there is no " +
+					"variable nope",
 			},
 		},
 		"NamesAreKnownFirst": {
@@ -230,19 +244,24 @@ environment: {environmentConfigs: [{ref: {name: a}}]}
 sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: environment.name}]
 variables: [{name: v, value: sources.s.data.x}]
 configMaps:
-- {name: a, metadata: {nameExpression: variables.v, namespaceExpression: generated.id.uuid}, data: [{key: k, value: "'v'"}]}`,
+- name: a
+  metadata: {nameExpression: variables.v, namespaceExpression: generated.id.uuid}
+  data: [{key: k, value: "'v'"}]`,
 			[]string{
-				"sources[0].nameExpression: may not use the environment", "configMaps[0].metadata.nameExpression: may not use sources",
+				"sources[0].nameExpression: may not use the environment", "configMaps[0].metadata.nameExpression: " +
+					"may not use sources",
 				"configMaps[0].metadata.namespaceExpression:1:13: may not use generated.id.uuid",
 			},
 		},
 		"NamesFromEarlierSteps": {
 			"the environment of an earlier step and defaults are known",
-			"environment: {defaultData: {a: x}}\nconfigMaps: [{name: a, metadata: {nameExpression: environment.a}, " + data + "}]", nil,
+			"environment: {defaultData: {a: x}}\nconfigMaps: [{name: a, metadata: {nameExpression: environment.a}, " +
+				data + "}]", nil,
 		},
 		"Items": {
 			"no other object may have the name of an item",
-			"secrets: [{name: users, " + ofItem + ", " + data + "}, {name: users/a, metadata: {name: a}, " + data + "}]\n" +
+			"secrets: [{name: users, " + ofItem + ", " + data + "}, {name: users/a, metadata: {name: a}, " + data +
+				"}]\n" +
 				"generators: [{name: u, " + ofItem + ", uuid: {}}, {name: u-a, uuid: {}}, {name: ub, uuid: {}}]",
 			[]string{"generators[1].name: begins with u-", "secrets[1].name: begins with users/"},
 		},
@@ -256,12 +275,15 @@ configMaps:
 		},
 		"LastWins": {
 			"the input says which one is meant",
-			`secrets: [{name: a, conflictPolicy: LastWins, data: [{key: k, value: "'1'"}, {key: k, value: "'2'"}]}]`, nil,
+			`secrets: [{name: a, conflictPolicy: LastWins, data: [{key: k, value: "'1'"}, {key: k, value: "'2'"}]}]`,
+			nil,
 		},
 		"Replaced": {
 			"a field is written once",
-			"environment: {set: [{fieldPath: \"a[*]\", value: '1'}, {fieldPath: a.b, value: '1'}, {fieldPath: a, value: '1'}]}",
-			[]string{"environment.set[0].fieldPath: must not have", "environment.set[2].fieldPath: replaces the value that environment.set[1]"},
+			"environment: {set: [{fieldPath: \"a[*]\", value: '1'}, {fieldPath: a.b, value: '1'}, {fieldPath: a, " +
+				"value: '1'}]}",
+			[]string{"environment.set[0].fieldPath: must not have", "environment.set[2].fieldPath: replaces the " +
+				"value that environment.set[1]"},
 		},
 		"Authority": {
 			"another generator that makes one CA",
@@ -279,8 +301,10 @@ generators:
 - {name: ofmany, certificate: {ca: many, dnsNames: [a.b]}}`,
 			[]string{
 				`generators[1].certificate.ca: there is no generator "rot": did you mean root?`,
-				`generators[3].certificate.ca: generator "word" does not generate`, "generators[5].certificate.ca: names a certificate that",
-				"generators[6].certificate.subject: is also the subject of the CA", "generators[7].certificate.ca: must not be the generator",
+				`generators[3].certificate.ca: generator "word" does not generate`,
+				"generators[5].certificate.ca: names a certificate that",
+				"generators[6].certificate.subject: is also the subject of the CA",
+				"generators[7].certificate.ca: must not be the generator",
 				`generators[9].certificate.ca: generator "many" generates a certificate for each item`,
 			},
 		},
@@ -289,10 +313,13 @@ generators:
 			generators + `
 secrets:
 - name: a
-  data: [{key: k, value: generated.users.password}, {key: l, value: generated.id.password}, {key: m, value: generated.no.uuid}]
+  data:
+  - {key: k, value: generated.users.password}
+  - {key: l, value: generated.id.password}
+  - {key: m, value: generated.no.uuid}
   dataFrom: [{extract: {key: generated.users}}, {find: {path: generated.id/}}]`,
 			[]string{
-				`secrets[0].data[0].value:1:16: generator "users" has outputs for each item: write generated.users[key].password`,
+				`secrets[0].data[0].value:1:16: generator "users" has outputs for each item: write generated`,
 				`secrets[0].data[1].value:1:13: generator "id" has no output "password"`,
 				`secrets[0].data[2].value:1:13: there is no generator "no"`,
 				`secrets[0].dataFrom[0].extract.key: generator "users" has outputs for each item`,
@@ -318,7 +345,8 @@ generators:
 		},
 		"Authors": {
 			"sources are not for composite authors",
-			"sources: [{name: ca, apiVersion: v1, kind: Secret}]\nfromComposite: {fieldPath: spec, allow: {secrets: [db, ca]}}",
+			"sources: [{name: ca, apiVersion: v1, kind: Secret}]\nfromComposite: {fieldPath: spec, allow: " +
+				"{secrets: [db, ca]}}",
 			[]string{`fromComposite.allow.secrets[1]: "ca" is a source`},
 		},
 	})
@@ -335,9 +363,11 @@ func TestRevisions(t *testing.T) {
 		first = "string(revisions.first)"
 	)
 	checkRefusals(t, map[string]refusal{
-		"Status":    {"a status field may have any revision", input(plain, plain, "status: [{fieldPath: a, value: revisions.second}]"), nil},
+		"Status": {"a status field may have any revision", input(plain, plain, "status: [{fieldPath: a, value: "+
+			"revisions.second}]"), nil},
 		"LaterData": {"data of a later export cannot change an earlier one", input(plain, first, ""), nil},
-		"OwnData":   {"each change would be a change", input(first, plain, ""), []string{"secrets[0].data[0].value:1:17: may use only"}},
+		"OwnData": {"each change would be a change", input(first, plain, ""),
+			[]string{"secrets[0].data[0].value:1:17: may use only"}},
 		"Earlier": {
 			"two exports would change each other", input("string(revisions.second)", plain, ""),
 			[]string{"secrets[0].data[0].value:1:17: may use only"},
@@ -368,12 +398,18 @@ variables: [{name: v, value: candidate.admin.password}]`
 		at       = "generators[1].readyExpression"
 	)
 	checkRefusals(t, map[string]refusal{
-		"Applied":        {"the provider writes what it applied", ready(password, "secrets.db.password == candidate.admin.password"), nil},
-		"Resource":       {"a resource says that it works", ready(resource, "resource.status.ok"), nil},
-		"Constant":       {"it says nothing about the generation", ready(password, "'true'"), []string{at + ": does not depend on"}},
-		"OfTheComposite": {"resource is the composite", ready(password, "has(resource.status.a)"), []string{at + ": does not depend on"}},
-		"Generated":      {"the generation in use is another one", ready(password, "generated.admin.password == ''"), []string{at + ":1:16: may not use"}},
-		"All":            {"it reads all generators", ready(password, "size(candidate) == 3"), []string{at + ":1:6: may not use all of candidate"}},
-		"Variable":       {"a variable has one value in a reconcile", ready(password, "variables.v == ''"), []string{at + ":1:10: may not use"}},
+		"Applied": {"the provider writes what it applied", ready(password,
+			"secrets.db.password == candidate.admin.password"), nil},
+		"Resource": {"a resource says that it works", ready(resource, "resource.status.ok"), nil},
+		"Constant": {"it says nothing about the generation", ready(password, "'true'"), []string{at +
+			": does not depend on"}},
+		"OfTheComposite": {"resource is the composite", ready(password, "has(resource.status.a)"), []string{at +
+			": does not depend on"}},
+		"Generated": {"the generation in use is another one", ready(password, "generated.admin.password == ''"),
+			[]string{at + ":1:16: may not use"}},
+		"All": {"it reads all generators", ready(password, "size(candidate) == 3"), []string{at +
+			":1:6: may not use all of candidate"}},
+		"Variable": {"a variable has one value in a reconcile", ready(password, "variables.v == ''"),
+			[]string{at + ":1:10: may not use"}},
 	})
 }

@@ -204,7 +204,8 @@ func InsteadOfComposite(names []string) string {
 	case 0:
 		return "set from to a composed resource, or read it as " + expression.Secrets + ".<name>"
 	case 1:
-		return fmt.Sprintf("set from to %s, or read it as %s", names[0], expression.PathText(expression.Secrets, names[0]))
+		return fmt.Sprintf("set from to %s, or read it as %s", names[0], expression.PathText(expression.Secrets,
+			names[0]))
 	}
 	return fmt.Sprintf("set from to one of %s, or read it as %s.<name>", suggest.List(names), expression.Secrets)
 }
@@ -247,7 +248,8 @@ func (c *compiler) refuseUnknown(x *expression.Expression, what string) {
 		c.report(x.Source().Path, "may not use sources: %s must be known before any source is read", what)
 	}
 	if c.ownEnvironment && r.environment {
-		c.report(x.Source().Path, "may not use the environment, which this input looks up or sets: %s must be known before "+
+		c.report(x.Source().Path, "may not use the environment, which this input looks up or sets: %s must be "+
+			"known before "+
 			"that; look up and set the environment in an earlier step of the pipeline", what)
 	}
 	c.refuseGenerated(x, what+" must be known before a credential is generated")

@@ -29,7 +29,8 @@ func (c *compiler) compileSources() []Source {
 		at := sourcesPath(i)
 		for _, k := range SortedKeys(s.MatchLabels) { // the whole reconcile would fail
 			if len(validation.IsQualifiedName(k)) > 0 || len(validation.IsValidLabelValue(s.MatchLabels[k])) > 0 {
-				c.refuse(at.Child("matchLabels"), "%q is not a valid label key, or its value is not a valid label value", k)
+				c.refuse(at.Child("matchLabels"), "%q is not a valid label key, or its value is not a valid label "+
+					"value", k)
 			}
 		}
 		n := Source{Source: s, Path: at}
@@ -54,11 +55,14 @@ func RefuseSource(s v1beta1.Source, clusterScoped, homeless, grants bool) (name,
 	hasNone := homeless && s.Scope != v1beta1.ScopeCluster
 	switch {
 	case grants && s.Scope == v1beta1.ScopeCluster && len(s.MatchLabels) > 0:
-		return "matchLabels", "must not be set for a cluster scoped kind with requireGrants, because Crossplane would " +
+		return "matchLabels", "must not be set for a cluster scoped kind with requireGrants, because Crossplane " +
+			"would " +
 			"search all namespaces if the kind is namespaced: set matchName"
 	case grants && hasNone:
-		return "namespace", "cannot be read with requireGrants: the composite is cluster scoped and has no claim, and a " +
-			"ReferenceGrant permits only composites of a namespace: make the composite namespaced, or leave the source out"
+		return "namespace", "cannot be read with requireGrants: the composite is cluster scoped and has no claim, " +
+			"and a " +
+			"ReferenceGrant permits only composites of a namespace: make the composite namespaced, or leave the " +
+			"source out"
 	case IsSecret(s) && clusterScoped && s.NameExpression != "":
 		return "nameExpression", "needs a namespaced composite, to read a Secret: set matchName and namespace"
 	case IsSecret(s) && clusterScoped && s.Namespace == "":
@@ -131,8 +135,8 @@ type Freshness struct {
 	Poll bool           // the input does not rely on watches
 	TTL  *time.Duration // that the input sets; nil for the default
 
-	// Crossplane does not watch the context of the pipeline, and does not say which objects an earlier step read for the
-	// environment.
+	// Crossplane does not watch the context of the pipeline, and does not say which objects an earlier step read for
+	// the environment.
 	Context, Environment bool // they are read
 }
 

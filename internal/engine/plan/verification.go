@@ -54,12 +54,14 @@ func (c *compiler) refuseOtherGenerations(m *Generator, x *expression.Expression
 	case r.Variable == expression.Variables:
 		for _, u := range c.variableReading(StepName(r, 0)).uses {
 			if u.variable != "" {
-				c.reportAt(x.Place(r), "may not use %s through a variable: only %s, written here, is the generation to verify", u,
+				c.reportAt(x.Place(r), "may not use %s through a variable: only %s, written here, is the "+
+					"generation to verify", u,
 					own)
 			}
 		}
 	case expression.HasOutputs(r.Variable) && (r.Variable != expression.Candidate || StepName(r, 0) != m.Name):
-		c.reportAt(x.Place(r), "may not use %s: only %s is the generation to verify", c.generatedUse(r, x.Place(r)), own)
+		c.reportAt(x.Place(r), "may not use %s: only %s is the generation to verify", c.generatedUse(r, x.Place(r)),
+			own)
 	}
 }
 

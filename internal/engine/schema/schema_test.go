@@ -43,7 +43,8 @@ func TestLacks(t *testing.T) {
 		"all other fields have a type": {
 			"{type: object, additionalProperties: " + in(1, "{}") + "}", "x b", "x has no field x.b: there is only a",
 		},
-		"a field of an item": {in(1, "{type: array, items: "+in(1, "{}")+"}"), "a [] b", "x has no field a[].b: there is only a"},
+		"a field of an item": {in(1, "{type: array, items: "+in(1, "{}")+"}"), "a [] b",
+			"x has no field a[].b: there is only a"},
 		"a similar name": {
 			"{type: object, properties: {host: {}, port: {}}}", "hots", "x has no field hots: did you mean host?",
 		},

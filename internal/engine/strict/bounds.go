@@ -24,11 +24,11 @@ func (d *decoder) scalar(n Node) diagnostic.List {
 		return d.number(n.Schema, n.At, n.Value.GetNumberValue())
 	case n.Schema.GoType == "Duration":
 		if _, err := time.ParseDuration(text); err != nil {
-			d.refuse(n.At, "must be a duration, for example 60s or 1h30m; a day is 24h")
+			_ = d.refuse(n.At, "must be a duration, for example 60s or 1h30m; a day is 24h")
 		}
 	case n.Schema.GoType == "Time":
 		if _, err := time.Parse(time.RFC3339, text); err != nil {
-			d.refuse(n.At, "must be a time, for example 2026-01-31T09:00:00Z")
+			_ = d.refuse(n.At, "must be a time, for example 2026-01-31T09:00:00Z")
 		}
 	case n.Schema.Type == "string":
 		if d.declared != nil && !n.Schema.Expression {
@@ -39,6 +39,7 @@ func (d *decoder) scalar(n Node) diagnostic.List {
 	return nil
 }
 
+//nolint:gocyclo // one case for each bound
 func (d *decoder) text(n Node, text string) diagnostic.List {
 	s, length := n.Schema, utf8.RuneCountInString(text)
 	switch {
@@ -73,7 +74,7 @@ func example(s *definition.Schema) string {
 func (d *decoder) number(s *definition.Schema, at *field.Path, f float64) diagnostic.List {
 	switch low, high := s.Minimum, s.Maximum; {
 	case f < 0 || f > maxWhole || f != math.Trunc(f):
-		d.refuse(at, "must be a whole number, 0 or more")
+		_ = d.refuse(at, "must be a whole number, 0 or more")
 	case low != nil && high != nil && (f < *low || f > *high):
 		return d.wrong(at, "is %v: must be %v to %v", f, *low, *high)
 	case low != nil && f < *low:

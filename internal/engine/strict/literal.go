@@ -63,14 +63,15 @@ type Placeholder struct {
 // HasPlaceholder reports whether a text contains a placeholder of another tool.
 func HasPlaceholder(text string) bool { return placeholder.MatchString(text) }
 
-// PlaceholderIn returns the first placeholder of another tool in a text, and the beginning of the message about it. Some
-// texts are scripts or templates for another program. Therefore a placeholder is only a warning.
+// PlaceholderIn returns the first placeholder of another tool in a text, and the beginning of the message about it.
+// Some texts are scripts or templates for another program. Therefore a placeholder is only a warning.
 func PlaceholderIn(text string) (found, message string) {
 	m := placeholder.FindStringSubmatch(text)
 	if m == nil {
 		return "", ""
 	}
-	return m[0], fmt.Sprintf("%q looks like a placeholder of another tool, but is used as it is: ", strings.Join(m[1:], ""))
+	return m[0], fmt.Sprintf("%q looks like a placeholder of another tool, but is used as it is: ",
+		strings.Join(m[1:], ""))
 }
 
 // declaredSteps returns the names that an input declares, after the variables that have them.

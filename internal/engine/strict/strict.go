@@ -5,8 +5,8 @@
 // the first unknown field, without the index of an item and without a hint. So the package walks once through the input
 // and its definition, in the order of the definition. Only an input without a diagnostic is decoded.
 //
-// No mistake is reported as the cause of another one: with an unknown field or a value of another type, bounds and rules
-// are not reported, and a rule is not checked if it reads a field that has a diagnostic of its own.
+// No mistake is reported as the cause of another one: with an unknown field or a value of another type, bounds and
+// rules are not reported, and a rule is not checked if it reads a field that has a diagnostic of its own.
 package strict
 
 import (
@@ -42,7 +42,8 @@ func DecodeValues(in *structpb.Struct) (*v1beta1.Exports, diagnostic.List) {
 
 func (d *decoder) decode(in *structpb.Struct) (*v1beta1.Exports, []Placeholder, diagnostic.List) {
 	if in == nil {
-		return nil, nil, d.wrong(field.NewPath("input"), "must be set: add an input of kind Exports to the pipeline step")
+		return nil, nil, d.wrong(field.NewPath("input"), "must be set: add an input of kind Exports to the "+
+			"pipeline step")
 	}
 	out := &v1beta1.Exports{}
 	found := d.check(Node{Schema: definition.Exports(), Value: structpb.NewStructValue(in)})
@@ -98,8 +99,8 @@ type Adviser interface {
 	// Unknown returns the message about a field that an object does not have.
 	Unknown(n Node, name string) string
 
-	// Entry returns the field of an object that is an entry of another tool, with the message about the whole object, or
-	// nothing.
+	// Entry returns the field of an object that is an entry of another tool, with the message about the whole object,
+	// or nothing.
 	Entry(n Node) (name, message string)
 }
 
@@ -127,6 +128,8 @@ func (d *decoder) check(n Node) diagnostic.List {
 }
 
 // value returns a value in the form that rules read, and the bounds and rules that are broken.
+//
+//nolint:gocyclo // one case for each type
 func (d *decoder) value(n Node) (self any, found diagnostic.List) {
 	kind, want := wire.OfValue(n.Value).Kind(), types[n.Schema.Type]
 	switch {

@@ -25,7 +25,8 @@ func Nearest(wrong string, known []string) string {
 	}
 	lower, compared := strings.ToLower(wrong), 0
 	for _, k := range known {
-		if compared++; len(k)-len(wrong) >= least || len(wrong)-len(k) >= least { // at least this number of letters must be inserted or removed
+		// At least as many letters as the lengths differ by must be inserted or removed.
+		if compared++; len(k)-len(wrong) >= least || len(wrong)-len(k) >= least {
 			continue
 		}
 		if compared += len(wrong) * len(k); compared > mostCompared {

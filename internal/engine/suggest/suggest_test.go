@@ -12,10 +12,11 @@ func TestNearest(t *testing.T) {
 		known  []string
 		want   string
 	}{
-		"Swapped":  {"Two letters in the wrong order are one mistake.", "hsot", []string{"port", "host"}, "host"},
-		"Case":     {"A name in another case is the same name.", "DBNAME", []string{"dbName"}, "dbName"},
-		"Missing":  {"A letter that is missing.", "enpoint", []string{"endpoint", "port"}, "endpoint"},
-		"TooFar":   {"A third of the letters is the most: a wrong suggestion is worse than none.", "user", []string{"host"}, ""},
+		"Swapped": {"Two letters in the wrong order are one mistake.", "hsot", []string{"port", "host"}, "host"},
+		"Case":    {"A name in another case is the same name.", "DBNAME", []string{"dbName"}, "dbName"},
+		"Missing": {"A letter that is missing.", "enpoint", []string{"endpoint", "port"}, "endpoint"},
+		"TooFar": {"A third of the letters is the most: a wrong suggestion is worse than none.", "user",
+			[]string{"host"}, ""},
 		"Short":    {"A name of two letters, of which one is wrong.", "bd", []string{"cd", "db"}, "cd"},
 		"Swap":     {"A name of two letters, which are swapped.", "bd", []string{"xy", "db"}, "db"},
 		"Other":    {"A name of two letters that has nothing of the other.", "ab", []string{"cd"}, ""},
@@ -52,7 +53,8 @@ func TestThereAre(t *testing.T) {
 		"None": {"There is nothing to choose from, so the message says where to add it.", nil, ": add it"},
 		"One":  {"It is that one.", []string{"user"}, ": there is only user"},
 		"Few":  {"A reader finds it.", []string{"user", "word"}, ": there are user, word"},
-		"Many": {"The first, and how many more.", many, ": there are a1, b2, c3, d4, e5, f6, g7, h8, i9, j10, k11, l12 and 2 more"},
+		"Many": {"The first, and how many more.", many, ": there are a1, b2, c3, d4, e5, f6, g7, h8, i9, j10, " +
+			"k11, l12 and 2 more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := ThereAre("host", tc.known, "add it"); got != tc.want {
