@@ -47,9 +47,10 @@ const exportsKey = "export.fn.crossplane.io/exports"
 type report struct {
 	state    reconcile.State
 	messages []string
-	see      string // a command that shows more about the first message that has one
-	watches  bool   // Crossplane watches required objects
-	again    bool   // Crossplane calls again, and passes the context of this call
+	see      string   // a command that shows more about the first message that has one
+	possible []string // resources that the step keeps only because it may take them over
+	watches  bool     // Crossplane watches required objects
+	again    bool     // Crossplane calls again, and passes the context of this call
 }
 
 func (r *report) add(o reconcile.Outcome) {
@@ -76,6 +77,23 @@ func reportBefore(context wire.Struct, own string) report {
 	return all
 }
 
+// possibleMember is the member of a report with the resources that the step keeps only because it may take them over.
+const possibleMember = "possible"
+
+// possibleBefore returns the resources that steps of other inputs keep only because they may take them over. If a
+// later step has them, they are its own.
+func possibleBefore(context wire.Struct, own string) map[string]bool {
+	var out map[string]bool
+	for id, v := range context.Get(exportsKey).Struct().All() {
+		if id != own {
+			for _, name := range v.Struct().Get(possibleMember).List().All() {
+				put(&out, name.Text(), true)
+			}
+		}
+	}
+	return out
+}
+
 // save saves the report in the context, in place of the input's report before.
 func (r *report) save(c *pipelineContext, own string) {
 	if !r.again && r.state == reconcile.Available && len(r.messages) == 0 && !c.found.At(exportsKey, own).Exists() {
@@ -94,6 +112,13 @@ func (r *report) save(c *pipelineContext, own string) {
 	}
 	if r.watches {
 		fields[watchesMember] = structpb.NewBoolValue(true)
+	}
+	if len(r.possible) > 0 {
+		names := &structpb.ListValue{}
+		for _, name := range r.possible {
+			names.Values = append(names.Values, structpb.NewStringValue(name))
+		}
+		fields[possibleMember] = structpb.NewListValue(names)
 	}
 	c.setMember(exportsKey, own, structpb.NewStructValue(&structpb.Struct{Fields: fields}))
 }

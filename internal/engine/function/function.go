@@ -113,6 +113,7 @@ func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
 			Context:     context,
 		},
 		Found:         req.RequiredResources,
+		Possible:      possibleBefore(req.Context, id),
 		Schemas:       schemas(req),
 		HasSchemas:    hasSchemas(req),
 		DesiredStatus: req.Desired.Composite.Object.Get("status").Struct(),
@@ -129,6 +130,9 @@ func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
 	}
 	for name, r := range req.Desired.Resources {
 		out.Desired[name] = r.Object
+		if out.Possible[name] && r.Ready != fnv1.Ready_READY_FALSE { // a step in between composes it
+			delete(out.Possible, name)
+		}
 	}
 	return out
 }

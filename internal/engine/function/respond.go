@@ -211,6 +211,11 @@ func worst(result *reconcile.Result) reconcile.State {
 func reportOf(result *reconcile.Result) report {
 	own, author := outcomes(result)
 	r := report{state: worst(result), again: result.Unread}
+	for _, o := range result.Objects {
+		if o.Possible {
+			r.possible = append(r.possible, o.Name)
+		}
+	}
 	for _, o := range own {
 		r.add(o)
 	}

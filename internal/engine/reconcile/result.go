@@ -90,6 +90,7 @@ type Object struct {
 	Kind              object.Kind
 	Desired           *structpb.Struct           // nil for none
 	ConnectionDetails map[string]sensitive.Bytes // of the composite
+	Possible          bool                       // it is only kept because an export may take it over
 
 	footprint footprint
 }

@@ -8,8 +8,11 @@ package reconcile
 import (
 	"context"
 	"io"
+	"maps"
 	"slices"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/collect"
 	"github.com/crossplane-contrib/function-export/internal/engine/composite"
@@ -17,6 +20,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/generations"
 	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/misspelt"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
 	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -29,7 +33,7 @@ import (
 // Requirements must not depend on what was read, except on the consent of other namespaces. Therefore the names of
 // sources and exports are evaluated before anything that was read can use up the budget.
 func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
-	observed, desired, answers := in.Observation.Resources, in.Desired, lookup.NewAnswers(in.Found)
+	observed, desired, answers := in.Observation.Resources, in.desired(), lookup.NewAnswers(in.Found)
 	xr := composite.Of(in.Observation.Composite.Object)
 	claim, err := xr.CheckClaim(answers)
 	if err != nil {
@@ -141,8 +145,24 @@ type Request struct {
 	HasSchemas bool // Crossplane can read schemas
 
 	Elsewhere map[string]bool // the generators of other steps
+	Possible  map[string]bool // the resources that other steps desire only because they may take them over
 
 	Host
+}
+
+// desired returns the resources of earlier steps, without those that other steps only keep as they are observed,
+// because they may take them over.
+func (r *Request) desired() map[string]wire.Struct {
+	if len(r.Possible) == 0 {
+		return r.Desired
+	}
+	out := maps.Clone(r.Desired)
+	for name := range r.Possible {
+		if proto.Equal(r.Desired[name].Proto(), object.Held(r.Observation.Resources[name].Object)) {
+			delete(out, name)
+		}
+	}
+	return out
 }
 
 // A Host is what runs a request.

@@ -189,7 +189,7 @@ func (b *placer) keepPossible(out *placements, exports concreteExports, shown []
 		}
 		desired := object.Held(b.object(o.Name))
 		out.possible = append(out.possible, Object{
-			Outcome: Outcome{State: Held}, Name: o.Name, Kind: kind, Desired: desired,
+			Outcome: Outcome{State: Held}, Name: o.Name, Kind: kind, Possible: true, Desired: desired,
 			footprint: footprint{bytes: proto.Size(desired)},
 		})
 	}
