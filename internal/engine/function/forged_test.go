@@ -156,6 +156,14 @@ func TestForgedGenerations(t *testing.T) {
 			},
 			names: "shop-admin-2 shop-connection", want: "Available", other: true,
 		},
+		"LastNumberWithSeal": {
+			reason: "nor does one in a record that fits its data",
+			attack: func(c *functiontest.ControlPlane) {
+				forgeExport(c, "uid-1", 999999999)
+				c.Annotate(rotateKey, "admin=1")
+			},
+			names: "shop-admin-2 shop-connection", want: "Available", other: true,
+		},
 
 		"NameOfTheExport": {
 			reason: "the export is found by its place, and gets another name",
