@@ -110,6 +110,9 @@ func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]
 		}
 		for name, v := range members {
 			before, taken := merged[name]
+			if taken && b.Spend(budget.Counted(len(before.origins)+len(k.Origins), 0)) != nil { // a message lists them
+				return nil, spent(path)
+			}
 			if taken && m.ConflictPolicy != "Ignore" {
 				conflicts = append(conflicts, describe([]Key{{Origins: before.origins}, k}))
 				continue
