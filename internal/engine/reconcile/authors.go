@@ -132,11 +132,18 @@ func (x *authorPhase) exports() (out []plan.Export, unsure map[string]bool) {
 	return out, unsure
 }
 
-// sizeOf returns the number of bytes of the data of an object.
+// sizeOf returns the number of bytes of the data, and of the labels and annotations that an author can set.
 func sizeOf(o wire.Struct) (n int) {
 	data, _ := object.DataOf(o) // an API server returns no invalid object
 	for key, value := range data {
 		n += len(key) + value.Len()
+	}
+	for _, name := range []string{"labels", "annotations"} {
+		for k, v := range plan.MetadataOf(o).Get(name).Struct().All() {
+			if !object.IsReserved(k) {
+				n += len(k) + len(v.Text())
+			}
+		}
 	}
 	return n
 }

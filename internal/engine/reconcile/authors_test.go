@@ -315,6 +315,26 @@ func TestAuthorsOfAnEarlierStep(t *testing.T) {
 }
 
 // Each limit on what one composite's author may have is there by itself.
+// What an object had before it was kept still counts: otherwise, objects could grow one after the other.
+func TestAnnotationsOfKeptObjectsCount(t *testing.T) {
+	var entries, observed []string
+	for i := range 6 {
+		entries = append(entries, fmt.Sprintf("{name: a%d, key: k, value: composite.spec.later}", i))
+		observed = append(observed, fmt.Sprintf(`fromComposite/ConfigMap/a%d: {object: {apiVersion: v1, kind: ConfigMap,
+  metadata: {name: a%[1]d, namespace: team, ownerReferences: [{apiVersion: example.org/v1, kind: App, name: xr, uid: u1,
+    controller: true}], annotations: {crossplane.io/composition-resource-name: fromComposite/ConfigMap/a%[1]d, a: %s}},
+  data: {k: v}}}`, i, strings.Repeat("a", 200<<10)))
+	}
+	entries = append(entries, `{name: b, key: k, value: "'v'"}`)
+	s := newScene(t, plantest.Exports("fromComposite: {fieldPath: spec.operatorSpec, allow: {annotations: [a]}}"),
+		asks("operatorSpec: {configMapExpressions: ["+strings.Join(entries, ", ")+"]}")+
+			"\nresources: {"+strings.Join(observed, ", ")+"}")
+	got := strings.Join(show(s.run(t)), "\n")
+	if !strings.Contains(got, "returns too much data") {
+		t.Errorf("got %.3000s, want no further object", strings.ReplaceAll(got, strings.Repeat("a", 200<<10), "..."))
+	}
+}
+
 func TestAuthorsLimits(t *testing.T) {
 	keys := func(prefix string) string {
 		return fmt.Sprintf("lists.range(600).transformMapEntry(i, v, {'%s' + string(v): 'x'})", prefix)
