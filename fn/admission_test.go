@@ -62,7 +62,8 @@ type recording struct {
 	last *fnv1.RunFunctionRequest
 }
 
-func (r *recording) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest, _ ...grpc.CallOption) (*fnv1.RunFunctionResponse, error) {
+func (r *recording) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest, _ ...grpc.CallOption) (
+	*fnv1.RunFunctionResponse, error) {
 	r.last = req
 	return r.Function.RunFunction(ctx, req)
 }
@@ -97,8 +98,9 @@ func TestCrowdsFitIntoMemory(t *testing.T) {
 		"Detail":  {reason: "what all exports have", req: fitRequest(t, fitInput(64, ""), 1_000_000)},
 		"Status": {reason: "the composite is decoded, to write its status", slow: true, req: func() *fnv1.RunFunctionRequest {
 			req := fitRequest(t, fitInput(1, "  status: [{fieldPath: x, value: resource.status.endpoint}]\n"), 10)
-			req.Desired = &fnv1.State{Composite: &fnv1.Resource{Resource: &structpb.Struct{Fields: map[string]*structpb.Value{"status": structpb.NewStructValue(
-				&structpb.Struct{Fields: map[string]*structpb.Value{"y": filler(largeMessage)}})}}}}
+			req.Desired = &fnv1.State{Composite: &fnv1.Resource{Resource: &structpb.Struct{Fields: map[string]*structpb.Value{
+				"status": structpb.NewStructValue(
+					&structpb.Struct{Fields: map[string]*structpb.Value{"y": filler(largeMessage)}})}}}}
 			return req
 		}()},
 	}
@@ -110,7 +112,8 @@ func TestCrowdsFitIntoMemory(t *testing.T) {
 	}
 	for name := range attack.Generators() {
 		if proof.Whole() {
-			cases["Generated "+name] = crowdCase{"each generates as much as one request may", generating(t, attack.Generators()[name]), true}
+			cases["Generated "+name] = crowdCase{"each generates as much as one request may",
+				generating(t, attack.Generators()[name]), true}
 		}
 	}
 	for _, name := range proof.Part(slices.Sorted(maps.Keys(cases)), len(cases)) {
@@ -119,7 +122,8 @@ func TestCrowdsFitIntoMemory(t *testing.T) {
 			s := serveAttacked(t, "GOMEMLIMIT=200MiB")
 			small := lookedUp(t, base())
 			for connections, conn := range map[string]func(int) *grpc.ClientConn{
-				"one":  func(c *grpc.ClientConn) func(int) *grpc.ClientConn { return func(int) *grpc.ClientConn { return c } }(s.connect(t)),
+				"one": func(c *grpc.ClientConn) func(int) *grpc.ClientConn { return func(int) *grpc.ClientConn { return c } }(
+					s.connect(t)),
 				"many": func(int) *grpc.ClientConn { return s.connect(t) },
 			} {
 				if connections == "one" && (tc.slow || !proof.Whole()) {
@@ -134,7 +138,8 @@ func TestCrowdsFitIntoMemory(t *testing.T) {
 					}
 				})
 				peak := s.status(t, "VmHWM")
-				t.Logf("%s connection(s): peak %d MiB, %s CPU, %d small requests meanwhile, the slowest in %s", connections, peak>>20, s.cpu(t)-before, smalls, worst)
+				t.Logf("%s connection(s): peak %d MiB, %s CPU, %d small requests meanwhile, the slowest in %s", connections,
+					peak>>20, s.cpu(t)-before, smalls, worst)
 				if peak > limit {
 					t.Errorf("%s: want at most %d MiB, got %d", tc.reason, limit>>20, peak>>20)
 				}
@@ -210,8 +215,9 @@ func TestMemoryLimit(t *testing.T) {
 func TestOneRequestFitsIntoMemory(t *testing.T) {
 	const most = 120 << 20
 	status := fitRequest(t, fitInput(1, "  status: [{fieldPath: x, value: resource.status.endpoint}]\n"), 10)
-	status.Desired = &fnv1.State{Composite: &fnv1.Resource{Resource: &structpb.Struct{Fields: map[string]*structpb.Value{"status": structpb.NewStructValue(
-		&structpb.Struct{Fields: map[string]*structpb.Value{"y": filler(largeMessage)}})}}}}
+	status.Desired = &fnv1.State{Composite: &fnv1.Resource{Resource: &structpb.Struct{Fields: map[string]*structpb.Value{
+		"status": structpb.NewStructValue(
+			&structpb.Struct{Fields: map[string]*structpb.Value{"y": filler(largeMessage)}})}}}}
 	resize(t, lookedUp(t, status))
 	cases := map[string]struct {
 		reason string

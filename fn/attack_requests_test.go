@@ -20,8 +20,9 @@ import (
 
 // The limits of the server's work for one request of at most requestSize.
 const (
-	requestCPU    = 2 * time.Second // the most expensive request needs 0.7 s on an idle machine
-	requestMemory = 150 << 20       // the largest needs 112 MiB on an idle machine, and 123 MiB on a busy one, where garbage stays longer
+	requestCPU = 2 * time.Second // the most expensive request needs 0.7 s on an idle machine
+	// the largest needs 112 MiB on an idle machine, and 123 MiB on a busy one, where garbage stays longer
+	requestMemory = 150 << 20
 	requestSize   = 4 << 20
 
 	// goneCPU is the CPU time that the server may use for a request after its caller is gone. It is many
@@ -46,7 +47,8 @@ func TestAttackRequests(t *testing.T) {
 			cost, rsp := s.attackOnce(t, req)
 			cost.name, cost.size = name, size
 			condition := rsp.GetConditions()[0]
-			t.Logf("%s, %d KiB, answered by %d\n%s: %.300s", cost, size>>10, proto.Size(rsp)>>10, condition.GetReason(), condition.GetMessage())
+			t.Logf("%s, %d KiB, answered by %d\n%s: %.300s", cost, size>>10, proto.Size(rsp)>>10, condition.GetReason(),
+				condition.GetMessage())
 			if cost.cpu > requestCPU || cost.memory > requestMemory {
 				t.Errorf("want at most %s and %d MiB, got %s", requestCPU, requestMemory>>20, cost)
 			}
@@ -61,9 +63,11 @@ func TestAttackRequests(t *testing.T) {
 // compile makes the server compile the input of a request. This happens once, and has its own limits.
 func (s *attacked) compile(t *testing.T, req *fnv1.RunFunctionRequest) {
 	t.Helper()
-	bare := &fnv1.RunFunctionRequest{Meta: req.GetMeta(), Input: req.GetInput(), Observed: &fnv1.State{Composite: &fnv1.Resource{
-		Resource: functiontest.Parse(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, uid: xr-uid}}"),
-	}}}
+	bare := &fnv1.RunFunctionRequest{Meta: req.GetMeta(), Input: req.GetInput(),
+		Observed: &fnv1.State{Composite: &fnv1.Resource{
+			Resource: functiontest.Parse(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: xr, namespace: team, "+
+				"uid: xr-uid}}"),
+		}}}
 	rsp, err := s.client.RunFunction(functiontest.Limited(t), bare)
 	if err != nil {
 		t.Fatalf("no answer: %v", err)
@@ -84,7 +88,8 @@ func (s *attacked) attackOnce(t *testing.T, req *fnv1.RunFunctionRequest) (attac
 	if err != nil {
 		t.Fatalf("no answer: %v", err)
 	}
-	return attackCost{cpu: s.cpu(t) - cpu, memory: s.status(t, "VmHWM") - s.resting, clock: time.Since(start), calls: 1}, rsp
+	return attackCost{cpu: s.cpu(t) - cpu, memory: s.status(t, "VmHWM") - s.resting, clock: time.Since(start), calls: 1},
+		rsp
 }
 
 // abandon cancels a request, and returns the CPU time that the server uses afterwards.

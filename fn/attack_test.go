@@ -106,22 +106,28 @@ observed:
     connectionDetails: {password: DENIED64}
   resources:
     db:
-      resource: {apiVersion: example.org/v1, kind: Database, metadata: {name: db-1, namespace: team}, status: {endpoint: db.example.org}}
+      resource: {apiVersion: example.org/v1, kind: Database, metadata: {name: db-1, namespace: team},
+        status: {endpoint: db.example.org}}
       connectionDetails: {username: ALLOWED64, password: ALLOWED64}
     cache:
-      resource: {apiVersion: example.org/v1, kind: Cache, metadata: {name: cache-1, namespace: team}, status: {endpoint: DENIED, manifest: {apiVersion: v1, kind: Secret, data: {k: DENIED64}}}}
+      resource: {apiVersion: example.org/v1, kind: Cache, metadata: {name: cache-1, namespace: team},
+        status: {endpoint: DENIED, manifest: {apiVersion: v1, kind: Secret, data: {k: DENIED64}}}}
       connectionDetails: {password: DENIED64}
-    DENIED: {resource: {apiVersion: example.org/v1, kind: Cache, metadata: {name: DENIED, namespace: team}}, connectionDetails: {DENIED: DENIED64}}
-    own: {resource: {apiVersion: v1, kind: Secret, metadata: {name: xr-own, namespace: team}, type: Opaque, data: {p: ALLOWED64}}}
+    DENIED: {resource: {apiVersion: example.org/v1, kind: Cache, metadata: {name: DENIED, namespace: team}},
+      connectionDetails: {DENIED: DENIED64}}
+    own: {resource: {apiVersion: v1, kind: Secret, metadata: {name: xr-own, namespace: team}, type: Opaque,
+      data: {p: ALLOWED64}}}
 desired:
   resources:
     earlier: {resource: {apiVersion: v1, kind: Secret, metadata: {name: xr-earlier}, stringData: {k: v}}}
-    release: {resource: {apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, spec: {valuesFrom: [{kind: Secret, name: xr-values}], values: "auth: {existingSecret: xr-auth}"}}}
+    release: {resource: {apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease,
+      spec: {valuesFrom: [{kind: Secret, name: xr-values}], values: "auth: {existingSecret: xr-auth}"}}}
 context:
   step: {apiVersion: v1, kind: Secret, data: {k: DENIED64}, text: DENIED}
   apiextensions.crossplane.io/environment: {region: DENIED}
 requiredResources:
-  theirs: {items: [{resource: {apiVersion: v1, kind: Secret, metadata: {name: theirs, namespace: team}, data: {k: DENIED64}, text: DENIED}}]}
+  theirs: {items: [{resource: {apiVersion: v1, kind: Secret, metadata: {name: theirs, namespace: team},
+    data: {k: DENIED64}, text: DENIED}}]}
 `
 
 const somebodyElses = `{apiVersion: v1, kind: KIND, metadata: {name: somebody-elses, namespace: team}, data: {k: DENIED64}}`
@@ -135,7 +141,8 @@ func canaries(text string) string {
 	for i := range 5 {
 		keys = append(keys, fmt.Sprint("a", i))
 	}
-	return strings.NewReplacer("ALLOWEDKEYS", strings.Join(keys, ", "), "ALLOWED64", encode(allowedCanary), "DENIED64", encode(deniedCanary), "DENIED", deniedCanary).Replace(text)
+	return strings.NewReplacer("ALLOWEDKEYS", strings.Join(keys, ", "), "ALLOWED64", encode(allowedCanary), "DENIED64",
+		encode(deniedCanary), "DENIED", deniedCanary).Replace(text)
 }
 
 // The law of composite authors: for any text that a composite author writes, the input's own
@@ -203,7 +210,8 @@ func summarize(t *testing.T, all []attackCost) {
 			long, served = long+1, served+c.served
 		}
 	}
-	t.Logf("the neighbour was served %d times during the %d attacks that took longer than %s with no large request", served, long, longAttack)
+	t.Logf("the neighbour was served %d times during the %d attacks that took longer than %s with no large request",
+		served, long, longAttack)
 	if served < attackServed*long {
 		t.Errorf("want the neighbour served %d times during each of them, on average", attackServed)
 	}
@@ -241,7 +249,8 @@ func judge(t *testing.T, a attack.Case, req *fnv1.RunFunctionRequest, rsp *fnv1.
 		}
 	}
 	if len(rsp.GetResults()) > 1 || len(rsp.GetConditions()) != 1 {
-		t.Errorf("%s: want one condition and at most one event, got %d and %d", a.Reason, len(rsp.GetConditions()), len(rsp.GetResults()))
+		t.Errorf("%s: want one condition and at most one event, got %d and %d", a.Reason, len(rsp.GetConditions()),
+			len(rsp.GetResults()))
 	}
 	for _, r := range rsp.GetResults() {
 		if r.GetSeverity() != fnv1.Severity_SEVERITY_WARNING || r.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
@@ -269,7 +278,8 @@ func judgeObject(t *testing.T, kind, name string, keys map[string]bool, o, obser
 		t.Errorf("Secret %q is of type %s", name, f["type"])
 	}
 	meta := f["metadata"].GetStructValue().GetFields()
-	if meta["namespace"].GetStringValue() != "team" || meta["name"].GetStringValue() != name || len(validation.IsDNS1123Subdomain(name)) > 0 {
+	if meta["namespace"].GetStringValue() != "team" || meta["name"].GetStringValue() != name ||
+		len(validation.IsDNS1123Subdomain(name)) > 0 {
 		t.Errorf("%s %q is %s in namespace %s", kind, name, meta["name"], meta["namespace"])
 	}
 	for field, v := range meta {
@@ -277,7 +287,8 @@ func judgeObject(t *testing.T, kind, name string, keys map[string]bool, o, obser
 		case "name", "namespace":
 		case "labels", "annotations":
 			for k := range v.GetStructValue().GetFields() {
-				reserved := strings.HasPrefix(k, "export.fn.crossplane.io/") && k != "export.fn.crossplane.io/revision" && k != "export.fn.crossplane.io/export-state"
+				reserved := strings.HasPrefix(k, "export.fn.crossplane.io/") && k != "export.fn.crossplane.io/revision" &&
+					k != "export.fn.crossplane.io/export-state"
 				if reserved || slices.Contains(reservedKeys[field], k) {
 					t.Errorf("%s %q has %s %q, by which it would be taken for another", kind, name, field, k)
 				}
@@ -412,7 +423,9 @@ func attackRequest(t testing.TB, a attack.Case) *fnv1.RunFunctionRequest {
 	}
 	xr.Fields["spec"] = structpb.NewStructValue(spec)
 	for _, name := range a.Exist {
-		req.Observed.Resources["fromComposite/Secret/"+name] = &fnv1.Resource{Resource: functiontest.Parse(t, fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: %s, namespace: team}, type: Opaque, data: {old: b2xk}}", name))}
+		req.Observed.Resources["fromComposite/Secret/"+name] = &fnv1.Resource{Resource: functiontest.Parse(
+			t, fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: %s, namespace: team}, type: Opaque, data: {old: "+
+				"b2xk}}", name))}
 	}
 	return req
 }
@@ -422,7 +435,9 @@ func attackRequest(t testing.TB, a attack.Case) *fnv1.RunFunctionRequest {
 func deepest(t *testing.T) int {
 	t.Helper()
 	reads := func(n int) bool {
-		req := attackRequest(t, attack.Case{Composite: func() *structpb.Value { return structpb.NewStructValue(attack.Deep(n)) }})
+		req := attackRequest(t, attack.Case{Composite: func() *structpb.Value {
+			return structpb.NewStructValue(attack.Deep(n))
+		}})
 		b, err := proto.Marshal(req)
 		return err == nil && proto.Unmarshal(b, &fnv1.RunFunctionRequest{}) == nil
 	}
@@ -521,7 +536,8 @@ func serveAttacked(t *testing.T, env ...string) *attacked {
 		t.Fatal(err)
 	}
 	s := &attacked{log: &attackedLog{}}
-	s.cmd = exec.CommandContext(context.Background(), bin, "serve", "--insecure", "--debug", "--address", "127.0.0.1:0", "--metrics-address", "")
+	s.cmd = exec.CommandContext(context.Background(), bin, "serve", "--insecure", "--debug", "--address", "127.0.0.1:0",
+		"--metrics-address", "")
 	s.cmd.Stdout, s.cmd.Stderr, s.cmd.Env = s.log, s.log, append(os.Environ(), env...)
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -606,7 +622,8 @@ func (s *attacked) reconcile(t *testing.T, req *fnv1.RunFunctionRequest) reconci
 		if required.GetMatchName() != "somebody-elses" {
 			return &fnv1.Resources{}
 		}
-		return &fnv1.Resources{Items: []*fnv1.Resource{{Resource: functiontest.Parse(t, canaries(strings.Replace(somebodyElses, "KIND", required.GetKind(), 1)))}}}
+		return &fnv1.Resources{Items: []*fnv1.Resource{
+			{Resource: functiontest.Parse(t, canaries(strings.Replace(somebodyElses, "KIND", required.GetKind(), 1)))}}}
 	}
 	if _, err := world.SettleRequirements(functiontest.Limited(t), req, call, lookUp, nil); err != nil {
 		t.Fatal(err)
@@ -658,7 +675,8 @@ func (s *attacked) peace(t *testing.T) {
 	for range 200 {
 		s.reconcile(t, attackRequest(t, attack.Case{}))
 	}
-	t.Logf("after the attacks the server has %d MiB over rest, and %d after some peace", before>>20, (s.resident(t)-s.resting)>>20)
+	t.Logf("after the attacks the server has %d MiB over rest, and %d after some peace", before>>20,
+		(s.resident(t)-s.resting)>>20)
 }
 
 func (s *attacked) resident(t *testing.T) int64 { t.Helper(); return s.status(t, "VmRSS") }
@@ -725,7 +743,8 @@ func (s *attacked) neighbour(t *testing.T) *neighbour {
 	t.Helper()
 	n := &neighbour{client: s.dial(t), done: make(chan struct{})}
 	n.during.Store(new(string))
-	asks := structpb.NewStructValue(functiontest.Parse(t, "{secretExpressions: [{name: mine, key: k, value: secret.password}]}"))
+	asks := structpb.NewStructValue(functiontest.Parse(t, "{secretExpressions: [{name: mine, key: k, value: "+
+		"secret.password}]}"))
 	n.req = attackRequest(t, attack.Case{Exports: func() *structpb.Value { return asks }, Exist: []string{"mine"}})
 	meta := n.req.GetObserved().GetComposite().GetResource().GetFields()["metadata"].GetStructValue().GetFields()
 	meta["name"], meta["uid"] = structpb.NewStringValue("neighbour"), structpb.NewStringValue("u2")
@@ -769,9 +788,11 @@ func (n *neighbour) stop(t *testing.T) {
 	t.Helper()
 	n.end()
 	<-n.done
-	t.Logf("the neighbour was served %d times, after %s at worst, during %s", n.served.Load(), n.worst.Round(time.Millisecond), n.worstDuring)
+	t.Logf("the neighbour was served %d times, after %s at worst, during %s", n.served.Load(),
+		n.worst.Round(time.Millisecond), n.worstDuring)
 	if len(n.failed) > 0 {
-		t.Errorf("the neighbour had %d of %d answers that were none, or others: %s", len(n.failed), n.served.Load(), n.failed[0])
+		t.Errorf("the neighbour had %d of %d answers that were none, or others: %s", len(n.failed), n.served.Load(),
+			n.failed[0])
 	}
 	if n.worst > attackLatency {
 		t.Errorf("the neighbour waited %s during %s", n.worst, n.worstDuring)

@@ -81,7 +81,8 @@ func benchConnection(b *testing.B) []byte {
 		b.Fatal(err)
 	}
 	key := world.KeyOf(db)
-	c.Listed, c.Details[key] = []string{key}, map[string][]byte{"username": []byte("app"), "password": []byte("a-password")}
+	c.Listed, c.Details[key] = []string{key}, map[string][]byte{"username": []byte("app"),
+		"password": []byte("a-password")}
 	c.Earlier = &fnv1.State{Resources: map[string]*fnv1.Resource{"db": {Resource: functiontest.Parse(b, benchDatabase)}}}
 	asked := &recording{Function: c.Fn}
 	c.Client = asked
@@ -89,7 +90,8 @@ func benchConnection(b *testing.B) []byte {
 		c.Reconcile()
 	}
 	last := asked.last
-	if c.Condition() != "Available" || len(last.GetRequiredResources()) != 1 || len(last.GetObserved().GetResources()) != 2 {
+	if c.Condition() != "Available" || len(last.GetRequiredResources()) != 1 ||
+		len(last.GetObserved().GetResources()) != 2 {
 		b.Fatal(c.Condition(), last)
 	}
 	sent, err := proto.Marshal(last)

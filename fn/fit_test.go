@@ -224,8 +224,8 @@ func TestResponsesThatCannotFit(t *testing.T) {
 	}
 }
 
-// answersOf judges the answer to a request. The same request has the same answer, which Crossplane's client accepts, and
-// no value is in its texts.
+// answersOf judges the answer to a request. The same request has the same answer, which Crossplane's client accepts,
+// and no value is in its texts.
 func answersOf(t *testing.T, req *fnv1.RunFunctionRequest, judge func(t *testing.T, rsp *fnv1.RunFunctionResponse)) {
 	t.Helper()
 	f := functiontest.Function{Function: functiontest.Fixed(t)}

@@ -43,7 +43,8 @@ func TestHelpExamples(t *testing.T) {
 			if _, piped, ok := strings.Cut(line, "| "+terminal.Name()+" "); ok {
 				line = terminal.Name() + " " + piped
 			}
-			if !strings.HasPrefix(line, terminal.Name()+" "+node.Name) && (node.Name != "serve" || !strings.HasPrefix(line, terminal.Name())) {
+			if !strings.HasPrefix(line, terminal.Name()+" "+node.Name) &&
+				(node.Name != "serve" || !strings.HasPrefix(line, terminal.Name())) {
 				continue
 			}
 			line, _, _ = strings.Cut(line, " | ")

@@ -190,7 +190,8 @@ func (s *benchProcess) take(b *testing.B, t turn) figures {
 		wait.Go(func() {
 			for done.Load() < t.requests || time.Since(begin) < t.time {
 				var rsp []byte
-				if err := s.conn.Invoke(b.Context(), fnv1.FunctionRunnerService_RunFunction_FullMethodName, &t.request, &rsp); err != nil {
+				if err := s.conn.Invoke(b.Context(), fnv1.FunctionRunnerService_RunFunction_FullMethodName, &t.request,
+					&rsp); err != nil {
 					b.Error(err)
 					return
 				}

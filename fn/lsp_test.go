@@ -52,7 +52,8 @@ func startEditor(t *testing.T, folder string) *editor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &editor{t: t, process: exec.CommandContext(t.Context(), fn, "lsp", "--stdio"), published: make(chan published, 1000)}
+	e := &editor{t: t, process: exec.CommandContext(t.Context(), fn, "lsp", "--stdio"), published: make(chan published,
+		1000)}
 	stdin, inErr := e.process.StdinPipe()
 	stdout, outErr := e.process.StdoutPipe()
 	e.process.Stderr = &e.stderr
@@ -100,7 +101,8 @@ func (e *editor) open(names ...string) map[string][]lsp.Diagnostic {
 		if err != nil {
 			e.t.Fatal(err)
 		}
-		e.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": "file://" + name, "version": 1, "text": string(text)}})
+		e.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": "file://" + name, "version": 1,
+			"text": string(text)}})
 	}
 	out := map[string][]lsp.Diagnostic{}
 	for len(out) < len(names) {
@@ -158,18 +160,21 @@ func compareWithCheck(t *testing.T, folder string) (diagnostics int) {
 	var want, got []string
 	for _, d := range checked.Diagnostics {
 		text, _ := os.ReadFile(d.File)
-		lines := append(regexp.MustCompile(`\r\n|\n|\r`).Split(strings.TrimPrefix(document.Text(string(text)), "\ufeff"), -1), "")
+		lines := append(regexp.MustCompile(`\r\n|\n|\r`).Split(strings.TrimPrefix(document.Text(string(text)), "\ufeff"), -1),
+			"")
 		at := func(p document.Position) string {
 			return fmt.Sprint(p.Line-1, ":", document.UTF16(lines[min(p.Line, len(lines))-1], p.Column))
 		}
-		want = append(want, fmt.Sprint(filepath.Join(folder, d.File), " ", at(d.Position), "-", at(d.End), " ", d.Rule, d.Warning, " ",
+		want = append(want, fmt.Sprint(filepath.Join(folder, d.File), " ", at(d.Position), "-", at(d.End), " ", d.Rule,
+			d.Warning, " ",
 			strings.TrimPrefix(d.Field+": ", ": "), d.Message))
 	}
 	e := startEditor(t, folder)
 	for name, list := range e.open(names...) {
 		for _, d := range list {
 			at := func(p lsp.Position) string { return fmt.Sprint(p.Line, ":", p.Character) }
-			got = append(got, fmt.Sprint(name, " ", at(d.Range.Start), "-", at(d.Range.End), " ", d.Code, d.Severity == 2, " ", d.Message))
+			got = append(got, fmt.Sprint(name, " ", at(d.Range.Start), "-", at(d.Range.End), " ", d.Code, d.Severity == 2, " ",
+				d.Message))
 		}
 	}
 	e.end()
@@ -268,14 +273,22 @@ func TestLanguageServerProtocol(t *testing.T) {
 		want     string
 		code     int
 	}{
-		"exit":            {[]string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, `{"jsonrpc":"2.0","id":2,"method":"shutdown"}`, `{"jsonrpc":"2.0","method":"exit"}`}, `"id":2,"result":null`, 0},
-		"exit too early":  {[]string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, `{"jsonrpc":"2.0","method":"exit"}`}, `"id":1`, 1},
+		"exit": {[]string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`,
+			`{"jsonrpc":"2.0","id":2,"method":"shutdown"}`, `{"jsonrpc":"2.0","method":"exit"}`}, `"id":2,"result":null`, 0},
+		"exit too early": {[]string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`,
+			`{"jsonrpc":"2.0","method":"exit"}`}, `"id":1`, 1},
 		"end":             {[]string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`}, `"id":1`, 1},
 		"not initialized": {[]string{`{"jsonrpc":"2.0","id":1,"method":"textDocument/hover","params":{}}`}, `-32002`, 1},
-		"after shutdown":  {[]string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, `{"jsonrpc":"2.0","id":2,"method":"shutdown"}`, `{"jsonrpc":"2.0","id":3,"method":"textDocument/hover","params":{}}`}, `-32600`, 1},
-		"unknown method":  {[]string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, `{"jsonrpc":"2.0","id":"x","method":"textDocument/moniker","params":{}}`}, `-32601`, 1},
-		"not open":        {[]string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, `{"jsonrpc":"2.0","id":2,"method":"textDocument/hover","params":{"textDocument":{"uri":"file:///a.yaml"}}}`}, `-32602`, 1},
-		"bad parameters":  {[]string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, `{"jsonrpc":"2.0","id":2,"method":"textDocument/hover","params":[1]}`}, `-32602`, 1},
+		"after shutdown": {[]string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`,
+			`{"jsonrpc":"2.0","id":2,"method":"shutdown"}`,
+			`{"jsonrpc":"2.0","id":3,"method":"textDocument/hover","params":{}}`}, `-32600`, 1},
+		"unknown method": {[]string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`,
+			`{"jsonrpc":"2.0","id":"x","method":"textDocument/moniker","params":{}}`}, `-32601`, 1},
+		"not open": {[]string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`,
+			`{"jsonrpc":"2.0","id":2,"method":"textDocument/hover","params":{"textDocument":{"uri":"file:///a.yaml"}}}`},
+			`-32602`, 1},
+		"bad parameters": {[]string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`,
+			`{"jsonrpc":"2.0","id":2,"method":"textDocument/hover","params":[1]}`}, `-32602`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			process := exec.CommandContext(t.Context(), fn, "lsp")

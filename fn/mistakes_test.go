@@ -39,16 +39,19 @@ const (
 	leastAnswered = 92
 )
 
-var mistakeGroups = []string{"yaml", "fields", "cel-syntax", "cel-names", "cel-types", "missing", "placeholders", "scope",
+var mistakeGroups = []string{"yaml", "fields", "cel-syntax", "cel-names", "cel-types", "missing", "placeholders",
+	"scope",
 	"secrets-flow", "rewrite", "generators", "environment", "command"}
 
 var (
-	gradeLine = regexp.MustCompile(`(?m)^(all|check|render|grpc|command): (-|none|(?:what|where|write)(?: what| where| write)*)$`)
-	sourceOf  = regexp.MustCompile(`(?m)^source: https://\S+$`)
+	gradeLine = regexp.MustCompile(`(?m)^(all|check|render|grpc|command): (-|none|(?:what|where|write)(?: what| where| ` +
+		`write)*)$`)
+	sourceOf = regexp.MustCompile(`(?m)^source: https://\S+$`)
 
 	// Words about the code of the function, which do not help the reader of a message.
-	internals = regexp.MustCompile(`panic|goroutine|nil pointer|structpb|protobuf|protojson|v1beta1\.[A-Z]|overload|interface ?\{\}|reflect|cel-go|` +
-		`map\[string\]|json: cannot|\bdyn(\s|$)|unmarshal|ERROR: <input>`)
+	internals = regexp.MustCompile(
+		`panic|goroutine|nil pointer|structpb|protobuf|protojson|v1beta1\.[A-Z]|overload|interface ?\{\}|reflect|cel-go|` +
+			`map\[string\]|json: cannot|\bdyn(\s|$)|unmarshal|ERROR: <input>`)
 
 	// A part of each value of a Secret in default.txtar, and the same part in Base64, which depends on its position.
 	canary = regexp.MustCompile(`canary-7f3a|Y2FuYXJ5LT|NhbmFyeS03|jYW5hcnktN2`)
@@ -114,7 +117,8 @@ func readRealMistakes(t *testing.T) (standard map[string]string, all []realMista
 
 // run writes the files of the mistake to a folder of its own, and returns its outputs. A file of crd.yaml that is
 // "default" is the standard one.
-func (m realMistake) run(t *testing.T, standard map[string]string, client fnv1.FunctionRunnerServiceClient) map[string]string {
+func (m realMistake) run(t *testing.T, standard map[string]string,
+	client fnv1.FunctionRunnerServiceClient) map[string]string {
 	t.Helper()
 	m.writeFiles(t, standard)
 	last := &lastCall{client: client, said: "the function is not called\n"}
@@ -151,7 +155,8 @@ func (m realMistake) writeFiles(t *testing.T, standard map[string]string) {
 // everyMistakeHas are lines that say nothing of the mistake, the lines of a file below a message, which show its
 // position, and the composite if the function does not change it. They are not kept, so that other words in them
 // change no file.
-var everyMistakeHas = regexp.MustCompile(`(?m)^(?:not type-checked, because|skipped step "compose"|\d+ errors? in|no errors in| +\d* +\|).*\n` +
+var everyMistakeHas = regexp.MustCompile(`(?m)^(?:not type-checked, because|skipped step "compose"|\d+ errors? in|no ` +
+	`errors in| +\d* +\|).*\n` +
 	`|^---\napiVersion: example.org/v1\nkind: App\nmetadata:\n  name: shop\n  namespace: team-a\n`)
 
 // shorten removes the lines that every mistake has, and the messages of check from the output of render.
@@ -192,7 +197,8 @@ func (l *lastCall) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest
 	for _, c := range rsp.GetConditions() {
 		message := ": " + c.GetMessage() + "\n"
 		if !strings.Contains(b.String(), message) { // it is not repeated
-			fmt.Fprintf(&b, "%s=%s %s%s", c.GetType(), strings.TrimPrefix(c.GetStatus().String(), "STATUS_CONDITION_"), c.GetReason(), message)
+			fmt.Fprintf(&b, "%s=%s %s%s", c.GetType(), strings.TrimPrefix(c.GetStatus().String(), "STATUS_CONDITION_"),
+				c.GetReason(), message)
 		}
 	}
 	l.said = b.String()
@@ -213,7 +219,9 @@ func fnOutput(fn fnv1.FunctionRunnerServiceServer, args ...string) string {
 		}()
 		k, err := parser.Parse(args)
 		parser.FatalIfErrorf(terminal.Usage(err))
-		k.Bind(pipeline.Engine(func(func() time.Time, io.Reader, func(*reconcile.Result)) world.Function { return fn.RunFunction }))
+		k.Bind(pipeline.Engine(func(func() time.Time, io.Reader, func(*reconcile.Result)) world.Function {
+			return fn.RunFunction
+		}))
 		err = k.Run()
 		if code, ok := terminal.ExitCode(err); ok {
 			return code
@@ -232,7 +240,8 @@ func serveMistakes(t *testing.T) fnv1.FunctionRunnerServiceClient {
 	t.Helper()
 	s := &server.Server{
 		Function: functiontest.New(t), Log: logging.NewNopLogger(), Credentials: insecure.NewCredentials(),
-		MaxRecvMessageSize: 4 << 20, MemoryLimit: server.MemoryLimit(), ConnectionAge: time.Hour, Registry: metrics.NewRegistry(),
+		MaxRecvMessageSize: 4 << 20, MemoryLimit: server.MemoryLimit(), ConnectionAge: time.Hour,
+		Registry: metrics.NewRegistry(),
 	}
 	served := s.GRPC(health.NewServer())
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
@@ -241,7 +250,8 @@ func serveMistakes(t *testing.T) fnv1.FunctionRunnerServiceClient {
 	}
 	go func() { _ = served.Serve(lis) }()
 	t.Cleanup(served.Stop)
-	conn, err := grpc.NewClient("passthrough:"+lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("passthrough:"+lis.Addr().String(), grpc.WithTransportCredentials(
+		insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +265,9 @@ func (m realMistake) write(t *testing.T, got map[string]string) {
 	if !*functiontest.UpdateGolden {
 		return
 	}
-	m.archive.Files = slices.DeleteFunc(m.archive.Files, func(f txtar.File) bool { return slices.Contains(m.outputs(), f.Name) })
+	m.archive.Files = slices.DeleteFunc(m.archive.Files, func(f txtar.File) bool {
+		return slices.Contains(m.outputs(), f.Name)
+	})
 	for _, o := range m.outputs() {
 		m.archive.Files = append(m.archive.Files, txtar.File{Name: o, Data: []byte(got[o])})
 		m.files[o] = got[o]
@@ -345,12 +357,14 @@ func TestMistakes(t *testing.T) {
 	byGroup["all"] = total
 	for _, group := range append(slices.Clone(mistakeGroups), "all") {
 		if c := byGroup[group]; c != nil {
-			fmt.Fprintf(&table, "%-13s %4d mistakes, %4d outputs should speak: what %3d, where %3d, write %3d, all three %3d (%d %%)\n",
+			fmt.Fprintf(&table, "%-13s %4d mistakes, %4d outputs should speak: what %3d, where %3d, write %3d, all three %3d "+
+				"(%d %%)\n",
 				group, c.mistakes, c.outputs, c.what, c.where, c.write, c.all, 100*c.all/max(1, c.outputs))
 		}
 	}
 	t.Log("\n" + table.String())
 	if total.mistakes < leastMistakes || 100*total.all < leastAnswered*total.outputs {
-		t.Errorf("want at least %d mistakes, and all three answers in %d %% of the outputs that should speak", leastMistakes, leastAnswered)
+		t.Errorf("want at least %d mistakes, and all three answers in %d %% of the outputs that should speak", leastMistakes,
+			leastAnswered)
 	}
 }

@@ -38,7 +38,8 @@ func TestPagesOfExamples(t *testing.T) {
 		text = shownCondition.ReplaceAllStringFunc(text, func(block string) string {
 			conditions++
 			folder := shownCondition.FindStringSubmatch(block)[1]
-			return "```text condition " + folder + "\n" + wrapped(exportsReady(t, filepath.Join("..", "example", folder, "expected.yaml"))) + "```"
+			return "```text condition " + folder + "\n" +
+				wrapped(exportsReady(t, filepath.Join("..", "example", folder, "expected.yaml"))) + "```"
 		})
 		switch diff := cmp.Diff(p.Text, text); {
 		case diff == "":

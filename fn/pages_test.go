@@ -89,7 +89,8 @@ func checkLines(t *testing.T, p pages.Page) {
 	t.Helper()
 	const limit = 120
 	for i, line := range strings.Split(p.Prose, "\n") {
-		if len([]rune(line)) > limit && !strings.HasPrefix(line, "|") && !strings.Contains(line, "](") && !strings.Contains(line, "://") {
+		if len([]rune(line)) > limit && !strings.HasPrefix(line, "|") && !strings.Contains(line, "](") &&
+			!strings.Contains(line, "://") {
 			t.Errorf("%s:%d: want at most %d columns", p.Path, i+1, limit)
 		}
 	}
@@ -205,14 +206,16 @@ func (r runner) checkBlocks(t *testing.T, p pages.Page) {
 			}
 		case b.Lang == "cel":
 			for line := range strings.Lines(b.Text) {
-				if err := r.compile(t.Context(), fmt.Sprintf("{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, secrets: [{name: a, data: [{key: k, value: %q}]}]}",
+				if err := r.compile(t.Context(), fmt.Sprintf("{apiVersion: export.fn.crossplane.io/v1beta1, kind: Exports, "+
+					"secrets: [{name: a, data: [{key: k, value: %q}]}]}",
 					"string(dyn("+strings.TrimSpace(line)+"))")); err != nil {
 					t.Errorf("%s: %v", place, err)
 				}
 			}
 		case slices.Contains([]string{"text", "mermaid", "go", "json", "diff", "lua", "toml"}, b.Lang):
 		default:
-			t.Errorf("%s: a code block of the language %q: use shell, yaml, text output, yaml output, cel or mermaid", place, b.Lang)
+			t.Errorf("%s: a code block of the language %q: use shell, yaml, text output, yaml output, cel or mermaid", place,
+				b.Lang)
 		}
 		ran, elsewhere = false, false
 	}
@@ -225,7 +228,8 @@ func replace(t *testing.T, file, from, to string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, bytes.Replace(b, []byte(" output\n"+from+"```"), []byte(" output\n"+to+"```"), 1), 0o600); err != nil {
+	if err := os.WriteFile(file, bytes.Replace(b, []byte(" output\n"+from+"```"), []byte(" output\n"+to+"```"), 1),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -307,7 +311,8 @@ func (r runner) checkGo(t *testing.T, place, text string) {
 			}
 		}
 	}
-	functions := regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz|Example)\w*)\(`).FindAllStringSubmatch(tests.String(), -1)
+	functions := regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz|Example)\w*)\(`).FindAllStringSubmatch(
+		tests.String(), -1)
 	for _, pattern := range names {
 		pattern, _, _ = strings.Cut(pattern, "/")
 		alternatives := strings.Split(pattern, "|")

@@ -60,7 +60,8 @@ func TestPageOfCompositeAuthors(t *testing.T) {
 	r := newRunner(t, root).in(t)
 	step := "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata: {name: shown}\nspec:\n" +
 		"  compositeTypeRef: {apiVersion: example.org/v1alpha1, kind: Database}\n  mode: Pipeline\n  pipeline:\n" +
-		"  - step: export\n    functionRef: {name: function-export}\n    input:\n      " + strings.ReplaceAll(page.Blocks[i-1].Text, "\n", "\n      ")
+		"  - step: export\n    functionRef: {name: function-export}\n    input:\n      " + strings.ReplaceAll(
+		page.Blocks[i-1].Text, "\n", "\n      ")
 	for name, text := range map[string]string{"shown-xr.yaml": page.Blocks[i].Text, "shown-composition.yaml": step} {
 		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -68,7 +69,8 @@ func TestPageOfCompositeAuthors(t *testing.T) {
 	}
 	out, _ := r.run(t, page.Path, pages.Command{
 		Line: page.Blocks[i].Line,
-		Text: "function-export render shown-xr.yaml shown-composition.yaml --observed-resources " + folder + "/observed.yaml -e " + folder + "/required.yaml 2>&1",
+		Text: "function-export render shown-xr.yaml shown-composition.yaml --observed-resources " + folder +
+			"/observed.yaml -e " + folder + "/required.yaml 2>&1",
 	})
 	for _, want := range []string{"name: orders-jdbc\n", "name: orders-settings\n", "is created in this reconcile\n"} {
 		if !strings.Contains(out, want) {

@@ -24,14 +24,16 @@ func TestServeIsNotSeeded(t *testing.T) {
 // The flag of an operator counts for an input that does not ask for grants.
 func TestServeRequiresGrants(t *testing.T) {
 	req := functiontest.Request(t, `
-observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: shop, namespace: team-a, uid: u1}}}}
+observed: {composite: {resource: {apiVersion: example.org/v1, kind: App, metadata: {name: shop, namespace: team-a,
+  uid: u1}}}}
 input:
   apiVersion: export.fn.crossplane.io/v1beta1
   kind: Exports
   sources: [{name: ca, apiVersion: v1, kind: Secret, namespace: platform}]
   secrets: [{name: trust, data: [{key: k, value: secrets.ca.k}]}]
 `)
-	for insists, want := range map[bool]string{false: "v1/Secret/platform/name=ca", true: "apiextensions.k8s.io/v1/CustomResourceDefinition//name=referencegrants.gateway.networking.k8s.io"} {
+	for insists, want := range map[bool]string{false: "v1/Secret/platform/name=ca",
+		true: "apiextensions.k8s.io/v1/CustomResourceDefinition//name=referencegrants.gateway.networking.k8s.io"} {
 		f, err := served(logging.NewNopLogger(), nil, insists)
 		if err != nil {
 			t.Fatal(err)

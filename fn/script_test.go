@@ -34,7 +34,8 @@ func runScripts(t *testing.T, dir string) {
 			}
 			return os.Geteuid() == 0, nil
 		},
-		Cmds:                map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "crlf": crlf, "cut": cut},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "crlf": crlf,
+			"cut": cut},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",

@@ -229,7 +229,8 @@ func TestAddTwice(t *testing.T) {
 		"spec": map[string]any{
 			"group": "example.org", "names": map[string]any{"kind": "XDatabase"},
 			"versions": []any{map[string]any{
-				"name": "v1", "schema": map[string]any{"openAPIV3Schema": made.Find(Kind{APIVersion: "example.org/v1", Kind: "XDatabase"}).AsMap()},
+				"name": "v1", "schema": map[string]any{"openAPIV3Schema": made.Find(Kind{APIVersion: "example.org/v1",
+					Kind: "XDatabase"}).AsMap()},
 			}},
 		},
 	}
@@ -310,7 +311,8 @@ func TestBuiltIn(t *testing.T) {
 func TestConnectionSecretKeysEmpty(t *testing.T) {
 	o := decoded(t, file(t, "xrd-database-v1.yaml"))
 	spec := o["spec"].(map[string]any)
-	kind := Kind{APIVersion: spec["group"].(string) + "/" + spec["versions"].([]any)[0].(map[string]any)["name"].(string), Kind: spec["names"].(map[string]any)["kind"].(string)}
+	kind := Kind{APIVersion: spec["group"].(string) + "/" + spec["versions"].([]any)[0].(map[string]any)["name"].(string),
+		Kind: spec["names"].(map[string]any)["kind"].(string)}
 	for want, keys := range map[bool][]any{false: {}, true: {"url"}} {
 		spec["connectionSecretKeys"] = keys
 		c := NewCatalog()

@@ -51,6 +51,7 @@ func definitionOf(scope Scope) *v1.CompositeResourceDefinition {
 		Names:      extv1.CustomResourceDefinitionNames{Kind: "XDatabase", Plural: "xdatabases"},
 		Scope:      new(v1.CompositeResourceScope(scope)),
 		ClaimNames: &extv1.CustomResourceDefinitionNames{Kind: "Database", Plural: "databases"},
-		Versions:   []v1.CompositeResourceDefinitionVersion{{Schema: &v1.CompositeResourceValidation{OpenAPIV3Schema: runtime.RawExtension{Raw: []byte("{}")}}}},
+		Versions: []v1.CompositeResourceDefinitionVersion{
+			{Schema: &v1.CompositeResourceValidation{OpenAPIV3Schema: runtime.RawExtension{Raw: []byte("{}")}}}},
 	}}
 }

@@ -29,8 +29,10 @@ components:
         self: {$ref: "#/components/schemas/Spec"}
     Meta: {type: string}
     Core: {type: object, x-kubernetes-group-version-kind: [{group: "", version: v1, kind: Core}]}
-    Shared: {type: object, x-kubernetes-group-version-kind: [{group: a.org, version: v1, kind: A}, {group: b.org, version: v1, kind: A}]}
-    org.example.v1.Known: {type: object, x-kubernetes-group-version-kind: [{group: rds.aws.upbound.io, version: v1beta1, kind: Instance}]}
+    Shared: {type: object, x-kubernetes-group-version-kind: [{group: a.org, version: v1, kind: A},
+      {group: b.org, version: v1, kind: A}]}
+    org.example.v1.Known: {type: object, x-kubernetes-group-version-kind: [{group: rds.aws.upbound.io, version: v1beta1,
+      kind: Instance}]}
 `
 
 func TestAddOpenAPI(t *testing.T) {

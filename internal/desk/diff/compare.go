@@ -110,7 +110,8 @@ func (d *comparison) about(kind Kind, o *structpb.Struct, reason string) Effect 
 	out := Effect{Effect: kind, Object: &r, Reason: reason}
 	out.Export = cmp.Or(d.after.exports[pipeline.NameOf(o)].Export, d.before.exports[pipeline.NameOf(o)].Export)
 	if out.Export == "" && !pipeline.IsOurs(o) {
-		out.Reason = strings.TrimPrefix(fmt.Sprintf("%s; composed resource %q of another step", reason, pipeline.NameOf(o)), "; ")
+		out.Reason = strings.TrimPrefix(fmt.Sprintf("%s; composed resource %q of another step", reason, pipeline.NameOf(o)),
+			"; ")
 	}
 	return out
 }
@@ -125,7 +126,8 @@ func (d *comparison) renamed(created, deleted []*structpb.Struct) {
 			continue
 		}
 		from[made] = gone
-		d.add(d.about(ObjectDeleted, gone, fmt.Sprintf("its export was renamed to %q: set metadata.name to %s to keep the object",
+		d.add(d.about(ObjectDeleted, gone, fmt.Sprintf("its export was renamed to %q: set metadata.name to %s to keep the "+
+			"object",
 			pipeline.NameOf(made), world.Meta(gone, "name"))))
 	}
 	for _, o := range created {
@@ -292,7 +294,8 @@ func (d *comparison) fields() {
 		d.add(Effect{Effect: StatusChanged, Keys: keys})
 	}
 	isMeta := func(path string) bool { return path == "environment.apiVersion" || path == "environment.kind" }
-	if keys := slices.DeleteFunc(changedPaths("environment", environment(d.before), environment(d.after)), isMeta); len(keys) > 0 {
+	if keys := slices.DeleteFunc(changedPaths("environment", environment(d.before), environment(d.after)), isMeta); len(
+		keys) > 0 {
 		d.add(Effect{Effect: EnvironmentChanged, Keys: keys})
 	}
 }

@@ -188,11 +188,13 @@ func (d *comparison) laterRotations(ctx context.Context) ([]Effect, error) {
 	var out []Effect
 	was, is := d.before.pipeline.Generators(), d.after.pipeline.Generators()
 	for _, name := range slices.Sorted(maps.Keys(is)) {
-		if was[name] == nil || len(changedFields("", was[name], is[name])) == 0 || d.before.latest(name) != d.after.latest(name) {
+		if was[name] == nil || len(changedFields("", was[name], is[name])) == 0 || d.before.latest(name) != d.after.latest(
+			name) {
 			continue
 		}
 		if lacks := d.ageless(name); lacks != "" {
-			out = append(out, Effect{Effect: Unknown, Generator: name, Reason: "when it rotates cannot be known without " + lacks})
+			out = append(out, Effect{Effect: Unknown, Generator: name, Reason: "when it rotates cannot be known without " +
+				lacks})
 			continue
 		}
 		before, _, err := d.before.nextRotation(ctx, name)

@@ -35,8 +35,10 @@ func (d *comparison) outcomes() {
 		}
 		return
 	}
-	if refused := d.after.Invalid; refused != nil && (d.before.Invalid == nil || d.before.Invalid.Error() != refused.Error()) {
-		d.add(Effect{Effect: Refused, Reason: "the API server refuses an object: " + strings.ReplaceAll(refused.Error(), "|", " ")})
+	if refused := d.after.Invalid; refused != nil &&
+		(d.before.Invalid == nil || d.before.Invalid.Error() != refused.Error()) {
+		d.add(Effect{Effect: Refused, Reason: "the API server refuses an object: " + strings.ReplaceAll(refused.Error(), "|",
+			" ")})
 	}
 	d.states()
 	if d.before.pipeline != nil && d.before.isReady() && !d.after.isReady() {
@@ -74,7 +76,8 @@ func (d *comparison) calibrate() {
 		}
 	}
 	if ready && why != "" {
-		d.add(Effect{Effect: Unknown, Reason: "the exports are ready, but rehearsed with the Composition in use, they are not: " + why +
+		d.add(Effect{Effect: Unknown, Reason: "the exports are ready, but rehearsed with the Composition in use, they are " +
+			"not: " + why +
 			": add what it names to the state, or pass --functions if another step decides it"})
 	}
 }
@@ -162,7 +165,8 @@ func (d *comparison) reads() {
 }
 
 func selected(s *fnv1.ResourceSelector) string {
-	return fmt.Sprint(s.GetApiVersion(), s.GetKind(), s.GetNamespace(), "/", s.GetMatchName(), s.GetMatchLabels().GetLabels())
+	return fmt.Sprint(s.GetApiVersion(), s.GetKind(), s.GetNamespace(), "/", s.GetMatchName(),
+		s.GetMatchLabels().GetLabels())
 }
 
 // isOwn reports whether an object is, or may become, an export or a generation of the composite.

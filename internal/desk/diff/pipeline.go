@@ -68,7 +68,8 @@ func (p *Pipeline) OthersOnly() map[string]any {
 	spec = maps.Clone(spec)
 	spec["pipeline"] = others
 	return map[string]any{
-		"apiVersion": composition.Group + "/v1", "kind": composition.Kind, "metadata": map[string]any{"name": "others"}, "spec": spec,
+		"apiVersion": composition.Group + "/v1", "kind": composition.Kind, "metadata": map[string]any{"name": "others"},
+		"spec": spec,
 	}
 }
 

@@ -126,7 +126,8 @@ func (r *Rehearsal) Effects(ctx context.Context, c *state.Composite, changed, in
 }
 
 // compare plays both pipelines, and returns the differences of their ends.
-func (r *Rehearsal) compare(ctx context.Context, c *state.Composite, changed, inUse *Pipeline, unknown *secrets) ([]Effect, error) {
+func (r *Rehearsal) compare(ctx context.Context, c *state.Composite, changed, inUse *Pipeline, unknown *secrets) (
+	[]Effect, error) {
 	first := r.begin(c, "", unknown)
 	before := first
 	if inUse != nil {

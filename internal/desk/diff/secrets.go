@@ -34,7 +34,8 @@ type secrets struct {
 func newSecrets(all *state.State, c *state.Composite, variant int, pipelines ...*Pipeline) *secrets {
 	out := &secrets{
 		variant: variant, own: map[state.Ref]bool{}, places: map[lifecycle.Place]bool{}, connected: map[state.Ref]bool{},
-		asked: map[string]bool{}, aged: map[state.Ref]bool{}, pipelines: slices.DeleteFunc(pipelines, func(p *Pipeline) bool { return p == nil }),
+		asked: map[string]bool{}, aged: map[state.Ref]bool{}, pipelines: slices.DeleteFunc(pipelines,
+			func(p *Pipeline) bool { return p == nil }),
 	}
 	for _, r := range c.Refs() {
 		if all.IsUnknown(r) {
@@ -101,7 +102,8 @@ func (s *secrets) data(r state.Ref, keys []string) map[string][]byte {
 func (s *secrets) decide(effects, other []Effect) []Effect {
 	reason := "cannot be known without " + strings.Join(slices.Sorted(maps.Keys(s.asked)), ", ")
 	unknown := func(e Effect) Effect {
-		return Effect{Effect: Unknown, Object: e.Object, Export: e.Export, Generator: e.Generator, Keys: e.Keys, Reason: reason}
+		return Effect{Effect: Unknown, Object: e.Object, Export: e.Export, Generator: e.Generator, Keys: e.Keys,
+			Reason: reason}
 	}
 	find := func(list []Effect, e Effect) int {
 		return slices.IndexFunc(list, func(o Effect) bool { return o.same() == e.same() })

@@ -70,7 +70,8 @@ func checkExpectation(at string, e *Expectation) (wrong diagnostic.List) {
 			why = "absent must be true, and the only field"
 		}
 		if why != "" {
-			wrong = append(wrong, &diagnostic.Diagnostic{Path: fieldBelow(at+".objects", name), Rule: diagnostic.Input, Message: why})
+			wrong = append(wrong, &diagnostic.Diagnostic{Path: fieldBelow(at+".objects", name), Rule: diagnostic.Input,
+				Message: why})
 		}
 	}
 	for _, l := range []struct {
@@ -151,5 +152,6 @@ func parseLaw(v any) (law, string) {
 			return law{overlap, of, d}, ""
 		}
 	}
-	return law{}, "must be noLostValue, neverHalf, storedBeforeExport, overlap: {of: admin, atLeast: 24h}, or refusedAtMost: 30s"
+	return law{}, "must be noLostValue, neverHalf, storedBeforeExport, overlap: {of: admin, atLeast: 24h}, or " +
+		"refusedAtMost: 30s"
 }

@@ -200,7 +200,8 @@ func (p *player) expectCondition(now *snapshot, c *ConditionExpectation) {
 		return
 	}
 	before := len(p.failures)
-	p.walk("expect.condition", fieldsOf(map[string]any{"status": c.Status, "reason": c.Reason, fieldMessage: c.Message}), got, comparison{})
+	p.walk("expect.condition", fieldsOf(map[string]any{"status": c.Status, "reason": c.Reason, fieldMessage: c.Message}),
+		got, comparison{})
 	if len(p.failures) > before && c.Message == nil {
 		p.failures[before].Message += ": " + p.clean(textOf(got[fieldMessage]))
 	}
@@ -219,7 +220,8 @@ func (p *player) expectResult(now *snapshot, i int, want ResultExpectation) {
 		alone.walk("", fields, got, comparison{})
 		return len(alone.failures) == 0
 	}) {
-		p.fail(fmt.Sprintf("expect.results[%d]", i), "no result is like this\n- %s\n+ %s", p.clean(Inline(want)), p.clean(Inline(now.results)))
+		p.fail(fmt.Sprintf("expect.results[%d]", i), "no result is like this\n- %s\n+ %s", p.clean(Inline(want)),
+			p.clean(Inline(now.results)))
 	}
 }
 

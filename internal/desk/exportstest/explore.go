@@ -191,7 +191,8 @@ func (r *Runner) Breaks(ctx context.Context, t *ExportsTest, history *Test, setu
 }
 
 // Shrink returns the shortest history found that breaks the same law: without moments that are not needed.
-func (r *Runner) Shrink(ctx context.Context, t *ExportsTest, history *Test, setup *Setup, found *Failure) (*Test, *Failure) {
+func (r *Runner) Shrink(ctx context.Context, t *ExportsTest, history *Test, setup *Setup, found *Failure) (*Test,
+	*Failure) {
 	best := history
 	try := func(change func(moments []Moment) []Moment) bool {
 		smaller := *best

@@ -15,7 +15,8 @@ import (
 // TestHistories draws histories until each kind of failure was in one. The same seed has the same history.
 func TestHistories(t *testing.T) {
 	test := &exportstest.Test{Name: "x", Moments: []exportstest.Moment{
-		{Name: "created", Do: []exportstest.Action{{Provider: &exportstest.Provider{Resource: "db", Accepts: "candidate.admin.password"}}}},
+		{Name: "created", Do: []exportstest.Action{
+			{Provider: &exportstest.Provider{Resource: "db", Accepts: "candidate.admin.password"}}}},
 	}}
 	p := pipeline.New(&composition.Composition{Steps: []composition.Step{{Input: map[string]any{
 		"apiVersion": "export.fn.crossplane.io/v1beta1", "kind": "Exports",
@@ -38,8 +39,10 @@ func TestHistories(t *testing.T) {
 		all.Write(text)
 	}
 	for _, want := range []string{
-		`"rotate":"admin"`, `"edit":{"object":"url"`, `"delete":"url"`, `"pause":true`, `"pause":false`, `"restore":"created"`,
-		`"loseWrite":"url"`, `"late":"ConfigMap"`, `"restart":true`, `"refuses":true`, `"gone":true`, `"connectionDetails":{"password"`,
+		`"rotate":"admin"`, `"edit":{"object":"url"`, `"delete":"url"`, `"pause":true`, `"pause":false`,
+		`"restore":"created"`,
+		`"loseWrite":"url"`, `"late":"ConfigMap"`, `"restart":true`, `"refuses":true`, `"gone":true`,
+		`"connectionDetails":{"password"`,
 	} {
 		if !strings.Contains(all.String(), want) {
 			t.Errorf("no history has %s", want)

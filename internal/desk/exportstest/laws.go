@@ -125,7 +125,8 @@ func (b *lawbook) check(p *player) {
 		say := func(about, format string, args ...any) {
 			if key := l.name + about; !b.broken[key] {
 				b.broken[key] = true
-				p.fail("", "the law %s is broken at %s: %s", l.name, p.w.Now.UTC().Format(time.RFC3339), fmt.Sprintf(format, args...))
+				p.fail("", "the law %s is broken at %s: %s", l.name, p.w.Now.UTC().Format(time.RFC3339),
+					fmt.Sprintf(format, args...))
 				p.failures[len(p.failures)-1].law = key
 			}
 		}
@@ -269,7 +270,8 @@ func (b *lawbook) checkDeleted(holdings []holding, say sayer) {
 		for generator, numbers := range h.generations {
 			n := numbers[len(numbers)-1]
 			if !slices.ContainsFunc(numbers, func(n int) bool { return !b.generation(generator, n).gone }) {
-				say(h.object+"."+h.key+generator, "%s still has %s of generation %d of %s, which is deleted", h.object, h.key, n, generator)
+				say(h.object+"."+h.key+generator, "%s still has %s of generation %d of %s, which is deleted", h.object, h.key, n,
+					generator)
 			}
 		}
 	}

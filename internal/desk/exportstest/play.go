@@ -135,7 +135,8 @@ func (r *Runner) startOf(t *ExportsTest, test *Test, setup *Setup) *player {
 }
 
 func (p *player) fail(field, format string, args ...any) {
-	p.failures = append(p.failures, Failure{Moment: p.moment, Field: p.field(field), Message: fmt.Sprintf(format, args...)})
+	p.failures = append(p.failures, Failure{Moment: p.moment, Field: p.field(field), Message: fmt.Sprintf(format,
+		args...)})
 }
 
 // differs fails because of an expected value. The value is the one that exists.

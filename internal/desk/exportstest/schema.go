@@ -37,10 +37,11 @@ type Time struct{ time.Time }
 var fieldsFile []byte
 
 // descriptions returns the descriptions of the fields, by type and name.
-var descriptions = sync.OnceValue(func() (out map[string]map[string]string) { //nolint:gochecknoglobals // read at most once
-	_ = yaml.Unmarshal(fieldsFile, &out) // the generated schema shows it
-	return out
-})
+var descriptions = sync.OnceValue(
+	func() (out map[string]map[string]string) { //nolint:gochecknoglobals // read at most once
+		_ = yaml.Unmarshal(fieldsFile, &out) // the generated schema shows it
+		return out
+	})
 
 // Schema returns the schema of an ExportsTest, as the definition of the input.
 var Schema = sync.OnceValue(func() *definition.Schema { //nolint:gochecknoglobals // made at most once

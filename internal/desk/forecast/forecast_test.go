@@ -25,11 +25,13 @@ func settled(t *testing.T, input string) *pipeline.Simulation {
 		t.Fatal(err)
 	}
 	w := world.New(world.StructOf(map[string]any{
-		"apiVersion": "example.org/v1", "kind": "App", "metadata": map[string]any{"name": "app", "namespace": "team", "uid": "1"},
+		"apiVersion": "example.org/v1", "kind": "App", "metadata": map[string]any{"name": "app", "namespace": "team",
+			"uid": "1"},
 	}))
 	w.Now, w.Meta = began, &fnv1.RequestMeta{Capabilities: world.Capabilities()}
 	fields := map[string]any{}
-	if err := yaml.Unmarshal([]byte("apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"+input), &fields); err != nil {
+	if err := yaml.Unmarshal([]byte("apiVersion: export.fn.crossplane.io/v1beta1\nkind: Exports\n"+input),
+		&fields); err != nil {
 		t.Fatal(err)
 	}
 	s := engine.Simulate(w, [32]byte{})
@@ -51,18 +53,21 @@ func TestOf(t *testing.T) {
 		"CreatedOnce": {"such a password never rotates", "generators: [{name: admin, password: {}}]" + export, 9000, nil},
 		"Periodic": {
 			"each interval begins with a creation, and a grace period when the export has the next value",
-			"generators: [{name: admin, refreshPolicy: Periodic, refreshInterval: 240h, gracePeriod: 24h, password: {}}]" + export, 600,
+			"generators: [{name: admin, refreshPolicy: Periodic, refreshInterval: 240h, gracePeriod: 24h, password: {}}]" +
+				export, 600,
 			[]string{"240 rotates admin 2", "264 retires admin 1", "480 rotates admin 3", "504 retires admin 2"},
 		},
 		"Window": {
 			"January 11 is a Sunday, and the window opens on Saturday, January 17",
-			"generators: [{name: admin, refreshPolicy: Periodic, refreshInterval: 240h, rotationWindow: {schedule: '0 2 * * 6', duration: 2h}, password: {}}]" + export, 500,
+			"generators: [{name: admin, refreshPolicy: Periodic, refreshInterval: 240h, rotationWindow: {schedule: '0 2 * * " +
+				"6', duration: 2h}, password: {}}]" + export, 500,
 			[]string{"386 rotates admin 2", "386 retires admin 1"},
 		},
 		"Certificate": {
 			"it is renewed before it ends, or it ends",
 			`generators:
-- {name: renewed, gracePeriod: 1h, refreshPolicy: OnChange, certificate: {subject: {commonName: a}, duration: 240h, renewBefore: 40h}}
+- {name: renewed, gracePeriod: 1h, refreshPolicy: OnChange, certificate: {subject: {commonName: a}, duration: 240h,
+    renewBefore: 40h}}
 - {name: once, certificate: {subject: {commonName: a}, duration: 100h}}
 secrets: [{name: tls, data: [{key: tls.crt, value: "generated.once['tls.crt']"}, {key: b, value: "generated.renewed['tls.crt']"}]}]`, 300,
 			[]string{"100 expires tls.crt", "200 rotates renewed 2", "201 retires renewed 1"},

@@ -174,7 +174,8 @@ func required(s composition.Step) map[string]*fnv1.ResourceSelector {
 // all that only a step can compose whose resources are not known. A resource that is new has its literal base.
 func (p *Pipeline) asComposedNow(w *world.World, others []composition.Step, o Options) map[string]*structpb.Struct {
 	out := map[string]*structpb.Struct{}
-	known := func(name string) bool { return o.InUse != nil && namedByOthers(o.InUse.Steps, name) } // by the pipeline in use
+	// by the pipeline in use
+	known := func(name string) bool { return o.InUse != nil && namedByOthers(o.InUse.Steps, name) }
 	isOpaque := slices.ContainsFunc(others, func(s composition.Step) bool { return s.Opaque })
 	for _, key := range w.Listed {
 		observed := w.Stored[key]

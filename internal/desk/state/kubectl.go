@@ -65,7 +65,8 @@ func (k Kubectl) need(ctx context.Context, rights []right) error {
 
 // get adds the objects that kubectl gets.
 func (k Kubectl) get(ctx context.Context, s *State, stdin []byte, args ...string) error {
-	out, err := k(ctx, stdin, append(append([]string{"get"}, args...), "-o", "json", "--show-managed-fields", "--ignore-not-found")...)
+	out, err := k(ctx, stdin, append(append([]string{"get"}, args...), "-o", "json", "--show-managed-fields",
+		"--ignore-not-found")...)
 	if err != nil {
 		return err
 	}

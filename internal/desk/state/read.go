@@ -57,7 +57,8 @@ func (s *State) addAll(v any) int {
 }
 
 // masked matches what tools write in place of the value of a Secret.
-var masked = lazy.MustCompile(`(?i)^\s*(\*+|x{3,}|\.{3}|[<\[(*{]*\s*(redacted|masked|hidden|omitted|removed|sensitive|\d+ bytes)\b.*)\s*$`)
+var masked = lazy.MustCompile(
+	`(?i)^\s*(\*+|x{3,}|\.{3}|[<\[(*{]*\s*(redacted|masked|hidden|omitted|removed|sensitive|\d+ bytes)\b.*)\s*$`)
 
 // hide removes the values of a masked Secret, and moves stringData into data. It returns the keys that have no value,
 // or nil if all have one. A Secret without data is masked as a whole.

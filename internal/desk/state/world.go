@@ -125,7 +125,8 @@ func observed(o, xr *structpb.Struct) {
 		delete(meta, name)
 	}
 	for _, v := range meta["ownerReferences"].GetListValue().GetValues() {
-		if f := v.GetStructValue().GetFields(); f["controller"].GetBoolValue() && f["uid"].GetStringValue() == world.Meta(xr, "uid") {
+		if f := v.GetStructValue().GetFields(); f["controller"].GetBoolValue() && f["uid"].GetStringValue() == world.Meta(
+			xr, "uid") {
 			meta["ownerReferences"] = world.OwnedBy(xr)
 		}
 	}

@@ -234,7 +234,8 @@ func (c *Cluster) validate(key string, was, o *structpb.Struct) error {
 	switch of := controllerOf(was); {
 	case of != "" && of != Meta(c.XR, "uid"):
 		return &InvalidError{key, "is controlled by another object"}
-	case before["immutable"].GetBoolValue() && (!after["immutable"].GetBoolValue() || !proto.Equal(before["data"], after["data"])):
+	case before["immutable"].GetBoolValue() && (!after["immutable"].GetBoolValue() || !proto.Equal(before["data"],
+		after["data"])):
 		return &InvalidError{key, "is immutable"}
 	case kindOf(key) == "Secret" && typeOf(before) != typeOf(after):
 		return &InvalidError{key, "has the type " + typeOf(before)}

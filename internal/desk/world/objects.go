@@ -15,7 +15,8 @@ const ResourceNameAnnotation = "crossplane.io/composition-resource-name"
 // KeyOf returns the key of an object: its apiVersion, kind, namespace and name.
 func KeyOf(o *structpb.Struct) string {
 	f := o.GetFields()
-	return strings.Join([]string{f["apiVersion"].GetStringValue(), f["kind"].GetStringValue(), Meta(o, "namespace"), Meta(o, "name")}, "|")
+	return strings.Join([]string{f["apiVersion"].GetStringValue(), f["kind"].GetStringValue(), Meta(o, "namespace"),
+		Meta(o, "name")}, "|")
 }
 
 func kindOf(key string) string { return strings.Split(key, "|")[1] }

@@ -147,8 +147,9 @@ func SettleRequirements(
 			return rsp, nil
 		}
 		req = &fnv1.RunFunctionRequest{
-			Meta: req.GetMeta(), Input: req.GetInput(), Observed: req.GetObserved(), Desired: req.GetDesired(), Credentials: req.GetCredentials(),
-			Context: rsp.GetContext(), RequiredResources: found, RequiredSchemas: schemas,
+			Meta: req.GetMeta(), Input: req.GetInput(), Observed: req.GetObserved(), Desired: req.GetDesired(),
+			Credentials: req.GetCredentials(),
+			Context:     rsp.GetContext(), RequiredResources: found, RequiredSchemas: schemas,
 		}
 	}
 	return nil, fmt.Errorf("requirements are not stable after %d calls", mostCalls)

@@ -11,7 +11,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
-// rotationsOf returns the minutes in which objects appear or disappear, if Crossplane calls at the TTL of each response.
+// rotationsOf returns the minutes in which objects appear or disappear, if Crossplane calls at the TTL of each
+// response.
 func rotationsOf(t *testing.T, ttl string) (out []string, calls int) {
 	input := strings.NewReplacer("720h", "2h", "24h", "30m").Replace(functiontest.RotatedPassword)
 	c := functiontest.NewControlPlane(t, "ttl: "+ttl+"\n"+input+functiontest.ConnectionOfAdmin)
@@ -34,8 +35,8 @@ func rotationsOf(t *testing.T, ttl string) (out []string, calls int) {
 	return out, c.Calls
 }
 
-// TestPollsChangeNothing shows that the calls between the times for which a function asks are without an effect, so that a
-// test can leave them out.
+// TestPollsChangeNothing shows that the calls between the times for which a function asks are without an effect, so
+// that a test can leave them out.
 func TestPollsChangeNothing(t *testing.T) {
 	polled, many := rotationsOf(t, "60s")
 	asked, few := rotationsOf(t, "0s")

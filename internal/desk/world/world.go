@@ -87,7 +87,8 @@ func (w *World) Observe(xr *structpb.Struct, listed []string) (req *fnv1.RunFunc
 	req = &fnv1.RunFunctionRequest{
 		Meta: w.Meta, Context: w.Context, Desired: proto.CloneOf(w.Earlier),
 		Observed: &fnv1.State{
-			Composite: &fnv1.Resource{Resource: xr, ConnectionDetails: w.Details[KeyOf(xr)]}, Resources: map[string]*fnv1.Resource{},
+			Composite: &fnv1.Resource{Resource: xr, ConnectionDetails: w.Details[KeyOf(xr)]},
+			Resources: map[string]*fnv1.Resource{},
 		},
 	}
 	for _, key := range listed {
@@ -185,7 +186,8 @@ func (w *World) before(call Write) error {
 
 // desired returns the desired objects by their composition resource names, and their keys in the order of references. A
 // namespaced composite composes in its own namespace, and an observed object keeps its name, whatever name is desired.
-func (w *World) desired(rsp *fnv1.RunFunctionResponse, observed map[string]*fnv1.Resource) (map[string]*structpb.Struct, []string) {
+func (w *World) desired(rsp *fnv1.RunFunctionResponse, observed map[string]*fnv1.Resource) (map[string]*structpb.Struct,
+	[]string) {
 	all := rsp.GetDesired().GetResources()
 	objects, listed := map[string]*structpb.Struct{}, make([]string, 0, len(all))
 	for name, r := range all {

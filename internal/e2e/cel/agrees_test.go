@@ -1,5 +1,6 @@
-// Package cel compares the CEL functions of internal/engine/kubernetes with the original, k8s.io/apiserver/pkg/cel/library. It
-// is a module of its own, because the original imports the typed API and hundreds of packages.
+// Package cel compares the CEL functions of internal/engine/kubernetes with the original,
+// k8s.io/apiserver/pkg/cel/library. It is a module of its own, because the original imports the typed API and hundreds
+// of packages.
 package cel
 
 import (
@@ -138,23 +139,27 @@ var calls = []string{
 
 	"cidr(%s)", "isCIDR(%s)", "string(cidr(%s))", "cidr(%s).containsIP(%s)", "cidr(%s).containsIP(ip(%s))",
 	"cidr(%s).containsCIDR(%s)", "cidr(%s).containsCIDR(cidr(%s))", "string(cidr(%s).ip())", "string(cidr(%s).masked())",
-	"cidr(%s).prefixLength()", "cidr(%s) == cidr(%s).masked()", "cidr(%s).containsIP(dyn(%s))", "type(cidr(%s)) == net.CIDR",
+	"cidr(%s).prefixLength()", "cidr(%s) == cidr(%s).masked()", "cidr(%s).containsIP(dyn(%s))",
+	"type(cidr(%s)) == net.CIDR",
 
 	"quantity(%s)", "isQuantity(%s)", "sign(quantity(%s))", "quantity(%s).sign()", "quantity(%s).isInteger()",
 	"quantity(%s).asInteger()", "quantity(%s).asApproximateFloat()", "quantity(%s).add(quantity(%s)).asApproximateFloat()",
 	"quantity(%s).sub(quantity(%s)).isInteger()", "quantity(%s).add(20).asInteger()", "quantity(%s).sub(20).asInteger()",
-	"quantity(%s).isLessThan(quantity(%s))", "quantity(%s).isGreaterThan(quantity(%s))", "quantity(%s).compareTo(quantity(%s))",
+	"quantity(%s).isLessThan(quantity(%s))", "quantity(%s).isGreaterThan(quantity(%s))",
+	"quantity(%s).compareTo(quantity(%s))",
 	"quantity(%s) == quantity(%s)", "quantity(%s).add(1) == quantity(%s)", "quantity(%s).add(%s)", "string(quantity(%s))",
 	"quantity(%s) < quantity(%s)", "dyn(quantity(%s)) == 1", "sign(dyn(%s))",
 
 	"semver(%s)", "isSemver(%s)", "semver(%s, true)", "isSemver(%s, true)", "semver(%s, false)", "isSemver(%s, false)",
-	"semver(%s).major()", "semver(%s).minor()", "semver(%s).patch()", "semver(%s, true).major()", "semver(%s, true).minor()",
+	"semver(%s).major()", "semver(%s).minor()", "semver(%s).patch()", "semver(%s, true).major()",
+	"semver(%s, true).minor()",
 	"semver(%s, true).patch()", "semver(%s).isLessThan(semver(%s))", "semver(%s).isGreaterThan(semver(%s))",
 	"semver(%s).compareTo(semver(%s))", "semver(%s, true).compareTo(semver(%s, true))", "semver(%s) == semver(%s)",
 	"semver(%s).compareTo(quantity(%s))", "semver(%s, 1)",
 
 	"format.named(%s)", "format.named(%s).hasValue()", "format.named('uuid') == optional.of(format.uuid())",
-	"format.named('dns1123Label').value().validate(%s)", "format.dns1123Label() == format.uri()", "format.dns1123Label(%s)",
+	"format.named('dns1123Label').value().validate(%s)", "format.dns1123Label() == format.uri()",
+	"format.dns1123Label(%s)",
 	"format.%[1]s().validate(%[2]s).hasValue()", "format.%[1]s().validate(%[2]s).orValue(['']).join('; ')",
 }
 
@@ -166,24 +171,38 @@ var formats = []string{
 // The examples of Kubernetes' documentation, and texts at the limits of what is valid.
 var texts = []string{
 	"", "a", "A", "/", "//", "/path", "https://example.com/", "https://user:pass@example.com:80/path?query=val#fragment",
-	"../relative-path", "https://a:b:c/", "https://[::1]:80/", "https://[::1%25eth0]/", "https://127.0.0.1:80/", "HTTP://EXAMPLE.com",
-	"https://example.com/path with spaces/", "https://example.com/path?a=1&b=&a=2", "https://x/?a=1;b=2", "https://x/%zz", "mailto:a@b.c",
-	"https://x/a%2Fb?%zz", "https://x#f?q", "http://\x7f/", "postgres://u:p%40@h:5432/db?sslmode=require", "https://exa\tmple.com",
-	"127.0.0.1", "127.0.0.256", "0.0.0.0", "::", "::1", ":::1", "192.168.0.1", "255.255.255.255", "169.254.169.254", "224.0.0.1", "224.0.1.1",
-	"fe80::1", "fe80::1%eth0", "ff02::1", "ff00::1", "fd00::1", "2001:db8::abcd", "2001:DB8::ABCD", "2001:db8::0:0:0:abcd", "::ffff:1.2.3.4",
+	"../relative-path", "https://a:b:c/", "https://[::1]:80/", "https://[::1%25eth0]/", "https://127.0.0.1:80/",
+	"HTTP://EXAMPLE.com",
+	"https://example.com/path with spaces/", "https://example.com/path?a=1&b=&a=2", "https://x/?a=1;b=2", "https://x/%zz",
+	"mailto:a@b.c",
+	"https://x/a%2Fb?%zz", "https://x#f?q", "http://\x7f/", "postgres://u:p%40@h:5432/db?sslmode=require",
+	"https://exa\tmple.com",
+	"127.0.0.1", "127.0.0.256", "0.0.0.0", "::", "::1", ":::1", "192.168.0.1", "255.255.255.255", "169.254.169.254",
+	"224.0.0.1", "224.0.1.1",
+	"fe80::1", "fe80::1%eth0", "ff02::1", "ff00::1", "fd00::1", "2001:db8::abcd", "2001:DB8::ABCD", "2001:db8::0:0:0:abcd",
+	"::ffff:1.2.3.4",
 	"127.0.0.01", "1.2.3", "::1.2.3.4",
-	"192.168.0.0/16", "192.168.0.1/16", "192.168.10.0/24", "10.0.0.0/8", "0.0.0.0/0", "::1/128", "::1/129", "192.168.0.0/33", "2001:db8::/32",
+	"192.168.0.0/16", "192.168.0.1/16", "192.168.10.0/24", "10.0.0.0/8", "0.0.0.0/0", "::1/128", "::1/129",
+	"192.168.0.0/33", "2001:db8::/32",
 	"::ffff:1.2.3.4/120", "192.168.0.0/016", "192.168.0.0/", "fe80::1%eth0/64",
-	"0", "-0", "+1", "1.", ".5", "1.5G", "200k", "200K", "Three", "Mi", "1.3Gi", "1,3G", "10000k", "50000000G", "50k", "20", "-5", "1e3", "1E3",
-	"1E", "1Ei", "1e-9", "1e-10", "1e999", "1e-999", "0.1n", "0.5", "1.0", "100m", "200M", "0.2G", "50Mi", "9223372036854775807",
-	"9223372036854775808", "-9223372036854775808", "9999999999999999999999999999999999999G", "9999999999999999999999999999999999999Gi",
+	"0", "-0", "+1", "1.", ".5", "1.5G", "200k", "200K", "Three", "Mi", "1.3Gi", "1,3G", "10000k", "50000000G", "50k",
+	"20", "-5", "1e3", "1E3",
+	"1E", "1Ei", "1e-9", "1e-10", "1e999", "1e-999", "0.1n", "0.5", "1.0", "100m", "200M", "0.2G", "50Mi",
+	"9223372036854775807",
+	"9223372036854775808", "-9223372036854775808", "9999999999999999999999999999999999999G",
+	"9999999999999999999999999999999999999Gi",
 	"1 Gi", "1e", "1e+3", "1e+", "00012", "5Ki5",
-	"1.0.0", "1.2.3", "0.1.0-alpha.1", "1.0.0-alpha", "1.0.0-alpha.beta", "1.0.0-rc.1+build.5", "1.0.0+b", "v1.0.0", "v1.0", "1.0", "1",
-	"01.01.01", "v01.02.03-rc", "1.2.3.4", "1.0-alpha", "00", "000.0.00", "0x1.2.3", "1.2.03-01", "1.0.0-01", "18446744073709551615.0.0",
+	"1.0.0", "1.2.3", "0.1.0-alpha.1", "1.0.0-alpha", "1.0.0-alpha.beta", "1.0.0-rc.1+build.5", "1.0.0+b", "v1.0.0",
+	"v1.0", "1.0", "1",
+	"01.01.01", "v01.02.03-rc", "1.2.3.4", "1.0-alpha", "00", "000.0.00", "0x1.2.3", "1.2.03-01", "1.0.0-01",
+	"18446744073709551615.0.0",
 	"18446744073709551616.0.0", "vv1.0.0", "1..0", " 1.0.0", "1.0.0 ",
-	"my-name", "my-name-", "-", "--", "a-", "a.b.c", "a.b-", "a_b", "1a", "example.com/name", "example.com/", "/name", "apiextensions.k8s.io/v1beta1",
-	"123e4567-e89b-12d3-a456-426614174000", "123E4567E89B12D3A456426614174000", "aGVsbG8=", "aGVsbG8", "2021-01-01", "2021-13-01",
-	"2021-01-01T00:00:00Z", "2021-01-01T00:00:00.123+02:00", "2021-01-01 00:00:00", "24:00:00", "dns1123Label", "é", "\u0000", "日本.example",
+	"my-name", "my-name-", "-", "--", "a-", "a.b.c", "a.b-", "a_b", "1a", "example.com/name", "example.com/", "/name",
+	"apiextensions.k8s.io/v1beta1",
+	"123e4567-e89b-12d3-a456-426614174000", "123E4567E89B12D3A456426614174000", "aGVsbG8=", "aGVsbG8", "2021-01-01",
+	"2021-13-01",
+	"2021-01-01T00:00:00Z", "2021-01-01T00:00:00.123+02:00", "2021-01-01 00:00:00", "24:00:00", "dns1123Label", "é",
+	"\u0000", "日本.example",
 }
 
 // fill replaces the texts of a call.
@@ -198,7 +217,8 @@ func fill(call string, name string, a, b string) string {
 // quoted is a text as CEL writes it.
 func quoted(s string) string { return fmt.Sprintf("%q", s) }
 
-// Each call agrees with Kubernetes on each text: alone, with itself, with some that are similar, and with any other one.
+// Each call agrees with Kubernetes on each text: alone, with itself, with some that are similar, and with any other
+// one.
 func TestKubernetesAgrees(t *testing.T) {
 	theirs, own := kubernetes(t), ours(t)
 	random := rand.New(rand.NewSource(1))
@@ -219,7 +239,8 @@ func TestKubernetesAgrees(t *testing.T) {
 	}
 }
 
-// Where Kubernetes has another outcome, it is a mistake of Kubernetes: the result depends on how a quantity was computed.
+// Where Kubernetes has another outcome, it is a mistake of Kubernetes: the result depends on how a quantity was
+// computed.
 func TestKubernetesDiffers(t *testing.T) {
 	theirs, own := kubernetes(t), ours(t)
 	cases := map[string]struct{ reason, text, kubernetes, ours string }{
@@ -233,7 +254,8 @@ func TestKubernetesDiffers(t *testing.T) {
 		},
 		"SumOfItself": {
 			"A sum does not change its first operand.",
-			"cel.bind(q, quantity('9999999999999999999999G'), q.add(1).isGreaterThan(q))", "bool types.Bool false", "bool types.Bool true",
+			"cel.bind(q, quantity('9999999999999999999999G'), q.add(1).isGreaterThan(q))", "bool types.Bool false",
+			"bool types.Bool true",
 		},
 		"Compared": {
 			"A comparison does not change whether a quantity is an integer.",

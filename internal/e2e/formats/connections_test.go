@@ -38,7 +38,8 @@ func FuzzLibpqRoundTrips(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, a, b string) {
 		w := write(format.Libpq(map[string]any{
-			"host": "db.example.org", "port": int64(7000), "dbname": "x" + a, "user": "x" + b, "password": a + b, "sslmode": "disable", "application_name": b,
+			"host": "db.example.org", "port": int64(7000), "dbname": "x" + a, "user": "x" + b, "password": a + b,
+			"sslmode": "disable", "application_name": b,
 		}))
 		if w.refused(t, strings.ContainsRune(a+b, 0), a, b) {
 			return
@@ -110,7 +111,8 @@ func FuzzAMQPRoundTrips(f *testing.F) {
 func FuzzRedisRoundTrips(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, a, b string) {
-		for name, m := range map[string]map[string]any{"login": fieldsOf(a, b), "default user": with(fieldsOf(a, b), map[string]any{"username": nil})} {
+		for name, m := range map[string]map[string]any{"login": fieldsOf(a, b), "default user": with(fieldsOf(a, b),
+			map[string]any{"username": nil})} {
 			want := wantOf(a, b)
 			want.Database = ""
 			if name != "login" {
@@ -175,7 +177,8 @@ func FuzzMongoDBRoundTrips(f *testing.F) {
 
 // Addresses of hosts survive in all of them.
 func TestHosts(t *testing.T) {
-	for host, want := range map[string]string{"db": "db:7000", "10.0.0.1": "10.0.0.1:7000", "2001:db8::1": "[2001:db8::1]:7000", "my_db.svc": "my_db.svc:7000"} {
+	for host, want := range map[string]string{"db": "db:7000", "10.0.0.1": "10.0.0.1:7000",
+		"2001:db8::1": "[2001:db8::1]:7000", "my_db.svc": "my_db.svc:7000"} {
 		m := map[string]any{"host": host, "port": int64(7000)}
 		w := write(format.MySQL(m))
 		cfg, err := mysql.ParseDSN(w.text)

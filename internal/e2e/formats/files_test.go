@@ -61,7 +61,8 @@ func FuzzDotenvRoundTrips(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string) {
 		m := entries(a, b)
 		w := write(format.Dotenv(m))
-		if w.refused(t, strings.ContainsAny(a+b, "\x00\r\\") || strings.Contains(a+"m"+b+a, "${") || strings.Contains(a+b, "'"), a, b) {
+		if w.refused(t, strings.ContainsAny(a+b, "\x00\r\\") || strings.Contains(a+"m"+b+a, "${") ||
+			strings.Contains(a+b, "'"), a, b) {
 			return
 		}
 		got, err := composedotenv.UnmarshalWithLookup(w.text, nil)
@@ -108,8 +109,10 @@ func FuzzTOMLRoundTrips(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string) {
 		n := int64(len(a)) - int64(len(b)) + math.MaxInt64 - 100000
 		m := map[string]any{
-			a: b, b + "list": []any{a, b, n, true, 1.5}, "tables": []any{map[string]any{a: b}, map[string]any{}}, "min": int64(math.MinInt64),
-			"nested": map[string]any{b: map[string]any{a: []any{[]any{a}, []any{}, map[string]any{a: n}}}}, "whole": 2.0, "large": 1e21, "small": -5e-324,
+			a: b, b + "list": []any{a, b, n, true, 1.5}, "tables": []any{map[string]any{a: b}, map[string]any{}},
+			"min":    int64(math.MinInt64),
+			"nested": map[string]any{b: map[string]any{a: []any{[]any{a}, []any{}, map[string]any{a: n}}}}, "whole": 2.0,
+			"large": 1e21, "small": -5e-324,
 			"mixed": []any{int64(1), "x", map[string]any{"k": a}},
 		}
 		w := write(format.TOML(m, 1<<20))

@@ -109,13 +109,15 @@ func TestCollection(t *testing.T) {
 			data:    map[string]string{"a": "1", "b": "2", "c": "3"},
 		},
 		"Waits": {
-			reason:  "one that waits leaves nothing; a key is named, and else the path",
-			results: []result{key("p0", "a", "1"), key("p1", "b", "").fails(waiting), computed("p2", nil).fails(fmt.Errorf("wrapped: %w", waiting))},
+			reason: "one that waits leaves nothing; a key is named, and else the path",
+			results: []result{key("p0", "a", "1"), key("p1", "b", "").fails(waiting), computed("p2", nil).fails(
+				fmt.Errorf("wrapped: %w", waiting))},
 			waiting: []string{`key "b" and p2 wait for resources.db, secrets.db.a`},
 		},
 		"Empty": {
-			reason:  "an empty value and an empty map wait",
-			results: []result{key("p0", "a", ""), computed("p1", map[string]string{}), computed("p2", map[string]string{"b": "", "c": "", "d": "1"})},
+			reason: "an empty value and an empty map wait",
+			results: []result{key("p0", "a", ""), computed("p1", map[string]string{}),
+				computed("p2", map[string]string{"b": "", "c": "", "d": "1"})},
 			waiting: []string{
 				`key "a" waits for a value that is not empty (to leave the key out, return optional.none() and set ` +
 					`optional: true)`,
@@ -125,7 +127,8 @@ func TestCollection(t *testing.T) {
 		"Optional": {
 			reason: "optional ones are left out",
 			results: []result{
-				key("p0", "a", "").optional(), key("p1", "b", "").optional().fails(waiting), computed("p2", nil).optional(), computed("p3", nil).optional().fails(waiting),
+				key("p0", "a", "").optional(), key("p1", "b", "").optional().fails(waiting), computed("p2", nil).optional(),
+				computed("p3", nil).optional().fails(waiting),
 				computed("p4", map[string]string{"c": "", "d": "1"}).optional(),
 			},
 			data: map[string]string{"d": "1"},
@@ -139,7 +142,8 @@ func TestCollection(t *testing.T) {
 		"Collision": {
 			reason: "each later writer is refused and named with the first, after the key; a key that only " +
 				"expressions compute is not named",
-			results: []result{key("p0", "a", "1"), computed("p1", map[string]string{"a": "2", "canary": "3"}), computed("p2", map[string]string{"canary": "3"}), key("p3", "a", "1")},
+			results: []result{key("p0", "a", "1"), computed("p1", map[string]string{"a": "2", "canary": "3"}),
+				computed("p2", map[string]string{"canary": "3"}), key("p3", "a", "1")},
 			failed: []string{
 				`key "a" is written by p0 and p1: keep one of them`,
 				"the same key is written by p1 and p2: keep one of them",
@@ -177,9 +181,11 @@ func TestCollection(t *testing.T) {
 			},
 		},
 		"IllegalKey": {
-			reason:  "one that is computed is not said",
-			results: []result{computed("p0", map[string]string{"canary canary": "1"}), computed("p1", map[string]string{"..": "1"}), computed("p2", map[string]string{"": "1"}), computed("p3", map[string]string{strings.Repeat("a", 254): "1"})},
-			failed:  []string{"p0" + illegal, "p1" + illegal, "p2" + illegal, "p3" + illegal},
+			reason: "one that is computed is not said",
+			results: []result{computed("p0", map[string]string{"canary canary": "1"}),
+				computed("p1", map[string]string{"..": "1"}), computed("p2", map[string]string{"": "1"}),
+				computed("p3", map[string]string{strings.Repeat("a", 254): "1"})},
+			failed: []string{"p0" + illegal, "p1" + illegal, "p2" + illegal, "p3" + illegal},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -51,7 +51,8 @@ func TestSort(t *testing.T) {
 		"OtherTypes": {
 			reason: "nothing else has an order",
 			by:     "data.rank",
-			found: `[{metadata: {name: d}, data: {rank: true}}, {metadata: {name: c}, data: {rank: {}}}, {metadata: {name: b}, data: {rank: []}},
+			found: `[{metadata: {name: d}, data: {rank: true}}, {metadata: {name: c}, data: {rank: {}}},
+			  {metadata: {name: b}, data: {rank: []}},
 				{metadata: {name: a}, data: text}, {metadata: {name: e}, data: {rank: 5}}]`,
 			fault: at + `cannot sort by "data.rank"` + hint,
 		},
@@ -64,7 +65,8 @@ func TestSort(t *testing.T) {
 		"InvalidPathSome": {
 			reason: "one that lacks the text counts as empty",
 			by:     "data.rank",
-			found: `[{metadata: {name: d}, data: {rank: b}}, {metadata: {name: c}, data: {rank: a}}, {metadata: {name: b}, data: {rank: null}},
+			found: `[{metadata: {name: d}, data: {rank: b}}, {metadata: {name: c}, data: {rank: a}},
+			  {metadata: {name: b}, data: {rank: null}},
 				{metadata: {name: a}, data: {}}]`,
 			want: "a b c d",
 		},

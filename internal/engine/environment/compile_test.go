@@ -57,7 +57,8 @@ func TestCompileDiagnostics(t *testing.T) {
 		"Paths": {
 			reason: "each path must be one",
 			in: `{environmentConfigs: [
-				{type: Selector, selector: {mode: Multiple, sortByFieldPath: "data[*].x", matchLabels: [{key: a, valueFromFieldPath: a..b}]}, toFieldPath: "[1]"},
+				{type: Selector, selector: {mode: Multiple, sortByFieldPath: "data[*].x",
+				  matchLabels: [{key: a, valueFromFieldPath: a..b}]}, toFieldPath: "[1]"},
 				{ref: {name: a}, toFieldPath: "a[1024].b[3]"},
 				{ref: {name: a}, toFieldPath: "a[3].b[1025]"},
 				{ref: {name: a}, toFieldPath: "a[2000].b[3]"},

@@ -25,7 +25,8 @@ import (
 
 const (
 	grantsOfShared = functiontest.Prefix + "gateway.networking.k8s.io/v1/ReferenceGrant/shared/labels="
-	grantsCRD      = functiontest.Prefix + "apiextensions.k8s.io/v1/CustomResourceDefinition//name=referencegrants.gateway.networking.k8s.io"
+	grantsCRD      = functiontest.Prefix +
+		"apiextensions.k8s.io/v1/CustomResourceDefinition//name=referencegrants.gateway.networking.k8s.io"
 )
 
 // A referenceGrant has the fields of a ReferenceGrant that permit something.

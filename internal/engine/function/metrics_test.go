@@ -45,7 +45,8 @@ function_export_reconciles_total{outcome="held"} 0
 function_export_reconciles_total{outcome="invalid_input"} 0
 function_export_reconciles_total{outcome="waiting"} 1
 `
-	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "function_export_objects_total", "function_export_reconciles_total"); err != nil {
+	if err := testutil.GatherAndCompare(reg, strings.NewReader(want), "function_export_objects_total",
+		"function_export_reconciles_total"); err != nil {
 		t.Error(err)
 	}
 }

@@ -15,7 +15,8 @@ const observedSecret = `{
 	"metadata": {
 		"name": "db", "namespace": "shop", "uid": "u1", "resourceVersion": "42", "generateName": "db-", "generation": 3,
 		"creationTimestamp": "2026-11-01T00:00:00Z", "finalizers": ["example.org/keep"], "managedFields": [{"manager": "apiextensions.crossplane.io"}],
-		"labels": {"crossplane.io/composite": "xdb", "crossplane.io/claim-name": "db", "crossplane.io/claim-namespace": "shop", "team": "payments"},
+		"labels": {"crossplane.io/composite": "xdb", "crossplane.io/claim-name": "db",
+		  "crossplane.io/claim-namespace": "shop", "team": "payments"},
 		"annotations": {
 			"crossplane.io/composition-resource-name": "connection",
 			"kubectl.kubernetes.io/last-applied-configuration": "{\"data\":{}}",
@@ -24,7 +25,8 @@ const observedSecret = `{
 		},
 		"ownerReferences": [
 			{"apiVersion": "v1", "kind": "Other", "name": "o", "uid": "u2"},
-			{"apiVersion": "example.org/v1", "kind": "XDatabase", "name": "xdb", "uid": "u3", "controller": true, "blockOwnerDeletion": true}
+			{"apiVersion": "example.org/v1", "kind": "XDatabase", "name": "xdb", "uid": "u3", "controller": true,
+			  "blockOwnerDeletion": true}
 		]
 	},
 	"data": {"password": "aHVudGVyMg==", "empty": ""},
@@ -60,10 +62,13 @@ func TestHeld(t *testing.T) {
 		"OthersFields": {
 			reason: "what others have added or changed stays without us: we would take it over, and write an old " +
 				"value back",
-			in: `{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": {"url": "dQ==", "mine": "bQ==", "changed": "Yw=="},
-				"metadata": {"name": "a", "namespace": "b", "labels": {"team": "x", "theirs": "y"}, "annotations": {"note": "n", "hand/made": "yes"}, "managedFields": [
+			in: `{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": {"url": "dQ==", "mine": "bQ==",
+			  "changed": "Yw=="},
+				"metadata": {"name": "a", "namespace": "b", "labels": {"team": "x", "theirs": "y"}, "annotations": {"note": "n",
+				  "hand/made": "yes"}, "managedFields": [
 					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Apply", "fieldsV1": {
-						"f:data": {".": {}, "f:url": {}}, "f:type": {}, "f:metadata": {"f:labels": {"f:team": {}}, "f:annotations": {"f:note": {}}}}},
+						"f:data": {".": {}, "f:url": {}}, "f:type": {}, "f:metadata": {"f:labels": {"f:team": {}},
+						  "f:annotations": {"f:note": {}}}}},
 					{"manager": "kubectl-patch", "operation": "Update", "fieldsV1": {
 						"f:data": {"f:mine": {}, "f:changed": {}}, "f:metadata": {"f:labels": {"f:theirs": {}}, "f:annotations": {"f:hand/made": {}}}}}]}}`,
 			want: `{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": {"url": "dQ=="},
@@ -74,7 +79,8 @@ func TestHeld(t *testing.T) {
 				"be removed",
 			in: `{"apiVersion": "v1", "kind": "Secret", "data": {"url": "dQ==", "mine": "bQ=="},
 				"metadata": {"name": "a", "namespace": "b", "managedFields": [
-					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Apply", "fieldsV1": {"f:stringData": {"f:url": {}}}},
+					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Apply",
+					  "fieldsV1": {"f:stringData": {"f:url": {}}}},
 					{"manager": "kubectl-patch", "operation": "Update", "fieldsV1": {"f:data": {"f:mine": {}}}}]}}`,
 			want: `{"apiVersion": "v1", "kind": "Secret", "data": {"url": "dQ=="}, "metadata": {"name": "a", ` +
 				`"namespace": "b"}}`,
@@ -92,8 +98,10 @@ func TestHeld(t *testing.T) {
 				"applied",
 			in: `{"apiVersion": "v1", "kind": "Secret", "data": {"ours": "dQ==", "update": "dQ==", "theirs": "bQ=="},
 				"metadata": {"name": "a", "namespace": "b", "managedFields": [
-					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Apply", "fieldsV1": {"f:data": {"f:ours": {}}}},
-					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Update", "fieldsV1": {"f:data": {"f:update": {}}}},
+					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Apply",
+					  "fieldsV1": {"f:data": {"f:ours": {}}}},
+					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Update",
+					  "fieldsV1": {"f:data": {"f:update": {}}}},
 					{"manager": "kubectl", "operation": "Apply", "fieldsV1": {"f:data": {"f:theirs": {}}}}]}}`,
 			want: `{"apiVersion": "v1", "kind": "Secret", "data": {"ours": "dQ=="}, "metadata": {"name": "a", ` +
 				`"namespace": "b"}}`,

@@ -114,7 +114,8 @@ func (one) Names() []string                  { return []string{"a"} }
 func TestGenerationSecretIsHidden(t *testing.T) {
 	secret := func() *structpb.Struct {
 		return asStruct(t, map[string]any{
-			"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"k": "canary"}, "stringData": map[string]any{"k": "canary"},
+			"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"k": "canary"}, "stringData": map[string]any{
+				"k": "canary"},
 			"metadata": map[string]any{
 				"name":        "s",
 				"annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": "canary"},

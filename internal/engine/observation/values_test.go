@@ -137,7 +137,8 @@ func randomValue(r *rand.Rand, depth int) *structpb.Value {
 		return structpb.NewStringValue([]string{"", "a", "b", "x y", "1", "\xff"}[r.IntN(6)])
 	case 8, 9, 10:
 		return structpb.NewNumberValue(
-			[]float64{0, math.Copysign(0, -1), 1, 2, -1, 0.5, 1e6, 1 << 53, -(1 << 53), 1<<53 - 1, math.NaN(), 1e-300}[r.IntN(12)],
+			[]float64{0, math.Copysign(0, -1), 1, 2, -1, 0.5, 1e6, 1 << 53, -(1 << 53), 1<<53 - 1, math.NaN(),
+				1e-300}[r.IntN(12)],
 		)
 	case 12, 13:
 		l := &structpb.ListValue{}
@@ -313,7 +314,8 @@ func TestNumbers(t *testing.T) {
 func TestSecretIsHidden(t *testing.T) {
 	secret := func() *structpb.Struct {
 		s, err := structpb.NewStruct(map[string]any{
-			"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"k": "canary"}, "stringData": map[string]any{"k": "canary"},
+			"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"k": "canary"}, "stringData": map[string]any{
+				"k": "canary"},
 			"metadata": map[string]any{
 				"name": "s",
 				"annotations": map[string]any{

@@ -120,8 +120,10 @@ func TestMerge(t *testing.T) {
 // A value that is not an object, or that a merge would change, is refused. The error names its key.
 func TestMergeRefusesValues(t *testing.T) {
 	cases := map[string]error{
-		``: errNotObject, `"x"`: errNotObject, `[{}]`: errNotObject, `[]`: errNotObject, `1`: errNotObject, `{`: errNotObject, `{"a":1}{}`: errNotObject, `{"a":1,}`: errNotObject,
-		"{\"a\":\"\xff\"}": errNotText, `{"a":"\ud83d"}`: errNotText, `{"\uDE00":1}`: errNotText, `{"a":"\ud83d\ud83d\ude00"}`: errNotText, `{"a":"\ud83dx"}`: errNotText,
+		``: errNotObject, `"x"`: errNotObject, `[{}]`: errNotObject, `[]`: errNotObject, `1`: errNotObject, `{`: errNotObject,
+		`{"a":1}{}`: errNotObject, `{"a":1,}`: errNotObject,
+		"{\"a\":\"\xff\"}": errNotText, `{"a":"\ud83d"}`: errNotText, `{"\uDE00":1}`: errNotText,
+		`{"a":"\ud83d\ud83d\ude00"}`: errNotText, `{"a":"\ud83dx"}`: errNotText,
 		`{"a":"\ud83dxude00"}`: errNotText, `{"a":"\ud83d\n"}`: errNotText, `{"a":"\n"}`: nil,
 		`{"a":"\\ud83d\ud83d\ude00"}`: nil,
 		` null `:                      nil, //nolint:gocritic // JSON may begin and end with spaces

@@ -48,7 +48,8 @@ func startServer(t *testing.T, f testFunction, log logging.Logger, options ...fu
 	t.Helper()
 	s := &Server{
 		Log: log, Credentials: insecure.NewCredentials(), MemoryLimit: MemoryLimit(), MaxRecvMessageSize: 1 << 20,
-		GracePeriod: time.Minute, ConnectionAge: ConnectionAge, Registry: metrics.NewRegistry(), Listener: listen(t), MetricsListener: listen(t),
+		GracePeriod: time.Minute, ConnectionAge: ConnectionAge, Registry: metrics.NewRegistry(), Listener: listen(t),
+		MetricsListener: listen(t),
 	}
 	f.m = metrics.New(s.Registry)
 	s.Function = f

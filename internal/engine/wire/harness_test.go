@@ -98,24 +98,31 @@ var requests = map[string]string{
 	"Empty": `{}`,
 	"First": `{
 		"meta": {"tag": "4e3a", "capabilities": ["CAPABILITY_CAPABILITIES", "CAPABILITY_REQUIRED_SCHEMAS"]},
-		"input": {"apiVersion": "export.fn.crossplane.io/v1beta1", "kind": "Exports", "secrets": [{"name": "connection", "data": []}]},
+		"input": {"apiVersion": "export.fn.crossplane.io/v1beta1", "kind": "Exports",
+		  "secrets": [{"name": "connection", "data": []}]},
 		"observed": {"composite": {
-			"resource": {"apiVersion": "example.org/v1", "kind": "App", "metadata": {"name": "a", "labels": {}}, "spec": {"size": 3, "on": true, "none": null}},
+			"resource": {"apiVersion": "example.org/v1", "kind": "App", "metadata": {"name": "a", "labels": {}},
+			  "spec": {"size": 3, "on": true, "none": null}},
 			"connectionDetails": {}}},
 		"desired": {}}`,
 	"Later": `{
 		"meta": {"tag": "4e3b"},
 		"input": {"kind": "Exports"},
-		"context": {"apiextensions.crossplane.io/environment": {"region": "eu", "zones": ["a", "b", null, 1, {}, []]}, "other": "x"},
+		"context": {"apiextensions.crossplane.io/environment": {"region": "eu", "zones": ["a", "b", null, 1, {}, []]},
+		  "other": "x"},
 		"observed": {
-			"composite": {"resource": {"kind": "App", "status": {"ü": "Grüße, 世界 \u0000 🎉"}}, "connectionDetails": {"password": "aHVudGVyMg==", "empty": ""}},
+			"composite": {"resource": {"kind": "App", "status": {"ü": "Grüße, 世界 \u0000 🎉"}},
+			  "connectionDetails": {"password": "aHVudGVyMg==", "empty": ""}},
 			"resources": {
-				"db": {"resource": {"kind": "DB", "status": {"port": 5432, "ratio": -0.5, "ready": false}}, "connectionDetails": {"host": "aG9zdA=="}, "ready": "READY_TRUE"},
+				"db": {"resource": {"kind": "DB", "status": {"port": 5432, "ratio": -0.5, "ready": false}},
+				  "connectionDetails": {"host": "aG9zdA=="}, "ready": "READY_TRUE"},
 				"": {}, "ä": {"ready": "READY_FALSE"}}},
 		"desired": {
 			"composite": {"resource": {"status": {"endpoint": "e"}}, "ready": "READY_UNSPECIFIED"},
-			"resources": {"db": {"resource": {"spec": {}}, "ready": "READY_TRUE"}, "cache": {"resource": {"spec": {"list": [[[]]]}}}}},
-		"requiredResources": {"ca": {"items": [{"resource": {"kind": "Secret", "data": {"ca.crt": "eA=="}}, "connectionDetails": {"a": "Yg=="}}, {}]}, "none": {}},
+			"resources": {"db": {"resource": {"spec": {}}, "ready": "READY_TRUE"},
+			  "cache": {"resource": {"spec": {"list": [[[]]]}}}}},
+		"requiredResources": {"ca": {"items": [{"resource": {"kind": "Secret", "data": {"ca.crt": "eA=="}},
+		  "connectionDetails": {"a": "Yg=="}}, {}]}, "none": {}},
 		"requiredSchemas": {"app": {"openapiV3": {"type": "object", "properties": {}}}, "none": {}, "empty": {"openapiV3": {}}}}`,
 	"Large": `{
 		"context": ` + largeObject(100) + `,

@@ -146,7 +146,8 @@ func readAbsent(t *testing.T, s Struct) {
 // readValue reads a Value in every way that there is, all but one of which find nothing.
 func readValue(t *testing.T, v Value, object func(*testing.T, Struct) *structpb.Struct, all bool) *structpb.Value {
 	text, number, yes := v.Text(), v.Number(), v.Bool()
-	if !v.Exists() || v.IsNull() != (v.Kind() == Null) || text != "" && v.Kind() != Text || number != 0 && v.Kind() != Number ||
+	if !v.Exists() || v.IsNull() != (v.Kind() == Null) || text != "" && v.Kind() != Text || number != 0 &&
+		v.Kind() != Number ||
 		yes && v.Kind() != Bool ||
 		v.Struct().Exists() != (v.Kind() == Object) ||
 		v.List().Len() > 0 && v.Kind() != Array {

@@ -176,7 +176,8 @@ func TestBroken(t *testing.T) {
 }
 
 // hints are how a message says what to change, or what the field can have.
-var hints = regexp.MustCompile(`did you mean|\bmust (be|have|not|name)\b|: (there (is|are)|it has|they have|its fields? (is|are)|source has|the input has)|` +
+var hints = regexp.MustCompile(`did you mean|\bmust (be|have|not|name)\b|: (there (is|are)|it has|they have|its ` +
+	`fields? (is|are)|source has|the input has)|` +
 	`\b(write|wrap|put|add|leave|keep|set|use|give|name|rename|read|move|begin|close|replace|compare|export|split|indent|join|ask|make|select|extract|mend|repeat|convert)\b|can never be true|is always true|the variables are|the only variable is|is not a regular expression|cannot be (compiled|parsed|iterated)|(is|are) missing|too early|, as 10\.0`)
 
 func (m mistake) test(t *testing.T, unread bool) {

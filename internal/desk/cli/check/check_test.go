@@ -68,10 +68,12 @@ spec:
   pipeline:
   - step: one
     functionRef: {name: function-conditional-patch-and-transform}
-    input: {apiVersion: conditional-pt.fn.crossplane.io/v1beta1, kind: Resources, condition: observed.composite.resource.spec.a, resources: [{name: db, base: {apiVersion: v1, kind: ConfigMap}}]}
+    input: {apiVersion: conditional-pt.fn.crossplane.io/v1beta1, kind: Resources,
+      condition: observed.composite.resource.spec.a, resources: [{name: db, base: {apiVersion: v1, kind: ConfigMap}}]}
   - step: two
     functionRef: {name: function-conditional-patch-and-transform}
-    input: {apiVersion: conditional-pt.fn.crossplane.io/v1beta1, kind: Resources, MORE resources: [{name: db, base: {apiVersion: v1, kind: KIND}}]}
+    input: {apiVersion: conditional-pt.fn.crossplane.io/v1beta1, kind: Resources,
+      MORE resources: [{name: db, base: {apiVersion: v1, kind: KIND}}]}
   - step: export
     functionRef: {name: function-export}
     input:

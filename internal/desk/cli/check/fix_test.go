@@ -326,7 +326,8 @@ func TestFixPrints(t *testing.T) {
 		"in 1 file") {
 		t.Errorf("want no change, got %s\n%s", stderr, after)
 	}
-	shared := `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Secret","data":{"a":"` + checkCanary + `"}},` +
+	shared := `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Secret","data":{"a":"` + checkCanary +
+		`"}},` +
 		`{"apiVersion":"export.fn.crossplane.io/v1beta1","kind":"Exports","secrets":[{"name":"a","datta":[{"key":"k","value":"'v'"}]}]}]}`
 	if stdout, _, _ = runIn(t, Command{Fix: true, DryRun: true}, "",
 		map[string]string{"a.yaml": shared}); strings.Contains(stdout, checkCanary) || !strings.Contains(stdout,

@@ -143,7 +143,8 @@ var sites = []struct {
 	{"# A comment.\n---\n- step: a\n  functionRef: {name: function-export}\n  input:\n    apiVersion: " +
 		"export.fn.crossplane.io/v1beta1\n    kind: Exports\n    configMaps:\n    - name: a\n      data:\n      - " +
 		"value: %s\n        key: a.b\n", 12},
-	{`{"apiVersion": "v1", "kind": "List", "items": [{"kind": "ä𝄞"}, {"kind": "Exports", "apiVersion": "export.fn.crossplane.io/v1beta1", "secrets": [{"name": "a", "data": [{"key": "k", "value": %s }]}]}]}`, 0},
+	{`{"apiVersion": "v1", "kind": "List", "items": [{"kind": "ä𝄞"}, {"kind": "Exports", "apiVersion": ` +
+		`"export.fn.crossplane.io/v1beta1", "secrets": [{"name": "a", "data": [{"key": "k", "value": %s }]}]}]}`, 0},
 	{"\ufeffapiVersion: apiextensions.crossplane.io/v1\r\nkind: Composition\r\nspec:\r\n  pipeline:\r\n  - " +
 		"input:\r\n      apiVersion: export.fn.crossplane.io/v1beta1\r\n      kind: Exports\r\n      status:\r\n     " +
 		" - fieldPath: a\r\n        value: !!str &x %s\r\n", 10},

@@ -40,7 +40,8 @@ func TestCheckPrintsNoSecret(t *testing.T) {
 		"ListBroken": {"The list is no YAML.", map[string]string{"a.yaml": "apiVersion: v1\nkind: List\nitems:\n- " +
 			"" + functiontest.Indented(secret, 2) + "\n- " + functiontest.Indented(faulty, 2) + "\n}"}},
 		"OneLine": {"All of a list is in one line, which a fault would show.",
-			map[string]string{"a.yaml": `{"apiVersion":"v1","kind":"List","items":[` + oneOf + `,` + other + `,` + oneOf + `]}`}},
+			map[string]string{"a.yaml": `{"apiVersion":"v1","kind":"List","items":[` + oneOf + `,` + other + `,` + oneOf +
+				`]}`}},
 		"OneLineLast": {"The Secret is behind the fault.",
 			map[string]string{"a.yaml": `{"apiVersion":"v1","kind":"List","items":[` + last + `,` + oneOf + `]}`}},
 		"OneLineBase": {"A composed resource is the Secret.",

@@ -58,23 +58,28 @@ func TestCluster(t *testing.T) {
 				`{"apiVersion":"v1","items":[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"orders-db","namespace":"team-a"}}],"kind":"List"}`,
 			},
 		},
-		"CurrentContext": {dump: dump, want: []string{"State: context kind-prod of kubectl"}, calls: []string{"config current-context"}},
+		"CurrentContext": {dump: dump, want: []string{"State: context kind-prod of kubectl"},
+			calls: []string{"config current-context"}},
 		"LacksRights": {
 			dump: dump, refused: "*example.org|*revisions*",
-			want: []string{"error: context kind-prod: kubectl lacks these rights: list compositionrevisions.apiextensions.crossplane.io " +
+			want: []string{"error: context kind-prod: kubectl lacks these rights: list " +
+				"compositionrevisions.apiextensions.crossplane.io " +
 				"--all-namespaces; list postgresql.v1.example.org --all-namespaces"},
 		},
 		"LacksSecrets": {
 			dump: withoutDB, refused: "*secrets",
-			want: []string{"Note: kubectl lacks the right to read Secrets", "user cannot be known without Secret team-a/orders-db"},
+			want: []string{"Note: kubectl lacks the right to read Secrets", "user cannot be known without Secret " +
+				"team-a/orders-db"},
 		},
-		"Broken": {dump: dump, broken: "yes", want: []string{`error: context kind-prod: kubectl: error: context "kind-prod" does not exist`}},
+		"Broken": {dump: dump, broken: "yes",
+			want: []string{`error: context kind-prod: kubectl: error: context "kind-prod" does not exist`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bin := t.TempDir()
 			log := filepath.Join(bin, "log")
 			t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-			for key, value := range map[string]string{"LOG": log, "REFUSED": c.refused, "BROKEN": c.broken, "DUMP": filepath.Join(bin, "dump"), "FULL": filepath.Join(bin, "full")} {
+			for key, value := range map[string]string{"LOG": log, "REFUSED": c.refused, "BROKEN": c.broken,
+				"DUMP": filepath.Join(bin, "dump"), "FULL": filepath.Join(bin, "full")} {
 				t.Setenv(key, value)
 			}
 			script := strings.ReplaceAll(kubectl, "$REFUSED)", c.refused+")")
@@ -86,7 +91,8 @@ func TestCluster(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			out, _ := run(t, Command{Output: "text", Place: Place{Cluster: true, Context: c.context}}, composed(with(t, "secret.username}]", "secret.password}]")), c.dump)
+			out, _ := run(t, Command{Output: "text", Place: Place{Cluster: true, Context: c.context}},
+				composed(with(t, "secret.username}]", "secret.password}]")), c.dump)
 			for _, want := range c.want {
 				if !strings.Contains(out, want) {
 					t.Errorf("want %q, got:\n%s", want, out)
@@ -103,7 +109,8 @@ func TestCluster(t *testing.T) {
 				}
 			}
 			for _, call := range got {
-				if verb := strings.Fields(call)[0]; verb != "get" && verb != "auth" && verb != "config" && !strings.HasPrefix(verb, "{") {
+				if verb := strings.Fields(call)[0]; verb != "get" && verb != "auth" && verb != "config" && !strings.HasPrefix(verb,
+					"{") {
 					t.Errorf("kubectl %s is no verb that only reads", verb)
 				}
 			}
@@ -112,7 +119,8 @@ func TestCluster(t *testing.T) {
 	t.Run("NoKubectl", func(t *testing.T) {
 		t.Setenv("PATH", t.TempDir())
 		out, code := run(t, Command{Output: "text", Place: Place{Cluster: true}}, composed(input), dump)
-		if code != 2 || !strings.Contains(out, "cannot find kubectl on the path: install it, or pass the output of kubectl get -o yaml with --from") {
+		if code != 2 || !strings.Contains(out, "cannot find kubectl on the path: install it, or pass the output of kubectl "+
+			"get -o yaml with --from") {
 			t.Errorf("exit code %d: %s", code, out)
 		}
 	})

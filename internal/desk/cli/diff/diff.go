@@ -90,7 +90,8 @@ func (c *Command) Run(ctx context.Context, k *kong.Kong, system *files.System, e
 }
 
 // RunWith rehearses, and prints the effects. Its error tells the exit code.
-func (c *Command) RunWith(ctx context.Context, system *files.System, engine pipeline.Engine, stdout, stderr io.Writer) error {
+func (c *Command) RunWith(ctx context.Context, system *files.System, engine pipeline.Engine, stdout,
+	stderr io.Writer) error {
 	changed, err := readCompositions(ctx, system, c.Compositions, stderr)
 	if err != nil {
 		return err
@@ -130,7 +131,8 @@ type task struct {
 }
 
 // rehearse finds the effects for each composite of each Composition.
-func (c *Command) rehearse(ctx context.Context, r *report, run *rehearsal.Rehearsal, changed []*composition, stderr io.Writer) error {
+func (c *Command) rehearse(ctx context.Context, r *report, run *rehearsal.Rehearsal, changed []*composition,
+	stderr io.Writer) error {
 	all := run.State
 	if c.Functions != "" {
 		run.Recompose = (&renderer{functions: c.Functions, state: all}).recompose
@@ -202,7 +204,8 @@ func tasksOf(r *report, all *state.State, changed []*composition) ([]*task, erro
 			out = append(out, t)
 		}
 		if unknown > 0 {
-			r.note("Composition %s: the Composition in use is not known for %s, so its effects are the differences from what exists",
+			r.note("Composition %s: the Composition in use is not known for %s, so its effects are the differences from what "+
+				"exists",
 				of.name, terminal.Counted(unknown, "composite", "composites"))
 		}
 	}

@@ -61,7 +61,8 @@ func TestEffects(t *testing.T) {
 			"the default name of the object has the name of the export",
 			[]string{"name: conn", "name: connection"},
 			[]string{
-				`- Secret orders-conn is deleted: its export was renamed to "connection": set metadata.name to orders-conn to keep the object`,
+				`- Secret orders-conn is deleted: its export was renamed to "connection": set metadata.name to orders-conn to ` +
+					`keep the object`,
 				"+ Secret orders-connection is created: it replaces Secret team-a/orders-conn, which is deleted",
 			},
 		},
@@ -73,7 +74,8 @@ func TestEffects(t *testing.T) {
 		"ObjectName": {
 			"Crossplane does not rename objects",
 			[]string{"name: conn", "name: conn\n  metadata: {name: other}"},
-			[]string{"! Secret orders-conn is held: keeps the name team-a/orders-conn, because a composed resource cannot be renamed: " +
+			[]string{"! Secret orders-conn is held: keeps the name team-a/orders-conn, because a composed resource cannot be " +
+				"renamed: " +
 				"delete it to have it created as team-a/other"},
 		},
 		"Removed": {
@@ -92,7 +94,8 @@ func TestEffects(t *testing.T) {
 		},
 		"Held": {
 			"an export reads another key", []string{"secret.username}]", "secret.user}]"},
-			[]string{`! Secret orders-conn is held: key "user" waits for secrets.db.user (Instance orders-db exists, and has the keys password, username)`, unready},
+			[]string{`! Secret orders-conn is held: key "user" waits for secrets.db.user (Instance orders-db exists, and has ` +
+				`the keys password, username)`, unready},
 		},
 		"Kind": {
 			"an export is a ConfigMap now",
@@ -101,29 +104,34 @@ func TestEffects(t *testing.T) {
 				"\nconfigMaps:\n- name: conn\n  data: [{key: user, value: resources.db.status.endpoint}]",
 			},
 			[]string{
-				"! ConfigMap orders-conn is in conflict: the composed resource with that name has the kind Secret: give the ConfigMap " +
+				"! ConfigMap orders-conn is in conflict: the composed resource with that name has the kind Secret: give the " +
+					"ConfigMap " +
 					"another name in configMaps[0].name", unready,
 			},
 		},
 		"Invalid": {
 			"nothing is applied", []string{"secret.username}]", "secret.username +}]"},
-			[]string{"x PostgreSQL is refused: invalid input: secrets[1].data[0].value:1:18: ends too early: a value is missing after +"},
+			[]string{"x PostgreSQL is refused: invalid input: secrets[1].data[0].value:1:18: ends too early: a value is " +
+				"missing after +"},
 		},
 		"Length": {
 			"the rotation takes several reconciles", []string{"length: 24", "length: 32"},
 			[]string{
-				"! generator admin rotates now: length 24 → 32 (refreshPolicy OnChange); generation 1 is kept until 2026-01-04T00:00:03Z",
+				"! generator admin rotates now: length 24 → 32 (refreshPolicy OnChange); generation 1 is kept until " +
+					"2026-01-04T00:00:03Z",
 				"~ Secret orders-url DATABASE_URL changes (74 → 82 bytes)",
 			},
 		},
 		"Later": {
 			"the interval counts from the creation of the generation", []string{"OnChange", "Periodic\n  refreshInterval: 720h"},
-			[]string{"! generator admin rotates at 2026-01-31T00:00:00Z: refreshInterval none → 720h, refreshPolicy OnChange → Periodic (refreshPolicy Periodic)"},
+			[]string{"! generator admin rotates at 2026-01-31T00:00:00Z: refreshInterval none → 720h, refreshPolicy OnChange " +
+				"→ Periodic (refreshPolicy Periodic)"},
 		},
 		"Due": {
 			"the interval is over", []string{"OnChange", "Periodic\n  refreshInterval: 24h"},
 			[]string{
-				"! generator admin rotates now: refreshInterval none → 24h, refreshPolicy OnChange → Periodic (refreshPolicy Periodic); " +
+				"! generator admin rotates now: refreshInterval none → 24h, refreshPolicy OnChange → Periodic (refreshPolicy " +
+					"Periodic); " +
 					"generation 1 is kept until 2026-01-04T00:00:03Z",
 				"~ Secret orders-url DATABASE_URL changes (74 bytes, label … → …)",
 			},
@@ -131,7 +139,8 @@ func TestEffects(t *testing.T) {
 		"Policy": {"nothing happens until something else changes", []string{"OnChange", "CreatedOnce"}, nil},
 		"Grace":  {"no generation is in its grace period", []string{"24h", "0s"}, nil},
 		"RemovedGenerator": {
-			"", []string{"+ generated.admin.password +", "+ 'x' +", "generators:\n- name: admin\n  password: {length: 24}\n  refreshPolicy: OnChange\n  gracePeriod: 24h\n", ""},
+			"", []string{"+ generated.admin.password +", "+ 'x' +", "generators:\n- name: admin\n  password: {length: 24}\n  " +
+				"refreshPolicy: OnChange\n  gracePeriod: 24h\n", ""},
 			[]string{
 				"~ Secret orders-url DATABASE_URL changes (74 → 51 bytes)",
 				"! generator admin generation 1 retires: the generator left the input, and it is deleted at 2026-01-04T00:00:01Z",
@@ -143,14 +152,19 @@ func TestEffects(t *testing.T) {
 		},
 		"Reads": {
 			"a new optional input", []string{
-				"generators:", "sources:\n- {name: ca, apiVersion: example.org/v1, kind: Bundle, matchName: ca, optional: true}\ngenerators:",
+				"generators:", "sources:\n- {name: ca, apiVersion: example.org/v1, kind: Bundle, matchName: ca, optional: " +
+					"true}\ngenerators:",
 				"secret.username}]", "\"secret.username + sources.?ca.data.k.orValue('')\"}]",
 			},
-			[]string{"> Bundle ca is read, and was not read before: Crossplane needs the rights get, list and watch for bundles of example.org"},
+			[]string{"> Bundle ca is read, and was not read before: Crossplane needs the rights get, list and watch for " +
+				"bundles of example.org"},
 		},
-		"Status":      {"", []string{"fieldPath: endpoint", "fieldPath: host"}, []string{"~ PostgreSQL status.endpoint changes, status.host changes"}},
-		"Labels":      {"", []string{"name: conn\n", "name: conn\n  metadata: {labels: {team: a}}\n"}, []string{"~ Secret orders-conn metadata.labels.team is added"}},
-		"Environment": {"", []string{"generators:", "environment: {defaultData: {region: eu}}\ngenerators:"}, []string{"~ PostgreSQL environment.region changes"}},
+		"Status": {"", []string{"fieldPath: endpoint", "fieldPath: host"}, []string{"~ PostgreSQL status.endpoint " +
+			"changes, status.host changes"}},
+		"Labels": {"", []string{"name: conn\n", "name: conn\n  metadata: {labels: {team: a}}\n"},
+			[]string{"~ Secret orders-conn metadata.labels.team is added"}},
+		"Environment": {"", []string{"generators:", "environment: {defaultData: {region: eu}}\ngenerators:"},
+			[]string{"~ PostgreSQL environment.region changes"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, code := run(t, Command{Output: "text"}, composed(with(t, c.changes...)), dump)
@@ -169,7 +183,8 @@ func TestPipelines(t *testing.T) {
 	const secret = "      - {name: conn, base: {apiVersion: v1, kind: Secret, metadata: {name: orders-conn}, stringData: {user: x}}}\n"
 	withoutConn := with(t, "\n- name: conn\n  from: db\n  data: [{key: user, value: secret.username}]", "")
 	const configs = "apiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {name: one}\ndata: {region: eu}\n---\n" +
-		"apiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {name: two}\ndata: {region: u}\n---\n"
+		"apiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {name: two}\ndata: {region: " +
+		"u}\n---\n"
 	environment := strings.Replace(composed(with(t, "secret.username}]", "secret.username + environment.region}]")), "  - step: exports\n", `  - step: environment
     functionRef: {name: function-environment-configs}
     input:
@@ -181,11 +196,15 @@ func TestPipelines(t *testing.T) {
 	resources := "size: 1}}}\n"
 	plain := composed(input)
 	legacy := func(text string) string {
-		return strings.NewReplacer("  namespace: team-a\n  name: orders\n  uid: xr-", "  name: orders\n  uid: xr-", "  crossplane:\n    compositionRef", "  compositionRef",
-			"    resourceRefs:", "  resourceRefs:", "kind: Instance, name: orders-db}]", "kind: Instance, namespace: team-a, name: orders-db}]\n  writeConnectionSecretToRef: {name: orders, namespace: team-a}",
-			"spec: {size: 1, writeConnectionSecretToRef: {name: orders-db}}", "spec: {size: 1, writeConnectionSecretToRef: {name: orders-db, namespace: team-a}}").Replace(text)
+		return strings.NewReplacer("  namespace: team-a\n  name: orders\n  uid: xr-", "  name: orders\n  uid: xr-",
+			"  crossplane:\n    compositionRef", "  compositionRef",
+			"    resourceRefs:", "  resourceRefs:", "kind: Instance, name: orders-db}]", "kind: Instance, namespace: team-a, "+
+				"name: orders-db}]\n  writeConnectionSecretToRef: {name: orders, namespace: team-a}",
+			"spec: {size: 1, writeConnectionSecretToRef: {name: orders-db}}",
+			"spec: {size: 1, writeConnectionSecretToRef: {name: orders-db, namespace: team-a}}").Replace(text)
 	}
-	published := strings.Replace(strings.ReplaceAll(input, "  from: db\n", "  metadata: {namespace: team-a}\n  from: db\n"), "name: conn\n", "name: conn\n  connectionDetails: true\n", 1)
+	published := strings.Replace(strings.ReplaceAll(input, "  from: db\n",
+		"  metadata: {namespace: team-a}\n  from: db\n"), "name: conn\n", "name: conn\n  connectionDetails: true\n", 1)
 	published = strings.Replace(published, "gracePeriod: 24h", "gracePeriod: 24h\n  namespace: team-a", 1)
 	for name, c := range map[string]struct {
 		reason       string
@@ -194,23 +213,31 @@ func TestPipelines(t *testing.T) {
 		want         []string
 	}{
 		"TakenOver": {
-			"a Secret that function-patch-and-transform composed, as it is observed", strings.Replace(composed(withoutConn), resources, resources+secret, 1), plain, "",
-			[]string{"~ Secret orders-conn user changes (1 → 19 bytes)", "= Secret orders-conn is taken over: the same object, which another step composed"},
+			"a Secret that function-patch-and-transform composed, as it is observed", strings.Replace(composed(withoutConn),
+				resources, resources+secret, 1), plain, "",
+			[]string{"~ Secret orders-conn user changes (1 → 19 bytes)", "= Secret orders-conn is taken over: the same " +
+				"object, which another step composed"},
 		},
 		"Returned": {
 			"the way back", plain, strings.Replace(composed(withoutConn), resources, resources+secret, 1), "",
-			[]string{"~ Secret orders-conn user changes (19 → 1 bytes)", "= Secret orders-conn is taken over: the same object, which another step composes"},
+			[]string{"~ Secret orders-conn user changes (19 → 1 bytes)", "= Secret orders-conn is taken over: the same " +
+				"object, which another step composes"},
 		},
-		"ResourceRemoved": {"a resource of another step", plain, strings.Replace(plain, "      - {name: db, ", "      - {name: other, ", 1), "", []string{
+		"ResourceRemoved": {"a resource of another step", plain, strings.Replace(plain, "      - {name: db, ",
+			"      - {name: other, ", 1), "", []string{
 			`- Instance orders-db is deleted: no step composes it anymore; composed resource "db" of another step`,
-			"! PostgreSQL is held: status.endpoint is kept unchanged: it waits for resources.db (no earlier step composes it: use other, or compose it in an earlier step)",
-			`! Secret orders-conn is held: key "user" waits for resources.db (no earlier step composes it: use other, or compose it in an earlier step)`,
-			`! Secret orders-url is held: key "DATABASE_URL" and key "host" wait for resources.db (no earlier step composes it: use other, or compose it in an earlier step)`,
+			"! PostgreSQL is held: status.endpoint is kept unchanged: it waits for resources.db (no earlier step composes it: " +
+				"use other, or compose it in an earlier step)",
+			`! Secret orders-conn is held: key "user" waits for resources.db (no earlier step composes it: use other, or ` +
+				`compose it in an earlier step)`,
+			`! Secret orders-url is held: key "DATABASE_URL" and key "host" wait for resources.db (no earlier step composes ` +
+				`it: use other, or compose it in an earlier step)`,
 			unready,
 			`+ Instance orders-06c9bd9f6024 is created: composed resource "other" of another step`,
 		}},
 		"EnvironmentStep": {
-			"function-environment-configs looks another object up", strings.Replace(environment, "NAME", "one", 1), strings.Replace(environment, "NAME", "two", 1),
+			"function-environment-configs looks another object up", strings.Replace(environment, "NAME", "one", 1),
+			strings.Replace(environment, "NAME", "two", 1),
 			instance("team-a", "orders") + configs,
 			[]string{
 				"~ Secret orders-conn user changes (21 → 20 bytes)", "~ PostgreSQL environment.region changes",
@@ -218,18 +245,25 @@ func TestPipelines(t *testing.T) {
 			},
 		},
 		"NoStep": {"this function is removed", plain, plain[:strings.Index(plain, "  - step: exports")], "", []string{
-			"- Secret orders-admin-1 is deleted: no step composes it anymore", "- Secret orders-conn is deleted: no step composes it anymore",
+			"- Secret orders-admin-1 is deleted: no step composes it anymore",
+			"- Secret orders-conn is deleted: no step composes it anymore",
 			"- Secret orders-url is deleted: no step composes it anymore", "~ PostgreSQL status.endpoint changes",
 		}},
-		"NoInput": {"its input is missing", plain, plain[:strings.Index(plain, "    input:\n      apiVersion: export")], "", []string{
-			"x PostgreSQL is refused: invalid input: input: must be set: add an input of kind Exports to the pipeline step",
-		}},
-		"Legacy": {"connection details of a composite of the v1 style", composed(published), composed(strings.Replace(published, "{key: user,", "{key: login,", 1)), legacy(instance("team-a", "orders")), []string{
-			"~ Secret team-a/orders-conn user is removed, login is added", "~ Secret team-a/orders login is added",
-		}},
-		"Claim": {"its claim is not in the files", composed(published), composed(strings.Replace(published, "{key: user,", "{key: login,", 1)), strings.Replace(legacy(instance("team-a", "orders")), "spec:\n  composition", "spec:\n  claimRef: {apiVersion: example.org/v1, kind: Postgres, namespace: team-a, name: shop}\n  composition", 1), []string{
-			"~ Secret team-a/orders-conn user is removed, login is added", "~ Secret team-a/orders login is added",
-		}},
+		"NoInput": {"its input is missing", plain, plain[:strings.Index(plain, "    input:\n      apiVersion: export")], "",
+			[]string{
+				"x PostgreSQL is refused: invalid input: input: must be set: add an input of kind Exports to the pipeline step",
+			}},
+		"Legacy": {"connection details of a composite of the v1 style", composed(published),
+			composed(strings.Replace(published, "{key: user,", "{key: login,", 1)), legacy(instance("team-a", "orders")),
+			[]string{
+				"~ Secret team-a/orders-conn user is removed, login is added", "~ Secret team-a/orders login is added",
+			}},
+		"Claim": {"its claim is not in the files", composed(published),
+			composed(strings.Replace(published, "{key: user,", "{key: login,", 1)),
+			strings.Replace(legacy(instance("team-a", "orders")), "spec:\n  composition", "spec:\n  claimRef: {apiVersion: "+
+				"example.org/v1, kind: Postgres, namespace: team-a, name: shop}\n  composition", 1), []string{
+				"~ Secret team-a/orders-conn user is removed, login is added", "~ Secret team-a/orders login is added",
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.was == "" {
@@ -245,11 +279,14 @@ func TestPipelines(t *testing.T) {
 
 // TestForeignKeys: what other clients add to an object is no effect of a change.
 func TestForeignKeys(t *testing.T) {
-	dump := strings.ReplaceAll(cluster(t, composed(input), instance("team-a", "orders")), "      export.fn.crossplane.io/revision:",
+	dump := strings.ReplaceAll(cluster(t, composed(input), instance("team-a", "orders")),
+		"      export.fn.crossplane.io/revision:",
 		"      example.org/note: x\n      export.fn.crossplane.io/revision:")
-	dump = strings.ReplaceAll(dump, "\n    name: orders-conn\n", "\n    labels: {argocd.argoproj.io/instance: x}\n    name: orders-conn\n")
+	dump = strings.ReplaceAll(dump, "\n    name: orders-conn\n", "\n    labels: {argocd.argoproj.io/instance: x}\n    "+
+		"name: orders-conn\n")
 	dump = strings.ReplaceAll(dump, "\n    user: ", "\n    other: eA==\n    user: ")
-	held := []string{`! Secret orders-conn is held: key "user" waits for secrets.db.user (Instance orders-db exists, and has the keys password, username)`, unready}
+	held := []string{`! Secret orders-conn is held: key "user" waits for secrets.db.user (Instance orders-db exists, ` +
+		`and has the keys password, username)`, unready}
 	for name, c := range map[string]struct{ changes, want []string }{
 		"Nothing": {nil, nil}, "Held": {[]string{"secret.username}]", "secret.user}]"}, held},
 		"Key": {[]string{"{key: user,", "{key: login,"}, []string{"~ Secret orders-conn user is removed, login is added"}},
@@ -263,7 +300,8 @@ func TestForeignKeys(t *testing.T) {
 
 // TestOutputs: the formats, with several composites, one of which stays at its revision.
 func TestOutputs(t *testing.T) {
-	pinned := strings.Replace(instance("team-b", "old"), "{name: postgresql}", "{name: postgresql}\n    compositionUpdatePolicy: Manual", 1)
+	pinned := strings.Replace(instance("team-b", "old"), "{name: postgresql}", "{name: postgresql}\n    "+
+		"compositionUpdatePolicy: Manual", 1)
 	dump := cluster(t, composed(input), instance("team-a", "orders"), instance("team-b", "billing"), pinned)
 	changed := composed(with(t, "length: 24", "length: 32", "name: conn", "name: connection"))
 	for name, c := range map[string]struct {

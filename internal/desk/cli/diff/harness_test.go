@@ -104,7 +104,8 @@ metadata:
   annotations:
     crossplane.io/composition-resource-name: db
     kubectl.kubernetes.io/last-applied-configuration: '{"spec":{"password":"MARK-applied"}}'
-  ownerReferences: [{apiVersion: example.org/v1, kind: PostgreSQL, name: NAME, uid: xr-NAMESPACE-NAME, controller: true}]
+  ownerReferences: [{apiVersion: example.org/v1, kind: PostgreSQL, name: NAME, uid: xr-NAMESPACE-NAME,
+    controller: true}]
 spec: {size: 1, writeConnectionSecretToRef: {name: NAME-db}}
 status: {endpoint: NAME.example.org, nested: '{"password":"MARK-json"}'}
 ---
@@ -115,7 +116,8 @@ metadata:
   name: NAME-db
   uid: secret-NAMESPACE-NAME
   resourceVersion: "1"
-  ownerReferences: [{apiVersion: db.example.org/v1, kind: Instance, name: NAME-db, uid: db-NAMESPACE-NAME, controller: true}]
+  ownerReferences: [{apiVersion: db.example.org/v1, kind: Instance, name: NAME-db, uid: db-NAMESPACE-NAME,
+    controller: true}]
 stringData: {username: MARK-user-NAME, password: MARK-pass-NAME}
 ---
 `)
@@ -166,7 +168,8 @@ func cluster(t testing.TB, composition string, objects ...string) string {
 			items = append(items, o.Map())
 		}
 	}
-	b, err := yaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items, "metadata": map[string]any{"resourceVersion": ""}})
+	b, err := yaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items, "metadata": map[string]any{
+		"resourceVersion": ""}})
 	if err != nil {
 		t.Fatal(err)
 	}

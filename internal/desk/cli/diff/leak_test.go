@@ -10,7 +10,8 @@ import (
 // TestNothingLeaks: no output has a value of a Secret, wherever a copy of one is.
 func TestNothingLeaks(t *testing.T) {
 	dump := cluster(t, composed(input), instance("team-a", "orders"))
-	dump = strings.ReplaceAll(dump, "      export.fn.crossplane.io/revision:", "      copy: "+marked+"-annotation\n      export.fn.crossplane.io/revision:")
+	dump = strings.ReplaceAll(dump, "      export.fn.crossplane.io/revision:", "      copy: "+marked+
+		"-annotation\n      export.fn.crossplane.io/revision:")
 	broken := strings.Replace(dump, "kind: List", "kind: List: "+marked, 1)
 	n := 0
 	for _, state := range []string{dump, broken, strings.ReplaceAll(dump, "username: ", "username: "+marked+": ")} {

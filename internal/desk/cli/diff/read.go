@@ -26,7 +26,8 @@ type composition struct {
 
 // readCompositions reads the Compositions in files. Other objects in them are left out. The errors of their inputs are
 // printed as check does: what Crossplane would then do is an effect.
-func readCompositions(ctx context.Context, system *files.System, paths []string, stderr io.Writer) ([]*composition, error) {
+func readCompositions(ctx context.Context, system *files.System, paths []string, stderr io.Writer) ([]*composition,
+	error) {
 	names, err := system.Find(paths, files.Below)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the file
@@ -57,7 +58,8 @@ func readCompositions(ctx context.Context, system *files.System, paths []string,
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("cannot find a Composition in %s: name the files with the changed Compositions", strings.Join(paths, ", "))
+		return nil, fmt.Errorf("cannot find a Composition in %s: name the files with the changed Compositions",
+			strings.Join(paths, ", "))
 	}
 	return out, nil
 }
@@ -84,7 +86,8 @@ func newComposition(file string, o files.Object) (*composition, error) {
 var errNothing = errors.New("no object of Kubernetes is in the files of --from: pass the output of kubectl get -o yaml")
 
 // read reads the state.
-func (c *Command) read(ctx context.Context, system *files.System, changed []*composition) (*state.State, source, error) {
+func (c *Command) read(ctx context.Context, system *files.System, changed []*composition) (*state.State, source,
+	error) {
 	if c.Cluster {
 		return c.readCluster(ctx, changed)
 	}

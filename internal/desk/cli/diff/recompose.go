@@ -25,7 +25,8 @@ type renderer struct {
 }
 
 // recompose returns what the steps of other functions desire for a composite, by composition resource name.
-func (r *renderer) recompose(ctx context.Context, c *state.Composite, p *rehearsal.Pipeline) (map[string]*structpb.Struct, error) {
+func (r *renderer) recompose(ctx context.Context, c *state.Composite, p *rehearsal.Pipeline) (
+	map[string]*structpb.Struct, error) {
 	if p.OthersOnly() == nil {
 		return map[string]*structpb.Struct{}, nil
 	}

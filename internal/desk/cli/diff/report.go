@@ -43,7 +43,8 @@ func (s source) String() string {
 	if s.Kind == "cluster" {
 		return fmt.Sprintf("State: context %s of kubectl; %s", s.Context, other)
 	}
-	return fmt.Sprintf("State: %s (%s); %s", strings.Join(s.Paths, ", "), terminal.Counted(s.Objects, "object", "objects"), other)
+	return fmt.Sprintf("State: %s (%s); %s", strings.Join(s.Paths, ", "), terminal.Counted(s.Objects, "object", "objects"),
+		other)
 }
 
 // A result has the effects on one composite.

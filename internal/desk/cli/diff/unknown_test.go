@@ -47,15 +47,19 @@ func TestUnknown(t *testing.T) {
 		for name, c := range map[string]struct{ changes, want []string }{
 			"Nothing": {nil, nil},
 			"Length": {[]string{"length: 24", "length: 32"}, []string{
-				"! generator admin rotates now: length 24 → 32 (refreshPolicy OnChange); generation 1 is kept until 2026-01-04T00:00:03Z",
+				"! generator admin rotates now: length 24 → 32 (refreshPolicy OnChange); generation 1 is kept until " +
+					"2026-01-04T00:00:03Z",
 				"? Secret orders-url DATABASE_URL " + unknown,
 			}},
-			"Key":      {[]string{"{key: host,", "{key: PGHOST,"}, []string{"~ Secret orders-url host is removed, PGHOST is added"}},
+			"Key": {[]string{"{key: host,", "{key: PGHOST,"}, []string{"~ Secret orders-url host is removed, PGHOST is " +
+				"added"}},
 			"Value":    {[]string{"'postgres://'", "'postgresql://'"}, []string{"? Secret orders-url DATABASE_URL " + unknown}},
 			"OtherKey": {[]string{"secret.username}]", "secret.password}]"}, []string{"? Secret orders-conn user " + unknown}},
-			"Literal":  {[]string{"resource.status.endpoint}\n", "\"'x' + resource.status.endpoint\"}\n"}, []string{"~ Secret orders-url host changes (18 → 19 bytes)"}},
+			"Literal": {[]string{"resource.status.endpoint}\n", "\"'x' + resource.status.endpoint\"}\n"},
+				[]string{"~ Secret orders-url host changes (18 → 19 bytes)"}},
 			"Rename": {[]string{"name: conn", "name: connection"}, []string{
-				`- Secret orders-conn is deleted: its export was renamed to "connection": set metadata.name to orders-conn to keep the object`,
+				`- Secret orders-conn is deleted: its export was renamed to "connection": set metadata.name to orders-conn to ` +
+					`keep the object`,
 				"+ Secret orders-connection is created: it replaces Secret team-a/orders-conn, which is deleted",
 			}},
 			"Fails": {[]string{"secret.username}]", "json.decode(secret.username).x}]"}, []string{
@@ -80,10 +84,12 @@ func TestUnknown(t *testing.T) {
 			change func(name, secret string) string
 			want   string
 		}{
-			"LeftOut": {func(string, string) string { return "" }, "? generator admin when it rotates cannot be known without Secret team-a/orders-admin-1"},
+			"LeftOut": {func(string, string) string { return "" }, "? generator admin when it rotates cannot be known without " +
+				"Secret team-a/orders-admin-1"},
 			"Masked": {
 				func(_, secret string) string { return value.ReplaceAllString(secret, "    $1: '***'") },
-				"! generator admin rotates at 2026-01-31T00:00:00Z: refreshInterval none → 720h, refreshPolicy OnChange → Periodic (refreshPolicy Periodic)",
+				"! generator admin rotates at 2026-01-31T00:00:00Z: refreshInterval none → 720h, refreshPolicy OnChange → " +
+					"Periodic (refreshPolicy Periodic)",
 			},
 		} {
 			out, _ := run(t, Command{Output: "text"}, changed, secretsOf(t, dump, c.change))

@@ -43,7 +43,8 @@ const (
 	manyAtOnce = 10
 
 	// spreading opens a window each day at an hour that depends on the UID of the composite, whose first digit is random.
-	spreading = `{scheduleExpression: "'0 %d * * *'.format(['0123456789abcdef'.indexOf(composite.metadata.uid.charAt(0))])", ` +
+	spreading = `{scheduleExpression: "'0 %d * * ` +
+		`*'.format(['0123456789abcdef'.indexOf(composite.metadata.uid.charAt(0))])", ` +
 		"duration: 1h}"
 )
 

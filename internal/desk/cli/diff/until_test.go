@@ -16,11 +16,13 @@ generators:
 - {name: admin, password: {}, refreshPolicy: Periodic, refreshInterval: 240h, gracePeriod: 24h}
 - {name: tls, certificate: {subject: {commonName: a}, duration: 480h}}
 secrets:
-- {name: url, data: [{key: password, value: generated.admin.password}, {key: tls.crt, value: "generated.tls['tls.crt']"}]}
+- {name: url, data: [{key: password, value: generated.admin.password},
+    {key: tls.crt, value: "generated.tls['tls.crt']"}]}
 `
 	var objects []string
 	for i := range 16 {
-		uid := strings.NewReplacer("xr-team-a-app", fmt.Sprintf("%x-xr", i), "db-team-a-app", "db", "secret-team-a-app", "secret")
+		uid := strings.NewReplacer("xr-team-a-app", fmt.Sprintf("%x-xr", i), "db-team-a-app", "db", "secret-team-a-app",
+			"secret")
 		objects = append(objects, uid.Replace(instance("team-a", fmt.Sprintf("app%d", i))))
 	}
 	dump := cluster(t, composed(rotating), objects...)
@@ -31,14 +33,16 @@ secrets:
 			"  2026-01-12  a grace period of generator admin of postgresql ends: 16 composites\n" +
 			"  2026-01-21  a certificate in the key tls.crt of postgresql expires: 16 composites\n" +
 			"  2026-01-21  generator admin of postgresql rotates: 16 composites\n!",
-		"\n! 2026-01-11T00:00:00Z: 16 rotations of generator admin of postgresql in one minute: to spread them over 16 hours, set rotationWindow: " + spreading + "\n",
+		"\n! 2026-01-11T00:00:00Z: 16 rotations of generator admin of postgresql in one minute: to spread them over 16 " +
+			"hours, set rotationWindow: " + spreading + "\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the output has no %q:\n%s", want, got)
 		}
 	}
 	c.Output = "json"
-	spread, _ := run(t, c, composed(strings.Replace(rotating, "gracePeriod: 24h", "gracePeriod: 24h, rotationWindow: "+spreading, 1)), dump)
+	spread, _ := run(t, c, composed(strings.Replace(rotating, "gracePeriod: 24h", "gracePeriod: 24h, rotationWindow: "+
+		spreading, 1)), dump)
 	var out struct {
 		Later struct {
 			Events []struct{ At, Effect string }

@@ -203,9 +203,11 @@ func (in *inputs) loadComposition(file string) (*pipeline.Pipeline, error) {
 		return nil, fmt.Errorf("%s: %w", d.line(decode.At(err)...), err)
 	case c.CompositeAPIVersion != in.xr.APIVersion || c.CompositeKind != in.xr.Kind:
 		return nil, fmt.Errorf("%s: spec.compositeTypeRef is %s %s, but the composite at %s is %s %s: make them equal",
-			d.line("spec", "compositeTypeRef"), c.CompositeAPIVersion, c.CompositeKind, in.xr.line(), in.xr.APIVersion, in.xr.Kind)
+			d.line("spec", "compositeTypeRef"), c.CompositeAPIVersion, c.CompositeKind, in.xr.line(), in.xr.APIVersion,
+			in.xr.Kind)
 	case !slices.ContainsFunc(c.Steps, pipeline.IsExports):
-		return nil, fmt.Errorf("%s: no pipeline step has an input of function-export: add a step with an input of apiVersion %s, kind %s",
+		return nil, fmt.Errorf("%s: no pipeline step has an input of function-export: add a step with an input of "+
+			"apiVersion %s, kind %s",
 			d.line("spec", "pipeline"), v1beta1.APIVersion, v1beta1.Kind)
 	}
 	in.exports = map[string]files.Step{}
@@ -333,7 +335,8 @@ func (in *inputs) setObjects(observed, others []manifest) {
 	for _, d := range observed {
 		m := world.StructOf(d.fields)
 		to := connectionSecret(m)
-		in.Observed = append(in.Observed, pipeline.Observed{Name: d.resourceName(), Object: m, Details: secrets[to].details()})
+		in.Observed = append(in.Observed, pipeline.Observed{Name: d.resourceName(), Object: m,
+			Details: secrets[to].details()})
 		connection[to] = true
 	}
 	if object.IsLegacy(wire.Of(in.XR)) {
@@ -351,7 +354,8 @@ func (in *inputs) setObjects(observed, others []manifest) {
 // checkObserved refuses an object that Crossplane cannot observe as a resource of this composite.
 func (in *inputs) checkObserved(d manifest) error {
 	if d.resourceName() == "" {
-		return fmt.Errorf("%s has no annotation %s: add it, with the name of the resource in the pipeline; or pass the object with -e",
+		return fmt.Errorf("%s has no annotation %s: add it, with the name of the resource in the pipeline; or pass the "+
+			"object with -e",
 			d.at("metadata", "annotations"), world.ResourceNameAnnotation)
 	}
 	owners, _ := state.Field(d.fields, "metadata", "ownerReferences").([]any)
@@ -375,7 +379,8 @@ func connectionSecret(o *structpb.Struct) state.Ref {
 
 // seed returns the seed of a rehearsal, which depends only on the content of the files and on the time.
 func (in *inputs) seed(at time.Time) ([]byte, error) {
-	text, err := json.Marshal([]any{at.UTC(), in.XR, in.Pipeline.Steps, in.Observed, in.Connection, in.Required, in.context})
+	text, err := json.Marshal([]any{at.UTC(), in.XR, in.Pipeline.Steps, in.Observed, in.Connection, in.Required,
+		in.context})
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the files as JSON: %w", err)
 	}

@@ -27,21 +27,25 @@ func TestRenderBadFiles(t *testing.T) {
 		},
 		"NoComposition": {
 			files: functiontest.Files{"composition.yaml": "-"},
-			want:  "cannot find composition.yaml in the folder DIR: add it, or pass the files xr.yaml composition.yaml [functions.yaml]",
+			want: "cannot find composition.yaml in the folder DIR: add it, or pass the files xr.yaml composition.yaml " +
+				"[functions.yaml]",
 		},
 		"NotYAML": {
 			reason: "The line counts in the file, not in its document.",
 			files:  functiontest.Files{"required.yaml": "a: b\napiVersion: v1\nkind: X\n---\napiVersion: v1\nkind: a: b\n---\n"},
-			want:   "required.yaml:6:8: not valid YAML: a plain value cannot contain a colon and a space: write `|-` after the key, and the value indented in the next line",
+			want: "required.yaml:6:8: not valid YAML: a plain value cannot contain a colon and a space: write `|-` after " +
+				"the key, and the value indented in the next line",
 		},
 		"NoValueOfBadYAML": {
 			reason: "A YAML error quotes the anchor, which is the password here.",
 			files:  functiontest.Files{"required.yaml": functiontest.DatabaseSecret + "stringData:\n  password: *hunter2\n"},
-			want:   "required.yaml:6:13: not valid YAML: an alias of an anchor that is not above it: define the anchor with &, or put the value in quotes if it is text",
+			want: "required.yaml:6:13: not valid YAML: an alias of an anchor that is not above it: define the anchor with " +
+				"&, or put the value in quotes if it is text",
 		},
 		"DuplicateKey": {
-			files: functiontest.Files{"required.yaml": functiontest.DatabaseSecret + "data: {}\nstringData:\n  hunter2: a\n  hunter2: b\n"},
-			want:  "required.yaml:8:3: the same key as in line 7: remove one of them, or move what it contains to the other",
+			files: functiontest.Files{"required.yaml": functiontest.DatabaseSecret + "data: {}\nstringData:\n  hunter2: a\n  " +
+				"hunter2: b\n"},
+			want: "required.yaml:8:3: the same key as in line 7: remove one of them, or move what it contains to the other",
 		},
 		"NoKind": {
 			files: functiontest.Files{"observed/a.yaml": functiontest.Database + "---\n# nothing\n---\napiVersion: v1\n"},
@@ -57,19 +61,24 @@ func TestRenderBadFiles(t *testing.T) {
 		},
 		"CompositionForXR": {
 			files: functiontest.Files{"xr.yaml": functiontest.Composition},
-			want:  `xr.yaml:2: Composition "apps" is not a composite resource (XR): pass the files in the order xr.yaml composition.yaml [functions.yaml]`,
+			want: `xr.yaml:2: Composition "apps" is not a composite resource (XR): pass the files in the order xr.yaml ` +
+				`composition.yaml [functions.yaml]`,
 		},
 		"XRForComposition": {
 			files: functiontest.Files{"composition.yaml": functiontest.XR},
-			want:  `composition.yaml:2: App "demo" is not a Composition of apiextensions.crossplane.io: pass the files in the order xr.yaml composition.yaml [functions.yaml]`,
+			want: `composition.yaml:2: App "demo" is not a Composition of apiextensions.crossplane.io: pass the files in the ` +
+				`order xr.yaml composition.yaml [functions.yaml]`,
 		},
 		"OtherComposite": {
-			files: functiontest.Files{"composition.yaml": strings.ReplaceAll(functiontest.Composition, "kind: App", "kind: Apple")},
-			want:  "composition.yaml:6: spec.compositeTypeRef is example.org/v1 Apple, but the composite at xr.yaml:2 is example.org/v1 App: make them equal",
+			files: functiontest.Files{"composition.yaml": strings.ReplaceAll(functiontest.Composition, "kind: App",
+				"kind: Apple")},
+			want: "composition.yaml:6: spec.compositeTypeRef is example.org/v1 Apple, but the composite at xr.yaml:2 is " +
+				"example.org/v1 App: make them equal",
 		},
 		"OtherXRD": {
 			files: functiontest.Files{"xrd.yaml": strings.Replace(xrd, "kind: App,", "kind: Apple,", 1)},
-			want:  "xrd.yaml: has no definition of App of example.org/v1, the kind of the composite at xr.yaml:2: pass the CompositeResourceDefinition of the composite",
+			want: "xrd.yaml: has no definition of App of example.org/v1, the kind of the composite at xr.yaml:2: pass the " +
+				"CompositeResourceDefinition of the composite",
 		},
 		"BrokenXRD": {
 			files: functiontest.Files{"xrd.yaml": strings.Replace(xrd, "group: example.org", "group: [hunter2]", 1)},
@@ -77,20 +86,26 @@ func TestRenderBadFiles(t *testing.T) {
 		},
 		"ItemOfList": {
 			reason: "The position is that of the item.",
-			files:  functiontest.Files{"observed.yaml": listOf(functiontest.Database, strings.Replace(functiontest.Database, "composition-resource-name", "x", 1))},
-			want:   `observed.yaml:10: Database "demo-db" has no annotation crossplane.io/composition-resource-name: add it, with the name of the resource in the pipeline; or pass the object with -e`,
+			files: functiontest.Files{"observed.yaml": listOf(functiontest.Database, strings.Replace(functiontest.Database,
+				"composition-resource-name", "x", 1))},
+			want: `observed.yaml:10: Database "demo-db" has no annotation crossplane.io/composition-resource-name: add it, ` +
+				`with the name of the resource in the pipeline; or pass the object with -e`,
 		},
 		"EmptyFolder": {
 			files: functiontest.Files{"observed/README.md": "nothing"},
 			want:  "cannot find a .yaml or .yml file in observed",
 		},
 		"SameResourceName": {
-			files: functiontest.Files{"observed.yaml": functiontest.Database, "observed/b.yaml": strings.Replace(functiontest.Database, "demo-db", "other", 1)},
-			want:  `observed/b.yaml:4: Database "other" has the same annotation crossplane.io/composition-resource-name=db as observed.yaml:4: Database "demo-db": set a different one on each`,
+			files: functiontest.Files{"observed.yaml": functiontest.Database, "observed/b.yaml": strings.Replace(
+				functiontest.Database, "demo-db", "other", 1)},
+			want: `observed/b.yaml:4: Database "other" has the same annotation crossplane.io/composition-resource-name=db as ` +
+				`observed.yaml:4: Database "demo-db": set a different one on each`,
 		},
 		"OtherController": {
-			files: functiontest.Files{"observed.yaml": strings.Replace(functiontest.Database, "name: demo-db,", "name: demo-db, ownerReferences: [{apiVersion: v1, kind: X, name: x, uid: abc, controller: true}],", 1)},
-			want:  `observed.yaml:4: Database "demo-db" is controlled by an object other than the composite: set the uid of that owner reference to 11111111-1111-1111-1111-111111111111, or pass the object with -e`,
+			files: functiontest.Files{"observed.yaml": strings.Replace(functiontest.Database, "name: demo-db,",
+				"name: demo-db, ownerReferences: [{apiVersion: v1, kind: X, name: x, uid: abc, controller: true}],", 1)},
+			want: `observed.yaml:4: Database "demo-db" is controlled by an object other than the composite: set the uid of ` +
+				`that owner reference to 11111111-1111-1111-1111-111111111111, or pass the object with -e`,
 		},
 		"NotBase64": {
 			reason: "An error about a value names its key only.",
@@ -124,8 +139,10 @@ spec:
   group: example.org
   names: {kind: App, plural: apps}
   versions:
-  - {name: v1, served: true, referenceable: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
-      size: {type: integer}, region: {type: string, default: eu}, nested: {type: object, default: {}, properties: {enabled: {type: boolean, default: true}}},
+  - {name: v1, served: true, referenceable: true,
+      schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
+      size: {type: integer}, region: {type: string, default: eu}, nested: {type: object, default: {},
+        properties: {enabled: {type: boolean, default: true}}},
       zones: {type: array, items: {type: object, properties: {weight: {type: integer, default: 1}}}}}}}}}}
 `
 
@@ -139,19 +156,31 @@ func listOf(objects ...string) string {
 }
 
 func TestRenderBadArguments(t *testing.T) {
-	dir := functiontest.Folder(t, functiontest.Files{"bad.yaml": "{hunter2", "a.json": `{"a": "hunter2"}`, "b.json": `{"openapi": "3.0.0"}`})
+	dir := functiontest.Folder(t, functiontest.Files{"bad.yaml": "{hunter2", "a.json": `{"a": "hunter2"}`,
+		"b.json": `{"openapi": "3.0.0"}`})
 	file := func(name string) string { return filepath.Join(dir, name) }
 	cases := map[string]struct {
 		cmd  Command
 		want string
 	}{
-		"NotASchema":      {cmd: Command{Paths: []string{dir}, RequiredSchemas: []string{file("a.json")}}, want: file("a.json") + ":1: neither a CustomResourceDefinition, a CompositeResourceDefinition, nor an OpenAPI v3 document of kubectl get --raw /openapi/v3/apis/GROUP/VERSION"},
-		"NoSchemas":       {cmd: Command{Paths: []string{dir}, RequiredSchemas: []string{file("b.json")}}, want: file("b.json") + ":1: cannot read the OpenAPI document: components.schemas must be an object: write it with kubectl get --raw /openapi/v3/apis/GROUP/VERSION"},
-		"NoXRD":           {cmd: Command{Paths: []string{dir}, XRD: file("none")}, want: "cannot read " + file("none") + ": no such file or directory"},
-		"OneFile":         {cmd: Command{Paths: []string{file("xr.yaml")}}, want: "cannot render 1 file: pass one folder, or the files xr.yaml composition.yaml [functions.yaml]"},
-		"BadContextValue": {cmd: Command{Paths: []string{dir}, ContextValues: map[string]string{"k": "{hunter2"}}, want: "--context-values: a value is not valid JSON or YAML: separate values with a semicolon, write a semicolon in a value as \\;, or use --context-files"},
-		"BadContextFile":  {cmd: Command{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("bad.yaml")}}, want: "--context-files: a file: 1:9: not valid YAML: no comma before this: write one after the value or the item above, close the bracket above, or put the whole value in quotes"},
-		"NoContextFile":   {cmd: Command{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("none")}}, want: "--context-files: cannot read a file: no such file or directory"},
+		"NotASchema": {cmd: Command{Paths: []string{dir}, RequiredSchemas: []string{file("a.json")}},
+			want: file("a.json") + ":1: neither a CustomResourceDefinition, a CompositeResourceDefinition, nor an OpenAPI v3 " +
+				"document of kubectl get --raw /openapi/v3/apis/GROUP/VERSION"},
+		"NoSchemas": {cmd: Command{Paths: []string{dir}, RequiredSchemas: []string{file("b.json")}},
+			want: file("b.json") + ":1: cannot read the OpenAPI document: components.schemas must be an object: write it with " +
+				"kubectl get --raw /openapi/v3/apis/GROUP/VERSION"},
+		"NoXRD": {cmd: Command{Paths: []string{dir}, XRD: file("none")}, want: "cannot read " + file("none") +
+			": no such file or directory"},
+		"OneFile": {cmd: Command{Paths: []string{file("xr.yaml")}}, want: "cannot render 1 file: pass one folder, " +
+			"or the files xr.yaml composition.yaml [functions.yaml]"},
+		"BadContextValue": {cmd: Command{Paths: []string{dir}, ContextValues: map[string]string{"k": "{hunter2"}},
+			want: "--context-values: a value is not valid JSON or YAML: separate values with a semicolon, write a semicolon " +
+				"in a value as \\;, or use --context-files"},
+		"BadContextFile": {cmd: Command{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("bad.yaml")}},
+			want: "--context-files: a file: 1:9: not valid YAML: no comma before this: write one after the value or the item " +
+				"above, close the bracket above, or put the whole value in quotes"},
+		"NoContextFile": {cmd: Command{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("none")}},
+			want: "--context-files: cannot read a file: no such file or directory"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -169,7 +198,8 @@ func TestRenderFilesAndFlags(t *testing.T) {
 		return strings.Replace(functiontest.DatabaseSecret, "conn", name, 1) + "stringData: {k: " + value + "}\n"
 	}
 	database := func(resource, name string) string {
-		return strings.NewReplacer("demo-db", name, "resource-name: db", "resource-name: "+resource).Replace(functiontest.Database)
+		return strings.NewReplacer("demo-db", name, "resource-name: db", "resource-name: "+resource).Replace(
+			functiontest.Database)
 	}
 	dir := functiontest.Folder(t, functiontest.Files{
 		"observed.yaml":     database("db", "from-file"),
@@ -201,7 +231,8 @@ func TestRenderFilesAndFlags(t *testing.T) {
 		"FlagsAdd": {
 			reason: "A flag replaces what has the same name, and adds what has not.",
 			cmd: Command{
-				Paths: []string{dir}, ObservedResources: []string{filepath.Join(flags, "o.yaml")}, RequiredResources: []string{filepath.Join(flags, "e.yaml")},
+				Paths: []string{dir}, ObservedResources: []string{filepath.Join(flags, "o.yaml")}, RequiredResources: []string{
+					filepath.Join(flags, "e.yaml")},
 				ContextFiles: map[string]string{environmentKey: filepath.Join(flags, "context")},
 			},
 			observed:    map[string]string{"db": "from-flag", "cache": "from-folder"},
@@ -211,7 +242,8 @@ func TestRenderFilesAndFlags(t *testing.T) {
 		"ValuesWin": {
 			reason: "--context-values take precedence over --context-files.",
 			cmd: Command{
-				Paths:         []string{filepath.Join(dir, "xr.yaml"), filepath.Join(dir, "composition.yaml"), filepath.Join(dir, "functions.yaml")},
+				Paths: []string{filepath.Join(dir, "xr.yaml"), filepath.Join(dir, "composition.yaml"),
+					filepath.Join(dir, "functions.yaml")},
 				ContextFiles:  map[string]string{environmentKey: filepath.Join(flags, "context")},
 				ContextValues: map[string]string{environmentKey: "[1, a]"},
 			},

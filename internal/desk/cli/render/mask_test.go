@@ -28,26 +28,38 @@ func TestMaskSecrets(t *testing.T) {
 		reason   string
 		in, want string
 	}{
-		"Data":       {in: `{apiVersion: v1, kind: Secret, type: Opaque, data: {a: czNjcmV0}}`, want: `{apiVersion: v1, kind: Secret, type: Opaque, data: {a: "[6 bytes]"}}`},
-		"StringData": {in: `{apiVersion: v1, kind: Secret, stringData: {a: grüße, b: ""}}`, want: `{apiVersion: v1, kind: Secret, stringData: {a: "[7 bytes]", b: "[0 bytes]"}}`},
-		"NoData":     {in: `{apiVersion: v1, kind: Secret, data: null}`, want: `{apiVersion: v1, kind: Secret, data: {}}`},
-		"NotBase64":  {in: `{apiVersion: v1, kind: Secret, data: {a: s3cret!}}`, want: `{apiVersion: v1, kind: Secret, data: {a: "[not base64]"}}`},
-		"NotStrings": {in: `{apiVersion: v1, kind: Secret, data: {a: 5, b: [s3cret], c: {d: s3cret}, e: null}}`, want: `{apiVersion: v1, kind: Secret, data: {a: "[not a string]", b: "[not a string]", c: "[not a string]", e: "[not a string]"}}`},
-		"NotAMap":    {in: `{apiVersion: v1, kind: Secret, data: s3cret, stringData: [s3cret]}`, want: `{apiVersion: v1, kind: Secret, data: "[6 bytes]", stringData: "[not a string]"}`},
+		"Data": {in: `{apiVersion: v1, kind: Secret, type: Opaque, data: {a: czNjcmV0}}`,
+			want: `{apiVersion: v1, kind: Secret, type: Opaque, data: {a: "[6 bytes]"}}`},
+		"StringData": {in: `{apiVersion: v1, kind: Secret, stringData: {a: grüße, b: ""}}`,
+			want: `{apiVersion: v1, kind: Secret, stringData: {a: "[7 bytes]", b: "[0 bytes]"}}`},
+		"NoData": {in: `{apiVersion: v1, kind: Secret, data: null}`, want: `{apiVersion: v1, kind: Secret, data: {}}`},
+		"NotBase64": {in: `{apiVersion: v1, kind: Secret, data: {a: s3cret!}}`,
+			want: `{apiVersion: v1, kind: Secret, data: {a: "[not base64]"}}`},
+		"NotStrings": {in: `{apiVersion: v1, kind: Secret, data: {a: 5, b: [s3cret], c: {d: s3cret}, e: null}}`,
+			want: `{apiVersion: v1, kind: Secret, data: {a: "[not a string]", b: "[not a string]", c: "[not a string]", e: ` +
+				`"[not a string]"}}`},
+		"NotAMap": {in: `{apiVersion: v1, kind: Secret, data: s3cret, stringData: [s3cret]}`,
+			want: `{apiVersion: v1, kind: Secret, data: "[6 bytes]", stringData: "[not a string]"}`},
 		"Metadata": {
 			reason: "All else of a Secret stays.",
-			in:     `{apiVersion: v1, kind: Secret, metadata: {name: data, labels: {data: x}, annotations: {data: x}}, immutable: true}`,
-			want:   `{apiVersion: v1, kind: Secret, metadata: {name: data, labels: {data: x}, annotations: {data: x}}, immutable: true}`,
+			in: `{apiVersion: v1, kind: Secret, metadata: {name: data, labels: {data: x}, annotations: {data: x}}, ` +
+				`immutable: true}`,
+			want: `{apiVersion: v1, kind: Secret, metadata: {name: data, labels: {data: x}, annotations: {data: x}}, ` +
+				`immutable: true}`,
 		},
 		"LastApplied": {
-			in:   `{apiVersion: v1, kind: Secret, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"apiVersion":"v1","kind":"Secret","stringData":{"a":"s3cret"}}'}}}`,
-			want: `{apiVersion: v1, kind: Secret, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: "[63 bytes]"}}}`,
+			in: `{apiVersion: v1, kind: Secret, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"apiVersion":"v1","kind":"Secret","stringData":{"a":"s3cret"}}'}}}`,
+			want: `{apiVersion: v1, kind: Secret, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: ` +
+				`"[63 bytes]"}}}`,
 		},
 		"CopiesOfAnything": {
 			reason: "A copy of any object may hold a Secret.",
-			in: `{apiVersion: example.org/v1, kind: Object, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"kind":"Object","spec":{"manifest":{"kind":"Secret","stringData":{"a":"s3cret"}}}}', kapp.k14s.io/original: s3cret, a: b}},
+			in: `{apiVersion: example.org/v1, kind: Object,
+			  metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"kind":"Object","spec":{"manifest":{"kind":"Secret","stringData":{"a":"s3cret"}}}}', kapp.k14s.io/original: s3cret, a: b}},
 				status: {manifest: {metadata: {annotations: {kopf.zalando.org/last-handled-configuration: s3cret}}}}, items: [{objectset.rio.cattle.io/applied: s3cret, banzaicloud.com/last-applied: [s3cret]}]}`,
-			want: `{apiVersion: example.org/v1, kind: Object, metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: "[83 bytes]", kapp.k14s.io/original: "[6 bytes]", a: b}},
+			want: `{apiVersion: example.org/v1, kind: Object,
+			  metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: "[83 bytes]",
+			    kapp.k14s.io/original: "[6 bytes]", a: b}},
 				status: {manifest: {metadata: {annotations: {kopf.zalando.org/last-handled-configuration: "[6 bytes]"}}}}, items: [{objectset.rio.cattle.io/applied: "[6 bytes]", banzaicloud.com/last-applied: "[not a string]"}]}`,
 		},
 		"InsideOfASecret": {
@@ -76,16 +88,20 @@ func TestMaskSecrets(t *testing.T) {
 		},
 		"Codes": {
 			reason: "The rest of a record is shown.",
-			in:     `{spec: {metadata: {annotations: {export.fn.crossplane.io/generator-state: '{"state":{},"follows":[{"generation":1,"codes":["` + testCode + `","` + testCode + `"]}]}'}}}}`,
-			want:   `{spec: {metadata: {annotations: {export.fn.crossplane.io/generator-state: '{"state":{},"follows":[{"generation":1,"codes":["[64 bytes]","[64 bytes]"]}]}'}}}}`,
+			in: `{spec: {metadata: {annotations: {export.fn.crossplane.io/generator-state: ` +
+				`'{"state":{},"follows":[{"generation":1,"codes":["` + testCode + `","` + testCode + `"]}]}'}}}}`,
+			want: `{spec: {metadata: {annotations: {export.fn.crossplane.io/generator-state: ` +
+				`'{"state":{},"follows":[{"generation":1,"codes":["[64 bytes]","[64 bytes]"]}]}'}}}}`,
 		},
 		"OtherAnnotation": {
 			reason: "A checksum that a user sets is not ours.",
 			in:     `{metadata: {annotations: {example.org/checksum: ` + testCode + `}}}`,
 			want:   `{metadata: {annotations: {example.org/checksum: ` + testCode + `}}}`,
 		},
-		"ConfigMap": {in: `{apiVersion: v1, kind: ConfigMap, data: {a: czNjcmV0}}`, want: `{apiVersion: v1, kind: ConfigMap, data: {a: czNjcmV0}}`},
-		"Reference": {in: `{ref: {apiVersion: v1, kind: Secret, name: x}}`, want: `{ref: {apiVersion: v1, kind: Secret, name: x}}`},
+		"ConfigMap": {in: `{apiVersion: v1, kind: ConfigMap, data: {a: czNjcmV0}}`,
+			want: `{apiVersion: v1, kind: ConfigMap, data: {a: czNjcmV0}}`},
+		"Reference": {in: `{ref: {apiVersion: v1, kind: Secret, name: x}}`,
+			want: `{ref: {apiVersion: v1, kind: Secret, name: x}}`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -151,9 +167,11 @@ func TestRenderMasks(t *testing.T) {
 	shown, codes := 0, 0
 	for _, dir := range functiontest.ExampleDirs(t) {
 		f := functiontest.ExampleFunction(t, dir)
-		stdout, stderr, failure := rendered(t, Command{Paths: []string{dir}, IncludeContext: true, IncludeFullXR: true, IncludeFunctionResults: true}, f)
+		stdout, stderr, failure := rendered(t, Command{Paths: []string{dir}, IncludeContext: true, IncludeFullXR: true,
+			IncludeFunctionResults: true}, f)
 		all, _, _ := rendered(t, Command{Paths: []string{dir}, ShowSecrets: true}, f)
-		for _, code := range regexp.MustCompile(`export\.fn\.crossplane\.io.*\b[0-9a-f]{64}\b`).FindAllString(stdout+stderr+failure, -1) {
+		for _, code := range regexp.MustCompile(`export\.fn\.crossplane\.io.*\b[0-9a-f]{64}\b`).FindAllString(stdout+stderr+
+			failure, -1) {
 			t.Errorf("%s: the code %s is printed", dir, code)
 		}
 		codes += strings.Count(all, `"seal":"`) - strings.Count(all, "[64 bytes]")

@@ -17,7 +17,8 @@ func TestRenderConnectionDetails(t *testing.T) {
 		return "apiVersion: v1\nkind: Secret\nmetadata: {name: conn, namespace: " + namespace + "}\n" + data + "\n"
 	}
 	db := func(namespace, ref string) string {
-		return "apiVersion: example.org/v1\nkind: Database\nmetadata: {name: db, " + namespace + " annotations: {crossplane.io/composition-resource-name: db}}\nspec: {writeConnectionSecretToRef: " + ref + "}\n"
+		return "apiVersion: example.org/v1\nkind: Database\nmetadata: {name: db, " + namespace +
+			" annotations: {crossplane.io/composition-resource-name: db}}\nspec: {writeConnectionSecretToRef: " + ref + "}\n"
 	}
 	cluster := strings.Replace(functiontest.XR, "namespace: default,", "", 1)
 	legacy := strings.Replace(cluster, "size: 3", "writeConnectionSecretToRef: {name: conn, namespace: a}", 1)
@@ -28,36 +29,42 @@ func TestRenderConnectionDetails(t *testing.T) {
 	}{
 		"OwnNamespace": {
 			reason: "A reference needs no namespace.",
-			files:  functiontest.Files{"observed.yaml": db("namespace: default,", "{name: conn}"), "required.yaml": secret("default", "data: {k: djE=}") + "---\n" + secret("other", "data: {k: bm8=}")},
-			want:   map[string]string{"k": "v1"},
+			files: functiontest.Files{"observed.yaml": db("namespace: default,", "{name: conn}"),
+				"required.yaml": secret("default", "data: {k: djE=}") + "---\n" + secret("other", "data: {k: bm8=}")},
+			want: map[string]string{"k": "v1"},
 		},
 		"OwnNamespaceWins": {
 			reason: "Crossplane does not look into another namespace for a namespaced resource.",
-			files:  functiontest.Files{"observed.yaml": db("namespace: default,", "{name: conn, namespace: other}"), "required.yaml": secret("other", "data: {k: bm8=}")},
+			files: functiontest.Files{"observed.yaml": db("namespace: default,", "{name: conn, namespace: other}"),
+				"required.yaml": secret("other", "data: {k: bm8=}")},
 		},
 		"ClusterScoped": {
 			reason: "A cluster scoped resource names the namespace.",
-			files:  functiontest.Files{"xr.yaml": cluster, "observed.yaml": db("", "{name: conn, namespace: a}"), "required.yaml": secret("a", "data: {k: djE=}")},
-			want:   map[string]string{"k": "v1"},
+			files: functiontest.Files{"xr.yaml": cluster, "observed.yaml": db("", "{name: conn, namespace: a}"),
+				"required.yaml": secret("a", "data: {k: djE=}")},
+			want: map[string]string{"k": "v1"},
 		},
 		"BesideItsResource": {
 			reason: "A Secret that is not composed itself may be in the same file.",
-			files:  functiontest.Files{"observed.yaml": db("namespace: default,", "{name: conn}") + "---\n" + secret("default", "data: {k: djE=}")},
-			want:   map[string]string{"k": "v1"},
+			files: functiontest.Files{"observed.yaml": db("namespace: default,", "{name: conn}") + "---\n" +
+				secret("default", "data: {k: djE=}")},
+			want: map[string]string{"k": "v1"},
 		},
 		"ObservedWins": {
 			reason: "Of two copies of the Secret, the observed one counts.",
 			files: functiontest.Files{
 				"required.yaml": secret("default", "data: {k: djI=}"),
 				"observed.yaml": db("namespace: default,", "{name: conn}") + "---\n" +
-					strings.Replace(secret("default", "data: {k: djE=}"), "name: conn,", "name: conn, annotations: {crossplane.io/composition-resource-name: s},", 1),
+					strings.Replace(secret("default", "data: {k: djE=}"), "name: conn,", "name: conn, annotations: "+
+						"{crossplane.io/composition-resource-name: s},", 1),
 			},
 			want: map[string]string{"k": "v1"},
 		},
 		"StringData": {
 			reason: "stringData becomes data, over a key that is there.",
-			files:  functiontest.Files{"observed.yaml": db("namespace: default,", "{name: conn}"), "required.yaml": secret("default", "data: {k: djE=, l: \"djE=\\n\", m: null}\nstringData: {k: grüße}")},
-			want:   map[string]string{"k": "grüße", "l": "v1", "m": ""},
+			files: functiontest.Files{"observed.yaml": db("namespace: default,", "{name: conn}"),
+				"required.yaml": secret("default", "data: {k: djE=, l: \"djE=\\n\", m: null}\nstringData: {k: grüße}")},
+			want: map[string]string{"k": "grüße", "l": "v1", "m": ""},
 		},
 		"LegacyXR": {
 			reason: "An XR of the v1 style has connection details.",
@@ -66,7 +73,8 @@ func TestRenderConnectionDetails(t *testing.T) {
 		},
 		"NamespacedXR": {
 			reason: "A namespaced XR has none, whatever its author calls a field.",
-			files:  functiontest.Files{"xr.yaml": strings.Replace(functiontest.XR, "size: 3", "writeConnectionSecretToRef: {name: conn}", 1), "required.yaml": secret("default", "data: {k: djE=}")},
+			files: functiontest.Files{"xr.yaml": strings.Replace(functiontest.XR, "size: 3", "writeConnectionSecretToRef: "+
+				"{name: conn}", 1), "required.yaml": secret("default", "data: {k: djE=}")},
 		},
 	}
 	for name, tc := range cases {

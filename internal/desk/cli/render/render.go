@@ -140,7 +140,8 @@ func (in *inputs) functionAt(engine pipeline.Engine, at time.Time) (world.Functi
 //
 // A fatal result is a line on stderr and a *terminal.ExitError, which does not repeat it. No text
 // that it writes or returns contains a value of a Secret, except stdout with ShowSecrets.
-func (c *Command) RunWith(ctx context.Context, system *files.System, call world.Function, stdout, stderr io.Writer) error {
+func (c *Command) RunWith(ctx context.Context, system *files.System, call world.Function, stdout,
+	stderr io.Writer) error {
 	in, err := c.load(system)
 	if err != nil {
 		return err
@@ -216,7 +217,8 @@ func (in *inputs) run(ctx context.Context, call world.Function, stderr io.Writer
 		}
 		p.response(step.Name, responses[i], diagnostics)
 		if world.FatalOf(responses[i]) != "" {
-			return r, &terminal.ExitError{Code: terminal.ExitErrors, Why: fmt.Sprintf("pipeline step %q returned a fatal result", step.Name)}
+			return r, &terminal.ExitError{Code: terminal.ExitErrors, Why: fmt.Sprintf("pipeline step %q returned a fatal result",
+				step.Name)}
 		}
 		for _, rs := range responses[i].GetResults() {
 			r.results = append(r.results, result{step.Name, rs})
@@ -268,7 +270,8 @@ type Rendering struct {
 }
 
 // Render renders a folder at the time of its now.txt, or else at another time.
-func (c *Command) Render(ctx context.Context, system *files.System, at time.Time, engine pipeline.Engine) (*Rendering, error) {
+func (c *Command) Render(ctx context.Context, system *files.System, at time.Time, engine pipeline.Engine) (*Rendering,
+	error) {
 	in, err := c.load(system)
 	if err != nil {
 		return nil, err

@@ -35,7 +35,8 @@ func TestRenderGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, show := range []bool{false, true} {
-				c := Command{Paths: []string{dir}, IncludeContext: true, IncludeFullXR: show, IncludeFunctionResults: true, ShowSecrets: show}
+				c := Command{Paths: []string{dir}, IncludeContext: true, IncludeFullXR: show, IncludeFunctionResults: true,
+					ShowSecrets: show}
 				stdout, stderr, failure := rendered(t, c, &fakeFunction{script: renderAnswer(t, string(text))})
 				got := fmt.Sprintf("%s# stderr\n%s# error\n%s\n", stdout, stderr, failure)
 				golden := filepath.Join(dir, map[bool]string{false: "golden.txt", true: "golden-shown.txt"}[show])
@@ -64,7 +65,8 @@ func TestRenderSteps(t *testing.T) {
 		req.Input.Fields["n"] = structpb.NewStringValue("spoilt")
 		return rsp, nil
 	}}
-	stdout, stderr, failure := rendered(t, Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": twoSteps})}}, fn)
+	stdout, stderr, failure := rendered(
+		t, Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": twoSteps})}}, fn)
 	if failure != "" {
 		t.Fatal(failure)
 	}
@@ -81,7 +83,8 @@ skipped step "no-input" (function-auto-ready): only function-export runs here
 		t.Fatalf("%d calls, want 3", len(fn.requests))
 	}
 	second := fn.requests[1]
-	if diff := cmp.Diff([]string{"db", "from-1"}, slices.Sorted(maps.Keys(second.GetDesired().GetResources()))); diff != "" {
+	if diff := cmp.Diff([]string{"db", "from-1"},
+		slices.Sorted(maps.Keys(second.GetDesired().GetResources()))); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(map[string]any{"calls": 1.0}, second.GetContext().AsMap()); diff != "" {
@@ -101,7 +104,8 @@ results:
 conditions:
 - {type: ExportsReady, status: STATUS_CONDITION_FALSE, reason: InvalidInput, message: see results}
 `)}
-	c := Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": strings.Replace(twoSteps, ", n: 1", "", 1)})}, IncludeFullXR: true, IncludeFunctionResults: true, IncludeContext: true}
+	c := Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": strings.Replace(twoSteps,
+		", n: 1", "", 1)})}, IncludeFullXR: true, IncludeFunctionResults: true, IncludeContext: true}
 	var stdout, stderr bytes.Buffer
 	err := c.RunWith(t.Context(), terminal.Disk(nil), fn.RunFunction, &stdout, &stderr)
 	if code, ok := terminal.ExitCode(err); !ok || code != 1 || !strings.Contains(err.Error(), `"first"`) {
@@ -144,7 +148,8 @@ func TestRenderFunctionFails(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			stdout, _, failure := rendered(t, Command{Paths: []string{functiontest.Folder(t, nil)}}, &fakeFunction{script: tc.script})
+			stdout, _, failure := rendered(t, Command{Paths: []string{functiontest.Folder(t, nil)}},
+				&fakeFunction{script: tc.script})
 			if stdout != "" {
 				t.Errorf("stdout has %q, want nothing", stdout)
 			}

@@ -20,7 +20,8 @@ const reasonInvalid = "InvalidInput"
 
 // diagnose returns the diagnostics of the input of a step, in the order of the file, if the function refused the input.
 // There are none if the input is only wrong together with the files.
-func (in *inputs) diagnose(ctx context.Context, step string, rsp *fnv1.RunFunctionResponse) ([]files.Diagnostic, error) {
+func (in *inputs) diagnose(ctx context.Context, step string, rsp *fnv1.RunFunctionResponse) ([]files.Diagnostic,
+	error) {
 	s, ok := in.exports[step]
 	isInvalid := func(c *fnv1.Condition) bool { return c.GetReason() == reasonInvalid }
 	if !ok || world.FatalOf(rsp) == "" || !slices.ContainsFunc(rsp.GetConditions(), isInvalid) {
@@ -46,7 +47,8 @@ func (p *printer) response(step string, rsp *fnv1.RunFunctionResponse, diagnosti
 	for _, rs := range rsp.GetResults() {
 		text := rs.GetMessage()
 		if rs.GetSeverity() == fnv1.Severity_SEVERITY_FATAL && invalid {
-			text = fmt.Sprintf("the input of pipeline step %q has %s", step, terminal.Counted(len(diagnostics), "error", "errors"))
+			text = fmt.Sprintf("the input of pipeline step %q has %s", step, terminal.Counted(len(diagnostics), "error",
+				"errors"))
 		}
 		p.say(severityText(rs.GetSeverity()), text)
 	}

@@ -78,8 +78,10 @@ func TestRenderDiagnostics(t *testing.T) {
 	want := map[string]string{"composition.yaml": c, "List": listOf(c)}
 	for name, text := range want {
 		t.Run(name, func(t *testing.T) {
-			stdout, stderr, failure := rendered(t, Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": text})}}, fn)
-			functiontest.CheckGolden(t, "testdata/diagnostics-"+strings.ToLower(strings.TrimSuffix(name, ".yaml"))+".txt", stdout+stderr+failure+"\n")
+			stdout, stderr, failure := rendered(
+				t, Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": text})}}, fn)
+			functiontest.CheckGolden(t, "testdata/diagnostics-"+strings.ToLower(strings.TrimSuffix(name, ".yaml"))+".txt",
+				stdout+stderr+failure+"\n")
 		})
 	}
 }

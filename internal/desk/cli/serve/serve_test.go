@@ -63,7 +63,8 @@ func TestServeFlags(t *testing.T) {
 				"--max-recv-message-size=8",
 			},
 			want: with(func(c *Command) {
-				c.Debug, c.Network, c.Address, c.TLSCertsDir, c.Insecure, c.MaxRecvMessageSize = true, "tcp4", ":1", "/certs", true, 8
+				c.Debug, c.Network, c.Address, c.TLSCertsDir, c.Insecure, c.MaxRecvMessageSize = true, "tcp4", ":1", "/certs", true,
+					8
 			}),
 		},
 		"FlagBeforeEnvironment": {
@@ -181,7 +182,8 @@ func TestServeRunsUntilSIGTERM(t *testing.T) {
 	}
 	defer conn.Close()
 
-	if _, err := fnv1.NewFunctionRunnerServiceClient(conn).RunFunction(functiontest.Limited(t), &fnv1.RunFunctionRequest{}, grpc.WaitForReady(true)); err != nil {
+	if _, err := fnv1.NewFunctionRunnerServiceClient(conn).RunFunction(functiontest.Limited(t), &fnv1.RunFunctionRequest{},
+		grpc.WaitForReady(true)); err != nil {
 		t.Fatal(err)
 	}
 

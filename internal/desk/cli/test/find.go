@@ -143,7 +143,8 @@ func readRecorded(file string, steps map[string]exportstest.Recorded) (wrong dia
 			case isPath && len(read.Objects()) == 1:
 				recorded.Resources[name] = read.Objects()[0].Value
 			default:
-				wrong = append(wrong, &diagnostic.Diagnostic{Path: at, Rule: diagnostic.Input, Message: "must be an object, or the path of a file with one"})
+				wrong = append(wrong, &diagnostic.Diagnostic{Path: at, Rule: diagnostic.Input,
+					Message: "must be an object, or the path of a file with one"})
 			}
 		}
 	}

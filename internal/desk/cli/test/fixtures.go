@@ -10,9 +10,10 @@ import (
 )
 
 // realCredential matches values with the form of a credential of a well-known issuer, or of a private key.
-var realCredential = lazy.MustCompile(`\b(AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36}|github_pat_\w{22,}|glpat-[\w-]{20}|` +
-	`xox[abprs]-[\w-]{10,}|sk_live_\w{16,}|AIza[\w-]{35}|hvs\.\w{24,})\b|-----BEGIN [A-Z ]*PRIVATE KEY-----|` +
-	`\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}`)
+var realCredential = lazy.MustCompile(
+	`\b(AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36}|github_pat_\w{22,}|glpat-[\w-]{20}|` +
+		`xox[abprs]-[\w-]{10,}|sk_live_\w{16,}|AIza[\w-]{35}|hvs\.\w{24,})\b|-----BEGIN [A-Z ]*PRIVATE KEY-----|` +
+		`\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}`)
 
 // notReal marks a fixture.
 const notReal = "not-real-"
@@ -31,7 +32,8 @@ func warnings(all []*test) (out []string) {
 			text, _ := os.ReadFile(name) //nolint:gosec // files of the user; a missing one is an error of the test
 			for i, line := range strings.Split(string(text), "\n") {
 				if realCredential.MatchString(line) && !strings.Contains(line, notReal) {
-					out = append(out, fmt.Sprintf("%s:%d: warning: looks like a real credential: write a made-up value that begins with %s",
+					out = append(out, fmt.Sprintf("%s:%d: warning: looks like a real credential: write a made-up value that begins "+
+						"with %s",
 						name, i+1, notReal))
 				}
 			}

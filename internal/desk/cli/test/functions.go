@@ -42,7 +42,8 @@ const defaultTarget = "localhost:9443"
 const callTimeout = time.Minute
 
 // startBackoff is how often a connection is tried while a program starts.
-var startBackoff = backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.5, MaxDelay: time.Second} //nolint:gochecknoglobals // a constant
+var startBackoff = backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.5,
+	MaxDelay: time.Second} //nolint:gochecknoglobals // a constant
 
 // programs are the Functions of a file by their names. They run other steps of pipelines.
 type programs struct {
@@ -117,7 +118,8 @@ func (p *programs) add(ctx context.Context, f files.File, o files.Object) error 
 
 // of returns the Functions that run the steps of pipelines, by their names. Recorded steps, and those of this function,
 // need none.
-func (p *programs) of(pipelines []*pipeline.Pipeline, recorded map[string]exportstest.Recorded) (map[string]world.Function, error) {
+func (p *programs) of(pipelines []*pipeline.Pipeline, recorded map[string]exportstest.Recorded) (
+	map[string]world.Function, error) {
 	out := map[string]world.Function{}
 	if p.file == "" {
 		return out, nil
@@ -136,7 +138,8 @@ func (p *programs) of(pipelines []*pipeline.Pipeline, recorded map[string]export
 			return nil, fmt.Errorf("%s has no Function %q, which runs the step %q%s", p.file, step.Function, step.Name,
 				suggest.ThereAre(step.Function, slices.Sorted(maps.Keys(p.known)), "there are none"))
 		case known.binary == "" && known.runtime != "Development":
-			return nil, fmt.Errorf("%s: the Function %q would run in Docker: start it with --insecure and annotate it with %s: Development, "+
+			return nil, fmt.Errorf("%s: the Function %q would run in Docker: start it with --insecure and annotate it with "+
+				"%s: Development, "+
 				"or annotate it with %s: PATH of its program, or write what it returns in spec.steps.%s of the test",
 				known.at, known.name, annotationRuntime, annotationBinary, step.Name)
 		}
@@ -198,6 +201,7 @@ func (p *program) call(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1
 	case why != nil && !errors.Is(why, context.Canceled):
 		return nil, fmt.Errorf("%s: the Function %q: %w", p.at, p.name, why)
 	}
-	return nil, fmt.Errorf("%s: cannot call the Function %q at %s (%s): start it there with --insecure, or set its annotation %s",
+	return nil, fmt.Errorf("%s: cannot call the Function %q at %s (%s): start it there with --insecure, or set its "+
+		"annotation %s",
 		p.at, p.name, p.target, status.Code(err), annotationTarget)
 }

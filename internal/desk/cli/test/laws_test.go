@@ -23,7 +23,8 @@ spec:
     input:
       apiVersion: pt.fn.crossplane.io/v1beta1
       kind: Resources
-      resources: [{name: db, base: {apiVersion: example.org/v1, kind: Database, spec: {writeConnectionSecretToRef: {name: db}}}}]
+      resources: [{name: db, base: {apiVersion: example.org/v1, kind: Database,
+        spec: {writeConnectionSecretToRef: {name: db}}}}]
   - step: export
     functionRef: {name: function-export}
     input:
@@ -61,14 +62,16 @@ spec:
 func TestListLaws(t *testing.T) {
 	const fromStatus = "\"resources.?db.?status.?users.orValue([])\""
 	for name, tc := range map[string]struct{ forEach, moment, want string }{
-		"Vanishes":   {fromStatus, "{observe: {db: {gone: true}}}", "the law noLostValue is broken .* the object of user/anna is deleted"},
+		"Vanishes": {fromStatus, "{observe: {db: {gone: true}}}", "the law noLostValue is broken .* the object of " +
+			"user/anna is deleted"},
 		"Kept":       {"resources.db.status.users", "{observe: {db: {gone: true}}}", ""},
 		"Edited":     {"composite.spec.users", "{do: [{edit: {patch: {spec: {users: [bert]}}}}]}", ""},
 		"Reported":   {fromStatus, "{observe: {db: {status: {users: [bert]}}}}", ""},
 		"Unobserved": {fromStatus, "{until: Reconciled, observe: {db: {gone: true}}}", "the object of user/anna is deleted"},
 	} {
 		dir := folder(t, map[string]string{
-			"composition.yaml": strings.Replace(listed, "FOREACH", tc.forEach, 1), "test.yaml": playing("noLostValue, neverHalf", "    - "+tc.moment),
+			"composition.yaml": strings.Replace(listed, "FOREACH", tc.forEach, 1), "test.yaml": playing("noLostValue, neverHalf",
+				"    - "+tc.moment),
 		})
 		stdout, stderr, code := run(t.Context(), t, &test.Command{Paths: []string{dir}})
 		if failed := code == 1; failed != (tc.want != "") || !regexp.MustCompile(tc.want).MatchString(stdout) {
@@ -114,7 +117,8 @@ func TestUnknownNames(t *testing.T) {
 		"{after: 1h}\n    - {at: 2026-01-01T09:30:00Z}":                                                        "moments[2].at: is before the moment above",
 	} {
 		dir := folder(t, map[string]string{
-			"composition.yaml": strings.Replace(listed, "FOREACH", "composite.spec.users", 1), "test.yaml": playing("", "    - "+moment),
+			"composition.yaml": strings.Replace(listed, "FOREACH", "composite.spec.users", 1), "test.yaml": playing("", "    - "+
+				moment),
 		})
 		stdout, stderr, code := run(t.Context(), t, &test.Command{Paths: []string{dir}})
 		if code == 0 || !strings.Contains(stdout+stderr, want) {
@@ -144,7 +148,8 @@ func TestNoLeak(t *testing.T) {
         composite: {metadata: {annotations: {example.org/last: x}}, status: {password: {matches: '^x'}}}
         objects:
           db: {metadata: {annotations: {example.org/applied: x}}, status: {token: {absent: true}}}
-          user/anna: {metadata: {annotations: {example.org/applied: x}}, data: {password: {matches: '^` + canary + `('}, own: {matches: x}}}
+          user/anna: {metadata: {annotations: {example.org/applied: x}}, data: {password: {matches: '^` + canary + `('},
+            own: {matches: x}}}
           user/bert: {data: x}
           generated/admin/1: {exactly: {data: x}}
         results: [{message: x}]
@@ -152,12 +157,14 @@ func TestNoLeak(t *testing.T) {
         - objects['user/anna'].data.password == '` + canary + `'
         - int(objects['user/anna'].data.password) == 1
 `
-	dir := folder(t, map[string]string{"composition.yaml": strings.Replace(listed, "FOREACH", "composite.spec.users", 1), "test.yaml": playing("", leaks)})
+	dir := folder(t, map[string]string{"composition.yaml": strings.Replace(listed, "FOREACH", "composite.spec.users", 1),
+		"test.yaml": playing("", leaks)})
 	for _, output := range []string{"text", "json", "junit", "github"} {
 		shows := output == "junit" || output == "github"
 		stdout, stderr, code := run(t.Context(), t, &test.Command{Paths: []string{dir}, Output: output, ShowSecrets: shows})
 		out := stdout + stderr
-		if code != 1 || strings.Count(out, "bytes, label") < 7 || !strings.Contains(out, "is no regular expression: missing closing )") {
+		if code != 1 || strings.Count(out, "bytes, label") < 7 || !strings.Contains(out, "is no regular expression: "+
+			"missing closing )") {
 			t.Errorf("%s: want failures with labels, got %d:\n%s", output, code, out)
 		}
 		if strings.Contains(out, canary) || strings.Contains(out, encoded[:20]) {
@@ -175,7 +182,8 @@ func TestFailFast(t *testing.T) {
   - name: passes`, 1)
 	dir := folder(t, map[string]string{"composition.yaml": composition, "test.yaml": all})
 	for range 5 {
-		if stdout, _, code := run(t.Context(), t, &test.Command{Paths: []string{dir}, FailFast: true}); code != 1 || strings.Contains(stdout, "cannot run") {
+		if stdout, _, code := run(t.Context(), t, &test.Command{Paths: []string{dir}, FailFast: true}); code != 1 ||
+			strings.Contains(stdout, "cannot run") {
 			t.Errorf("want exit code 1, got %d:\n%s", code, stdout)
 		}
 	}

@@ -14,49 +14,74 @@ import (
 // names the mistake, and without a secret value.
 func TestMistakes(t *testing.T) {
 	const rotates = "rotates with overlap"
-	url := []string{"'postgresql://admin:%s@%s:5432/orders'.format([\n            url.queryEscape(generated.admin.password), composite.spec.host])"}
+	url := []string{"'postgresql://admin:%s@%s:5432/orders'.format([\n            " +
+		"url.queryEscape(generated.admin.password), composite.spec.host])"}
 	for name, tc := range map[string]struct {
 		folder, test string
 		replace      []string
 		want         string // a regular expression
 	}{
-		"MissingOverlap":  {"rotation", rotates, []string{"gracePeriod: 24h", "gracePeriod: 0s"}, `law overlap is broken.*generation 1 of admin is deleted`},
-		"ShortOverlap":    {"rotation", rotates, []string{"gracePeriod: 24h", "gracePeriod: 1h"}, `deleted 1h0m\ds after`},
-		"LongGrace":       {"rotation", rotates, []string{"gracePeriod: 24h", "gracePeriod: 48h"}, `gone\[0\]: generated/admin/1 exists`},
-		"WrongInterval":   {"rotation", rotates, []string{"refreshInterval: 720h", "refreshInterval: 360h"}, `kept\[0\]: the data of connection has changed`},
-		"NeverRotates":    {"rotation", rotates, []string{"refreshPolicy: Periodic\n        refreshInterval: 720h", "refreshPolicy: CreatedOnce"}, `changed\[0\]: the data of connection has not changed`},
-		"SwappedInURL":    {"rotation", rotates, append(url, "'postgresql://%s:admin@%s:5432/orders'.format([url.queryEscape(generated.admin.password), composite.spec.host])"), `objects\.connection\.data\.url: does not match its pattern`},
-		"LostFormer":      {"rotation", rotates, []string{"- key: former\n          value: previous.?admin.?password", "- {key: other, value: \"'x'\"}"}, `assert\[0\]`},
-		"FormerIsCurrent": {"rotation", rotates, []string{"value: previous.?admin.?password", "value: generated.admin.password"}, `assert\[0\]: is not true\n.*former == previousMoment`},
-		"NotInput":        {"rotation", rotates, []string{"generators:", "generator:"}, `unknown field`},
-		"Misspelt":        {"rotation", rotates, []string{"generated.admin.password\n        # This", "generated.admin.pasword\n        # This"}, `pasword`},
-		"HalfRotated": {"rotation-alternating-users", "the next user is exported", []string{"- key: username\n          value: generated.user.username", "- key: username\n          value: previous.?user.?username.orValue(generated.user.username)"},
+		"MissingOverlap": {"rotation", rotates, []string{"gracePeriod: 24h", "gracePeriod: 0s"},
+			`law overlap is broken.*generation 1 of admin is deleted`},
+		"ShortOverlap": {"rotation", rotates, []string{"gracePeriod: 24h", "gracePeriod: 1h"}, `deleted 1h0m\ds after`},
+		"LongGrace": {"rotation", rotates, []string{"gracePeriod: 24h", "gracePeriod: 48h"},
+			`gone\[0\]: generated/admin/1 exists`},
+		"WrongInterval": {"rotation", rotates, []string{"refreshInterval: 720h", "refreshInterval: 360h"},
+			`kept\[0\]: the data of connection has changed`},
+		"NeverRotates": {"rotation", rotates, []string{"refreshPolicy: Periodic\n        refreshInterval: 720h",
+			"refreshPolicy: CreatedOnce"}, `changed\[0\]: the data of connection has not changed`},
+		"SwappedInURL": {"rotation", rotates,
+			append(url, "'postgresql://%s:admin@%s:5432/orders'.format([url.queryEscape(generated.admin.password), "+
+				"composite.spec.host])"), `objects\.connection\.data\.url: does not match its pattern`},
+		"LostFormer": {"rotation", rotates, []string{"- key: former\n          value: previous.?admin.?password",
+			"- {key: other, value: \"'x'\"}"}, `assert\[0\]`},
+		"FormerIsCurrent": {"rotation", rotates, []string{"value: previous.?admin.?password",
+			"value: generated.admin.password"}, `assert\[0\]: is not true\n.*former == previousMoment`},
+		"NotInput": {"rotation", rotates, []string{"generators:", "generator:"}, `unknown field`},
+		"Misspelt": {"rotation", rotates, []string{"generated.admin.password\n        # This",
+			"generated.admin.pasword\n        # This"}, `pasword`},
+		"HalfRotated": {"rotation-alternating-users", "the next user is exported", []string{"- key: username\n          " +
+			"value: generated.user.username", "- key: username\n          value: " +
+			"previous.?user.?username.orValue(generated.user.username)"},
 			`objects\.connection\.data\.username: differs`},
-		"SwappedUser": {"rotation-alternating-users", "the next user is exported", []string{"value: generated.user.username\n        - key: password\n          value: generated.user.password", "value: generated.user.password\n        - key: password\n          value: generated.user.username"},
+		"SwappedUser": {"rotation-alternating-users", "the next user is exported",
+			[]string{"value: generated.user.username\n        - key: password\n          value: generated.user.password",
+				"value: generated.user.password\n        - key: password\n          value: generated.user.username"},
 			`objects\.connection\.data\.username: differs\n\s+- \[8 bytes, label \w+\]\n\s+\+ \[10 bytes, label`},
-		"WrongWindow":     {"rotation-single-user", "rotates in a window", []string{`schedule: "0 2 * * 6"`, `schedule: "0 2 * * 5"`}, `kept\[\d\]: the data of \w+ has changed`},
-		"NoWindow":        {"rotation-single-user", "rotates in a window", []string{"rotationWindow:", "#"}, `gone\[0\]: generated/admin/2 exists|has changed`},
-		"SetterGenerated": {"rotation-single-user", "rotates in a window", []string{"value: candidate.admin.password", "value: generated.admin.password"}, `objects\.master: no object`},
-		"ConsumerCandidate": {"rotation-single-user", "rotates in a window", []string{"value: generated.admin.password", "value: candidate.admin.password"},
+		"WrongWindow": {"rotation-single-user", "rotates in a window", []string{`schedule: "0 2 * * 6"`,
+			`schedule: "0 2 * * 5"`}, `kept\[\d\]: the data of \w+ has changed`},
+		"NoWindow": {"rotation-single-user", "rotates in a window", []string{"rotationWindow:", "#"},
+			`gone\[0\]: generated/admin/2 exists|has changed`},
+		"SetterGenerated": {"rotation-single-user", "rotates in a window", []string{"value: candidate.admin.password",
+			"value: generated.admin.password"}, `objects\.master: no object`},
+		"ConsumerCandidate": {"rotation-single-user", "rotates in a window", []string{"value: generated.admin.password",
+			"value: candidate.admin.password"},
 			`connection has changed`},
 		"NotVerified": {"rotation-single-user", "rotates in a window", []string{
 			"readyExpression: secrets.db.password == candidate.admin.password", "#", "abandonAfter: 15m", "#",
 		}, `condition\.reason: differs|refusedAtMost`},
-		"NeverGivenUp": {"rotation-single-user", "a password that the database refuses", []string{"abandonAfter: 15m", "#"}, `condition\.reason: differs\n\s+- "Held"`},
+		"NeverGivenUp": {"rotation-single-user", "a password that the database refuses", []string{"abandonAfter: 15m", "#"},
+			`condition\.reason: differs\n\s+- "Held"`},
 		"KeyVanishes": {"access-keys", "the Secret exists when both", []string{
 			"value: secrets['accesskey-0'].username", "value: secrets[?'accesskey-0'].?username",
 			"value: secrets['accesskey-0'].password", "value: secrets[?'accesskey-0'].?password",
 		}, `law noLostValue is broken.*loses the key user-0`},
-		"SameKeyTwice":  {"access-keys", "the Secret exists when both", []string{"value: secrets['accesskey-1'].username", "value: secrets['accesskey-0'].username"}, `message: does not match|user-1: differs`},
-		"WrongName":     {"access-keys", "the Secret exists when both", []string{"- name: connection-secret", "- name: connection"}, `has the composition resource name "connection-secret": there are .*connection`},
-		"StatusMissing": {"push-secret", "the name of the Secret", []string{"value: resources.connection.metadata.name", "value: resources.?connection.?metadata.?names"}, `composite\.status`},
-		"WrongOutput":   {"generator-resource", "a key is replaced", []string{"value: generated.key.created", "value: generated.key.username"}, `data\.CREATED: differs`},
-		"NotActive":     {"generator-resource", "a key is replaced", []string{"resource.status.atProvider.status == 'Active'", "true"}, `kept\[0\]: the data of credentials has changed`},
+		"SameKeyTwice": {"access-keys", "the Secret exists when both", []string{"value: secrets['accesskey-1'].username",
+			"value: secrets['accesskey-0'].username"}, `message: does not match|user-1: differs`},
+		"WrongName": {"access-keys", "the Secret exists when both", []string{"- name: connection-secret",
+			"- name: connection"}, `has the composition resource name "connection-secret": there are .*connection`},
+		"StatusMissing": {"push-secret", "the name of the Secret", []string{"value: resources.connection.metadata.name",
+			"value: resources.?connection.?metadata.?names"}, `composite\.status`},
+		"WrongOutput": {"generator-resource", "a key is replaced", []string{"value: generated.key.created",
+			"value: generated.key.username"}, `data\.CREATED: differs`},
+		"NotActive": {"generator-resource", "a key is replaced", []string{"resource.status.atProvider.status == 'Active'",
+			"true"}, `kept\[0\]: the data of credentials has changed`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := copied(t, tc.folder, "composition.yaml", tc.replace...)
-			stdout, stderr, code := run(t.Context(), t, &test.Command{Paths: []string{filepath.Join(dir, "test.yaml")}, Only: tc.test})
+			stdout, stderr, code := run(t.Context(), t, &test.Command{Paths: []string{filepath.Join(dir, "test.yaml")},
+				Only: tc.test})
 			if code != 1 || !regexp.MustCompile(tc.want).MatchString(stdout) {
 				t.Errorf("want exit code 1 and %s, got %d:\n%s%s", tc.want, code, stdout, stderr)
 			}
@@ -67,8 +92,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestExploreMistakes plants mistakes that only a history of failures shows. The shortest history has at most five moments,
-// and is a test that fails.
+// TestExploreMistakes plants mistakes that only a history of failures shows. The shortest history has at most five
+// moments, and is a test that fails.
 func TestExploreMistakes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		folder, test string
@@ -76,10 +101,13 @@ func TestExploreMistakes(t *testing.T) {
 		want         string
 	}{
 		"ShortOverlap": {"rotation", "rotates with overlap", []string{"gracePeriod: 24h", "gracePeriod: 2h"}, "overlap"},
-		"NoOverlap":    {"rotation-alternating-users", "the next user is exported", []string{"gracePeriod: 24h", "gracePeriod: 1h"}, "overlap"},
-		"KeyVanishes":  {"access-keys", "the Secret exists when both", []string{"value: secrets['accesskey-0'].password", "value: secrets[?'accesskey-0'].?password\n          optional: true"}, "noLostValue"},
+		"NoOverlap": {"rotation-alternating-users", "the next user is exported", []string{"gracePeriod: 24h",
+			"gracePeriod: 1h"}, "overlap"},
+		"KeyVanishes": {"access-keys", "the Secret exists when both", []string{"value: secrets['accesskey-0'].password",
+			"value: secrets[?'accesskey-0'].?password\n          optional: true"}, "noLostValue"},
 		"MapVanishes": {"access-keys", "the Secret exists when both", []string{
-			"- key: user-1\n          value: secrets['accesskey-1'].username\n        - key: password-1\n          value: secrets['accesskey-1'].password",
+			"- key: user-1\n          value: secrets['accesskey-1'].username\n        - key: password-1\n          value: " +
+				"secrets['accesskey-1'].password",
 			"- valueMap: secrets[?'accesskey-1'].orValue({})",
 		}, "noLostValue"},
 		"NotVerified": {"rotation-single-user", "rotates in a window", []string{

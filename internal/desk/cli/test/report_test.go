@@ -40,7 +40,8 @@ spec:
     input:
       apiVersion: export.fn.crossplane.io/v1beta1
       kind: Exports
-      secrets: [{name: url, data: [{key: url, value: "'db://%s:%s@host'.format([secrets.db.username, secrets.db.password])"}]}]
+      secrets: [{name: url, data: [{key: url,
+        value: "'db://%s:%s@host'.format([secrets.db.username, secrets.db.password])"}]}]
 `
 	swapped = `
 apiVersion: test.export.fn.crossplane.io/v1alpha1
@@ -94,17 +95,20 @@ $`
 
 func TestRunAndFailFast(t *testing.T) {
 	dir := swappedFolder(t)
-	if stdout, _, code := run(t.Context(), t, &test.Command{Paths: []string{dir}, Only: "pass(es|ed)$"}); code != 0 || !strings.Contains(stdout, "1 passed, 0 failed") {
+	if stdout, _, code := run(t.Context(), t, &test.Command{Paths: []string{dir}, Only: "pass(es|ed)$"}); code != 0 ||
+		!strings.Contains(stdout, "1 passed, 0 failed") {
 		t.Errorf("want one test, got %d: %s", code, stdout)
 	}
-	if _, stderr, code := run(t.Context(), t, &test.Command{Paths: []string{dir}, Only: "nothing"}); code != 2 || !strings.Contains(stderr, "no test matches") {
+	if _, stderr, code := run(t.Context(), t, &test.Command{Paths: []string{dir}, Only: "nothing"}); code != 2 ||
+		!strings.Contains(stderr, "no test matches") {
 		t.Errorf("want no test, got %d: %s", code, stderr)
 	}
 }
 
 // TestJUnit reads the report as test reports do. Values are in no report, also with --show-secrets.
 func TestJUnit(t *testing.T) {
-	stdout, _, code := run(t.Context(), t, &test.Command{Paths: []string{swappedFolder(t)}, Output: "junit", ShowSecrets: true})
+	stdout, _, code := run(t.Context(), t, &test.Command{Paths: []string{swappedFolder(t)}, Output: "junit",
+		ShowSecrets: true})
 	var report struct {
 		XMLName  xml.Name `xml:"testsuites"`
 		Tests    int      `xml:"tests,attr"`
@@ -136,8 +140,10 @@ func TestJUnit(t *testing.T) {
 
 // TestGitHub compares the output with the format of workflow commands.
 func TestGitHub(t *testing.T) {
-	stdout, _, _ := run(t.Context(), t, &test.Command{Paths: []string{swappedFolder(t)}, Output: "github", ShowSecrets: true})
-	want := regexp.MustCompile(`(?m)^::error file=\S+test\.yaml,line=17,col=1,title=has the password%2C and the user::line 17, .*%0A- \[29 bytes`)
+	stdout, _, _ := run(t.Context(), t, &test.Command{Paths: []string{swappedFolder(t)}, Output: "github",
+		ShowSecrets: true})
+	want := regexp.MustCompile(`(?m)^::error file=\S+test\.yaml,line=17,col=1,title=has the password%2C and the ` +
+		`user::line 17, .*%0A- \[29 bytes`)
 	if !want.MatchString(stdout) || strings.Contains(stdout, canary) {
 		t.Errorf("want %s and no value, got:\n%s", want, stdout)
 	}
@@ -155,7 +161,8 @@ func TestJSON(t *testing.T) {
 			Message string
 		}
 	}
-	if err := json.Unmarshal([]byte(stdout), &got); err != nil || len(got) != 3 || got[1].Passed || got[1].Failures[0].Line != 17 {
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || len(got) != 3 || got[1].Passed ||
+		got[1].Failures[0].Line != 17 {
 		t.Errorf("want three tests, got %v:\n%s", err, stdout)
 	}
 }
@@ -164,7 +171,8 @@ func TestJSON(t *testing.T) {
 func TestUpdate(t *testing.T) {
 	t.Setenv("CI", "")
 	dir := swappedFolder(t)
-	stdout, stderr, code := run(t.Context(), t, &test.Command{Paths: []string{dir}, Only: "has the password", Update: true})
+	stdout, stderr, code := run(t.Context(), t, &test.Command{Paths: []string{dir}, Only: "has the password",
+		Update: true})
 	if code != 0 || !strings.Contains(stdout, "differs") || !strings.Contains(stdout, "wrote ") {
 		t.Errorf("want the difference and the file, got %d:\n%s%s", code, stdout, stderr)
 	}
@@ -174,7 +182,8 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("want one other value, got:\n%s", text)
 	}
 	t.Setenv("CI", "true")
-	if _, stderr, code := run(t.Context(), t, &test.Command{Paths: []string{dir}, Update: true}); code != 2 || !strings.Contains(stderr, "--update in CI") {
+	if _, stderr, code := run(t.Context(), t, &test.Command{Paths: []string{dir}, Update: true}); code != 2 ||
+		!strings.Contains(stderr, "--update in CI") {
 		t.Errorf("want no update in CI, got %d: %s", code, stderr)
 	}
 }
@@ -208,7 +217,8 @@ func TestUpdateValues(t *testing.T) {
 `
 	after := strings.NewReplacer(
 		"reason: Held", "reason: Available", "|\n              one\n", "\"one\\ntwo\\n\"\n",
-		"# of two\n            - a\n", "# of two\n            - \"a\"\n            - {\"b\":1}\n", "port: 1", "port: 5432", "lines: x", `lines: "x\ny"`,
+		"# of two\n            - a\n", "# of two\n            - \"a\"\n            - {\"b\":1}\n", "port: 1", "port: 5432",
+		"lines: x", `lines: "x\ny"`,
 		"gone: x", `gone: {"absent":true}`, "{url: 'db://x', other: x}", "{url: 'db://app:not-real-1@host'}",
 		", labels: {a: b}}", "}\n              type: \"Opaque\"").Replace(before)
 	text := strings.Replace(swapped, "    moments: [{expect: {absent: [url]}}]", "    moments:"+before, 1)
@@ -226,7 +236,8 @@ func TestUpdateValues(t *testing.T) {
 // TestFolder is about a folder with an expected.yaml.
 func TestFolder(t *testing.T) {
 	t.Setenv("CI", "")
-	dir := folder(t, map[string]string{"composition.yaml": composition, "xr.yaml": functiontest.XR, "expected.yaml": functiontest.XR})
+	dir := folder(t, map[string]string{"composition.yaml": composition, "xr.yaml": functiontest.XR,
+		"expected.yaml": functiontest.XR})
 	stdout, _, code := run(t.Context(), t, &test.Command{Paths: []string{dir}})
 	if code != 1 || !strings.Contains(stdout, "composite.status: has another field conditions") {
 		t.Errorf("want a failure, got %d:\n%s", code, stdout)
@@ -242,21 +253,32 @@ func TestFolder(t *testing.T) {
 // TestUnreadable has the messages of files that are not valid tests.
 func TestUnreadable(t *testing.T) {
 	for name, tc := range map[string]struct{ from, to, want string }{
-		"Unknown":   {"moments: [{expect: {absent: [url]}}]", "moment: []", `test.yaml:11:5: spec.tests[0].moment: is an unknown field: did you mean moments?`},
-		"Type":      {"absent: [url]", "absent: url", "spec.tests[0].moments[0].expect.absent: must be a list, but is a string"},
-		"Required":  {"- name: passes\n    moments", "- moments", "spec.tests[0].name: must be set"},
-		"Duration":  {"[{expect: {absent", "[{after: 1 day, expect: {absent", "spec.tests[0].moments[0].after: must be a duration, for example 60s or 1h30m; a day is 24h"},
-		"Time":      {"[{expect: {absent", "[{at: yesterday, expect: {absent", "spec.tests[0].moments[0].at: must be a time, for example 2026-01-31T09:00:00Z"},
-		"Enum":      {"[{expect: {absent", "[{until: Done, expect: {absent", "spec.tests[0].moments[0].until: must be Settled or Reconciled"},
-		"Law":       {"moments: [{expect: {absent", "always: [neverHlf]\n    moments: [{expect: {absent", "spec.tests[0].always[0]: is an unknown law: did you mean neverHalf?"},
-		"Action":    {"[{expect: {absent", "[{do: [{rotate: a, restart: true}], expect: {absent", "spec.tests[0].moments[0].do[0]: must have one field, but has 2: write each action as an item of its own"},
+		"Unknown": {"moments: [{expect: {absent: [url]}}]", "moment: []",
+			`test.yaml:11:5: spec.tests[0].moment: is an unknown field: did you mean moments?`},
+		"Type": {"absent: [url]", "absent: url", "spec.tests[0].moments[0].expect.absent: must be a list, but is a " +
+			"string"},
+		"Required": {"- name: passes\n    moments", "- moments", "spec.tests[0].name: must be set"},
+		"Duration": {"[{expect: {absent", "[{after: 1 day, expect: {absent", "spec.tests[0].moments[0].after: must be a " +
+			"duration, for example 60s or 1h30m; a day is 24h"},
+		"Time": {"[{expect: {absent", "[{at: yesterday, expect: {absent", "spec.tests[0].moments[0].at: must be a " +
+			"time, for example 2026-01-31T09:00:00Z"},
+		"Enum": {"[{expect: {absent", "[{until: Done, expect: {absent", "spec.tests[0].moments[0].until: must be " +
+			"Settled or Reconciled"},
+		"Law": {"moments: [{expect: {absent", "always: [neverHlf]\n    moments: [{expect: {absent",
+			"spec.tests[0].always[0]: is an unknown law: did you mean neverHalf?"},
+		"Action": {"[{expect: {absent", "[{do: [{rotate: a, restart: true}], expect: {absent",
+			"spec.tests[0].moments[0].do[0]: must have one field, but has 2: write each action as an item of its own"},
 		"Assertion": {"size(conditions) == 1", "size(condition) == 1", "undeclared reference to 'condition'"},
-		"SameName":  {"name: passes", "name: cannot be right", "spec.tests[2].name: is also the name of spec.tests[0]: rename one of them"},
-		"Recorded":  {"  tests:\n", "  steps: {compose: {resources: {db: nope.yaml}}}\n  tests:\n", "spec.steps[compose].resources[db]: cannot read"},
-		"Exactly":   {"{url: {data: {url: 'db://not-real-canary:app@host'}}}", "{url: {exactly: true}}", "expect.objects.url: exactly must be an object, and the only field"},
-		"NotYAML":   {"kind: ExportsTest", "kind: {ExportsTest", "test.yaml:"},
+		"SameName": {"name: passes", "name: cannot be right", "spec.tests[2].name: is also the name of spec.tests[0]: " +
+			"rename one of them"},
+		"Recorded": {"  tests:\n", "  steps: {compose: {resources: {db: nope.yaml}}}\n  tests:\n",
+			"spec.steps[compose].resources[db]: cannot read"},
+		"Exactly": {"{url: {data: {url: 'db://not-real-canary:app@host'}}}", "{url: {exactly: true}}",
+			"expect.objects.url: exactly must be an object, and the only field"},
+		"NotYAML": {"kind: ExportsTest", "kind: {ExportsTest", "test.yaml:"},
 	} {
-		dir := folder(t, map[string]string{"composition.yaml": composition, "test.yaml": strings.Replace(swapped, tc.from, tc.to, 1)})
+		dir := folder(t, map[string]string{"composition.yaml": composition, "test.yaml": strings.Replace(swapped, tc.from,
+			tc.to, 1)})
 		_, stderr, code := run(t.Context(), t, &test.Command{Paths: []string{dir}})
 		if code != 2 || !strings.Contains(stderr, tc.want) || strings.Contains(stderr, canary) {
 			t.Errorf("%s: want %q, got %d:\n%s", name, tc.want, code, stderr)
@@ -269,7 +291,8 @@ func TestRealCredentials(t *testing.T) {
 	text := strings.ReplaceAll(swapped, "not-real-canary", "AKIA"+"IOSFODNN7EXAMPLE")
 	dir := folder(t, map[string]string{"composition.yaml": composition, "test.yaml": text})
 	_, stderr, _ := run(t.Context(), t, &test.Command{Paths: []string{dir}})
-	if strings.Contains(stderr, "IOSFODNN7") || !strings.Contains(stderr, "test.yaml:15: warning: looks like a real credential") {
+	if strings.Contains(stderr, "IOSFODNN7") || !strings.Contains(stderr, "test.yaml:15: warning: looks like a real "+
+		"credential") {
 		t.Errorf("want a warning, got:\n%s", stderr)
 	}
 }
@@ -286,7 +309,8 @@ func TestWatch(t *testing.T) {
 		out.watch(ctx, t, dir)
 	}()
 	out.wait(t, 1)
-	if err := os.WriteFile(filepath.Join(dir, "test.yaml"), []byte(strings.Replace(swapped, "passes", "passes again", 1)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "test.yaml"), []byte(strings.Replace(swapped, "passes", "passes again", 1)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	out.wait(t, 2)

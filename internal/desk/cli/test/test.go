@@ -154,12 +154,17 @@ func (c *Command) tests(stderr io.Writer) ([]*test, error) {
 	for _, warning := range warnings(all) {
 		_, _ = fmt.Fprintln(stderr, warning) // the exit code tells the result
 	}
-	found := slices.DeleteFunc(slices.Clone(all), func(t *test) bool { return !wanted.MatchString(t.file + ": " + t.name) })
+	found := slices.DeleteFunc(slices.Clone(all), func(t *test) bool {
+		return !wanted.MatchString(t.file + ": " +
+			t.name)
+	})
 	switch {
 	case len(all) == 0:
-		return nil, errors.New("no test is found: a test is a file of kind ExportsTest, or a folder with xr.yaml, composition.yaml and expected.yaml")
+		return nil, errors.New("no test is found: a test is a file of kind ExportsTest, or a folder with xr.yaml, " +
+			"composition.yaml and expected.yaml")
 	case len(found) == 0:
-		return nil, fmt.Errorf("--run: no test matches %q: the first of %d is %q", c.Only, len(all), all[0].file+": "+all[0].name)
+		return nil, fmt.Errorf("--run: no test matches %q: the first of %d is %q", c.Only, len(all), all[0].file+": "+
+			all[0].name)
 	}
 	return found, nil
 }

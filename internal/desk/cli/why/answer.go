@@ -204,7 +204,8 @@ func (a *answer) step(s step) {
 		}
 		keys := missingFrom(slices.Concat(of.Metadata, of.Keys), o.Message, s.Missing)
 		place := strings.Trim(o.Place.Namespace+"/"+cmp.Or(o.Place.Name, "<unknown>"), "/")
-		created := a.created(state.Ref{APIVersion: "v1", Kind: string(o.Kind), Namespace: o.Place.Namespace, Name: o.Place.Name})
+		created := a.created(state.Ref{APIVersion: "v1", Kind: string(o.Kind), Namespace: o.Place.Namespace,
+			Name: o.Place.Name})
 		a.line(0, "")
 		a.line(0, "%s %q (%s), which is %s%s", o.Kind, o.Export, of.Path, place, created)
 		if len(a.unknown) > 0 && readsSecret(keys) {

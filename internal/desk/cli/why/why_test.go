@@ -76,7 +76,8 @@ kind: App
 metadata: {namespace: team-a, name: orders, uid: xr, resourceVersion: "1"}
 spec:
   region: eu
-  crossplane: {compositionRef: {name: apps}, resourceRefs: [{apiVersion: db.example.org/v1, kind: Instance, name: orders-db}]}
+  crossplane: {compositionRef: {name: apps}, resourceRefs: [{apiVersion: db.example.org/v1, kind: Instance,
+    name: orders-db}]}
 status:
   note: hunter2
   conditions:
@@ -112,7 +113,8 @@ metadata:
   ownerReferences: [{apiVersion: db.example.org/v1, kind: Instance, name: orders-db, uid: db, controller: true}]
 stringData: {username: hunter2-user, password: hunter2-pass}
 ---
-{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: platform, uid: platform, resourceVersion: "1"}, data: {stage: dev}}
+{apiVersion: apiextensions.crossplane.io/v1beta1, kind: EnvironmentConfig, metadata: {name: platform, uid: platform,
+  resourceVersion: "1"}, data: {stage: dev}}
 `
 
 // dump returns the state of a cluster in which the composite has settled, as kubectl get -o yaml prints it.
@@ -210,7 +212,8 @@ func TestWhy(t *testing.T) {
 		"Available": {
 			"each credential has an age, and rotates with time or not", without(""),
 			[]string{
-				"\n  generation 1 is in use: Secret orders-admin-1, created at 2026-01-01T00:00:00Z (2d ago)\n  next rotation at 2026-01-11T00:00:00Z (in 8d)\n",
+				"\n  generation 1 is in use: Secret orders-admin-1, created at 2026-01-01T00:00:00Z (2d ago)\n  next rotation at " +
+					"2026-01-11T00:00:00Z (in 8d)\n",
 				"\n  time alone does not rotate it in the next 400 days\n",
 			}, 0,
 		},
@@ -219,18 +222,23 @@ func TestWhy(t *testing.T) {
 			[]string{
 				"\n  Held since 2026-01-02T00:00:00Z (24h ago)\n",
 				"\n    reads secrets.db.username, secret\n",
-				"\n    waits for secrets.db.password, secret, MISSING: Instance orders-db is ready, and has only the key username: select another key\n",
-				"\n  who must act: the author of the Composition\n  see: kubectl describe instance.db.example.org orders-db --namespace team-a\n",
+				"\n    waits for secrets.db.password, secret, MISSING: Instance orders-db is ready, and has only the key " +
+					"username: select another key\n",
+				"\n  who must act: the author of the Composition\n  see: kubectl describe instance.db.example.org orders-db " +
+					"--namespace team-a\n",
 			}, 1,
 		},
 		"NotReady": {
 			"an Instance that is not ready may still write it", func(s string) string {
-				return strings.Replace(without("    endpoint: db.example.org\n")(s), "reason: Available\n      status: \"True\"", "reason: Creating\n      status: \"False\"", 1)
+				return strings.Replace(without("    endpoint: db.example.org\n")(s), "reason: Available\n      status: \"True\"",
+					"reason: Creating\n      status: \"False\"", 1)
 			},
 			[]string{"who must act: the provider of Instance orders-db\n"}, 1,
 		},
 		"Field": {
-			"the composite author removed a field", func(s string) string { return strings.Replace(s, "    region: eu\n", "", 1) },
+			"the composite author removed a field", func(s string) string {
+				return strings.Replace(s, "    region: eu\n", "", 1)
+			},
 			[]string{"\n  Held\n  ConfigMap \"settings\"", "who must act: the author of the composite\n"}, 1,
 		},
 		"Refused": {

@@ -55,7 +55,8 @@ secrets: [{name: hunter2, immutable: "hunter2", metadata: {labels: ["hunter2"], 
 			input: data("{name: pw, type: FromValue, value: hunter2}, {username: hunter2}, {key: hunter2, " +
 				"remoteRef: {key: hunter2}}"),
 			want: []string{
-				`secrets[0].data[0].type: is a field of function-patch-and-transform: write for example the entry as {key: host, value: "'text'"}`,
+				`secrets[0].data[0].type: is a field of function-patch-and-transform: write for example the entry as {key: host, ` +
+					`value: "'text'"}`,
 				"secrets[0].data[1].username: is an unknown field: write the entry as {key: username, value: ...}",
 				"secrets[0].data[2].remoteRef: is a field of External Secrets: write for example the entry as {key: " +
 					"host, value: secrets.db.host}",
