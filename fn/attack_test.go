@@ -130,7 +130,8 @@ requiredResources:
     data: {k: DENIED64}, text: DENIED}}]}
 `
 
-const somebodyElses = `{apiVersion: v1, kind: KIND, metadata: {name: somebody-elses, namespace: team}, data: {k: DENIED64}}`
+const somebodyElses = `
+{apiVersion: v1, kind: KIND, metadata: {name: somebody-elses, namespace: team}, data: {k: DENIED64}}`
 
 func canaries(text string) string {
 	encode := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
@@ -228,7 +229,8 @@ func summarize(t *testing.T, all []attackCost) {
 // judge checks the composed resources, the requirements and the messages of a response.
 func judge(t *testing.T, a attack.Case, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) {
 	t.Helper()
-	asked := askedFor(req.GetObserved().GetComposite().GetResource().GetFields()["spec"].GetStructValue().GetFields()["operatorSpec"])
+	spec := req.GetObserved().GetComposite().GetResource().GetFields()["spec"].GetStructValue()
+	asked := askedFor(spec.GetFields()["operatorSpec"])
 	for name, r := range rsp.GetDesired().GetResources() {
 		kind, object, authors := asked.find(name)
 		switch {

@@ -153,7 +153,8 @@ secrets:
 - name: connection
   from: db
   data:
-  - {key: url, value: "'postgres://%s:%s@%s:%d/app'.format([secret.username, url.queryEscape(secret.password), variables.host, resource.status.port])"}
+  - {key: url, value: "'postgres://%s:%s@%s:%d/app'.format([secret.username, url.queryEscape(secret.password),
+      variables.host, resource.status.port])"}
   - {key: username, value: secret.username}
   - {key: password, value: secret.password}
   - {key: host, value: variables.host}

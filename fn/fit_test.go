@@ -49,8 +49,9 @@ func fitInput(exports int, more string) string {
 func fitRequest(t testing.TB, input string, large int) *fnv1.RunFunctionRequest {
 	t.Helper()
 	req := functiontest.Request(t, functiontest.ObservedDatabase+input)
-	req.Observed.Resources["db"].ConnectionDetails["large"] = bytes.Repeat([]byte("canary-7f3a"), large/11+1)[:large]
-	req.Observed.Resources["db"].ConnectionDetails["medium"] = req.GetObserved().GetResources()["db"].GetConnectionDetails()["large"][:large/4*3]
+	value := bytes.Repeat([]byte("canary-7f3a"), large/11+1)[:large]
+	details := req.GetObserved().GetResources()["db"].GetConnectionDetails()
+	details["large"], details["medium"] = value, value[:large/4*3]
 	return req
 }
 

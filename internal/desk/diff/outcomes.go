@@ -135,7 +135,8 @@ func (s *side) isReady() bool {
 }
 
 // lead begins the message about an object, which the effect names.
-var lead = lazy.MustCompile(`^(?:Secret|ConfigMap) "[^"]*"(?: \([^)]*\))?(?:(?: is not created| is kept unchanged)?:)? `)
+var lead = lazy.MustCompile(`^(?:Secret|ConfigMap) "[^"]*"(?: \([^)]*\))?` +
+	`(?:(?: is not created| is kept unchanged)?:)? `)
 
 func short(message string) string { return strings.TrimPrefix(message, lead.FindString(message)) }
 

@@ -85,7 +85,8 @@ func List(xr *structpb.Struct, keys []string) {
 
 // controllerOf returns the UID of an object's controller, or nothing.
 func controllerOf(o *structpb.Struct) string {
-	for _, v := range o.GetFields()["metadata"].GetStructValue().GetFields()["ownerReferences"].GetListValue().GetValues() {
+	metadata := o.GetFields()["metadata"].GetStructValue().GetFields()
+	for _, v := range metadata["ownerReferences"].GetListValue().GetValues() {
 		if f := v.GetStructValue().GetFields(); f["controller"].GetBoolValue() {
 			return f["uid"].GetStringValue()
 		}

@@ -319,7 +319,8 @@ var misplaced = patterns([][2]string{ //nolint:gochecknoglobals // a table
 		".$1 does not select anything: write ['$1'] for a key, or [$1] for an element of a list"},
 	{`^\S+ \S+ ([0-9]+[A-Za-z_.][\w.]{0,31}) $`, "$1 is not a number: write it in quotes, '$1'"},
 	{`^\S+ (string|int|double|bool|bytes|size|has) [A-Za-z_]\w* $`, "$1 is a function: write $1(...) around the value"},
-	{`^\S+ [^\w')}\]]\S* / $`, "a value is missing before /: write a regular expression as a text, and a comment after //"},
+	{`^\S+ [^\w')}\]]\S* / $`, "a value is missing before /: write a regular expression as a text, and a " +
+		"comment after //"},
 	{`^∅ \S+ , $`, "returns more than one value: join them with +, or write [ ] around a list"},
 	{`^∅ \S+ : $`, unexpectedColon + ": write " + textInQuotes + "\"'https://host:443'\"" +
 		", or with values \"'https://%s:443'.format([value])\""},

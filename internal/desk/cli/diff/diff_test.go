@@ -90,7 +90,8 @@ func TestEffects(t *testing.T) {
 		"Waits": {
 			"a new export reads something that does not exist",
 			[]string{"secrets:", "secrets:\n- name: new\n  data: [{key: k, value: resources.db.status.port}]"},
-			[]string{`! Secret orders-new is not created: key "k" waits for resources.db.status.port (Instance orders-db exists)`, unready},
+			[]string{`! Secret orders-new is not created: key "k" waits for resources.db.status.port ` +
+				`(Instance orders-db exists)`, unready},
 		},
 		"Held": {
 			"an export reads another key", []string{"secret.username}]", "secret.user}]"},
@@ -180,9 +181,11 @@ func TestEffects(t *testing.T) {
 
 // TestPipelines: what changes of other steps, of the whole pipeline, or of composites of the v1 style do.
 func TestPipelines(t *testing.T) {
-	const secret = "      - {name: conn, base: {apiVersion: v1, kind: Secret, metadata: {name: orders-conn}, stringData: {user: x}}}\n"
+	const secret = "      - {name: conn, base: {apiVersion: v1, kind: Secret, metadata: {name: orders-conn}, " +
+		"stringData: {user: x}}}\n"
 	withoutConn := with(t, "\n- name: conn\n  from: db\n  data: [{key: user, value: secret.username}]", "")
-	const configs = "apiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {name: one}\ndata: {region: eu}\n---\n" +
+	const configs = "apiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {name: one}\n" +
+		"data: {region: eu}\n---\n" +
 		"apiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {name: two}\ndata: {region: " +
 		"u}\n---\n"
 	environment := strings.Replace(composed(with(t, "secret.username}]", "secret.username + environment.region}]")), "  - step: exports\n", `  - step: environment

@@ -43,7 +43,8 @@ spec:
 	var stdout, stderr bytes.Buffer
 	err = (&Command{Paths: []string{dir}, RequiredSchemas: []string{dir + "/crds"}}).RunWith(context.Background(),
 		terminal.Disk(nil), fn.RunFunction, &stdout, &stderr)
-	const want = "warning: configMaps[0].data[0].value:1:20: Database of example.org/v1 has no field status.endpiont: did you mean endpoint?\n"
+	const want = "warning: configMaps[0].data[0].value:1:20: Database of example.org/v1 has no field " +
+		"status.endpiont: did you mean endpoint?\n"
 	if err == nil || !strings.Contains(stderr.String(), want) {
 		t.Errorf("want a warning %q, got %v:\n%s", want, err, stderr.String())
 	}

@@ -97,24 +97,29 @@ func TestComposedAnew(t *testing.T) {
 func TestUnknownNames(t *testing.T) {
 	for moment, want := range map[string]string{
 		"{do: [{rotate: admn}]}": `no generator has the name "admn": did you mean admin?`,
-		"{do: [{provider: {resource: db, accepts: candidate.root.password}}]}":                                 `no generator has the name "root"`,
-		"{do: [{provider: {resource: dbs, accepts: candidate.admin.password}}]}":                               `no object has the composition resource name "dbs"`,
-		"{do: [{provider: {accepts: candidate.root.password}}]}":                                               `no generator has the name "root"`,
-		"{expect: {gone: [{generation: root/1}]}}":                                                             `no generator has the name "root"`,
-		"{do: [{edit: {patch: {status: {password: x}}}}], expect: {assert: [composite.status.passwd == 'x']}}": "cannot be evaluated: no such key: passwd",
-		"{do: [{loseWrite: usr/anna}]}":                                                                        `no write of "usr/anna" is lost, because there is none`,
-		"{do: [{delete: user/ann}]}":                                                                           `no object has the composition resource name "user/ann": did you mean user/anna?`,
-		"{do: [{edit: {object: usr, patch: {a: b}}}]}":                                                         `no object has the composition resource name "usr"`,
-		"{do: [{restore: creatd}]}":                                                                            `no earlier moment has the name "creatd"`,
-		"{do: [{late: Secret}]}":                                                                               "late must not be Secret",
-		"{observe: {dbs: {ready: true}}}":                                                                      `no object has the composition resource name "dbs": did you mean db?`,
-		"{expect: {absent: [usr]}}":                                                                            `nothing in the test has the composition resource name "usr": did you mean user?`,
-		"{expect: {gone: [usr/anna]}}":                                                                         `nothing in the test has the composition resource name "usr/anna"`,
-		"{expect: {kept: [user/ann]}}":                                                                         "user/ann does not exist: did you mean user/anna?",
-		"{expect: {objects: {user/anna: x}}}":                                                                  "expect.objects[user/anna]: must be an object, but is a string",
-		"{}\n    - {at: 2025-01-01T00:00:00Z}":                                                                 "moments[2].at: is before the moment above, which is at 2026-01-01T09:00:00Z",
-		"{at: 2026-02-01T00:00:00Z, after: 1h}":                                                                "moments[1].after: cannot be set beside at",
-		"{after: 1h}\n    - {at: 2026-01-01T09:30:00Z}":                                                        "moments[2].at: is before the moment above",
+		"{do: [{provider: {resource: db, accepts: candidate.root.password}}]}": `no generator has the name "root"`,
+		"{do: [{provider: {resource: dbs, accepts: candidate.admin.password}}]}": `no object has the composition resource ` +
+			`name "dbs"`,
+		"{do: [{provider: {accepts: candidate.root.password}}]}": `no generator has the name "root"`,
+		"{expect: {gone: [{generation: root/1}]}}":               `no generator has the name "root"`,
+		"{do: [{edit: {patch: {status: {password: x}}}}], " +
+			"expect: {assert: [composite.status.passwd == 'x']}}": "cannot be evaluated: no such key: passwd",
+		"{do: [{loseWrite: usr/anna}]}": `no write of "usr/anna" is lost, because there is none`,
+		"{do: [{delete: user/ann}]}": `no object has the composition resource name "user/ann": did you ` +
+			`mean user/anna?`,
+		"{do: [{edit: {object: usr, patch: {a: b}}}]}": `no object has the composition resource name "usr"`,
+		"{do: [{restore: creatd}]}":                    `no earlier moment has the name "creatd"`,
+		"{do: [{late: Secret}]}":                       "late must not be Secret",
+		"{observe: {dbs: {ready: true}}}":              `no object has the composition resource name "dbs": did you mean db?`,
+		"{expect: {absent: [usr]}}": `nothing in the test has the composition resource name "usr": did ` +
+			`you mean user?`,
+		"{expect: {gone: [usr/anna]}}":        `nothing in the test has the composition resource name "usr/anna"`,
+		"{expect: {kept: [user/ann]}}":        "user/ann does not exist: did you mean user/anna?",
+		"{expect: {objects: {user/anna: x}}}": "expect.objects[user/anna]: must be an object, but is a string",
+		"{}\n    - {at: 2025-01-01T00:00:00Z}": "moments[2].at: is before the moment above, which is at " +
+			"2026-01-01T09:00:00Z",
+		"{at: 2026-02-01T00:00:00Z, after: 1h}":         "moments[1].after: cannot be set beside at",
+		"{after: 1h}\n    - {at: 2026-01-01T09:30:00Z}": "moments[2].at: is before the moment above",
 	} {
 		dir := folder(t, map[string]string{
 			"composition.yaml": strings.Replace(listed, "FOREACH", "composite.spec.users", 1), "test.yaml": playing("", "    - "+
