@@ -122,8 +122,8 @@ func (f *finder) text(text string) {
 		f.note(text, f.reads())
 		return
 	}
-	if strings.ContainsAny(text, `\%`) {
-		text = escaped.ReplaceAllString(text, " ")
+	if strings.ContainsAny(text, `\%`) { // which may also precede a name without an escape
+		text += " " + escaped.ReplaceAllString(text, " ")
 	}
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !isWord(r) }) {
 		word = strings.Trim(word, ".")
