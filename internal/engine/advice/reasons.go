@@ -18,7 +18,7 @@ const forOptional = ": write ? before the last field, as in composite.spec.?host
 
 // Reason returns why an evaluation failed, and what to write instead.
 func (adviser) Reason(f *expression.Failure) string {
-	switch f.Cause { //nolint:exhaustive // there is no advice for the others
+	switch f.Cause {
 	case expression.NotOptional:
 		return f.What + forOptional
 	case expression.NoObject:

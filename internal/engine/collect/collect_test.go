@@ -54,11 +54,6 @@ func (r result) fails(err error) result {
 	return r
 }
 
-func (r result) isNone() result {
-	r.none = true
-	return r
-}
-
 func collection(results []result, lastWins bool) *collect.Collection {
 	c := collect.New(len(results), lastWins)
 	for _, r := range results {

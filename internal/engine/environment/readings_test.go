@@ -1,10 +1,9 @@
 package environment
 
 import (
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-
 	"testing"
 
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"

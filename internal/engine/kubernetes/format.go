@@ -41,12 +41,12 @@ var named = map[string]*format{ //nolint:gochecknoglobals // a table
 // formatFunctions declares format.named, a function for each format, and validate.
 func formatFunctions() []cel.EnvOption {
 	messages := cel.OptionalType(cel.ListType(cel.StringType))
-	out := []cel.EnvOption{
+	out := append(make([]cel.EnvOption, 0, 2+len(named)),
 		cel.Function("format.named", cel.Overload("format-named", []*cel.Type{cel.StringType},
 			cel.OptionalType(formats.typ), one(formatNamed))),
 		cel.Function("validate", cel.MemberOverload("format-validate", []*cel.Type{formats.typ, cel.StringType},
 			messages, two(validate))),
-	}
+	)
 	for name, f := range named {
 		id := "format." + name
 		call := cel.FunctionBinding(func(...ref.Val) ref.Val { return formats.of(f, nil) })

@@ -1,19 +1,17 @@
 package object
 
 import (
-	"github.com/crossplane-contrib/function-export/internal/engine/wire"
-
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-
 	"encoding/json"
 	"testing"
 
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // canary is a value that no text may show. It is no word of any message.

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
@@ -103,12 +102,6 @@ func TestGenerated(t *testing.T) {
 		})
 	}
 }
-
-// one is the variable a.
-type one struct{}
-
-func (one) Find(name string) (ref.Val, bool) { return types.String("v"), name == "a" }
-func (one) Names() []string                  { return []string{"a"} }
 
 // A generation may be a v1 Secret: its data is only in secret.
 func TestGenerationSecretIsHidden(t *testing.T) {

@@ -1,8 +1,6 @@
 package observation_test
 
 import (
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-
 	"context"
 	"fmt"
 	"math"
@@ -15,6 +13,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 

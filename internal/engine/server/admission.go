@@ -42,7 +42,11 @@ const (
 	// admissionTimeout bounds the wait of a caller without a deadline. For callers with a deadline,
 	// answerTime is kept for the response.
 	admissionTimeout = 10 * time.Second
-	answerTime       = 2 * time.Second
+
+	// receiveTimeout bounds how long a large request takes to arrive once it is admitted. In the network of a cluster, it
+	// takes a hundredth of this time.
+	receiveTimeout = 5 * time.Second
+	answerTime     = 2 * time.Second
 )
 
 // An admission bounds the memory of the requests in flight.
@@ -99,7 +103,7 @@ func (a *admission) register(
 	info := &grpc.UnaryServerInfo{FullMethod: "/" + string(service.FullName()) + "/" + string(method.Name())}
 	handle := func(_ any, stream grpc.ServerStream) error {
 		_, err := count(stream.Context(), nil, info, func(ctx context.Context, _ any) (any, error) {
-			sent, release, err := a.receive(stream)
+			sent, release, err := a.receive(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -158,8 +162,7 @@ type transportStream interface {
 
 // receive receives the bytes of a request, once it is admitted. They are a copy, because gRPC uses its buffers again.
 // The memory is reserved until release is called.
-func (a *admission) receive(from grpc.ServerStream) (sent []byte, release func(), err error) {
-	ctx := from.Context()
+func (a *admission) receive(ctx context.Context) (sent []byte, release func(), err error) {
 	stream, ok := grpc.ServerTransportStreamFromContext(ctx).(transportStream)
 	if !ok {
 		return nil, nil, status.Error(codes.Internal, "cannot receive from a stream of this gRPC")
@@ -168,7 +171,7 @@ func (a *admission) receive(from grpc.ServerStream) (sent []byte, release func()
 	if err := stream.ReadMessageHeader(header[:]); err != nil {
 		return nil, nil, unreceived(err)
 	}
-	length, of := int64(binary.BigEndian.Uint32(header[1:])), a.large
+	length := int64(binary.BigEndian.Uint32(header[1:]))
 	switch {
 	case header[0] != 0: // the server has no compressor, so Crossplane compresses nothing
 		const text = "grpc: Decompressor is not installed for grpc-encoding %q"
@@ -176,19 +179,57 @@ func (a *admission) receive(from grpc.ServerStream) (sent []byte, release func()
 	case length > int64(a.maxMessage):
 		const text = "grpc: received message larger than max (%d vs. %d)"
 		return nil, nil, status.Errorf(codes.ResourceExhausted, text, length, a.maxMessage)
-	case length <= windowBytes: // it has arrived, or arrives at once
-		of = a.small
 	}
-	if release, err = a.reserve(ctx, of, workBytes+length*workFactor); err != nil {
-		return nil, nil, err
-	}
-	data, err := stream.Read(int(length))
+	data, release, err := a.read(ctx, stream, length)
 	if err != nil {
-		release()
-		return nil, nil, unreceived(err)
+		return nil, nil, err
 	}
 	defer data.Free()
 	return data.Materialize(), release, nil
+}
+
+// read reads a message of so many bytes, and reserves memory for it. A small message has arrived, or arrives within its
+// window, so that a sender that stalls holds no memory of others. A large one must arrive within a time.
+func (a *admission) read(
+	ctx context.Context, stream transportStream, length int64,
+) (data mem.BufferSlice, release func(), err error) {
+	of, small := a.large, length <= windowBytes
+	if small {
+		of = a.small
+		if data, err = stream.Read(int(length)); err != nil {
+			return nil, nil, unreceived(err)
+		}
+	}
+	if release, err = a.reserve(ctx, of, workBytes+length*workFactor); err != nil {
+		data.Free()
+		return nil, nil, err
+	}
+	if !small {
+		if data, err = readWithin(receiveTimeout, stream, int(length)); err != nil {
+			release()
+			return nil, nil, err
+		}
+	}
+	return data, release, nil
+}
+
+// readWithin reads within a time. After that time the handler ends without the message.
+func readWithin(limit time.Duration, stream transportStream, length int) (mem.BufferSlice, error) {
+	type result struct {
+		data mem.BufferSlice
+		err  error
+	}
+	received := make(chan result, 1)
+	go func() { // which ends with the stream
+		data, err := stream.Read(length)
+		received <- result{data, err}
+	}()
+	select {
+	case r := <-received:
+		return r.data, unreceived(r.err)
+	case <-time.After(limit):
+		return nil, status.Errorf(codes.DeadlineExceeded, "the request of %d bytes did not arrive within %s", length, limit)
+	}
 }
 
 // unreceived returns the error of a stream as a handler returns it.

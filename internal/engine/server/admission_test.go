@@ -101,3 +101,27 @@ func TestAdmission(t *testing.T) {
 		t.Errorf("want it answered once there is memory, got %v", err)
 	}
 }
+
+// Clients that stall in the middle of large requests take no memory from small ones, and return it to large ones after
+// a time of the server's own.
+func TestStalledClients(t *testing.T) {
+	s := startServer(t, testFunction{}, logging.NewNopLogger(), func(s *Server) {
+		s.MemoryLimit, s.MaxRecvMessageSize = 64<<20, 4<<20
+	})
+	large := &fnv1.RunFunctionRequest{Meta: &fnv1.RequestMeta{Tag: strings.Repeat("x", 7<<19)}}
+	for range 6 {
+		conn, _ := s.dialCounting(t, 3<<20)
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			defer cancel()
+			_, _ = fnv1.NewFunctionRunnerServiceClient(conn).RunFunction(ctx, large)
+		}()
+	}
+	time.Sleep(500 * time.Millisecond) // until they stall
+	client := fnv1.NewFunctionRunnerServiceClient(s.dial(t, insecure.NewCredentials()))
+	for _, req := range []*fnv1.RunFunctionRequest{{}, large} {
+		if _, err := client.RunFunction(functiontest.Limited(t), req); err != nil {
+			t.Errorf("a request of %d bytes is not answered: %v", len(req.GetMeta().GetTag()), err)
+		}
+	}
+}

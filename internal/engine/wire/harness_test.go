@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/structpb"
 )
 
 // What follows writes messages field by field, so that they can be written wrongly.
@@ -161,15 +160,6 @@ func marshal(t testing.TB, m proto.Message) []byte {
 func sentStruct(t testing.TB, s []byte) Struct {
 	t.Helper()
 	return lazily(t, sub(4, s)).Input
-}
-
-func structOf(t testing.TB, fields map[string]any) *structpb.Struct {
-	t.Helper()
-	s, err := structpb.NewStruct(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 func unmarshal(sent []byte) (*Request, error) {

@@ -178,8 +178,8 @@ func TestPageOfRules(t *testing.T) {
 
 After this page, you know the mistakes that [` + "`function-export check`" + `](README.md#check) finds in inputs that
 compile. The name of a rule is printed after the message. A rule without a level is a warning;
-[Settings](README.md#settings) change it. In each example, the lines with ` + "`-`" + ` are wrong. An example that is not
-a pipeline is the input of a step after one that composes ` + "`db`, an Instance of `rds.aws.upbound.io`.\n")
+[Settings](README.md#settings) change it. In each example, the lines with ` + "`-`" + ` are wrong. An example that is
+not a pipeline is the input of a step after one that composes ` + "`db`, an Instance of `rds.aws.upbound.io`.\n")
 	for i, r := range rules.All() {
 		level := ""
 		if r.Level == rules.Error {

@@ -77,7 +77,7 @@ func sarifResult(d files.Diagnostic, rule int) object {
 // printSARIF prints diagnostics for code scanning.
 func (r *checked) printSARIF(w io.Writer) error {
 	ids, all := r.sarifRules()
-	results, seen := []object{}, map[string]int{}
+	results, seen := make([]object, 0, len(r.Diagnostics)), map[string]int{}
 	for _, d := range r.Diagnostics {
 		out := sarifResult(d, slices.Index(ids, string(d.Rule)))
 		id := fmt.Appendf(nil, "%q", []string{d.File, d.Step, d.Field, string(d.Rule), d.Message})

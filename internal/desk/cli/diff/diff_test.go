@@ -188,7 +188,8 @@ func TestPipelines(t *testing.T) {
 		"data: {region: eu}\n---\n" +
 		"apiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {name: two}\ndata: {region: " +
 		"u}\n---\n"
-	environment := strings.Replace(composed(with(t, "secret.username}]", "secret.username + environment.region}]")), "  - step: exports\n", `  - step: environment
+	reads := composed(with(t, "secret.username}]", "secret.username + environment.region}]"))
+	environment := strings.Replace(reads, "  - step: exports\n", `  - step: environment
     functionRef: {name: function-environment-configs}
     input:
       apiVersion: environmentconfigs.fn.crossplane.io/v1beta1

@@ -33,7 +33,7 @@ func Translate(text string, data Data) (Expr, error) {
 	}
 	t := newTranslation(data, root)
 	return try(func() Expr {
-		var out []Expr
+		out := make([]Expr, 0, len(root.Nodes))
 		for _, n := range root.Nodes {
 			out = append(out, t.node(n))
 		}

@@ -27,6 +27,8 @@ var (
 )
 
 // OtherType returns how to write a value of another type, as the end of a message, and the edit that does it.
+//
+//nolint:gocyclo // one flat switch over pairs of types
 func (Adviser) OtherType(n strict.Node) (hint string, edits []diagnostic.Edit) {
 	kind, text := wire.OfValue(n.Value).Kind(), n.Value.GetStringValue()
 	edit := func(fits bool, action diagnostic.Action, with string) []diagnostic.Edit {
@@ -97,6 +99,8 @@ func firstField(n strict.Node) string {
 }
 
 // Entry returns the field of an object that is an entry of another tool, and what to write instead of the object.
+//
+//nolint:gocyclo // three forms, each with its own condition
 func (Adviser) Entry(n strict.Node) (name, message string) {
 	known := n.Schema.Properties
 	isEntry := known["value"] != nil && known["value"].Expression

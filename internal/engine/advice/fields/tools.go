@@ -83,20 +83,23 @@ const (
 // An entryField is a field that only entries of another tool have, and an example of the value that is written instead.
 type entryField struct{ name, tool, value string }
 
+// secretHost is the value of an example that reads a connection detail.
+const secretHost = "secrets.db.host"
+
 // entryFields are in the order in which they are looked for.
 var entryFields = []entryField{ //nolint:gochecknoglobals // a table
-	{"fromConnectionSecretKey", toolPatches, "secrets.db.host"},
+	{"fromConnectionSecretKey", toolPatches, secretHost},
 	{"combine", toolPatches, `"'%s:%s'.format([resources.db.status.host, resources.db.spec.port])"`},
 	{"patchSetName", toolPatches, "resources.db.status.host"},
 	{"fromFieldPath", toolPatches, "resources.db.status.host"},
 	{"toFieldPath", toolPatches, "resources.db.status.host"},
 	{"transforms", toolPatches, "resources.db.status.host"},
 	{"type", toolPatches, `"'text'"`},
-	{"remoteRef", toolSecrets, "secrets.db.host"},
-	{"secretKey", toolSecrets, "secrets.db.host"},
-	{"valueFrom", toolPods, "secrets.db.host"},
-	{"secretName", toolVolumes, "secrets.db.host"},
-	{"name", toolOld, "secrets.db.host"},
+	{"remoteRef", toolSecrets, secretHost},
+	{"secretKey", toolSecrets, secretHost},
+	{"valueFrom", toolPods, secretHost},
+	{"secretName", toolVolumes, secretHost},
+	{"name", toolOld, secretHost},
 }
 
 // sourceFields are the fields of objects to read in other tools.
