@@ -376,3 +376,57 @@ func TestJSON(t *testing.T) {
 		})
 	}
 }
+
+// The law: whatever an expression does, the same variables give the same value.
+func TestEvaluateIsDeterministic(t *testing.T) {
+	for _, text := range []string{
+		"resource.metadata.labels.map(k, k).join(',')",
+		"json.encode(resource.metadata.labels.transformMap(k, v, string(v)))",
+		"'%s'.format([resource.metadata.labels])",
+		"json.encode({3: 'c', 1: 'a', 2: 'b'}.map(k, k))",
+		"yaml.encode({'z': 1, 'y': 2, 'x': {'w': 3, 'v': 4}})",
+		"json.encode(resource.metadata.labels.filter(k, k != 'a'))",
+		"json.encode(resource.metadata.labels.transformMapEntry(k, v, {k + '2': v}).map(k, k))",
+		"json.encode(cel.bind(m, resource.metadata.labels.transformMap(k, v, v), m.map(k, [1, 2].map(i, k))))",
+	} {
+		o, seen := sampleObservation(t), map[string]bool{}
+		for range 60 {
+			got, err := evaluate(t, o, text, "db")
+			if err != nil {
+				t.Fatal(text, err)
+			}
+			seen[got] = true
+		}
+		if len(seen) != 1 {
+			t.Errorf("%s has %d values", text, len(seen))
+		}
+	}
+}
+
+// A value never reaches an error, whatever fails on it.
+func TestErrorsHoldNoData(t *testing.T) {
+	for _, text := range []string{
+		"secrets[secret.password]['x']", "string(timestamp(secret.password))", "string(int(secret.password))",
+		"{'a': 'b'}[secret.password]", "string(duration(secret.password))", "string(base64.decode(secret.password))",
+		"'x'.matches(secret.password + '[') ? 'y' : 'n'", "secret.password.substring(99)", "secret.password.charAt(99)",
+		"json.decode(secret.password).x", "yaml.decode('a: [' + secret.password).x",
+		"string(secret.password == 'x' ? 1 / 0 : 1 / 0)",
+		"secret.password.format([1])", "(secret.password + '%d').format([secret.password])",
+		"'%' + secret.password.format([])",
+		"resources[secret.password].x", "sources[secret.password].x", "regex.replace('x', secret.password + '(', 'y')",
+		"string(bool(secret.password))", "string(double(secret.password))", "[1][int(secret.password)]",
+		"string(bytes('\\xff' + secret.password))",
+	} {
+		x, faults := env.Compile(expression.Source{Text: text, Path: "here", From: "db", Want: expression.WantText})
+		if len(faults) > 0 {
+			continue // refused before it runs
+		}
+		v, err := x.Evaluate(context.Background(), sampleObservation(t).Scope("db", nil), budget.New(context.Background()))
+		if err == nil {
+			_, _, err = x.Text(v, budget.New(context.Background()))
+		}
+		if err != nil && strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: error holds data: %v", text, err)
+		}
+	}
+}

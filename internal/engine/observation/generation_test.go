@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"cel.dev/cel-go/common/types/ref"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
