@@ -91,7 +91,7 @@ func TestByPython(t *testing.T) {
 	})...)
 	docs = append(docs, documents(t, "toml", func(a, b string) (string, any, error) {
 		m := map[string]any{a: b, "list": []any{a, b}, "tables": []any{map[string]any{b: a}}}
-		text, err := format.TOML(m, 1<<20, 100)
+		text, err := format.TOML(m, 1<<20)
 		return text, m, err
 	})...)
 	docs = append(docs, documents(t, "libpq", func(a, b string) (string, any, error) {
