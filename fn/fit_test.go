@@ -175,8 +175,7 @@ func TestResponsesFit(t *testing.T) {
 						t.Errorf("%s: want a warning %q, got %v", tc.reason, want, rsp.GetResults())
 					}
 				}
-				if c := rsp.GetConditions()[0]; c.GetReason() != "Held" ||
-					!strings.Contains(c.GetMessage(), tc.held[0]) {
+				if c := rsp.GetConditions()[0]; c.GetReason() != "Held" || !strings.Contains(c.GetMessage(), tc.held[0]) {
 					t.Errorf("%s: want the condition to say %q, got %v", tc.reason, tc.held[0], c)
 				}
 			})
@@ -190,8 +189,7 @@ func TestResponsesThatCannotFit(t *testing.T) {
 		reason string
 		req    *fnv1.RunFunctionRequest
 	}{
-		"CarriedOn": {"an earlier step composes too much by " +
-			"itself", earlier(fitRequest(t, fitInput(1, ""), 10), 4<<20)},
+		"CarriedOn": {"an earlier step composes too much by itself", earlier(fitRequest(t, fitInput(1, ""), 10), 4<<20)},
 		"Kept": {
 			"what is kept is too much beside it",
 			observedExport(t, earlier(fitRequest(t, fitInput(1, ""), 900_000), 3_500_000), "e00", 600_000),
@@ -216,8 +214,7 @@ func TestResponsesThatCannotFit(t *testing.T) {
 					!strings.Contains(r[0].GetMessage(), "nothing is changed: the response has 4") {
 					t.Errorf("%s: want it to be fatal, got %v", tc.reason, r)
 				}
-				if c := rsp.GetConditions()[0]; c.GetReason() != "Held" ||
-					c.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE {
+				if c := rsp.GetConditions()[0]; c.GetReason() != "Held" || c.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE {
 					t.Errorf("%s: want Held, got %v", tc.reason, c)
 				}
 			})

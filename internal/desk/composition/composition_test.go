@@ -191,8 +191,7 @@ func TestReadErrors(t *testing.T) {
 			"cannot read spec.pipeline[0].step: must be a string"},
 		"First": {"the first fault is told", head + "spec: {compositeTypeRef: [], pipeline: [{step: 4711}]}}",
 			"cannot read spec.compositeTypeRef: must be an object"},
-		"Input": {"an input is an object", pipeline("[]"), "cannot read spec.pipeline[0].input: must be an " +
-			"object"},
+		"Input": {"an input is an object", pipeline("[]"), "cannot read spec.pipeline[0].input: must be an object"},
 		"Name": {"a name is a word", pt("resources: [{}, {}, {name: [hush]}]"),
 			"cannot read spec.pipeline[0].input.resources[2].name: must be a string"},
 	}

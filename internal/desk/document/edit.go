@@ -43,8 +43,7 @@ func Apply(text string, fixes [][]Edit) (out string, applied int) {
 	for _, fix := range fixes {
 		touches := func(e Edit) bool {
 			return slices.ContainsFunc(edits, func(o Edit) bool {
-				return !e.End.Before(o.Position) &&
-					!o.End.Before(e.Position)
+				return !e.End.Before(o.Position) && !o.End.Before(e.Position)
 			})
 		}
 		if len(fix) > 0 && !slices.ContainsFunc(fix, touches) {

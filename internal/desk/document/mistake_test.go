@@ -38,8 +38,7 @@ var lineMistakes = map[string]struct {
 	"Colon":       {func(b, k, _ string) string { return b + k + ": x ? 'a' : 'b'" }, ": 'b'", colonInPlain},
 	"SingleQuote": {func(b, k, v string) string { return b + k + ": '" + v }, "'", unclosedQuote},
 	"DoubleQuote": {func(b, k, v string) string { return b + k + ": \"" + v }, "\"", unclosedQuote},
-	"AfterQuote": {func(b, k, v string) string { return b + k + ": 'a' + " + v }, "+ ", "text after the closing " +
-		"quote"},
+	"AfterQuote":  {func(b, k, v string) string { return b + k + ": 'a' + " + v }, "+ ", "text after the closing quote"},
 	"AfterBracket": {func(b, k, v string) string { return b + k + ": [a].join(" + v }, ".join", "text after the " +
 		"closing ]"},
 	"OpenBrace": {func(b, k, v string) string { return b + k + ": {a: " + v }, "{", "a { that is not closed"},

@@ -205,8 +205,7 @@ func TestTemplatedSecrets(t *testing.T) {
 			}
 			_, inputs := steps(t, r.YAML)
 			got, where, why := composedSecret(t, inputs[0], xr, observedDatabase(t, status, details))
-			if diff := cmp.Diff(renderedSecret(t, rendered(t, text, data)), got); diff != "" ||
-				where != "team/xr-conn" {
+			if diff := cmp.Diff(renderedSecret(t, rendered(t, text, data)), got); diff != "" || where != "team/xr-conn" {
 				t.Errorf("%s: -want, +got:\n%s\n%s\n%s", where, diff, why, r.YAML)
 			}
 		})

@@ -220,8 +220,7 @@ func optionalField(v *View, say Say) {
 	for _, x := range v.Plan.Needed {
 		for _, r := range x.Reads() {
 			own := r.Variable == expression.Composite ||
-				(r.Variable == expression.Resource || r.Variable == expression.Self) && x.Source().From == "" &&
-					!x.Source().Own
+				(r.Variable == expression.Resource || r.Variable == expression.Self) && x.Source().From == "" && !x.Source().Own
 			ofCrossplane := slices.Contains(setByCrossplane, plan.StepName(r.Reference, 1))
 			if !own || ofCrossplane || r.Need != expression.Required || plan.StepName(r.Reference, 0) != "spec" {
 				continue

@@ -38,8 +38,7 @@ func TestTypesKnown(t *testing.T) {
 			want: []string{valueAt + "13: ConfigMap of v1 has no field dta: did you mean data?"},
 		},
 		"TakenByConfigMap": {
-			reason: "a source that is no Secret may have the name of a composed resource: it is read as another " +
-				"variable",
+			reason: "a source that is no Secret may have the name of a composed resource: it is read as another variable",
 			input: "{sources: [{name: db, apiVersion: v1, kind: ConfigMap}], secrets: [{name: out, data: [{key: k, " +
 				"value: sources.db.data.k + secrets.db.password}]}]}",
 		},
@@ -60,12 +59,10 @@ func TestTypesKnown(t *testing.T) {
 		},
 		"CompositePaths": {
 			reason: "each label of each selector, also behind one that has none, and up to an index",
-			input: "{environment: {environmentConfigs: [{type: Reference, ref: {name: a}}, {type: Selector, " +
-				"selector: " +
+			input: "{environment: {environmentConfigs: [{type: Reference, ref: {name: a}}, {type: Selector, selector: " +
 				"{matchLabels: [{key: a, type: Value, value: spec.nope}, " +
 				"{key: b, type: FromCompositeFieldPath, valueFromFieldPath: spec.parameters.stag}, {key: c, " +
-				"valueFromFieldPath: 'spec.operatorSpec[0].x'}, {key: d, valueFromFieldPath: " +
-				"'status.hosts[0].x'}]}}]}}",
+				"valueFromFieldPath: 'spec.operatorSpec[0].x'}, {key: d, valueFromFieldPath: 'status.hosts[0].x'}]}}]}}",
 			want: []string{"environment.environmentConfigs[1].selector.matchLabels[1].valueFromFieldPath: App of " +
 				"example.org/v1 has no field spec.parameters.stag: did you mean stage?"},
 		},
@@ -94,8 +91,7 @@ func TestTypesFit(t *testing.T) {
 		"Number": {"nor is a number", "endpoint", "1.5 * 2.0", "returns a double, but status.endpoint is a " +
 			"string: wrap it in string(...)"},
 		"Object": {"nor an object", "endpoint", "resources.db.spec",
-			"returns a map(string, dyn), but status.endpoint is a string: select one of its keys, or encode it as " +
-				"one " +
+			"returns a map(string, dyn), but status.endpoint is a string: select one of its keys, or encode it as one " +
 				"text with json.encode(...)"},
 		"Map": {"nor a map", "endpoint", "{'a': 'b'}", "returns a map(string, string), but status.endpoint is " +
 			"a string: select one of its keys, or encode it as one text with json.encode(...)"},
@@ -107,10 +103,9 @@ func TestTypesFit(t *testing.T) {
 		"List": {"a list is one of its elements", "hosts", "resources.db.spec.zones", ""},
 		"ListForText": {"nor is a list", "endpoint", "resources.db.spec.zones",
 			"returns a list(string), but status.endpoint is a string: join it with .join(',') or json.encode(...)"},
-		"ListOther": {"one of others is none", "hosts", "[1]", "returns a list(int), but status.hosts is a " +
-			"list(string)"},
-		"Open":     {"a field that is open takes all", "open.x", "resources.db.spec", ""},
-		"MapEntry": {"an entry of a map is of its type", "by.a", "resources.db.spec.port", ""},
+		"ListOther": {"one of others is none", "hosts", "[1]", "returns a list(int), but status.hosts is a list(string)"},
+		"Open":      {"a field that is open takes all", "open.x", "resources.db.spec", ""},
+		"MapEntry":  {"an entry of a map is of its type", "by.a", "resources.db.spec.port", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var want []string

@@ -115,8 +115,7 @@ func either(double, whole, number *types.Type) *types.Type {
 func inBoth(list, other []*expression.Error) []*expression.Error {
 	return slices.DeleteFunc(list, func(e *expression.Error) bool {
 		return !slices.ContainsFunc(other, func(o *expression.Error) bool {
-			return o.Line == e.Line &&
-				o.Column == e.Column
+			return o.Line == e.Line && o.Column == e.Column
 		})
 	})
 }

@@ -79,8 +79,7 @@ func (c *typeCheck) fits(x *expression.Expression, want *types.Type, name string
 func isFit(have, want *types.Type) bool {
 	have = celast.WithoutOptional(have)
 	isNumber := func(t *types.Type) bool {
-		return t == Number ||
-			celast.IsNumber(t)
+		return t == Number || celast.IsNumber(t)
 	} // an int may also be a whole double
 	isObject := func(t *types.Type) bool { return celast.IsKind(t, types.StructKind, types.MapKind) }
 	open := func(t *types.Type) bool {

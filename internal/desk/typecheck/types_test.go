@@ -147,8 +147,7 @@ func TestTypesFind(t *testing.T) {
 		"Composite": {
 			reason: "the composite has a type as well",
 			input:  value("composite.spec.paramters.stage"),
-			want: []string{valueAt + "15: App of example.org/v1 has no field spec.paramters: did you mean " +
-				"parameters?"},
+			want:   []string{valueAt + "15: App of example.org/v1 has no field spec.paramters: did you mean parameters?"},
 		},
 		"NoFrom": {
 			reason: "from is easily forgotten in one of several exports",
@@ -162,8 +161,7 @@ func TestTypesFind(t *testing.T) {
 				"resources.cahce.status.url}, {key: m, value: secrets.dv.password}]}]}",
 			want: []string{
 				"secrets[0].from: no step of the pipeline composes a resource named bd: did you mean db?",
-				"secrets[0].data[1].value:1:10: no step of the pipeline composes a resource named cahce: did you " +
-					"mean cache?",
+				"secrets[0].data[1].value:1:10: no step of the pipeline composes a resource named cahce: did you mean cache?",
 				"secrets[0].data[2].value:1:11: no step of the pipeline composes a resource named dv: did you mean db?",
 			},
 		},
@@ -180,8 +178,7 @@ func TestTypesFind(t *testing.T) {
 				"[{key: k, value: sources.other.spec.prot}, {key: l, value: 'sources.all[0].spec.sice'}]}]}",
 			want: []string{
 				valueAt + "19: Instance of rds.example.org/v1 has no field spec.prot: did you mean port?",
-				"secrets[0].data[1].value:1:20: Instance of rds.example.org/v1 has no field spec.sice: did you mean " +
-					"size?",
+				"secrets[0].data[1].value:1:20: Instance of rds.example.org/v1 has no field spec.sice: did you mean size?",
 			},
 		},
 		"Manifest": {
@@ -217,8 +214,7 @@ func TestTypesFind(t *testing.T) {
 			want: []string{
 				"environment.environmentConfigs[0].selector.matchLabels[0].valueFromFieldPath: App of example.org/v1 " +
 					"has no field spec.parameters.stag: did you mean stage?",
-				"fromComposite.fieldPath: App of example.org/v1 has no field spec.operatorSpecs: did you mean " +
-					"operatorSpec?",
+				"fromComposite.fieldPath: App of example.org/v1 has no field spec.operatorSpecs: did you mean operatorSpec?",
 			},
 		},
 	} {
@@ -258,8 +254,7 @@ func TestExpressions(t *testing.T) {
 			"20: startsWith does not accept int and string: wrap the int in string(...)",
 		},
 		"resource.spec.port == 'a' ? 'a' : 'b'": {
-			"20: can never be true: it compares an int with a string: leave out the quotes, or wrap the int in " +
-				"string(...)",
+			"20: can never be true: it compares an int with a string: leave out the quotes, or wrap the int in string(...)",
 		},
 		"resource.spec.size == 5432 ? 'a' : 'b'": {
 			"20: can never be true: it compares a string with an int: write it in quotes, '5432'",

@@ -57,8 +57,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%v: %v", e.Names, wrong)
 				continue
 			}
-			if equal, err := x.Evaluate(t.Context(), vars, budget.New(t.Context())); err != nil ||
-				equal.Value() != true {
+			if equal, err := x.Evaluate(t.Context(), vars, budget.New(t.Context())); err != nil || equal.Value() != true {
 				t.Errorf("%s is not %s: %v", e.Example, e.Result, err)
 			}
 		}

@@ -181,8 +181,7 @@ func (g granted) claims() {
 	site := sites.applySite()
 	g.eventually("the refusal", func() error {
 		is := live.ConditionOf(g.get(site), "ExportsReady")
-		return wantText(is.Reason == "InvalidInput" &&
-			strings.Contains(is.Message, "is cluster scoped and has no claim"),
+		return wantText(is.Reason == "InvalidInput" && strings.Contains(is.Message, "is cluster scoped and has no claim"),
 			fmt.Sprintf("ExportsReady is %+v", is))
 	})
 	g.read(was, was)

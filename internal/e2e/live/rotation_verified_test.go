@@ -203,8 +203,7 @@ func (r *rotation) settles(number int, before credential) (after credential) {
 		after = credentialOf(app)
 		is := live.ConditionOf(r.get(r.app()), "ExportsReady")
 		succeeded := is.Reason == "Available"
-		abandoned := is.Reason == "Held" &&
-			strings.Contains(is.Message, fmt.Sprintf("generation %d was abandoned", number))
+		abandoned := is.Reason == "Held" && strings.Contains(is.Message, fmt.Sprintf("generation %d was abandoned", number))
 
 		switch {
 		case !succeeded && !abandoned, succeeded && after == before, r.working.Load() > 0:

@@ -206,8 +206,7 @@ func TestCertificateByOpenSSL(t *testing.T) {
 			for _, want := range []string{
 				"CA:FALSE", "Digital Signature", "TLS Web Server Authentication, TLS Web Client Authentication",
 				"Authority Key Identifier",
-				"DNS:shop.example, DNS:*.shop.example, IP Address:10.0.0.1, IP Address:FD00:0:0:0:0:0:0:1, IP " +
-					"Address:10.0.0.2",
+				"DNS:shop.example, DNS:*.shop.example, IP Address:10.0.0.1, IP Address:FD00:0:0:0:0:0:0:1, IP Address:10.0.0.2",
 			} {
 				if !strings.Contains(text, want) {
 					t.Errorf("openssl does not say %q of the leaf:\n%s", want, text)

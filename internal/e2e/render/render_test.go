@@ -209,9 +209,8 @@ data: {a: b2xk}
 `,
 		"required.yaml": required + "---" + functiontest.DatabaseSecret + "data: {password: aHVudGVyMg==}\n",
 		// Crossplane's render invents a UID, and this function does the same.
-		"xr.yaml": strings.Replace(functiontest.XR, ", uid: 11111111-1111-1111-1111-111111111111", "", 1),
-		"environment.yaml": "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, deep: {list: [1, a, " +
-			"null]}}",
+		"xr.yaml":          strings.Replace(functiontest.XR, ", uid: 11111111-1111-1111-1111-111111111111", "", 1),
+		"environment.yaml": "{apiVersion: internal.crossplane.io/v1alpha1, kind: Environment, deep: {list: [1, a, null]}}",
 	})
 }
 

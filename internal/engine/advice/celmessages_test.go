@@ -33,8 +33,7 @@ func TestCELMessages(t *testing.T) {
 			"first argument must be a name for each element, as in list.map(x, x.name)"},
 		"Bind": {"cel.bind(1, 2, 3)", "cel.bind() variable names must be simple identifiers", "cel.bind() " +
 			"variable names must be simple identifiers"},
-		"Number": {"99999999999999999999", "invalid int literal", "invalid int literal: it does not fit into 64 " +
-			"bits"},
+		"Number": {"99999999999999999999", "invalid int literal", "invalid int literal: it does not fit into 64 bits"},
 		"ManyValues": {"'%s'.format([1, 2])", "too many arguments supplied to string.format (expected 1, got 2)",
 			"format has 2 values for 1 % in its text: write one %s for each"},
 		"FewValues": {"'%s%s'.format([1])", "index 1 out of range", "format has fewer values than there are % in its " +

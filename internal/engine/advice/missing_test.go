@@ -25,10 +25,8 @@ func TestMissing(t *testing.T) {
 		"Unknown": {"nothing is known", about(observation.Unknown, "", ""), ""},
 		"Composite": {"the composite author can set the field", about(observation.CompositeLacks, "", ""),
 			"correct it, set it in Database db-1, or write " + none},
-		"Item": {"the field can be set in the item", item, "the item lacks it: set it there, or write " +
-			"" + none},
-		"List": {"the default of a list is a list", list, "the item lacks it: set it there, or write " +
-			"" + empty},
+		"Item": {"the field can be set in the item", item, "the item lacks it: set it there, or write " + none},
+		"List": {"the default of a list is a list", list, "the item lacks it: set it there, or write " + empty},
 		"Below": {"a field below it already has a default", below, "the item lacks it: set it there, or " +
 			"write .?host for a field that may be missing"},
 		"Null": {"a null exists, so an optional step does not help", null, "the item lacks it: set it " +

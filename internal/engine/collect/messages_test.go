@@ -45,8 +45,7 @@ func TestLongMessages(t *testing.T) {
 		},
 		"OneMoreFails": {
 			reason: "the last line says that there are more, and the collection is full", results: repeated(12, fails),
-			want: []string{"k00", "k01", "k02", "k03", "k04", "k05", "k06", "k07", "k08", "and more: correct " +
-				"these first"},
+			want:  []string{"k00", "k01", "k02", "k03", "k04", "k05", "k06", "k07", "k08", "and more: correct these first"},
 			ended: true,
 		},
 	} {

@@ -64,8 +64,7 @@ const oneLine = "has a line break or a control character: leave it out"
 var (
 	errNoIssuer    = errors.New("cannot sign without a CA")
 	errSameSubject = errors.New("cannot sign with a CA that has the same subject, because the certificate would seem " +
-		"to " +
-		"sign itself: set another commonName")
+		"to sign itself: set another commonName")
 	errNotPair = errors.New(tlsCert + " and " + tlsKey + " are not a certificate and its key in PEM")
 	errNotCA   = errors.New(tlsCert + " is not the certificate of a CA")
 )

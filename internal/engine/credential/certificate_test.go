@@ -38,8 +38,7 @@ func certificate(t testing.TB, text string) *Certificate {
 
 const (
 	noDNS = "is not a DNS name: each of its labels must have 1 to 63 letters, digits and '-', and not start or end " +
-		"with '-', " +
-		"and only the first one may be '*'"
+		"with '-', and only the first one may be '*'"
 	noIP = "is not an IP address: write for example 10.0.0.1 or fd00::1"
 )
 

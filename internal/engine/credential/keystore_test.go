@@ -211,8 +211,7 @@ func TestKeystoreSourceErrors(t *testing.T) {
 		broken   = "cannot read tls.crt: a PEM block is incomplete or invalid"
 		noKey    = "cannot read tls.key: the text has no private key"
 		otherKey = "tls.key is not the key of the certificate in tls.crt, or is encrypted with a password: use the " +
-			"key and the " +
-			"certificate of the same generation"
+			"key and the certificate of the same generation"
 		noChain = "cannot read tls.crt: the certificates are not one chain: several sign no other one: remove what " +
 			"does not belong to it"
 	)

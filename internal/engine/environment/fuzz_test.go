@@ -94,8 +94,7 @@ func FuzzMergeLaterWinsAndLosesNoKey(f *testing.F) {
 		if ofBytes, faults := l.Merge(budget.New(context.Background()), in[1], selectors, readAll(t, configs)); !proto.Equal(
 			got,
 			ofBytes,
-		) ||
-			len(faults) > 0 {
+		) || len(faults) > 0 {
 			t.Errorf("over bytes: %v, %v, want %v", ofBytes, faults, got)
 		}
 

@@ -36,9 +36,8 @@ type asoCase struct {
 // asoDifferent are the cases where this function is another than the operator on
 // purpose, and why.
 var asoDifferent = map[string]string{
-	"derived: base64 extension not enabled": "the encoders are among our libraries: what they give is wanted in " +
-		"exports",
-	"derived: format %d with a double": "a later version of CEL's library prints a double that is whole",
+	"derived: base64 extension not enabled": "the encoders are among our libraries: what they give is wanted in exports",
+	"derived: format %d with a double":      "a later version of CEL's library prints a double that is whole",
 }
 
 // Expressions written for Azure Service Operator's exports give what they give

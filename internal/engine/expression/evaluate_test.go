@@ -150,8 +150,7 @@ func TestEvaluate(t *testing.T) {
 		},
 		{
 			"yaml.encode(dyn({1: 2}))", "",
-			"failed: here:1:12: there is a map whose keys are int, which JSON cannot represent: wrap them in " +
-				"string(...)",
+			"failed: here:1:12: there is a map whose keys are int, which JSON cannot represent: wrap them in string(...)",
 		},
 		{"sha256('abc')", "", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
 		{
@@ -241,8 +240,7 @@ func TestEvaluate(t *testing.T) {
 		},
 		{
 			"resource.spec + resource.spec", "db",
-			"failed: here:1:15: + failed on map and map: write a.merge(b), which uses the value in b if both maps " +
-				"have a key",
+			"failed: here:1:15: + failed on map and map: write a.merge(b), which uses the value in b if both maps have a key",
 		},
 		{"true || resource.status.nope == '' ? 'y' : 'n'", "db", "y"},
 		{"resource.data.password", "secret-object", "failed: hidden"},

@@ -25,8 +25,7 @@ func TestFormats(t *testing.T) {
 		"Map": {"a whole map is in the order of its keys", "properties.encode(composite.spec.labels)", "a=x\nb=1\n"},
 		"Kinds": {
 			"observed numbers are whole",
-			"dotenv.encode({'P': composite.spec.port, 'R': composite.spec.ratio, 'O': composite.spec.on, 'U': 1u, " +
-				"'B': b'b'})",
+			"dotenv.encode({'P': composite.spec.port, 'R': composite.spec.ratio, 'O': composite.spec.on, 'U': 1u, 'B': b'b'})",
 			"B=b\nO=true\nP=7000\nR=1\nU=1\n",
 		},
 		"Optional": {"an entry that is left out", "toml.encode({'a': 1, ?'b': composite.spec.?no})", "a = 1\n"},

@@ -63,8 +63,7 @@ func TestTexts(t *testing.T) {
 		{"libpq", object{"password": `it's \`, "port": int64(5432)}, `password='it\'s \\' port='5432'`},
 		{
 			"jdbc", login(object{"driver": "postgresql", "database": "a/b"}),
-			"jdbc:postgresql://db:7000/a%2Fb?user=ann%3A%2F%40%3F&password=p%27a%22s%5Cs%20%7D%26%25%2B%20w" +
-				"&a=x%20y&b=true",
+			"jdbc:postgresql://db:7000/a%2Fb?user=ann%3A%2F%40%3F&password=p%27a%22s%5Cs%20%7D%26%25%2B%20w&a=x%20y&b=true",
 		},
 		{
 			"jdbc", login(object{"driver": "mysql", "host": "::1"}),

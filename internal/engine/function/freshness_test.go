@@ -60,8 +60,7 @@ func TestFreshnessByCrossplane(t *testing.T) {
 			"type: Synced, status: 'False', reason: ReconcileError", []time.Duration{poll, poll}, 1,
 		},
 		"Failed": {
-			"An evaluation failed, perhaps because the machine is " +
-				"busy.", fails, false, "", []time.Duration{poll, poll}, 1,
+			"An evaluation failed, perhaps because the machine is busy.", fails, false, "", []time.Duration{poll, poll}, 1,
 		},
 		"Set": {
 			"The time that the input sets is used.", "ttl: 3m" + fromSource, true, open,

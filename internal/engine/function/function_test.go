@@ -124,8 +124,7 @@ func (w want) check(t *testing.T, reason string, rsp *fnv1.RunFunctionResponse) 
 		desired.GetResources(),
 	)+len(
 		rsp.GetDesired().GetResources(),
-	) > 0 &&
-		diff != "" {
+	) > 0 && diff != "" {
 		t.Errorf("%s\ndesired: -want, +got:\n%s", reason, diff)
 	}
 	if got := rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_FALSE; got != w.notReady {

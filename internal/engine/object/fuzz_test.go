@@ -160,11 +160,9 @@ func FuzzValidateRefusesWhatTheAPIServerRefuses(f *testing.F) {
 		_, crossplanes := crossplaneLabels[label]
 		_, crossplanesToo := crossplaneAnnotations[annotation]
 		want := isName(name) && isNamespace(namespace) && isKey(key) &&
-			isMetadataKey(label) && labelValue.MatchString(value) && !isReserved(label) && !crossplanes &&
-			isMetadataKey(
-				strings.ToLower(annotation),
-			) && utf8.ValidString(text) && !isReserved(annotation) && !crossplanesToo &&
-			len(annotation)+len(text) <= 256<<10
+			isMetadataKey(label) && labelValue.MatchString(value) && !isReserved(label) && !crossplanes && isMetadataKey(
+			strings.ToLower(annotation),
+		) && utf8.ValidString(text) && !isReserved(annotation) && !crossplanesToo && len(annotation)+len(text) <= 256<<10
 		errs := o.Validate()
 		if got := len(errs) == 0; got != want {
 			t.Errorf("want valid %t, got %v", want, errs)

@@ -60,8 +60,7 @@ func TestHeld(t *testing.T) {
 				"immutable": false, "data": {"t": "x"}, "binaryData": {"b": "//4="}}`,
 		},
 		"OthersFields": {
-			reason: "what others have added or changed stays without us: we would take it over, and write an old " +
-				"value back",
+			reason: "what others have added or changed stays without us: we would take it over, and write an old value back",
 			in: `{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": {"url": "dQ==", "mine": "bQ==",
 			  "changed": "Yw=="},
 				"metadata": {"name": "a", "namespace": "b", "labels": {"team": "x", "theirs": "y"}, "annotations": {"note": "n",
@@ -75,8 +74,7 @@ func TestHeld(t *testing.T) {
 				"metadata": {"name": "a", "namespace": "b", "labels": {"team": "x"}, "annotations": {"note": "n"}}}`,
 		},
 		"TextOfAnotherStep": {
-			reason: "a key that Crossplane applied as stringData is ours: without an owner in data it could never " +
-				"be removed",
+			reason: "a key that Crossplane applied as stringData is ours: without an owner in data it could never be removed",
 			in: `{"apiVersion": "v1", "kind": "Secret", "data": {"url": "dQ==", "mine": "bQ=="},
 				"metadata": {"name": "a", "namespace": "b", "managedFields": [
 					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Apply",
@@ -94,8 +92,7 @@ func TestHeld(t *testing.T) {
 				`"a"}}`,
 		},
 		"OtherManagers": {
-			reason: "another manager may also apply, and Crossplane may also update: neither says what Crossplane " +
-				"applied",
+			reason: "another manager may also apply, and Crossplane may also update: neither says what Crossplane applied",
 			in: `{"apiVersion": "v1", "kind": "Secret", "data": {"ours": "dQ==", "update": "dQ==", "theirs": "bQ=="},
 				"metadata": {"name": "a", "namespace": "b", "managedFields": [
 					{"manager": "apiextensions.crossplane.io/composed/0123", "operation": "Apply",

@@ -42,9 +42,8 @@ var (
 		"crossplane.io/claim-namespace": setByCrossplane,
 	}
 	crossplaneAnnotations = map[string]string{
-		annotationResourceName: setByCrossplane,
-		"kubectl.kubernetes.io/last-applied-configuration": "kubectl keeps a copy of all data in it, " +
-			"also of a Secret's",
+		annotationResourceName:                             setByCrossplane,
+		"kubectl.kubernetes.io/last-applied-configuration": "kubectl keeps a copy of all data in it, also of a Secret's",
 	}
 )
 
@@ -118,8 +117,7 @@ type nameRule struct {
 var (
 	nameOfObject = nameRule{
 		"name", "set a name for the object",
-		"use lower-case letters, digits, '-' and '.', " +
-			"and start and end each part between dots with a letter or a digit",
+		"use lower-case letters, digits, '-' and '.', and start and end each part between dots with a letter or a digit",
 		validation.DNS1123SubdomainMaxLength, validation.IsDNS1123Subdomain,
 	}
 	nameOfNamespace = nameRule{

@@ -116,21 +116,18 @@ func TestGenerationSecretIsHidden(t *testing.T) {
 	}
 	const shown = `types.String({"apiVersion":"v1","kind":"Secret","metadata":{"annotations":{},"name":"s"}})`
 	cases := map[string]struct{ reason, text, want string }{
-		"Data": {"who reads it is told", "resource.data.k", "reads the data of a v1 Secret, which is hidden " +
-			"here"},
+		"Data":       {"who reads it is told", "resource.data.k", "reads the data of a v1 Secret, which is hidden here"},
 		"SelfData":   {"", "self.data.k", "reads the data of a v1 Secret, which is hidden here"},
 		"StringData": {"", "resource.?stringData.?k", "reads the data of a v1 Secret, which is hidden here"},
 		"Whole":      {"", "json.encode(resource)", shown},
 		"SelfWhole":  {"", "json.encode(self)", shown},
-		"Keys": {"", "resource.map(k, k)", "list[types.String(apiVersion) types.String(kind) " +
-			"types.String(metadata)]"},
-		"Secret": {"what it gives", "secret.k", "types.String(given)"},
+		"Keys":       {"", "resource.map(k, k)", "list[types.String(apiVersion) types.String(kind) types.String(metadata)]"},
+		"Secret":     {"what it gives", "secret.k", "types.String(given)"},
 	}
 	m := &observation.Generation{Resource: sent(t, secret()), Details: observation.Details{"k": []byte("given")}}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := made(t, generators(t), m, tc.text); !strings.Contains(got, tc.want) ||
-				strings.Contains(got, "canary") {
+			if got := made(t, generators(t), m, tc.text); !strings.Contains(got, tc.want) || strings.Contains(got, "canary") {
 				t.Errorf("%s\n%s: want %s, got %s", tc.reason, tc.text, tc.want, got)
 			}
 		})

@@ -168,8 +168,7 @@ func TestWhatAuthorsSee(t *testing.T) {
 			"secret (secrets.later)"},
 		"Secrets":       {"one that is allowed", all, "secrets.db.password", "types.String(open)"},
 		"SecretsOthers": {"one that is not", all, "secrets[?'ca' + 'che']", "none"},
-		"SecretsNames": {"not even its name", all, "secrets.map(k, k)", "list[types.String(db) " +
-			"types.String(queue)]"},
+		"SecretsNames":  {"not even its name", all, "secrets.map(k, k)", "list[types.String(db) types.String(queue)]"},
 		"SecretsIn":     {"not even whether it exists", all, "'cache' in secrets", "types.Bool(false)"},
 		"SecretsCount":  {"not even how many there are", all, "secrets.size()", "types.Int(2)"},
 		"SecretsSource": {"no source", all, "'ca' in secrets", "types.Bool(false)"},

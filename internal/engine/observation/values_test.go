@@ -336,8 +336,7 @@ func TestSecretIsHidden(t *testing.T) {
 		"Optional":   {"", "composite.?data.?k.orValue('none')", hidden},
 		"Has":        {"", "'data' in composite", "types.Bool(false)"},
 		"Size":       {"", "composite.size()", "types.Int(3)"},
-		"Keys": {"", "composite.map(k, k)", "list[types.String(apiVersion) types.String(kind) " +
-			"types.String(metadata)]"},
+		"Keys":       {"", "composite.map(k, k)", "list[types.String(apiVersion) types.String(kind) types.String(metadata)]"},
 		"Values": {"", "json.encode(composite.transformList(k, v, " +
 			"v))", `types.String(["v1","Secret",{"annotations":{"keep":"me"},"name":"s"}])`},
 		"Encoded": {

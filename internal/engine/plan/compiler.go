@@ -336,8 +336,7 @@ func (c *compiler) notePlaceholders(x *expression.Expression) {
 		case t.Needle && len(c.replaced) < limits.Expressions:
 			c.replaced = append(c.replaced, t.Value)
 		case found != "" && !t.Raw && !t.Needle && len(c.texts) < limits.Diagnostics:
-			w := t.Place.Wrong(message + "write for example '...' + composite.spec.field, or r'...' around a text " +
-				"that is " +
+			w := t.Place.Wrong(message + "write for example '...' + composite.spec.field, or r'...' around a text that is " +
 				"meant as it is")
 			w.Warning = true
 			c.texts = append(c.texts, strict.Placeholder{Text: found, Warning: w})

@@ -138,8 +138,7 @@ func FieldNames(path string) ([]string, error) {
 		}
 	}
 	if err != nil || len(out) < len(segments) {
-		return nil, errors.New("must contain only names of fields, for example network.addresses: write a list as " +
-			"a whole")
+		return nil, errors.New("must contain only names of fields, for example network.addresses: write a list as a whole")
 	}
 	return out, nil
 }

@@ -85,8 +85,7 @@ environment:
   - {fieldPath: a, value: secrets.db.host}
   - {fieldPath: b, value: secrets.db.host, nonSensitive: [db.host]}
   - {fieldPath: c, value: generated.id.uuid, nonSensitive: [generated.id.uuid]}`,
-			[]string{"environment.set[0].value:1:11: " + host, "environment.set[2].value:1:13: may not use " +
-				"generated.id.uuid"},
+			[]string{"environment.set[0].value:1:11: " + host, "environment.set[2].value:1:13: may not use generated.id.uuid"},
 		},
 		"Keepers": {
 			"they are stored in an annotation",
@@ -228,13 +227,11 @@ secrets:
 variables: [{name: v, value: nope}]
 sources: [{name: s, apiVersion: v1, kind: ConfigMap, nameExpression: nope}]`,
 			[]string{
-				"sources[0].nameExpression:1:1: there is no variable nope", "variables[0].value:1:1: there is no " +
-					"variable nope",
+				"sources[0].nameExpression:1:1: there is no variable nope", "variables[0].value:1:1: there is no variable nope",
 				"secrets[0].data[2].value:1:1: there is no variable nope", "secrets[0].data[10].value:1:1: there " +
 					"is no variable nope",
 				`configMaps[0].name: composition resource name "a" is also used by secrets[0].name`,
-				"configMaps[0].data[0].value:1:1: there is no variable nope", "status[0].value:1:1: there is no " +
-					"variable nope",
+				"configMaps[0].data[0].value:1:1: there is no variable nope", "status[0].value:1:1: there is no variable nope",
 			},
 		},
 		"NamesAreKnownFirst": {
@@ -261,8 +258,7 @@ configMaps:
 		"Items": {
 			"no other object may have the name of an item",
 			"secrets: [{name: users, " + ofItem + ", " + data + "}, {name: users/a, metadata: {name: a}, " + data +
-				"}]\n" +
-				"generators: [{name: u, " + ofItem + ", uuid: {}}, {name: u-a, uuid: {}}, {name: ub, uuid: {}}]",
+				"}]\ngenerators: [{name: u, " + ofItem + ", uuid: {}}, {name: u-a, uuid: {}}, {name: ub, uuid: {}}]",
 			[]string{"generators[1].name: begins with u-", "secrets[1].name: begins with users/"},
 		},
 		"Writers": {

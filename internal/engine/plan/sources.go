@@ -55,14 +55,11 @@ func RefuseSource(s v1beta1.Source, clusterScoped, homeless, grants bool) (name,
 	hasNone := homeless && s.Scope != v1beta1.ScopeCluster
 	switch {
 	case grants && s.Scope == v1beta1.ScopeCluster && len(s.MatchLabels) > 0:
-		return "matchLabels", "must not be set for a cluster scoped kind with requireGrants, because Crossplane " +
-			"would " +
+		return "matchLabels", "must not be set for a cluster scoped kind with requireGrants, because Crossplane would " +
 			"search all namespaces if the kind is namespaced: set matchName"
 	case grants && hasNone:
-		return "namespace", "cannot be read with requireGrants: the composite is cluster scoped and has no claim, " +
-			"and a " +
-			"ReferenceGrant permits only composites of a namespace: make the composite namespaced, or leave the " +
-			"source out"
+		return "namespace", "cannot be read with requireGrants: the composite is cluster scoped and has no claim, and a " +
+			"ReferenceGrant permits only composites of a namespace: make the composite namespaced, or leave the source out"
 	case IsSecret(s) && clusterScoped && s.NameExpression != "":
 		return "nameExpression", "needs a namespaced composite, to read a Secret: set matchName and namespace"
 	case IsSecret(s) && clusterScoped && s.Namespace == "":

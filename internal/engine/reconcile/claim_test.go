@@ -12,8 +12,7 @@ func TestClaimOfAnotherComposite(t *testing.T) {
 	const (
 		composite = "composite: {apiVersion: example.org/v1, kind: App, metadata: {name: xr, uid: u1}, " +
 			"spec: {claimRef: {apiVersion: example.org/v1, kind: AppClaim, namespace: kube-system, name: app}}}"
-		others = "cluster: [{apiVersion: example.org/v1, kind: AppClaim, metadata: {namespace: kube-system, name: " +
-			"app}, " +
+		others = "cluster: [{apiVersion: example.org/v1, kind: AppClaim, metadata: {namespace: kube-system, name: app}, " +
 			"spec: {resourceRef: {apiVersion: example.org/v1, kind: App, name: other}}}]"
 		want = "AppClaim kube-system/app, which the composite's spec.claimRef names, is not its claim"
 	)

@@ -54,8 +54,7 @@ secrets: [{name: a, data: [{key: p, value: generated.token.password}]}]`
 			`use the connection details of resource "db": Secret team/conn `
 		refusedToken = `Held! nothing | Secret "a" (team/xr-a) is not created: secrets[0].data[0].value:1:16: cannot ` +
 			`use the connection details of generation 1 of generator "token": Secret team/conn `
-		noController = "has no controller: delete it so that the provider creates it, or read it as a source of kind " +
-			"Secret"
+		noController = "has no controller: delete it so that the provider creates it, or read it as a source of kind Secret"
 	)
 	replaced := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(named) }
 	for name, c := range map[string]struct {

@@ -44,8 +44,7 @@ func (s *scene) settle(t *testing.T) (r *reconcile.Result, required [][]string, 
 		}
 		var more []string
 		for _, q := range r.Requirements {
-			if key := strings.TrimPrefix(q.Key(), "export.fn.crossplane.io/"); !seen[key] &&
-				!strings.Contains(key, "=xr-") {
+			if key := strings.TrimPrefix(q.Key(), "export.fn.crossplane.io/"); !seen[key] && !strings.Contains(key, "=xr-") {
 				seen[key], more = true, append(more, key)
 			}
 		}
@@ -194,8 +193,7 @@ func TestConsentOfComposites(t *testing.T) {
 
 		homeless = "sources[0].namespace: cannot be read with requireGrants: the composite is cluster scoped and has " +
 			"no claim, and a " +
-			"ReferenceGrant permits only composites of a namespace: make the composite namespaced, or leave the " +
-			"source out"
+			"ReferenceGrant permits only composites of a namespace: make the composite namespaced, or leave the source out"
 	)
 	readClaim := []string{"example.org/v1/AppClaim/team/name=app"}
 	for name, c := range map[string]struct {

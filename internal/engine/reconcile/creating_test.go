@@ -25,8 +25,7 @@ func TestCreated(t *testing.T) {
 			"type: Opaque}}}"
 		creates = "its generation 1 is created in this reconcile"
 		overdue = ", but it was not created before: Crossplane cannot create it, and the events of the composite say " +
-			"why, " +
-			"or a later step of the pipeline removes it"
+			"why, or a later step of the pipeline removes it"
 		see = "kubectl describe app.example.org xr --namespace team"
 	)
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -60,8 +60,7 @@ properties:
 		lacksStatus = "Held! | status[0].fieldPath: App of example.org/v1 has no field status.enpoint: did you mean " +
 			"endpoint?"
 
-		lacks = "secrets[0].data[0].value:1:16: DB of example.org/v1 has no field status.endpiont: did you mean " +
-			"endpoint?"
+		lacks    = "secrets[0].data[0].value:1:16: DB of example.org/v1 has no field status.endpiont: did you mean endpoint?"
 		waits    = `Waiting nothing | Secret "out" (team/xr-out) is not created: key "k" waits for `
 		misspelt = "secrets: [{name: out, from: db, data: [{key: k, value: resource.status.endpiont}]}]"
 	)

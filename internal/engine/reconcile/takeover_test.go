@@ -137,8 +137,7 @@ func TestTakeOver(t *testing.T) {
 			input: `secrets: [{name: url, data: [{key: more, value: "composite.spec.?later", optional: true}, ` +
 				`{valueMap: "{'host': 'h', ?'extra': composite.spec.?later}"}]}]`,
 			objects: formers(former{composed: "old", rest: moreData}),
-			want: []string{"old: Available Secret team/xr-url {data: {host: h}, metadata: {annotations: {record: " +
-				"url}}}"},
+			want:    []string{"old: Available Secret team/xr-url {data: {host: h}, metadata: {annotations: {record: url}}}"},
 		},
 		"ConnectionDetails": {
 			reason: "the keys that only the object has may be those of a later step, and are not published",
@@ -187,9 +186,8 @@ func TestUnknownNames(t *testing.T) {
 		want    []string
 	}{
 		"Kept": {
-			reason: "each Secret that may be the object is kept, in the order of the names, and the composite says " +
-				"why",
-			input: later,
+			reason: "each Secret that may be the object is kept, in the order of the names, and the composite says why",
+			input:  later,
 			objects: formers(former{composed: "old", rest: formerData},
 				former{composed: "last", rest: moreData, metadata: "name: other, namespace: team, " +
 					ownedByComposite}),

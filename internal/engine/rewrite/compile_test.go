@@ -51,10 +51,8 @@ func TestCompileDiagnostics(t *testing.T) {
 		"Unclosed": {"it cannot be parsed", regexpRule("a(b", ""), source + "cannot be compiled: missing closing " +
 			"): `a(b`"},
 		"LookAhead": {
-			"it is another syntax", regexpRule("(?=a)", ""), source + "cannot be compiled: (?= is not part of RE2: " +
-				"leave " +
-				"it out, and write a pattern of what matches, and to exclude keys, list the others, as in " +
-				"^(username|host)$",
+			"it is another syntax", regexpRule("(?=a)", ""), source + "cannot be compiled: (?= is not part of RE2: leave " +
+				"it out, and write a pattern of what matches, and to exclude keys, list the others, as in ^(username|host)$",
 		},
 
 		"Template": {
@@ -65,9 +63,8 @@ func TestCompileDiagnostics(t *testing.T) {
 			inside + `cannot be used: line 2:5: executing "template" at <.key>: map has no entry for key ` +
 				`"key"` + useValue,
 		},
-		"Range": {"it would not end", templateRule("{{ range 1000000000 }}{{ end }}"), inside + noRange},
-		"InWith": {"also in with", templateRule("{{ with .value }}{{ range 9 }}{{ end }}{{ end " +
-			"}}"), inside + noRange},
+		"Range":  {"it would not end", templateRule("{{ range 1000000000 }}{{ end }}"), inside + noRange},
+		"InWith": {"also in with", templateRule("{{ with .value }}{{ range 9 }}{{ end }}{{ end }}"), inside + noRange},
 		"InElse": {"also in else", templateRule("{{ if .value }}{{ else }}{{ range 9 }}{{ end }}{{ end " +
 			"}}"), inside + noRange},
 		"Define": {"it could call itself", templateRule(`{{ define "x" }}a{{ end }}b`), inside + "must not " +
@@ -117,10 +114,7 @@ const (
 	noFunction = "cannot be parsed: line 1: function "
 	useValue   = ": use .value for the name, and each function with its arguments"
 	useOne     = " not defined: use one of and, b64dec, b64enc, base, camelcase, clean, contains, default, dir, " +
-		"eq, ext, " +
-		"ge, gt, hasPrefix, hasSuffix, isAbs, kebabcase, le, len, lower, lt, ne, nospace, not, or, printf, " +
-		"regexMatch, " +
-		"regexReplaceAll, repeat, replace, sha256sum, snakecase, substr, ternary, trim, trimAll, trimPrefix, " +
-		"trimSuffix, " +
-		"trunc, upper"
+		"eq, ext, ge, gt, hasPrefix, hasSuffix, isAbs, kebabcase, le, len, lower, lt, ne, nospace, not, or, printf, " +
+		"regexMatch, regexReplaceAll, repeat, replace, sha256sum, snakecase, substr, ternary, trim, trimAll, trimPrefix, " +
+		"trimSuffix, trunc, upper"
 )

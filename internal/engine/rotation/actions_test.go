@@ -34,8 +34,7 @@ func (w *world) edit(kind int, pick func(int) int) bool {
 		o.Intact = false
 	case replays:
 		recorded := slices.ContainsFunc(w.exports[:], func(e export) bool {
-			return e.there &&
-				e.record.Of(o.UID) != nil
+			return e.there && e.record.Of(o.UID) != nil
 		})
 		if len(o.old) == 0 || !recorded && !w.free { // there is no second copy
 			return false

@@ -121,8 +121,7 @@ func (w *world) checkOrder(s Step, have []Generation, records []Record) {
 // ahead reports whether a copy of the state of a generation is older than its own state.
 func ahead(g Generation, records []Record) bool {
 	return slices.ContainsFunc(records, func(r Record) bool {
-		return r.writes(g.UID) &&
-			r.Of(g.UID).State != g.State
+		return r.writes(g.UID) && r.Of(g.UID).State != g.State
 	})
 }
 

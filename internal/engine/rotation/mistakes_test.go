@@ -97,8 +97,7 @@ var mistakes = map[string]machine{
 		return false
 	}),
 	"there is no grace period": to(Gone, "grace", func(_ *situation, g *Generation) bool {
-		return g.Listed &&
-			!g.Held
+		return g.Listed && !g.Held
 	}),
 	"exported ones are dropped": to(Gone, "grace", func(s *situation, g *Generation) bool {
 		return g.Listed && s.over(g.Since, g.Grace.Duration)
@@ -158,8 +157,7 @@ var mistakes = map[string]machine{
 	"an older value is better than none": func(w Wanted, have []Generation, records []Record, now time.Time) Step {
 		s := Next(w, have, records, now)
 		for _, g := range s.Keep {
-			if s.Current == "" && w.Input != Removed && g.Counts && g.Listed &&
-				(g.Stage == Current || g.Stage == Previous) {
+			if s.Current == "" && w.Input != Removed && g.Counts && g.Listed && (g.Stage == Current || g.Stage == Previous) {
 				s.Current = g.UID
 			}
 		}

@@ -111,8 +111,7 @@ func (r Root) LacksBelow(n Node, path []string, field string) string {
 	case meant != "":
 		return text + suggest.DidYouMean(meant)
 	case field == "claimRef":
-		return text + ": only a legacy composite has a claim: use the composite's own metadata.name and " +
-			"metadata.namespace"
+		return text + ": only a legacy composite has a claim: use the composite's own metadata.name and metadata.namespace"
 	case r.IsComposite && len(names) > 1:
 		return text + ": add it to the schema in the XRD, or use one of " + suggest.List(names)
 	}

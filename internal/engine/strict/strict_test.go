@@ -40,8 +40,7 @@ sources: [{name: "", apiVersion: v1, kind: Secret, namespace: ""}]}`,
 dataFrom: [{}, {find: {}}]}],
 generators: [{name: a}]}`,
 			[]string{
-				"generators[0]: must have password, uuid, sshKey, certificate, bcrypt, htpasswd, pkcs12, jks or " +
-					"resource",
+				"generators[0]: must have password, uuid, sshKey, certificate, bcrypt, htpasswd, pkcs12, jks or resource",
 				"secrets[0].data[0]: must have value or valueMap",
 				"secrets[0].data[1].valueMap: must not be set together with value: keep one of them",
 				"secrets[0].data[2].key: must be set with value, and not with valueMap, which returns the keys",

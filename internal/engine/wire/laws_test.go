@@ -147,9 +147,7 @@ func readAbsent(t *testing.T, s Struct) {
 func readValue(t *testing.T, v Value, object func(*testing.T, Struct) *structpb.Struct, all bool) *structpb.Value {
 	text, number, yes := v.Text(), v.Number(), v.Bool()
 	if !v.Exists() || v.IsNull() != (v.Kind() == Null) || text != "" && v.Kind() != Text || number != 0 &&
-		v.Kind() != Number ||
-		yes && v.Kind() != Bool ||
-		v.Struct().Exists() != (v.Kind() == Object) ||
+		v.Kind() != Number || yes && v.Kind() != Bool || v.Struct().Exists() != (v.Kind() == Object) ||
 		v.List().Len() > 0 && v.Kind() != Array {
 		t.Fatalf("a Value of kind %d reads as another kind", v.Kind())
 	}

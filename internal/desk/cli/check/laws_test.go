@@ -49,8 +49,7 @@ func FuzzDiagnosticsAreInsideTheFile(f *testing.F) {
 			"[{key: a, value: \"\\tsize(secret.a.length\"}]}]\n",
 		header + "configMaps:\n- name: a\n  nonSensitive: a\n  data:\n  - key: k\n    value: |\n      composite.a ?? " +
 			"'b'\n\n  - {key: l, value: '“a” + 1'}\n",
-		header + "variables: [{name: a, value: \"'${host}'\"}]", inUTF16(header + "a: [\n"), inUTF16(header + "ä𝄞: " +
-			"1\n"),
+		header + "variables: [{name: a, value: \"'${host}'\"}]", inUTF16(header + "a: [\n"), inUTF16(header + "ä𝄞: 1\n"),
 	} {
 		f.Add([]byte(text))
 	}
@@ -82,8 +81,7 @@ func FuzzDiagnosticsAreInsideTheFile(f *testing.F) {
 			}
 		}
 		if strings.ContainsFunc(printed, func(r rune) bool {
-			return r < ' ' && r != '\n' && r != '\t' || r == 0x7f ||
-				r >= 0x80 && r < 0xa0
+			return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0
 		}) {
 			t.Errorf("control characters are printed: %q", printed)
 		}

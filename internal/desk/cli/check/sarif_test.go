@@ -40,8 +40,7 @@ func TestSARIF(t *testing.T) {
 			},
 		},
 		"Fixes": {
-			reason: "A fix replaces and inserts. Two results at the same place with the same message have two " +
-				"fingerprints.",
+			reason: "A fix replaces and inserts. Two results at the same place with the same message have two fingerprints.",
 			diagnostics: []files.Diagnostic{one, one, with(func(f *files.Diagnostic) {
 				f.Edits = []document.Edit{{Range: f.Range, Text: "b"}, {Range: document.Range{Position: f.End,
 					End: f.End}, Text: ""}}
@@ -124,8 +123,7 @@ func sarifError(text []byte, want []files.Diagnostic) string {
 			return "a result must have its rule"
 		case r.Level != w.Level():
 			return "a result must have its level"
-		case err != nil || u.Scheme+u.Host+u.RawQuery+u.Fragment != "" ||
-			filepath.Clean(u.Path) != filepath.Clean(w.File):
+		case err != nil || u.Scheme+u.Host+u.RawQuery+u.Fragment != "" || filepath.Clean(u.Path) != filepath.Clean(w.File):
 			return "a location must be the file, relative to where it was checked"
 		case at.Region != region{w.Line, w.Column, w.End.Line, w.End.Column}:
 			return "a location must have its range"

@@ -52,8 +52,7 @@ func TestCheckPrintsNoSecret(t *testing.T) {
 			map[string]string{"a.yaml": faulty + "---\n" + secret + checkCanary + "\n"}},
 		"Quote": {"A quote is not closed.", map[string]string{"a.yaml": faulty + "---\n" + secret + "  c: " +
 			"\"" + checkCanary + "\n---\n" + faulty}},
-		"Tab": {"A tab indents.", map[string]string{"a.yaml": faulty + "---\n" + secret + "\tc: " +
-			"" + checkCanary + "\n"}},
+		"Tab": {"A tab indents.", map[string]string{"a.yaml": faulty + "---\n" + secret + "\tc: " + checkCanary + "\n"}},
 		"Alias": {"The value is taken for an alias.",
 			map[string]string{"a.yaml": faulty + "---\n" + secret + "  c: *" + checkCanary + "\n"}},
 		"Anchor": {"The value is taken for an anchor.",

@@ -75,8 +75,7 @@ func TestEffects(t *testing.T) {
 			"Crossplane does not rename objects",
 			[]string{"name: conn", "name: conn\n  metadata: {name: other}"},
 			[]string{"! Secret orders-conn is held: keeps the name team-a/orders-conn, because a composed resource cannot be " +
-				"renamed: " +
-				"delete it to have it created as team-a/other"},
+				"renamed: delete it to have it created as team-a/other"},
 		},
 		"Removed": {
 			"an export is removed",
@@ -106,8 +105,7 @@ func TestEffects(t *testing.T) {
 			},
 			[]string{
 				"! ConfigMap orders-conn is in conflict: the composed resource with that name has the kind Secret: give the " +
-					"ConfigMap " +
-					"another name in configMaps[0].name", unready,
+					"ConfigMap another name in configMaps[0].name", unready,
 			},
 		},
 		"Invalid": {
@@ -132,8 +130,7 @@ func TestEffects(t *testing.T) {
 			"the interval is over", []string{"OnChange", "Periodic\n  refreshInterval: 24h"},
 			[]string{
 				"! generator admin rotates now: refreshInterval none → 24h, refreshPolicy OnChange → Periodic (refreshPolicy " +
-					"Periodic); " +
-					"generation 1 is kept until 2026-01-04T00:00:03Z",
+					"Periodic); generation 1 is kept until 2026-01-04T00:00:03Z",
 				"~ Secret orders-url DATABASE_URL changes (74 bytes, label … → …)",
 			},
 		},

@@ -53,8 +53,7 @@ func TestExplainExamples(t *testing.T) {
 	}
 	for _, file := range files {
 		for output := range explainOutputs {
-			if stdout, stderr, failure := explainedText(t, file, output); failure != "" || stderr != "" ||
-				stdout == "" {
+			if stdout, stderr, failure := explainedText(t, file, output); failure != "" || stderr != "" || stdout == "" {
 				t.Fatalf("%s as %s: %s%s", file, output, stderr, failure)
 			}
 		}
@@ -177,8 +176,7 @@ func TestExplainRoleNames(t *testing.T) {
 	step := func(name string) string { return "{step: " + name + ", input: " + sourceInput("Gizmo") + "}" }
 	composition := func(name, steps string) string {
 		return "{apiVersion: apiextensions.crossplane.io/v1, kind: Composition, metadata: {name: " + name +
-			"}, spec: " +
-			"{pipeline: [" + steps + "]}}"
+			"}, spec: {pipeline: [" + steps + "]}}"
 	}
 	for text, want := range map[string][]string{
 		composition("app.example.org", step("a")+", "+step("b")): {"-app.example.org-a", "-app.example.org-b"},

@@ -73,8 +73,7 @@ func TestMigrate(t *testing.T) {
 			"\n- {apiVersion: v1, kind: Secret, stringData: {a: canary}}\n",
 		"secret.yaml": "{apiVersion: v1, kind: Secret, stringData: {a: canary}}",
 		"items.yaml": "apiVersion: v1\nkind: List\nitems:\n- {kind: A}\n- apiVersion: external-secrets.io/v1\n  " +
-			"kind: ExternalSecret\n  metadata: {name: e}\n  spec: {data: [{secretKey: a, remoteRef: {property: " +
-			"canary}}]}\n",
+			"kind: ExternalSecret\n  metadata: {name: e}\n  spec: {data: [{secretKey: a, remoteRef: {property: canary}}]}\n",
 		"object.yaml": fmt.Sprintf(templates, "Inline",
 			`kind: Object\nspec:\n  manifest:\n    kind: Secret\n    stringData: {a: canary}`),
 		"elsewhere.yaml": fmt.Sprintf(templates, "FileSystem", ""),

@@ -128,8 +128,7 @@ func (Adviser) Entry(n strict.Node) (name, message string) {
 	for k, v := range n.Fields() { // the only field is the key that is meant, as in {username: secret.username}
 		_, isText := v.GetKind().(*structpb.Value_StringValue)
 		if isEntry && len(n.Fields()) == 1 && isText && known[k] == nil && renamedFields[k] == "" &&
-			isName.MatchString(k) &&
-			suggest.Nearest(k, n.Schema.Names) == "" {
+			isName.MatchString(k) && suggest.Nearest(k, n.Schema.Names) == "" {
 			return k, fmt.Sprintf("is an unknown field: write the entry as {%s: %s, value: ...}", n.Schema.Names[0], k)
 		}
 	}
