@@ -56,9 +56,9 @@
 //   - If the annotations of a generation and of its exports are edited before a complete reconcile follows, an
 //     abandoned generation can be accepted, an earlier value can be exported again, or a grace period can be short.
 //     Without an export that recorded the generation, its own annotation is enough.
-//   - If a reading is a minute old, a grace period can be short by that minute. Until the next reconcile, a setter can
-//     have an abandoned generation, or an export an earlier value. If the annotation of the export was just edited, it
-//     keeps the earlier value.
+//   - If a reading is a minute old, a grace period can be short by that minute. Until the next reconcile, a setter or
+//     an export can have an abandoned generation, or an export an earlier value. If the annotation of the export was
+//     just edited, it keeps the earlier value.
 //   - If an export leaves the input after a reconcile that did not write everything, the grace period of its value can
 //     be short.
 //   - A record over 160 KiB has only the generations whose values the export has.

@@ -41,8 +41,8 @@ func (w *world) checkStore(o *secret, g Generation, before *world, l loss) {
 	}
 }
 
-// checkExport: an export only gets a value that is stored, works, was made by this function, and was not abandoned. The
-// value in use is not replaced by an older one.
+// checkExport: an export only gets a value that is stored, works, was made by this function, and was not abandoned when
+// the reading was made. The value in use is not replaced by an older one.
 func (w *world) checkExport(from, to *export, l loss) {
 	for _, uid := range []string{to.value, to.candidate} {
 		o := w.find(uid)
@@ -58,7 +58,7 @@ func (w *world) checkExport(from, to *export, l loss) {
 		case w.free, o.Origin.Spec == lostHash: // all that was known was lost
 		case uses && !o.works:
 			fail("%s is exported, and does not work", uid)
-		case o.abandoned && (uses || !l.stale):
+		case o.abandoned && !l.stale:
 			fail("%s is exported, and was abandoned", uid)
 		case uses && !l.stale && !w.deleted && !from.record.Lost && from.value != "" && w.find(from.value) != nil &&
 			w.find(from.value).Number > o.Number:

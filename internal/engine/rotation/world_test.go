@@ -335,6 +335,9 @@ func (w *world) export(i int, s Step, observed export, l loss) {
 	} else if e.there && !e.record.Lost && len(e.old) < 3 {
 		to.old = append(slices.Clip(e.old), e.record)
 	}
+	if o := w.find(to.value); o != nil && l.stale { // a stale reading takes it back, also if its own state is not stored
+		o.abandoned = false
+	}
 	had := []string{e.value, e.candidate}
 	*e = to
 	w.release(had...)
