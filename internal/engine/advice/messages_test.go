@@ -28,25 +28,33 @@ func TestMessages(t *testing.T) {
 		"resource.m.transformList(k, v, resource.a-v)[0]": nil,
 		"'a-b'.split('-')[size(resource.list)-1]":         nil,
 		"string(composite.spec.a-size(secret))":           nil,
-		"composite.spec.size-1":                           {"1: must return a string, but returns an int: wrap it in string(...)"},
-		"composite.spec.size - 1":                         {"1: must return a string, but returns an int: wrap it in string(...)"},
+		"composite.spec.size-1": {"1: must return a string, but returns an int: wrap it in " +
+			"string(...)"},
+		"composite.spec.size - 1": {"1: must return a string, but returns an int: wrap it in " +
+			"string(...)"},
 		"composite.spec.size-1 + 'x'": {"23: + does not accept int and string: wrap the operand " +
 			"that is not a string in string(...)"},
 		"string(composite.spec.a/composite.spec.b) + len": {"45: there is no variable len: write text in its own " +
 			"quotes, as in \"'some text'\""},
-		"secrets.db-0 + 'x'": {"11: - is the minus operator here: did you mean secrets['db-0']?"},
+		"secrets.db-0 + 'x'": {"11: - is the minus operator here: did you mean " +
+			"secrets['db-0']?"},
 		"secrets.db-0.ca-crt.x + secrets.a-b.c": {"11: - is the minus operator here: did you mean " +
 			"secrets['db-0']['ca-crt'].x?", "34: - is the minus operator here: did you mean secrets['a-b'].c?"},
-		"secrets.my-db.password": {"11: - is the minus operator here: did you mean secrets['my-db'].password?"},
-		"secrets.db.ca.crt":      {"14: cannot select crt from a string: did you mean secrets.db['ca.crt']?"},
-		"generated.root.tls.crt": {"19: cannot select crt from a string: did you mean generated.root['tls.crt']?"},
+		"secrets.my-db.password": {"11: - is the minus operator here: did you mean " +
+			"secrets['my-db'].password?"},
+		"secrets.db.ca.crt": {"14: cannot select crt from a string: did you mean " +
+			"secrets.db['ca.crt']?"},
+		"generated.root.tls.crt": {"19: cannot select crt from a string: did you mean " +
+			"generated.root['tls.crt']?"},
 		"resources.my-resource.status.host": {"13: - is the minus operator here: did you mean " +
 			"resources['my-resource'].status.host?"},
 
 		"resources.db.connectionDetails.password": {"13: a resource has no field connectionDetails: write " +
 			"secrets.db.password"},
-		"resource.connectionDetails.password":             {"9: a resource has no field connectionDetails: write secret.password"},
-		"resources.db.resource.status.host":               {"13: resources.db is the resource itself: leave .resource out"},
+		"resource.connectionDetails.password": {"9: a resource has no field connectionDetails: write " +
+			"secret.password"},
+		"resources.db.resource.status.host": {"13: resources.db is the resource itself: leave " +
+			".resource out"},
 		"resources.db.spec.resource.connectionDetails":    nil,
 		"resources.resource.status.host":                  nil,
 		"secret.connectionDetails":                        nil,

@@ -14,12 +14,13 @@ func TestParsePath(t *testing.T) {
 		want   string
 		err    string
 	}{
-		"Fields":        {"names and indices", "a.b[0][1].c", "a.b[0][1].c", ""},
-		"Quoted":        {"names with dots stand in brackets", "metadata.labels['a.b/c']", "metadata.labels[a.b/c]", ""},
-		"Digits":        {"digits are an index only in brackets", "a.0", "a.0", ""},
-		"QuotedDigits":  {"and there only without quotes", "a['0']", "a.0", ""},
-		"Longest":       {"512 characters, not bytes", strings.Repeat("ä", 512), strings.Repeat("ä", 512), ""},
-		"TooLong":       {"no field lies that deep", strings.Repeat("a", 513), "", "has 513 characters, over the limit of 512"},
+		"Fields":       {"names and indices", "a.b[0][1].c", "a.b[0][1].c", ""},
+		"Quoted":       {"names with dots stand in brackets", "metadata.labels['a.b/c']", "metadata.labels[a.b/c]", ""},
+		"Digits":       {"digits are an index only in brackets", "a.0", "a.0", ""},
+		"QuotedDigits": {"and there only without quotes", "a['0']", "a.0", ""},
+		"Longest":      {"512 characters, not bytes", strings.Repeat("ä", 512), strings.Repeat("ä", 512), ""},
+		"TooLong": {"no field lies that deep", strings.Repeat("a", 513), "", "has 513 characters, over the " +
+			"limit of 512"},
 		"Empty":         {"there is no field to write", "", "", "must begin with the name of a field"},
 		"Index":         {"the environment is an object", "[0].a", "", "must begin with the name of a field"},
 		"Wildcard":      {"it is one field", "a[*].b", "", "must not have a wildcard: name the field"},
@@ -38,7 +39,8 @@ func TestParsePath(t *testing.T) {
 			if diff := cmp.Diff([]string{tc.want, tc.err}, []string{p.String(), text}); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
-			if again, err := ParsePath(p.String()); tc.err == "" && (err != nil || !p.Covers(again) || !again.Covers(p)) {
+			if again, err := ParsePath(p.String()); tc.err == "" &&
+				(err != nil || !p.Covers(again) || !again.Covers(p)) {
 				t.Errorf("%s: %q is parsed as %q, %v", tc.reason, p, again, err)
 			}
 		})

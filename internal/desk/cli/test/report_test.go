@@ -255,7 +255,8 @@ func TestUnreadable(t *testing.T) {
 	for name, tc := range map[string]struct{ from, to, want string }{
 		"Unknown": {"moments: [{expect: {absent: [url]}}]", "moment: []",
 			`test.yaml:11:5: spec.tests[0].moment: is an unknown field: did you mean moments?`},
-		"Type":     {"absent: [url]", "absent: url", "spec.tests[0].moments[0].expect.absent: must be a list, but is a string"},
+		"Type": {"absent: [url]", "absent: url", "spec.tests[0].moments[0].expect.absent: must be a list, but is a " +
+			"string"},
 		"Required": {"- name: passes\n    moments", "- moments", "spec.tests[0].name: must be set"},
 		"Duration": {"[{expect: {absent", "[{after: 1 day, expect: {absent", "spec.tests[0].moments[0].after: must be a " +
 			"duration, for example 60s or 1h30m; a day is 24h"},
