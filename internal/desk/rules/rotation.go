@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -79,7 +80,7 @@ func candidateNeverSet(v *View, say Say) {
 }
 
 // candidateForConsumers finds exports with a credential that was not verified, or not set. A connection string is for a
-// consumer.
+// consumer. A Secret that a workload reads is also for one, if nothing sets a password from it.
 func candidateForConsumers(v *View, say Say) {
 	for _, m := range v.Plan.Generators {
 		setters, _ := v.setters(m)
@@ -90,11 +91,12 @@ func candidateForConsumers(v *View, say Say) {
 					"so consumers have it before it is set: add a readyExpression to the generator, or use %s",
 					m.Spelled(expression.Candidate), m.Name, m.Spelled(expression.Generated))
 			}
+			consumer := v.workloadOf(e)
 			for _, d := range e.Data {
-				if m.Ready != nil && d.Value != nil && connectionString.MatchString(d.Value.Source().Text) &&
-					v.readsCandidate(d.Value, m) {
-					*say(field(d.Path), "is for an application, and %s is not in use before it is verified: use %s",
-						m.Spelled(expression.Candidate), m.Spelled(expression.Generated)) =
+				isForOne := d.Value != nil && (consumer != "" || connectionString.MatchString(d.Value.Source().Text))
+				if m.Ready != nil && isForOne && v.readsCandidate(d.Value, m) {
+					*say(field(d.Path), "is for %s, and %s is not in use before it is verified: use %s",
+						cmp.Or(consumer, "an application"), m.Spelled(expression.Candidate), m.Spelled(expression.Generated)) =
 						respelled(d.Value, m, expression.Candidate, expression.Generated)
 				}
 			}
@@ -154,6 +156,56 @@ func passwordFrom(manifest any, secret string) string {
 		}
 	}
 	return ""
+}
+
+// workloadOf returns the workload that reads the Secret of an export, if no resource sets a password from it.
+func (v *View) workloadOf(e plan.Export) (workload string) {
+	if v.Composition == nil || objectOf(e) == "" {
+		return ""
+	}
+	for _, s := range v.Composition.Steps {
+		for _, r := range s.Resources {
+			if passwordFrom(r.Base, objectOf(e)) != "" {
+				return ""
+			}
+			if kind := readBy(r.Base, objectOf(e)); kind != "" {
+				workload = "the " + kind + " " + r.Name
+			}
+		}
+	}
+	return workload
+}
+
+// workloads are the kinds whose containers run on and on. A Job may be what sets a password.
+var workloads = []string{"DaemonSet", "Deployment", "Pod", "ReplicaSet", "StatefulSet"} //nolint:gochecknoglobals // a table
+
+// readBy returns the kind of a workload in a manifest that reads the Secret with a name.
+func readBy(manifest any, secret string) string {
+	fields, _ := manifest.(map[string]any)
+	if kind, _ := fields["kind"].(string); slices.Contains(workloads, kind) && refersTo(manifest, secret) {
+		return kind
+	}
+	for _, name := range plan.SortedKeys(fields) {
+		if kind := readBy(fields[name], secret); kind != "" {
+			return kind
+		}
+	}
+	return ""
+}
+
+// refersTo reports whether a container or a volume in a manifest reads the Secret with a name.
+func refersTo(manifest any, secret string) bool {
+	list, _ := manifest.([]any)
+	fields, _ := manifest.(map[string]any)
+	for name, of := range fields {
+		ref, _ := of.(map[string]any)
+		isRef := name == "secretKeyRef" || name == "secretRef"
+		if isRef && ref["name"] == secret || name == "secret" && (ref["secretName"] == secret || ref["name"] == secret) {
+			return true
+		}
+		list = append(list, of)
+	}
+	return slices.ContainsFunc(list, func(below any) bool { return refersTo(below, secret) })
 }
 
 // caWithoutFormer finds exports with only the present certificate of a CA that is rotated.
