@@ -101,6 +101,11 @@ func (r *reviewer) suspicions(nodes []ast.NavigableExpr) {
 			r.out = append(r.out, d)
 		}
 	}
+	for _, p := range r.Source.Parts(r.Tree) {
+		if p.Want == expression.WantText && isHash(p.Expr) {
+			warn(p, rawHash(p.AsCall()))
+		}
+	}
 	for _, n := range nodes {
 		switch {
 		case celast.IsCall(n, "base64.decode"):
@@ -109,6 +114,12 @@ func (r *reviewer) suspicions(nodes []ast.NavigableExpr) {
 			warn(n, "leave data out, because the environment is the data of the EnvironmentConfigs")
 		}
 	}
+}
+
+// rawHash returns the warning about a value that is the bytes of a hash.
+func rawHash(call ast.CallExpr) string {
+	return fmt.Sprintf("the value is the raw bytes of the hash: write hex.encode(%[1]s(...)), "+
+		"or bytes(%[1]s(...)) if the bytes are meant", call.FunctionName())
 }
 
 // decodedTwice returns the warning about a connection detail that is decoded again.
