@@ -177,7 +177,9 @@ func (v *View) workloadOf(e plan.Export) (workload string) {
 }
 
 // workloads are the kinds whose containers run on and on. A Job may be what sets a password.
-var workloads = []string{"DaemonSet", "Deployment", "Pod", "ReplicaSet", "StatefulSet"} //nolint:gochecknoglobals // a table
+var workloads = []string{ //nolint:gochecknoglobals // a table
+	"DaemonSet", "Deployment", "Pod", "ReplicaSet", "StatefulSet",
+}
 
 // readBy returns the kind of a workload in a manifest that reads the Secret with a name.
 func readBy(manifest any, secret string) string {
