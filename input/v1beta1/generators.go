@@ -163,7 +163,6 @@ type RotationWindow struct {
 
 // A PasswordGenerator creates a password.
 //
-// +kubebuilder:validation:AtMostOneOf=length;lengthExpression
 // +kubebuilder:validation:AtMostOneOf=prefix;prefixExpression
 // +kubebuilder:validation:AtMostOneOf=suffix;suffixExpression
 type PasswordGenerator struct {

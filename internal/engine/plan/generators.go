@@ -194,6 +194,9 @@ func (m *Generator) compile(c *compiler, g v1beta1.Generator) {
 	switch {
 	case g.Password != nil:
 		m.Kind, section = "password", g.Password
+		if g.Password.Length != nil && g.Password.LengthExpression != "" { // no rule of the definition reads numbers
+			c.refuse(m.Path.Child(m.Kind, "lengthExpression"), "must not be set together with length: keep one of them")
+		}
 		k.Kind, wrong = credential.CompilePassword(m.Path.Child(m.Kind), g.Password)
 	case g.UUID != nil:
 		m.Kind, section, k.Kind = "uuid", g.UUID, &credential.UUID{}

@@ -335,6 +335,11 @@ generators:
 				"generators[3].bcrypt.secretExpression:1:15: may not use generated.hash.hash",
 			},
 		},
+		"LengthTwice": {
+			"one of them would be ignored",
+			"generators: [{name: a, password: {length: 20, lengthExpression: composite.spec.length}}]",
+			[]string{"generators[0].password.lengthExpression: must not be set together with length: keep one of them"},
+		},
 		"DependentParameters": {
 			"the number of digits may fit a length that is not known",
 			"generators: [{name: a, password: {digits: 8, symbols: 20, lengthExpression: composite.spec.length}}]", nil,
