@@ -120,7 +120,11 @@ func (g granted) permitCrossplane() {
 	out, err := cmd.Output()
 	g.must(err)
 
-	role := regexp.MustCompile(`(?s)  apiVersion: rbac.*?\n\n`).FindString(string(out))
+	role := regexp.MustCompile(`(?s)  apiVersion: rbac.*?(?:\n\n|$)`).FindString(string(out))
+	if role == "" {
+		g.Fatalf("explain prints no ClusterRole:\n%s", out)
+	}
+
 	g.apply(regexp.MustCompile(`(?m)^  `).ReplaceAllString(role, ""))
 }
 
