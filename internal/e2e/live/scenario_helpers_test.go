@@ -347,7 +347,7 @@ func (s scenario) becomes(kind, name string, want map[string]string) {
 		diff := diffOf(want, got)
 
 		if err == nil && diff != nil && !maps.Equal(got, before) {
-			return brokenf("%s %s is neither what it was nor what it shall be: %v", kind, name, diff)
+			return brokenf("%s %s is neither what it was nor what is expected: %v", kind, name, diff)
 		}
 
 		return errors.Join(err, diff)

@@ -42,7 +42,7 @@ func TestCheckPrintsNoSecret(t *testing.T) {
 		"OneLine": {"All of a list is in one line, which a fault would show.",
 			map[string]string{"a.yaml": `{"apiVersion":"v1","kind":"List","items":[` + oneOf + `,` + other + `,` + oneOf +
 				`]}`}},
-		"OneLineLast": {"The Secret is behind the fault.",
+		"OneLineLast": {"The Secret is after the mistake.",
 			map[string]string{"a.yaml": `{"apiVersion":"v1","kind":"List","items":[` + last + `,` + oneOf + `]}`}},
 		"OneLineBase": {"A composed resource is the Secret.",
 			map[string]string{"a.yaml": `{"apiVersion":"apiextensions.crossplane.io/v1","kind":"Composition","spec":{"pipeline":[{"input":{"resources":[{"base":` + oneOf + `}]}},{"input":` + last + `},{"input":` + oneOf + `}]}}`}},
