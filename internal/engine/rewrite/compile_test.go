@@ -85,7 +85,7 @@ func TestCompileDiagnostics(t *testing.T) {
 		},
 		"Printf": {
 			"a width would be filled up", templateRule(`{{ printf "%9999999s" .value }}`),
-			inside + "printf knows only %s, %d, %v and %%, without flags",
+			inside + errPrintf.reason,
 		},
 		"Pattern": {
 			"a pattern has the same rules", templateRule(`{{ regexMatch "(" .value }}`),

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"path"
 	"reflect"
-	"slices"
 	"strings"
 	"text/template"
 	"unicode"
@@ -215,18 +213,35 @@ func b64dec(s string) (string, error) {
 // verb matches a verb of printf, or a text that looks like one.
 var verb = lazy.MustCompile(`(?s)%.?`)
 
+var errPrintf = callError{"printf must have one argument for each verb, " +
+	"and knows %s for a text, %d for a whole number and %v for both, without flags", true}
+
 // printf replaces %s, %d and %v by its arguments, and %% by a percent sign.
 func printf(format string, args ...any) (string, error) {
+	used := 0
 	for _, v := range verb.FindAllString(format, -1) {
-		if !slices.Contains([]string{"%%", "%s", "%d", "%v"}, v) {
-			return "", callError{"printf knows only %s, %d, %v and %%, without flags", true}
+		if v == "%%" {
+			continue
 		}
+		if used == len(args) || !fits(v, args[used]) {
+			return "", errPrintf
+		}
+		used++
 	}
-	out := fmt.Sprintf(format, args...)
-	if strings.Contains(out, "%!") {
-		return "", errors.New("wrong arguments of printf")
+	if used < len(args) {
+		return "", errPrintf
 	}
-	return out, nil
+	return fmt.Sprintf(format, args...), nil
+}
+
+func fits(verb string, arg any) bool {
+	switch arg.(type) {
+	case string:
+		return verb == "%s" || verb == "%v"
+	case int:
+		return verb == "%d" || verb == "%v"
+	}
+	return false
 }
 
 func camelcase(s string) string {

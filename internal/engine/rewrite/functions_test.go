@@ -28,6 +28,7 @@ func TestFunctions(t *testing.T) {
 		"If":       {"db-x", `{{ if hasPrefix "db-" .value }}DB{{ else if hasSuffix "y" .value }}Y{{ end }}`, "DB"},
 		"Contains": {"a.b", `{{ ternary "file" "env" (contains "." .value) }}`, "file"},
 		"Printf":   {"k", `{{ printf "%s-%d%%-%v" .value (len .value) 7 | upper }}`, "K-1%-7"},
+		"PrintfOf": {"a%!b", `{{ printf "%s.x" .value }}`, "a%!b.x"},
 		"And":      {"k", `{{ and (gt (len .value) 0) (not (eq .value "x")) }}`, "true"},
 		"Match": {"db1", `{{ if regexMatch "^d" .value }}{{ regexReplaceAll "([0-9])" .value "-${1}-" }}{{ ` +
 			`end }}`, "db-1-"},
@@ -67,7 +68,7 @@ func TestFunctionsAreBounded(t *testing.T) {
 		`{{ $x := repeat 100 .value }}{{ regexReplaceAll "a" $x $x }}`: errTooLong.reason,
 		`{{ b64dec .value }}`: "the argument of b64dec is " +
 			"not base64",
-		`{{ if eq .value "a" }}{{ printf "%s" }}{{ end }}`:                            fails,
+		`{{ if eq .value "a" }}{{ printf "%s" }}{{ end }}`:                            errPrintf.reason,
 		`{{ if eq .value "a" }}{{ lt 1 "x" }}{{ end }}`:                               fails,
 		`{{ if eq .value "a" }}{{ regexMatch "a" .value | regexMatch "(" }}{{ end }}`: fails,
 	} {
