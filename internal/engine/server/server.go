@@ -35,6 +35,10 @@ const (
 	// ConnectionAge is how long Crossplane keeps a connection. Crossplane looks up the replicas only
 	// when a connection ends. Without a limit, a new replica would get no requests.
 	ConnectionAge = 5 * time.Minute
+
+	// stopTimeout bounds the time to close the connections after the grace period. grpc.Server.Stop waits for handshakes
+	// and, once grpc.Server.GracefulStop waits for handlers, for these: longer than Kubernetes waits before it kills.
+	stopTimeout = time.Second
 )
 
 // A Runner answers requests, which are not decoded.
@@ -93,16 +97,25 @@ func (s *Server) Serve(ctx context.Context) error {
 // stop waits for running requests within the grace period. Streams count as requests: a client that
 // watches the health and never closes its stream uses the whole grace period.
 func (s *Server) stop(runner *grpc.Server) {
-	stopped := make(chan struct{})
+	if within(s.GracePeriod, runner.GracefulStop) {
+		return
+	}
+	s.Log.Info("Stopping with requests still running")
+	within(stopTimeout, runner.Stop)
+}
+
+// within runs fn, waits for it up to a limit, and reports whether it returned.
+func within(limit time.Duration, fn func()) bool {
+	done := make(chan struct{})
 	go func() {
-		runner.GracefulStop()
-		close(stopped)
+		fn()
+		close(done)
 	}()
 	select {
-	case <-stopped:
-	case <-time.After(s.GracePeriod):
-		s.Log.Info("Stopping with requests still running")
-		runner.Stop()
+	case <-done:
+		return true
+	case <-time.After(limit):
+		return false
 	}
 }
 
