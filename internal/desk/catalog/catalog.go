@@ -156,7 +156,7 @@ func Declares(document string, wanted func(kind string) bool) bool {
 	if !strings.Contains(document, crd.Kind) && !strings.Contains(document, xrd.Kind) {
 		return false
 	}
-	for _, m := range kindField.FindAllStringSubmatch(document, -1) {
+	for _, m := range kindField().FindAllStringSubmatch(document, -1) {
 		if wanted(m[1]) {
 			return true
 		}

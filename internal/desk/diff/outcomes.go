@@ -138,7 +138,7 @@ func (s *side) isReady() bool {
 var lead = lazy.MustCompile(`^(?:Secret|ConfigMap) "[^"]*"(?: \([^)]*\))?` +
 	`(?:(?: is not created| is kept unchanged)?:)? `)
 
-func short(message string) string { return strings.TrimPrefix(message, lead.FindString(message)) }
+func short(message string) string { return strings.TrimPrefix(message, lead().FindString(message)) }
 
 // reads adds the objects that were not read before. Objects of the composite itself are none of them.
 func (d *comparison) reads() {

@@ -144,7 +144,7 @@ var ofData = lazy.MustCompile(`\bsecrets\.|\.data(?:From)?\[`)
 
 // mayDepend reports whether an export may only be held because of a value that was invented.
 func (e Effect) mayDepend() bool {
-	return (e.Effect == Held || e.Effect == Waiting) && ofData.MatchString(e.Reason)
+	return (e.Effect == Held || e.Effect == Waiting) && ofData().MatchString(e.Reason)
 }
 
 // split returns an effect with the keys that do not depend on unknown values, and the keys that do. Whether a key is
@@ -177,12 +177,12 @@ var (
 func secretKeys(input map[string]any) []string {
 	text, _ := json.Marshal(input) //nolint:errchkjson // it was read from YAML
 	out := map[string]bool{}
-	for _, path := range secretPath.FindAllString(strings.ReplaceAll(string(text), `\"`, `"`), -1) {
+	for _, path := range secretPath().FindAllString(strings.ReplaceAll(string(text), `\"`, `"`), -1) {
 		for _, part := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(`.[]'"?`, r) })[1:] {
 			out[part] = true
 		}
 		for _, quoted := range strings.Split(path, "'") {
-			if name.FindString(quoted) == quoted && quoted != "" {
+			if name().FindString(quoted) == quoted && quoted != "" {
 				out[quoted] = true
 			}
 		}

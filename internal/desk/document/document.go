@@ -65,7 +65,7 @@ func (p part) read() (*Document, *Diagnostic) {
 		return nil, p.diagnose(err)
 	}
 	// The parser of the value ignores text after the value. A block mapping or a block list has none after it.
-	if at := d.content(d.start); at < d.end && !blockStart.MatchString(p.text()) {
+	if at := d.content(d.start); at < d.end && !blockStart().MatchString(p.text()) {
 		if err := d.tree().err; err != nil {
 			return nil, p.diagnose(err)
 		}

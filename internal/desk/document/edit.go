@@ -224,7 +224,7 @@ func (d *Document) SetValue(value string, path ...any) (e Edit, ok bool) {
 	if flow {
 		return f.replace(end, end, ", "+value), true
 	}
-	end += len(restOfLine.FindString(f.text[end:]))
+	end += len(restOfLine().FindString(f.text[end:]))
 	return f.replace(end, end, t.newLine(above)+value), true
 }
 

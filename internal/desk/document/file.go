@@ -23,7 +23,7 @@ var lineBreak = lazy.MustCompile(`\r\n|\n|\r`)
 
 func newFile(text string) *file {
 	f := &file{text: strings.TrimLeft(Text(text), byteOrderMark), lines: []int{0}}
-	for _, at := range lineBreak.FindAllStringIndex(f.text, -1) {
+	for _, at := range lineBreak().FindAllStringIndex(f.text, -1) {
 		f.lines = append(f.lines, at[1])
 	}
 	return f
@@ -85,12 +85,12 @@ var (
 func (f *file) parts() []part {
 	var out []part
 	start := 0
-	for _, at := range marker.FindAllStringIndex(f.text, -1) {
+	for _, at := range marker().FindAllStringIndex(f.text, -1) {
 		switch isStart := f.text[at[0]] == '-'; {
 		case !isStart:
 			out = append(out, part{f, start, at[0]})
 			start = at[1]
-		case !noContent.MatchString(f.text[start:at[0]]):
+		case !noContent().MatchString(f.text[start:at[0]]):
 			out = append(out, part{f, start, at[0]})
 			start = at[0]
 		}
@@ -108,7 +108,7 @@ var (
 
 // content returns the start of a value, at i or later.
 func (p part) content(i int) int {
-	return i + len(prelude.FindString(p.file.text[i:p.end]))
+	return i + len(prelude().FindString(p.file.text[i:p.end]))
 }
 
 // isYAML reports whether YAML can contain a character.

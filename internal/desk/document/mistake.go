@@ -129,7 +129,7 @@ func (p part) diagnose(err error) *Diagnostic {
 	if i := strings.Index(p.text(), "{{"); i >= 0 {
 		return p.at(p.start+i, template)
 	}
-	if m := parserLine.FindStringSubmatch(err.Error()); m != nil { // the rest of the message may quote the file
+	if m := parserLine().FindStringSubmatch(err.Error()); m != nil { // the rest of the message may quote the file
 		n, _ := strconv.Atoi(m[1])
 		if d := p.byRules(otherParser, p.offsetOf(n+1, 1)); d != nil {
 			return d
@@ -200,7 +200,7 @@ func (p part) fromParser(e *yaml.LoadError) *Diagnostic {
 		at = opened // where the key or the quote begins, not where the parser missed its end
 	}
 	begin, end := p.lineOf(at)
-	if m := oddSpace.FindStringSubmatchIndex(p.file.text[p.start:end]); m != nil {
+	if m := oddSpace().FindStringSubmatchIndex(p.file.text[p.start:end]); m != nil {
 		r, _ := utf8.DecodeRuneInString(p.file.text[p.start+m[2]:])
 		return p.at(p.start+m[2], fmt.Sprintf("the character %U looks like a space, but is not one: replace it with "+
 			"a space", r))
@@ -211,7 +211,7 @@ func (p part) fromParser(e *yaml.LoadError) *Diagnostic {
 	if d := p.byRules(says, at); d != nil {
 		return d
 	}
-	if m := keyOrItem.FindStringSubmatch(p.file.text[begin:end]); m != nil {
+	if m := keyOrItem().FindStringSubmatch(p.file.text[begin:end]); m != nil {
 		return p.at(begin+len(m[1]), wrongIndent)
 	}
 	return p.at(at, unknown)
@@ -267,7 +267,7 @@ var unclosed = lazy.MustCompile(`(?m)^([ -]*)(?:[\w./-]+: +)?("(?:[^"\\\n]|\\.)*
 // open returns the first quote or bracket that is not closed before the next key or item. The parser reads on to any
 // later quote.
 func (p part) open(at int) *Diagnostic {
-	for _, m := range unclosed.FindAllStringSubmatchIndex(p.text(), -1) {
+	for _, m := range unclosed().FindAllStringSubmatchIndex(p.text(), -1) {
 		start := p.start + m[4]
 		switch c := p.file.text[start]; {
 		case start > at || m[7]-m[6] > m[3]-m[2]:

@@ -74,9 +74,9 @@ func (t *tree) end(n *yaml.Node) int {
 	case places == nil:
 		return start
 	case n.Value == "" && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		return start + len(restOfLine.FindString(t.file.text[start:t.part.end]))
+		return start + len(restOfLine().FindString(t.file.text[start:t.part.end]))
 	case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
-		return places[len(n.Value)] + len(untilQuote.FindString(t.file.text[places[len(n.Value)]:t.part.end]))
+		return places[len(n.Value)] + len(untilQuote().FindString(t.file.text[places[len(n.Value)]:t.part.end]))
 	}
 	return places[len(n.Value)]
 }
@@ -91,7 +91,7 @@ func (t *tree) endOfAll(n *yaml.Node, start int) int {
 		end = t.end(n.Content[len(n.Content)-1])
 	}
 	if n.Style&yaml.FlowStyle != 0 {
-		end = min(max(end, start+1)+len(untilClosed.FindString(t.file.text[max(end, start+1):t.part.end])), t.part.end)
+		end = min(max(end, start+1)+len(untilClosed().FindString(t.file.text[max(end, start+1):t.part.end])), t.part.end)
 	}
 	return end
 }

@@ -60,7 +60,7 @@ func placesOf(text, source string, start int, style yaml.Style) []int {
 	case style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
 		at, end = start+1, start+1
 	case style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
-		at += len(header.FindString(source[start:]))
+		at += len(header().FindString(source[start:]))
 	}
 	blanks := otherBlanks
 	if style&yaml.DoubleQuotedStyle != 0 {
@@ -69,7 +69,7 @@ func placesOf(text, source string, start int, style yaml.Style) []int {
 	var places []int
 	lettersEnd := 0
 	for i, r := range text {
-		next := at + len(blanks.FindString(source[at:]))
+		next := at + len(blanks().FindString(source[at:]))
 		if strings.ContainsRune(" \t\n", r) {
 			places = append(places, blankPlace(text[i:], min(end+i-lettersEnd, next), next))
 			continue

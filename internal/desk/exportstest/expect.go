@@ -88,7 +88,7 @@ type comparison struct {
 func (p *player) walk(field string, want, got any, c comparison) {
 	fields, isMap := want.(map[string]any)
 	actual, isObject := got.(map[string]any)
-	hidden := c.secret && (isObject || inData.MatchString(field))
+	hidden := c.secret && (isObject || inData().MatchString(field))
 	switch {
 	case len(fields) == 1 && fields["matches"] != nil:
 		p.matches(field, textOf(fields["matches"]), got, hidden)

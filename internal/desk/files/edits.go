@@ -76,7 +76,7 @@ var (
 // respelled returns the edit of the name that is spelled wrong, if a message suggests another one: the key, the whole
 // text or its last step, or a step of the path in an expression.
 func (s Step) respelled(d *diagnostic.Diagnostic) []document.Edit {
-	m := suggested.FindStringSubmatch(d.Message)
+	m := suggested().FindStringSubmatch(d.Message)
 	at, whole := s.pathOf(d.Path)
 	text, _ := s.doc.At(at...).(string)
 	if m == nil || !whole {
@@ -91,13 +91,13 @@ func (s Step) respelled(d *diagnostic.Diagnostic) []document.Edit {
 		return nil
 	case d.Line > 0:
 		from := max(0, document.Index(text, d.Line, d.Column))
-		chain := path.FindString(text[from:])
-		i := slices.IndexFunc(word.FindAllStringIndex(chain, -1),
+		chain := path().FindString(text[from:])
+		i := slices.IndexFunc(word().FindAllStringIndex(chain, -1),
 			func(w []int) bool { return isMeant(chain[w[0]:w[1]]) })
-		if i < 0 || !isIdentifier.MatchString(name) {
+		if i < 0 || !isIdentifier().MatchString(name) {
 			return nil
 		}
-		w := word.FindAllStringIndex(chain, -1)[i]
+		w := word().FindAllStringIndex(chain, -1)[i]
 		edit.Text = text[:from+w[0]] + name + text[from+w[1]:]
 	case isMeant(text):
 	case isMeant(last):

@@ -271,7 +271,7 @@ func mayMatter(text string) bool {
 var kindForm = lazy.MustCompile(`^((?:[a-z0-9.-]+/)?[a-z](?:[-a-z0-9]*[a-z0-9])?)/([A-Za-z][-A-Za-z0-9]*)$`)
 
 func parseKind(text string) (plan.Kind, bool) {
-	m := kindForm.FindStringSubmatch(text)
+	m := kindForm().FindStringSubmatch(text)
 	if m == nil {
 		return plan.Kind{}, false
 	}

@@ -57,7 +57,7 @@ func (s Step) within(text string, line, column int, path []any) (document.Range,
 	before, length := 0, len(rest)
 	if column > 0 {
 		rest = rest[min(column-1, len(rest)):]
-		m := marked.FindStringSubmatch(string(rest) + " ")
+		m := marked().FindStringSubmatch(string(rest) + " ")
 		before, length = utf8.RuneCountInString(m[1]), min(utf8.RuneCountInString(m[0]), len(rest))
 	}
 	first := max(column, 1)

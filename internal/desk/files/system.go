@@ -50,7 +50,7 @@ func (s *System) ReadFile(name string) ([]byte, error) {
 	}
 	info, err := fs.Stat(s.FS, name)
 	switch {
-	case err != nil || info.IsDir() || descriptor.MatchString(name):
+	case err != nil || info.IsDir() || descriptor().MatchString(name):
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file: pass the output of a command as -")
 	case info.Size() == 0: // it is empty, or one of the system, such as /proc/kmsg, whose end may never come

@@ -104,9 +104,9 @@ var (
 func guessPlural(kind string) string {
 	name := strings.ToLower(kind)
 	switch {
-	case endsInIes.MatchString(name):
+	case endsInIes().MatchString(name):
 		return strings.TrimSuffix(name, "y") + "ies"
-	case endsInEs.MatchString(name):
+	case endsInEs().MatchString(name):
 		return name + "es"
 	case strings.HasSuffix(name, "s"): // settings, endpoints and so on are already plural
 		return name

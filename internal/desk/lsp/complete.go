@@ -70,7 +70,7 @@ func (e *expr) nameEnd(offset int) int {
 // quoted completes a key in quotes: secret['|.
 func (c *completion) quoted(before []token, offset int) []CompletionItem {
 	n := len(before) - 1
-	c.in = c.rangeOf(min(before[n].start+len(textStart.FindString(before[n].text)), offset), offset)
+	c.in = c.rangeOf(min(before[n].start+len(textStart().FindString(before[n].text)), offset), offset)
 	for _, m := range c.membersOf(before[:n-1]) {
 		c.add(m.name, kindField, m.detail, m.name, "0").Documentation = markdown(m.does)
 	}
@@ -91,7 +91,7 @@ func (c *completion) members(before []token, dot token) {
 	for _, m := range c.membersOf(before) {
 		c.in = afterDot
 		text := m.name
-		if !isIdentifier.MatchString(m.name) { // the dot is replaced
+		if !isIdentifier().MatchString(m.name) { // the dot is replaced
 			text = "[" + strings.TrimPrefix(dot.text, ".") + "'" + m.name + "']"
 			c.in.Position = c.rangeOf(dot.start, dot.end).Position
 		}

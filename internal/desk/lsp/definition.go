@@ -111,7 +111,7 @@ func (v *question) references() any {
 
 // isField reports whether the name of a symbol can be one that a dot selects.
 func isField(name string) bool {
-	return isIdentifier.MatchString(name) && !strings.Contains(reserved, " "+name+" ")
+	return isIdentifier().MatchString(name) && !strings.Contains(reserved, " "+name+" ")
 }
 
 // reserved are the words that CEL reserves. They cannot be selected without quotes.

@@ -21,7 +21,7 @@ var (
 // completeField returns the fields or the values of the input that can be written at a position.
 func (v *view) completeField(p document.Position) []CompletionItem {
 	before := v.before(p)
-	if m := valueBefore.FindStringSubmatch(before); m != nil {
+	if m := valueBefore().FindStringSubmatch(before); m != nil {
 		key := document.Position{Line: p.Line, Column: len([]rune(m[1])) + 1}
 		for _, s := range v.steps {
 			for _, f := range s.fields {
@@ -33,7 +33,7 @@ func (v *view) completeField(p document.Position) []CompletionItem {
 		}
 		return nil
 	}
-	m := keyBefore.FindStringSubmatch(before)
+	m := keyBefore().FindStringSubmatch(before)
 	if m == nil {
 		return nil
 	}

@@ -49,9 +49,9 @@ func tokensOf(text string) []token {
 			continue
 		}
 		t := token{kind: tokenUnknown, start: at, end: at + 1}
-		if opening := textStart.FindString(rest); opening != "" {
+		if opening := textStart().FindString(rest); opening != "" {
 			t.kind, t.end = tokenText, at+textEnd(rest, opening)
-		} else if m := tokenForm.FindStringSubmatchIndex(rest); m != nil {
+		} else if m := tokenForm().FindStringSubmatchIndex(rest); m != nil {
 			t.end = at + m[1]
 			group := slices.IndexFunc([]int{m[2], m[4], m[6], m[8], m[10]}, func(i int) bool { return i >= 0 })
 			t.kind = tokenKind(group)
@@ -86,7 +86,7 @@ func textEnd(rest, opening string) int {
 
 // textValue returns the content of a text without escapes, and whether its quotes are closed.
 func (t token) textValue() (value string, closed bool) {
-	opening := textStart.FindString(t.text)
+	opening := textStart().FindString(t.text)
 	quote := strings.TrimLeft(opening, "bBrR")
 	value, closed = strings.CutSuffix(t.text[len(opening):], quote)
 	return value, closed

@@ -48,7 +48,7 @@ func (s *step) refuseName(sym symbol, name string) error {
 		list, others = exportLists[0], s.exports()
 	}
 	schema := definition.Exports().Properties[list].Items.Properties["name"]
-	if !plainName.MatchString(name) || schema.MaxLength != nil && len(name) > *schema.MaxLength {
+	if !plainName().MatchString(name) || schema.MaxLength != nil && len(name) > *schema.MaxLength {
 		return fmt.Errorf("cannot rename %s: write letters, digits, '-', '.' and '_'", sym.name)
 	}
 	if name != sym.name && slices.Contains(others, name) {

@@ -126,7 +126,7 @@ func (e *expr) occurrences() (out []occurrence) {
 			out = append(out, occurrence{symbol: sym, in: e.rangeOf(name.start, name.end), dotted: true})
 		case sign.is("[", "[?") && name.kind == tokenText:
 			if text, closed := name.textValue(); closed {
-				start := name.start + len(textStart.FindString(name.text))
+				start := name.start + len(textStart().FindString(name.text))
 				in := e.rangeOf(start, start+len(text))
 				out = append(out, occurrence{symbol: e.resolve(symbol{kind, text}), in: in})
 			}

@@ -22,7 +22,7 @@ var lineBreak = lazy.MustCompile(`\r\n|\n|\r`)
 
 func newText(s string) text {
 	t := text{s, []int{0}, utf8.RuneCountInString(s) - utf8.RuneCountInString(strings.TrimLeft(s, "\ufeff"))}
-	for _, at := range lineBreak.FindAllStringIndex(s, -1) {
+	for _, at := range lineBreak().FindAllStringIndex(s, -1) {
 		t.lines = append(t.lines, at[1])
 	}
 	return t

@@ -152,10 +152,10 @@ var keyInLine = lazy.MustCompile(`^(\s*(?:- +)*["']?[\w./-]+["']?:)(\s+["']?|$)(
 // repair leaves out what YAML cannot read: first the value of the line with the cursor, and then the line of each
 // mistake, or the one above it that is not left out yet.
 func (v *view) repair(cursor int) {
-	lines := lineBreak.Split(v.text.string, -1)
+	lines := lineBreak().Split(v.text.string, -1)
 	v.repaired = true
 	if cursor > 0 && cursor <= len(lines) {
-		if m := keyInLine.FindStringSubmatch(lines[cursor-1]); m != nil {
+		if m := keyInLine().FindStringSubmatch(lines[cursor-1]); m != nil {
 			v.broken, v.value = cursor, len([]rune(m[1]+m[2]))+1
 			lines[cursor-1] = m[1] + " ''"
 			v.file = files.Parse(v.name, strings.Join(lines, "\n"))

@@ -74,7 +74,7 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 		result.Reason = strings.Join(append(reasons, "each part needs a decision: the comments say why"), "; ")
 	}
 	text := strings.Join(sections, "---\n") + m.checklist()
-	result.YAML, result.Decisions = []byte(text), len(decisions.FindAllString(text, -1))
+	result.YAML, result.Decisions = []byte(text), len(decisions().FindAllString(text, -1))
 	return result, nil
 }
 

@@ -85,7 +85,7 @@ func (s *step) exportName(text string) string {
 // freeName returns a name that is not taken and that is a valid end of an object name.
 func freeName(text string, taken func(name string) bool) string {
 	const most = 50 // so that the name of the composite and a number also fit
-	base := strings.Trim(notInName.ReplaceAllString(strings.ToLower(text), "-"), "-")
+	base := strings.Trim(notInName().ReplaceAllString(strings.ToLower(text), "-"), "-")
 	base = cmp.Or(strings.Trim(base[:min(len(base), most)], "-"), "export")
 	return numbered(base, taken)
 }
@@ -186,7 +186,7 @@ var place = lazy.MustCompile(`^(sources|generators|secrets|configMaps)\[(\d+)\]`
 // at returns the node at a path of the compiled input, or its nearest parent that can be a comment,
 // and the rest of the path.
 func (s *step) at(path string) (*node, string) {
-	p := place.FindStringSubmatch(path)
+	p := place().FindStringSubmatch(path)
 	if p == nil {
 		return nil, path
 	}

@@ -39,7 +39,7 @@ func (s *step) goTemplates(name string, input decode.Value, t templated) {
 	inline := input.Get("inline")
 	for _, part := range append([]decode.Value{inline.Get("template")}, items(inline.Get("templates"))...) {
 		text := part.Text()
-		if !composesSecret.MatchString(text) {
+		if !composesSecret().MatchString(text) {
 			continue
 		}
 		t.step, t.name = s, name
@@ -50,7 +50,7 @@ func (s *step) goTemplates(name string, input decode.Value, t templated) {
 			continue
 		}
 		for _, d := range m.Documents {
-			if composesSecret.MatchString(d.Source()) {
+			if composesSecret().MatchString(d.Source()) {
 				t.document(d)
 			}
 		}
@@ -87,7 +87,7 @@ func (t *templated) document(d *gotemplate.Document) {
 	case kind.Source() == connectionKind:
 		t.details = append(t.details, t.entries(d)...)
 		t.remove = append(t.remove, connectionKind+" of step "+t.name)
-	case kind.Source() != "Secret" && hasData.MatchString(d.Source()):
+	case kind.Source() != "Secret" && hasData().MatchString(d.Source()):
 		t.byHandOnly("it is a part of another object, which writes it: remove that part", d.Source())
 	case kind.Source() != "Secret" || apiVersion.Source() != "v1":
 	case d.Repeated():

@@ -240,7 +240,7 @@ var words = lazy.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null|nan|inf)$`)
 
 func quote(s string) string {
 	switch {
-	case plain.MatchString(s) && !words.MatchString(s):
+	case plain().MatchString(s) && !words().MatchString(s):
 		return s
 	case strings.ContainsFunc(s, celtext.NeedsEscape):
 		return celtext.Quoted('"', s)

@@ -77,7 +77,7 @@ var number = lazy.MustCompile(`[0-9]+`)
 func numbered(key string) string {
 	parts := strings.Split(key, "_")
 	for i, p := range parts {
-		if i > 0 && number.FindString(p) == p && p != "" {
+		if i > 0 && number().FindString(p) == p && p != "" {
 			parts[i] = "#"
 		}
 	}

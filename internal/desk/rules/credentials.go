@@ -55,13 +55,13 @@ func literalCredential(v *View, say Say) {
 	}
 	for _, x := range v.Plan.Expressions {
 		for _, t := range x.Texts() {
-			if tokens.MatchString(t.Value) && !t.Needle {
+			if tokens().MatchString(t.Value) && !t.Needle {
 				say(t.Place, "contains a credential, "+readable)
 			}
 		}
 	}
 	for _, m := range v.Plan.Generators {
-		if r, ok := m.Makes.(*plan.Manifest); ok && tokens.MatchString(r.Base.String()) {
+		if r, ok := m.Makes.(*plan.Manifest); ok && tokens().MatchString(r.Base.String()) {
 			say(field(m.Path.Child(plan.KindResource, "manifest").String()), "contains a credential, "+readable)
 		}
 		for key, text := range m.Labels {
@@ -73,9 +73,9 @@ func literalCredential(v *View, say Say) {
 // literalText reports the text of a field. key is the name of a label or an annotation, or empty.
 func literalText(say Say, path, key, text string) {
 	switch {
-	case tokens.MatchString(text):
+	case tokens().MatchString(text):
 		say(field(path), "contains a credential, "+readable)
-	case secretKey.MatchString(key) && !reference.MatchString(text):
+	case secretKey().MatchString(key) && !reference().MatchString(text):
 		say(field(path), "is a credential by its name, "+readable)
 	}
 }
@@ -84,7 +84,7 @@ func literalText(say Say, path, key, text string) {
 func literalData(say Say, d plan.Entry) {
 	report := func(key string, value ast.Expr) {
 		text, ok := celast.Text(value)
-		if ok && secretKey.MatchString(key) && !tokens.MatchString(text) && len(text) > 3 &&
+		if ok && secretKey().MatchString(key) && !tokens().MatchString(text) && len(text) > 3 &&
 			!strings.ContainsAny(text, "/{}$<> ") {
 			say(field(d.Path), "is a credential by the name of its key, "+readable)
 		}

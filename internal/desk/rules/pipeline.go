@@ -126,7 +126,7 @@ func objectOf(e plan.Export) string {
 		return composition.CompositeName + "-" + e.Name
 	default:
 		text := strings.ReplaceAll(strings.Join(strings.Fields(m.NameExpr.Source().Text), ""), `"`, "'")
-		if parts := compositeName.FindStringSubmatch(text); parts != nil {
+		if parts := compositeName().FindStringSubmatch(text); parts != nil {
 			return parts[1] + composition.CompositeName + parts[2]
 		}
 		return text

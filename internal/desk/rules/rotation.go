@@ -93,7 +93,7 @@ func candidateForConsumers(v *View, say Say) {
 			}
 			consumer := v.workloadOf(e)
 			for _, d := range e.Data {
-				isForOne := d.Value != nil && (consumer != "" || connectionString.MatchString(d.Value.Source().Text))
+				isForOne := d.Value != nil && (consumer != "" || connectionString().MatchString(d.Value.Source().Text))
 				if m.Ready != nil && isForOne && v.readsCandidate(d.Value, m) {
 					*say(field(d.Path), "is for %s, and %s is not in use before it is verified: use %s",
 						cmp.Or(consumer, "an application"), m.Spelled(expression.Candidate), m.Spelled(expression.Generated)) =

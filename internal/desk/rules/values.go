@@ -34,7 +34,7 @@ var mayChange = lazy.MustCompile(`(ready|forEach|secret)Expression$`)
 
 func changingValue(v *View, say Say) {
 	for _, x := range v.Plan.Expressions {
-		if at := x.Source().Path; steady.MatchString(at) && !mayChange.MatchString(at) {
+		if at := x.Source().Path; steady().MatchString(at) && !mayChange().MatchString(at) {
 			for _, r := range v.reads(x.Expression) {
 				sayChanging(say, x.Expression, r)
 			}
@@ -60,8 +60,8 @@ func sayChanging(say Say, x *expression.Expression, r read) {
 			edits := say(r.at, "reads %s.%s, which changes again and again, and with it the name, the key, the label "+
 				"or the "+
 				"credential that is made from it: use something that stays, such as metadata.uid", fields[0], fields[1])
-			if text := x.Source().Text; version.MatchString(text) {
-				*edits = setText(x.Source().Path, version.ReplaceAllString(text, "${1}${2}.uid"))
+			if text := x.Source().Text; version().MatchString(text) {
+				*edits = setText(x.Source().Path, version().ReplaceAllString(text, "${1}${2}.uid"))
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func sayKeys(say Say, at expression.Place, fn string, m map[string]any, says str
 		}
 		return
 	}
-	if structural.MatchString(says) || strings.HasPrefix(says, "driver is not ") && m["driver"] != unknown {
+	if structural().MatchString(says) || strings.HasPrefix(says, "driver is not ") && m["driver"] != unknown {
 		say(at, "%s refuses its argument: %s", fn, says)
 	}
 }

@@ -27,7 +27,7 @@ func TestStructural(t *testing.T) {
 		err := functions.TryFormat(name, tc.argument)
 		if err == nil {
 			t.Errorf("%s accepts %v", name, tc.argument)
-		} else if got := structural.MatchString(err.Error()); got != tc.mistake {
+		} else if got := structural().MatchString(err.Error()); got != tc.mistake {
 			t.Errorf("%s says %q: a mistake is %t, want %t", name, err, got, tc.mistake)
 		}
 	}

@@ -90,5 +90,5 @@ func hide(o map[string]any) []string {
 func isMasked(v any) bool {
 	text, _ := v.(string)
 	b, err := base64.StdEncoding.DecodeString(text)
-	return v == nil || err != nil || masked.MatchString(text) || masked.MatchString(string(b))
+	return v == nil || err != nil || masked().MatchString(text) || masked().MatchString(string(b))
 }

@@ -53,7 +53,7 @@ func wholeNumbers(e ast.Expr) (out []ast.Expr) {
 	switch fn := call.FunctionName(); {
 	case fn == "format" && len(operands) == 2 && operands[1].Kind() == ast.ListKind:
 		text, _ := celast.Text(operands[0])
-		verbs := slices.DeleteFunc(verb.FindAllString(text, -1), func(v string) bool { return v == "%%" })
+		verbs := slices.DeleteFunc(verb().FindAllString(text, -1), func(v string) bool { return v == "%%" })
 		for i, value := range operands[1].AsList().Elements() {
 			if i < len(verbs) && strings.HasSuffix(verbs[i], "d") {
 				out = append(out, value)

@@ -79,8 +79,8 @@ func patterns(table [][2]string) (out []pattern) {
 // messageFor returns the message of the first pattern that matches a text, or an empty text.
 func messageFor(all []pattern, text string) string {
 	for _, p := range all {
-		if m := p.FindStringSubmatchIndex(text); m != nil {
-			return string(p.ExpandString(nil, p.message, text, m))
+		if m := p.Pattern().FindStringSubmatchIndex(text); m != nil {
+			return string(p.Pattern().ExpandString(nil, p.message, text, m))
 		}
 	}
 	return ""

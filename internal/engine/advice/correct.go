@@ -59,7 +59,7 @@ func (m *explainer) extent(e ast.Expr) (from, to int) {
 		}
 	}))
 	if strings.HasPrefix(c.text[from:], "(") { // CEL places a call at its bracket
-		from = calledAtEnd.FindStringIndex(c.text[:from])[0]
+		from = calledAtEnd().FindStringIndex(c.text[:from])[0]
 	}
 	for _, t := range c.tokens {
 		switch {
@@ -107,7 +107,7 @@ var conversionHint = lazy.MustCompile(
 // converted notes how the message of a call or a result corrects the only operand that does not fit. The result of an
 // operator on numbers may be meant as a text, as in 2026-01-31.
 func (m *explainer) converted(message string, operands []ast.Expr, have []*types.Type) {
-	hint := conversionHint.FindStringSubmatch(message)
+	hint := conversionHint().FindStringSubmatch(message)
 	if hint == nil {
 		return
 	}
@@ -135,7 +135,7 @@ var tokenHint = lazy.MustCompile(`: (?:write ([=!<>&|'"]+|:|\d+|'\w+'|a plain sp
 
 // correctToken notes how the message about a token, or about two tokens that are an operator elsewhere, corrects it.
 func (c *script) correctToken(at int, message string) {
-	m := tokenHint.FindStringSubmatch(message)
+	m := tokenHint().FindStringSubmatch(message)
 	i := slices.IndexFunc(c.tokens, func(t token) bool { return t.at == at })
 	if i < 0 || m == nil {
 		return

@@ -86,7 +86,7 @@ func (c *script) chain(t token, variables []string) chain {
 	}
 	for last, n := t.text, 0; ; n++ {
 		rest := c.text[out.end:]
-		if m := indexStep.FindString(rest); m != "" {
+		if m := indexStep().FindString(rest); m != "" {
 			out.end, out.instead, last = out.end+len(m), out.instead+m, strings.Trim(m, `[?'"]`)
 			continue
 		}
@@ -119,7 +119,7 @@ func (c *script) divided(rest, variable string, n int, variables []string) []str
 	if n < at {
 		pattern = dividedName
 	}
-	key := pattern.FindStringSubmatch(rest)
+	key := pattern().FindStringSubmatch(rest)
 	isNamed := slices.Contains([]string{expression.Resources, expression.Sources}, variable) // below them are fields
 	switch {
 	case !known || n > at || n == at && isNamed || key == nil || strings.HasPrefix(rest[len(key[0]):], "("):
@@ -134,7 +134,7 @@ func (c *script) divided(rest, variable string, n int, variables []string) []str
 // withoutVariable returns the chain of a composed resource without its variable, as in my-db.status.host. Other chains
 // that begin with no variable are returned unchanged.
 func (c *script) withoutVariable(out chain, variables []string) chain {
-	m := dashedRoot.FindStringSubmatch(c.text[out.at:])
+	m := dashedRoot().FindStringSubmatch(c.text[out.at:])
 	if m == nil || c.isLocal(m[1]) || !slices.Contains(variables, expression.Resources) {
 		return out
 	}
@@ -144,15 +144,15 @@ func (c *script) withoutVariable(out chain, variables []string) chain {
 
 // nextStep returns the dot and the name at the beginning of a text that follows a field.
 func nextStep(rest, last string) (dot, name string) {
-	m := plainStep.FindStringSubmatch(rest)
-	if qualified := qualifiedStep.FindStringSubmatch(rest); qualified != nil && slices.Contains(keyed, last) {
+	m := plainStep().FindStringSubmatch(rest)
+	if qualified := qualifiedStep().FindStringSubmatch(rest); qualified != nil && slices.Contains(keyed, last) {
 		m = qualified
 	}
 	switch {
 	case m == nil:
 		return "", ""
 	case strings.HasPrefix(rest[len(m[0]):], "("): // a.b-size(c) is a subtraction, and a.b.size() a method
-		return m[1], wordAtEnd.ReplaceAllString(m[2], "")
+		return m[1], wordAtEnd().ReplaceAllString(m[2], "")
 	}
 	return m[1], m[2]
 }
@@ -160,8 +160,8 @@ func nextStep(rest, last string) (dot, name string) {
 // isName reports whether the operators in a name are not meant as such, because what follows them is no variable, or is
 // a number with a selection after it.
 func (c *script) isName(name, after string, variables []string) bool {
-	if numberAtEnd.MatchString(name) {
-		return selects.MatchString(after)
+	if numberAtEnd().MatchString(name) {
+		return selects().MatchString(after)
 	}
 	return strings.Contains(name, "/") || slices.ContainsFunc(strings.Split(name, "-")[1:], func(operand string) bool {
 		return !slices.Contains(variables, operand) && !c.isLocal(operand)

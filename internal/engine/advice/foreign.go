@@ -128,13 +128,13 @@ var wholePath = lazy.MustCompile(`^\s*[$@]?\.?([A-Za-z_]\w*(?:\.\??\w[\w-]*|\[[^
 
 // translated returns a path of another tool as it is written here, or an empty text.
 func translated(path string) string {
-	m := wholePath.FindStringSubmatch(path)
+	m := wholePath().FindStringSubmatch(path)
 	if m == nil {
 		return ""
 	}
 	for _, f := range foreignPaths {
-		if at := f.FindStringSubmatchIndex(m[1]); at != nil && isStep(m[1], at[1]) {
-			return string(f.ExpandString(nil, f.message, m[1], at)) + m[1][at[1]:]
+		if at := f.Pattern().FindStringSubmatchIndex(m[1]); at != nil && isStep(m[1], at[1]) {
+			return string(f.Pattern().ExpandString(nil, f.message, m[1], at)) + m[1][at[1]:]
 		}
 	}
 	if variable := root(m[1]); isInput(variable) || variable == expression.Variables {
@@ -144,7 +144,7 @@ func translated(path string) string {
 }
 
 // root returns the variable of a path.
-func root(path string) string { return wordFirst.FindString(path) }
+func root(path string) string { return wordFirst().FindString(path) }
 
 // isStep reports whether a step of a path ends, or begins, at an offset.
 func isStep(path string, at int) bool {
@@ -158,15 +158,15 @@ var wrapped = lazy.MustCompile(`(?s)^\s*(?:\$?\{\{-?(.*?)-?\}\}|\$\{([^{}]*)\}|\
 // content returns what to write instead of a whole text of another template language. It returns an example
 // if the text contains something else.
 func content(text, example string) string {
-	if m := wrapped.FindStringSubmatch(text); m != nil {
+	if m := wrapped().FindStringSubmatch(text); m != nil {
 		inner := strings.TrimSpace(strings.Join(m[1:], ""))
 		path := translated(inner)
 		switch {
-		case ofWorkflow.MatchString(inner):
+		case ofWorkflow().MatchString(inner):
 			return "for example secrets.db.password, a key of the composed resource db"
 		case path != "":
 			return path
-		case ofResource.MatchString(inner):
+		case ofResource().MatchString(inner):
 			return expression.Resources + "." + inner
 		}
 	}
@@ -240,7 +240,7 @@ func (c *script) foreignOperator(i int) string {
 		return c.inserted(two)
 	}
 	at := c.tokens[i].at
-	if m, list := elements.FindStringSubmatch(c.text[at:]), pathBefore(c.text[:at]); m != nil && list != "" {
+	if m, list := elements().FindStringSubmatch(c.text[at:]), pathBefore(c.text[:at]); m != nil && list != "" {
 		return strings.Replace(foreignOperators[two], ofElements, fmt.Sprintf("%s.map(x, x.%s)", list, m[1]), 1)
 	}
 	return foreignOperators[two]
@@ -253,7 +253,7 @@ var elements = lazy.MustCompile(`^(?:\.[*#]|\[\*?\])\.([A-Za-z_]\w*)`)
 // value in a text.
 func (c *script) inserted(operator string) string {
 	example := templateExamples[operator]
-	if !wrapped.MatchString(c.text) && example == exampleContent {
+	if !wrapped().MatchString(c.text) && example == exampleContent {
 		example = exampleText
 	}
 	instead := content(c.text, example)

@@ -116,7 +116,7 @@ func (m *explainer) comparedWithNull(err *expression.Error) string {
 	}
 	not := map[string]string{operators.Equals: "!"}[fn]
 	has := fmt.Sprintf("%shas(%s)", not, m.textOf(call.Args()[1-i]))
-	if step := stepAtEnd.FindStringSubmatch(m.pathOf(call.Args()[1-i])); step != nil && step[1] != "" {
+	if step := stepAtEnd().FindStringSubmatch(m.pathOf(call.Args()[1-i])); step != nil && step[1] != "" {
 		m.instead(err.Node, has, has)
 	}
 	return fmt.Sprintf("%s is never null, because a missing value is waited for: write %s", m.aType(have[1-i]), has)

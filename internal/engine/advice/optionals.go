@@ -28,7 +28,7 @@ func (m *explainer) needsOptionalEntry(e ast.Expr) string {
 
 // optionalPath returns a path whose last step is optional, or an empty text if the path has no steps.
 func optionalPath(path string) string {
-	switch m := stepAtEnd.FindStringSubmatch(path); {
+	switch m := stepAtEnd().FindStringSubmatch(path); {
 	case m == nil:
 		return ""
 	case m[1] != "":
@@ -40,7 +40,7 @@ func optionalPath(path string) string {
 
 // optionalStep returns the last step of a path as it is selected if it may be missing, for example .?host or [?2].
 func optionalStep(path string) string {
-	step := stepAtEnd.FindString(path)
+	step := stepAtEnd().FindString(path)
 	return strings.TrimPrefix(optionalPath(path), strings.TrimSuffix(path, step))
 }
 
@@ -85,15 +85,15 @@ var (
 func pathBefore(text string) string {
 	const most = 256
 	text = strings.TrimRight(text, " \n")
-	if tail := text[max(0, len(text)-most):]; len(tail) == len(text) || pathAtEnd.FindString(tail) != tail {
-		return pathAtEnd.FindString(tail)
+	if tail := text[max(0, len(text)-most):]; len(tail) == len(text) || pathAtEnd().FindString(tail) != tail {
+		return pathAtEnd().FindString(tail)
 	}
 	return ""
 }
 
 // needsOptional returns the message for a method at an offset whose target is not an optional.
 func (c *script) needsOptional(at int) string {
-	method, path := wordFirst.FindString(c.text[at:]), ""
+	method, path := wordFirst().FindString(c.text[at:]), ""
 	if before, ok := strings.CutSuffix(c.text[:at], "."); ok {
 		path = pathBefore(before)
 	}
@@ -142,7 +142,7 @@ var paths = lazy.MustCompile(`[A-Za-z_]\w*(?:\.\??[A-Za-z_]\w*|\[[^\[\]]*\])*(?:
 // pathAt returns the text of the path at an offset, without the method at its end.
 func (c *script) pathAt(at int) string {
 	if c.paths == nil {
-		c.paths = paths.FindAllStringIndex(c.text, -1)
+		c.paths = paths().FindAllStringIndex(c.text, -1)
 	}
 	for _, m := range c.paths {
 		path := c.text[m[0]:m[1]]

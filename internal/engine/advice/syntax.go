@@ -136,7 +136,7 @@ func (c *script) nameBefore(at int) int {
 	if !strings.HasPrefix(c.text[at:], "(") {
 		return at
 	}
-	return lastWord.FindStringIndex(c.text[:at])[0]
+	return lastWord().FindStringIndex(c.text[:at])[0]
 }
 
 // explain returns a message for an error of CEL at an offset. The mistake may be at another offset.
@@ -147,7 +147,7 @@ func (c *script) explain(said string, at int) (message string, where int) {
 	if !strings.HasPrefix(said, grammarMessage) {
 		return said, at
 	}
-	if m := template.FindStringSubmatchIndex(c.text); m != nil {
+	if m := template().FindStringSubmatchIndex(c.text); m != nil {
 		return c.inserted(c.text[m[2]:m[3]]), m[2]
 	}
 	i := slices.IndexFunc(c.tokens, func(t token) bool { return t.end() > at })
@@ -199,7 +199,7 @@ func badEscape(text string) string {
 	if prefix, _, _ := strings.Cut(strings.ReplaceAll(text, `"`, `'`), `'`); strings.ContainsAny(prefix, "rR") {
 		return ""
 	}
-	for _, e := range escape.FindAllString(text, -1) {
+	for _, e := range escape().FindAllString(text, -1) {
 		if !strings.ContainsAny(e[1:], "abfnrtv\\?\"'`xXuU01234567") {
 			return e
 		}

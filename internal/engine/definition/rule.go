@@ -40,12 +40,12 @@ var environment = sync.OnceValues(func() (*cel.Env, error) { //nolint:gochecknog
 })
 
 func (r *Rule) compile() {
-	for _, m := range reads.FindAllStringSubmatch(r.Text, -1) {
+	for _, m := range reads().FindAllStringSubmatch(r.Text, -1) {
 		if name := strings.Trim(m[1], "_"); !slices.Contains(r.reads, name) {
 			r.reads = append(r.reads, name)
 		}
 	}
-	if m := presence.FindStringSubmatch(r.Text); m != nil {
+	if m := presence().FindStringSubmatch(r.Text); m != nil {
 		r.some, r.exclusive = m[1] != "<=", m[1] != ">="
 		return
 	}

@@ -57,7 +57,7 @@ type Schema struct {
 }
 
 // Matches reports whether a text matches the pattern.
-func (s *Schema) Matches(text string) bool { return s.Pattern == "" || s.pattern.MatchString(text) }
+func (s *Schema) Matches(text string) bool { return s.Pattern == "" || s.pattern().MatchString(text) }
 
 // The schema of the input. go generate extracts it from the CustomResourceDefinition without the descriptions, because
 // reading the whole definition takes six milliseconds at start.

@@ -43,7 +43,7 @@ var plainWord = lazy.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*$`)
 func runnable(format string, names ...string) string {
 	words := make([]any, 0, len(names))
 	for _, n := range names {
-		if !plainWord.MatchString(n) {
+		if !plainWord().MatchString(n) {
 			return ""
 		}
 		words = append(words, n)

@@ -153,7 +153,7 @@ var firstStep = lazy.MustCompile(`^(?:\.([A-Za-z_]\w*)|\['((?:[^'\\]|\\.)*)'\])`
 // CutStep returns the first key of a path below a variable, as [PathText] writes it, and the path below this key. It is
 // false if the path does not begin with a key.
 func CutStep(path string) (key, rest string, ok bool) {
-	m := firstStep.FindStringSubmatch(path)
+	m := firstStep().FindStringSubmatch(path)
 	if m == nil {
 		return "", path, false
 	}

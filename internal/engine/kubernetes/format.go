@@ -32,8 +32,8 @@ var named = map[string]*format{ //nolint:gochecknoglobals // a table
 	"dns1035LabelPrefix":     {prefix(validation.IsDNS1035Label)},
 	"labelValue":             {validation.IsValidLabelValue},
 	"uri":                    {validateURI},
-	"uuid":                   {openAPI(uuidForm.MatchString, "does not match the UUID format")},
-	"byte":                   {openAPI(base64Form.MatchString, "invalid base64")},
+	"uuid":                   {openAPI(isUUID, "does not match the UUID format")},
+	"byte":                   {openAPI(isBase64, "invalid base64")},
 	"date":                   {openAPI(isDate, "invalid date")},
 	"datetime":               {openAPI(isDateTime, "invalid datetime")},
 }
@@ -99,6 +99,10 @@ var (
 	timeOfDay  = lazy.MustCompile(`^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$`)
 )
 
+func isUUID(s string) bool { return uuidForm().MatchString(s) }
+
+func isBase64(s string) bool { return base64Form().MatchString(s) }
+
 func isDate(s string) bool {
 	_, err := time.Parse(time.DateOnly, s)
 	return err == nil
@@ -110,7 +114,7 @@ func isDateTime(s string) bool {
 	if len(parts) < 2 || !isDate(parts[0]) {
 		return false
 	}
-	m := timeOfDay.FindStringSubmatch(parts[1])
+	m := timeOfDay().FindStringSubmatch(parts[1])
 	return m != nil && m[1] <= "23" && m[2] <= "59" && m[3] <= "59"
 }
 

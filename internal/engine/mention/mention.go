@@ -123,7 +123,7 @@ func (f *finder) text(text string) {
 		return
 	}
 	if strings.ContainsAny(text, `\%`) { // which may also precede a name without an escape
-		text += " " + escaped.ReplaceAllString(text, " ")
+		text += " " + escaped().ReplaceAllString(text, " ")
 	}
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !isWord(r) }) {
 		word = strings.Trim(word, ".")

@@ -301,7 +301,7 @@ func (t *Authors) describe(w *Authored, e *Export, at *field.Path, entry map[str
 // describeBy adds one label or annotation. A word, a text that is too long, and a text that does not compile as a
 // string are literal.
 func (t *Authors) describeBy(w *Authored, s expression.Source, key string, d description) (wrong []string) {
-	if !identifier.MatchString(s.Text) && len(s.Text) <= limits.ExpressionCharacters {
+	if !identifier().MatchString(s.Text) && len(s.Text) <= limits.ExpressionCharacters {
 		if refused := w.count(s); refused != nil {
 			return refused
 		}

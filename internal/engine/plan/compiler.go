@@ -368,9 +368,9 @@ var (
 // checkRevision refuses revisions of an export that does not exist, and revisions in a field where they could change
 // themselves.
 func (c *compiler) checkRevision(at expression.Place, path, name string) {
-	isData := countData.MatchString(path)
+	isData := countData().MatchString(path)
 	switch {
-	case !isData && !mayCount.MatchString(path):
+	case !isData && !mayCount().MatchString(path):
 		c.reportAt(at, "may not use revisions: they may be used in status, in labels and annotations of exports, "+
 			"in readyExpression, and in data of a later export")
 	case name == Anything && !isData:

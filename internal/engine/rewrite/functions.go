@@ -219,7 +219,7 @@ var errPrintf = callError{"printf must have one argument for each verb, " +
 // printf replaces %s, %d and %v by its arguments, and %% by a percent sign.
 func printf(format string, args ...any) (string, error) {
 	used := 0
-	for _, v := range verb.FindAllString(format, -1) {
+	for _, v := range verb().FindAllString(format, -1) {
 		if v == "%%" {
 			continue
 		}

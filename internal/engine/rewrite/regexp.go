@@ -137,7 +137,7 @@ var reference = lazy.MustCompile(`\$\$|\$([\p{L}\p{Nd}_]+)|\$\{([\p{L}\p{Nd}_]+)
 // checkReferences returns why a target is refused: it refers to a group that the pattern does not have, and would be
 // replaced by nothing. Go's regexp package keeps a dollar sign that is not part of a reference.
 func (p *Pattern) checkReferences(target string) string {
-	for _, m := range reference.FindAllStringSubmatch(target, -1) {
+	for _, m := range reference().FindAllStringSubmatch(target, -1) {
 		name := m[1] + m[2]
 		if name == "" || p.hasGroup(name) {
 			continue

@@ -83,7 +83,7 @@ func HideCodes(annotation, value string, mask func(length int) string) string {
 	if !strings.HasPrefix(annotation, object.StatePrefix) {
 		return value
 	}
-	return code.ReplaceAllStringFunc(value, func(c string) string { return mask(len(c)) })
+	return code().ReplaceAllStringFunc(value, func(c string) string { return mask(len(c)) })
 }
 
 // Hash of texts that are not secret. Its first 16 bytes are enough to detect changes.

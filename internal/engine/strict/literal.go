@@ -52,7 +52,7 @@ var (
 )
 
 // IsPath reports whether a text is a path of CEL below a variable. Messages may repeat it. Any other text may be data.
-func IsPath(text string) bool { return pathForm.MatchString(text) }
+func IsPath(text string) bool { return pathForm().MatchString(text) }
 
 // A Placeholder is a part of a text, with the warning about it.
 type Placeholder struct {
@@ -61,12 +61,12 @@ type Placeholder struct {
 }
 
 // HasPlaceholder reports whether a text contains a placeholder of another tool.
-func HasPlaceholder(text string) bool { return placeholder.MatchString(text) }
+func HasPlaceholder(text string) bool { return placeholder().MatchString(text) }
 
 // PlaceholderIn returns the first placeholder of another tool in a text, and the beginning of the message about it.
 // Some texts are scripts or templates for another program. Therefore a placeholder is only a warning.
 func PlaceholderIn(text string) (found, message string) {
-	m := placeholder.FindStringSubmatch(text)
+	m := placeholder().FindStringSubmatch(text)
 	if m == nil {
 		return "", ""
 	}
@@ -96,7 +96,7 @@ func declaredSteps(s *structpb.Struct) map[string]bool {
 
 // beginsExpression reports whether a text begins as an expression over this input.
 func (d *decoder) beginsExpression(text string) bool {
-	m := twoSteps.FindStringSubmatch(text)
+	m := twoSteps().FindStringSubmatch(text)
 	inEachObject := []string{"metadata", "spec", "status"}
 	return m != nil && (slices.Contains(inEachObject, m[2]+m[3]) || d.declared[m[1]+"."+m[2]+m[3]])
 }
@@ -105,7 +105,7 @@ func (d *decoder) beginsExpression(text string) bool {
 // another tool. Rules of rewrite have placeholders of their own.
 func (d *decoder) literal(n Node) {
 	text, path, name := n.Value.GetStringValue(), n.At.String(), expressionFor(n)
-	if !namesInputs.MatchString(path) && d.beginsExpression(text) {
+	if !namesInputs().MatchString(path) && d.beginsExpression(text) {
 		message := "is literal, and no field accepts an expression for it: write the text itself"
 		if name != "" {
 			message = "is literal: write the expression in the field " + name

@@ -135,7 +135,7 @@ type explained struct {
 func objectName(parts ...string) string {
 	var out []string
 	for _, p := range parts {
-		p = strings.Trim(notInNames.ReplaceAllString(strings.ToLower(p), "-"), "-.")
+		p = strings.Trim(notInNames().ReplaceAllString(strings.ToLower(p), "-"), "-.")
 		if p != "" {
 			out = append(out, p)
 		}

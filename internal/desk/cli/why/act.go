@@ -65,7 +65,7 @@ func act(o outcome.Outcome, all []missing) string {
 		}
 		return strings.ReplaceAll(acts[m.Fact], "{object}", m.Object)
 	}
-	if m := absent.FindStringSubmatch(o.Message); m != nil {
+	if m := absent().FindStringSubmatch(o.Message); m != nil {
 		return "the owner of " + m[1] + ", who creates it"
 	}
 	if strings.Contains(o.Message, "generated.") || strings.Contains(o.Message, "candidate.") {

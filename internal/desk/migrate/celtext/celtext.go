@@ -67,7 +67,7 @@ func Step(step any, optional bool) string {
 	if !isField {
 		return fmt.Sprintf("[%s%v]", mark, step)
 	}
-	if identifier.MatchString(name) && !slices.Contains([]string{"in", "true", "false", "null"}, name) {
+	if identifier().MatchString(name) && !slices.Contains([]string{"in", "true", "false", "null"}, name) {
 		return "." + mark + name
 	}
 	return "[" + mark + Literal(name) + "]"

@@ -53,8 +53,8 @@ func (d *Document) ReadPartly() error {
 	if err := d.read(text); err == nil {
 		return nil
 	}
-	text = onlyAction.ReplaceAllString(text, "$1: x")
-	return d.read(afterColon.ReplaceAllString(text, ": $1"))
+	text = onlyAction().ReplaceAllString(text, "$1: x")
+	return d.read(afterColon().ReplaceAllString(text, ": $1"))
 }
 
 func (d *Document) read(text string) error {
@@ -183,7 +183,7 @@ func (d *Document) key(section, f field) Key {
 	if k.Value, k.Err = text.Expr(); f.value.Kind != yaml.ScalarNode {
 		k.Err = errors.New("is not a text")
 	}
-	if marker.MatchString(k.Name.text) {
+	if marker().MatchString(k.Name.text) {
 		k.Err = errors.New("has a key that is a template")
 	}
 	controls := d.at(f.key)
@@ -201,7 +201,7 @@ func (d *Document) key(section, f field) Key {
 func (t Scalar) Expr() (Expr, error) {
 	var out []Expr
 	last := 0
-	for _, at := range marker.FindAllStringSubmatchIndex(t.text, -1) {
+	for _, at := range marker().FindAllStringSubmatchIndex(t.text, -1) {
 		i, err := strconv.Atoi(t.text[at[4]:at[5]])
 		switch {
 		case at[2] < at[3]:
@@ -226,11 +226,11 @@ func (t Scalar) Expr() (Expr, error) {
 func (t Scalar) Source() string { return t.manifests.source(t.text) }
 
 // HasActions reports whether a text depends on the data.
-func (t Scalar) HasActions() bool { return marker.MatchString(t.text) }
+func (t Scalar) HasActions() bool { return marker().MatchString(t.text) }
 
 func (m *Manifests) source(text string) string {
-	return marker.ReplaceAllStringFunc(text, func(found string) string {
-		parts := marker.FindStringSubmatch(found)
+	return marker().ReplaceAllStringFunc(text, func(found string) string {
+		parts := marker().FindStringSubmatch(found)
 		i, err := strconv.Atoi(parts[2])
 		switch {
 		case parts[1] == "-":

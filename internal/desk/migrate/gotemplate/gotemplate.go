@@ -204,7 +204,7 @@ func (t *translation) declare(p *parse.PipeNode) {
 		return
 	}
 	all := t.assigned[name]
-	isRandom := func(p *parse.PipeNode) bool { return randomName.MatchString(p.String()) }
+	isRandom := func(p *parse.PipeNode) bool { return randomName().MatchString(p.String()) }
 	if i := slices.IndexFunc(all, isRandom); i >= 0 {
 		p = all[i]
 	}

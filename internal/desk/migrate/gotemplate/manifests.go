@@ -94,7 +94,7 @@ func (m *Manifests) write(t *translation, list *parse.ListNode) {
 				continue
 			}
 		}
-		if found := keyBefore.FindStringSubmatch(m.lineStart()); found != nil {
+		if found := keyBefore().FindStringSubmatch(m.lineStart()); found != nil {
 			t.hint = found[1]
 		}
 		e, err := try(func() Expr { return t.node(n) })
@@ -154,7 +154,7 @@ func literal(list *parse.ListNode) string {
 
 // isAround reports whether a condition or loop is around keys or documents, and not in the text of a value.
 func (m *Manifests) isAround(text string) bool {
-	return keyLine.MatchString(text) &&
+	return keyLine().MatchString(text) &&
 		(strings.TrimSpace(m.lineStart()) == "" || strings.HasPrefix(strings.TrimLeft(text, " \t"), "\n"))
 }
 
@@ -204,14 +204,14 @@ func (m *Manifests) split() {
 	var open []*control
 	d := &Document{manifests: m}
 	for line := range strings.Lines(m.out.String() + "\n---") {
-		if separator.MatchString(line) {
+		if separator().MatchString(line) {
 			if strings.TrimSpace(d.text.String()) != "" {
 				m.Documents = append(m.Documents, d)
 			}
 			d = &Document{manifests: m}
 			continue
 		}
-		if found := marker.FindStringSubmatch(strings.TrimSpace(line)); found != nil && found[1] == "+" {
+		if found := marker().FindStringSubmatch(strings.TrimSpace(line)); found != nil && found[1] == "+" {
 			i, _ := strconv.Atoi(found[2]) // the pattern has digits
 			open = append(open[:len(open):len(open)], m.controls[i])
 		} else if found != nil && found[1] == "-" {

@@ -122,7 +122,7 @@ var argument = lazy.MustCompile(`[$#]\d`)
 // pattern returns a function that is one expression in CEL. In it, $1 is the first argument as text, and #1 as it is.
 func pattern(arguments int, cel string, kind Kind) function {
 	return function{arguments, arguments, func(_ *translation, args []value) value {
-		filled := argument.ReplaceAllStringFunc(cel, func(found string) string {
+		filled := argument().ReplaceAllStringFunc(cel, func(found string) string {
 			e := args[int(found[1]-'1')].resolve()
 			if found[0] == '#' {
 				return e.typed()
@@ -256,7 +256,7 @@ func printf(_ *translation, args []value) value {
 	}
 	var out []Expr
 	rest, last := list[1:], 0
-	for _, at := range verbs.FindAllStringIndex(format, -1) {
+	for _, at := range verbs().FindAllStringIndex(format, -1) {
 		out = append(out, Literal(format[last:at[0]]))
 		switch verb := format[at[0]:at[1]]; {
 		case verb == "%%":

@@ -55,11 +55,11 @@ func (Adviser) OtherType(n strict.Node) (hint string, edits []diagnostic.Edit) {
 			text)
 	case s.Type == "integer":
 		hint = ": write a whole number, without quotes and without a unit"
-		return hint, edit(isWhole.MatchString(text), diagnostic.SetValue, text)
+		return hint, edit(isWhole().MatchString(text), diagnostic.SetValue, text)
 	case s.Type == "array" && s.Items.Type == "object":
 		return ": begin each item with a dash, as in - " + firstField(n) + ": ...", nil
 	case s.Type == "array":
-		return ": write [ ] around its items", edit(isName.MatchString(text), diagnostic.SetValue, "["+text+"]")
+		return ": write [ ] around its items", edit(isName().MatchString(text), diagnostic.SetValue, "["+text+"]")
 	case kind == wire.Array && s.AdditionalProperties != nil:
 		return ": leave out the dashes, and write each item as name: value", nil
 	case kind == wire.Array:
@@ -128,7 +128,7 @@ func (Adviser) Entry(n strict.Node) (name, message string) {
 	for k, v := range n.Fields() { // the only field is the key that is meant, as in {username: secret.username}
 		_, isText := v.GetKind().(*structpb.Value_StringValue)
 		if isEntry && len(n.Fields()) == 1 && isText && known[k] == nil && renamedFields[k] == "" &&
-			isName.MatchString(k) && suggest.Nearest(k, n.Schema.Names) == "" {
+			isName().MatchString(k) && suggest.Nearest(k, n.Schema.Names) == "" {
 			return k, fmt.Sprintf("is an unknown field: write the entry as {%s: %s, value: ...}", n.Schema.Names[0], k)
 		}
 	}
