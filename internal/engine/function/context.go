@@ -2,7 +2,9 @@ package function
 
 import (
 	"cmp"
+	"encoding/hex"
 	"maps"
+	"slices"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -18,7 +20,9 @@ type pipelineContext struct {
 	fields map[string]*structpb.Value
 }
 
-func (c *pipelineContext) set(name string, v *structpb.Value) { put(&c.fields, name, v) }
+func (c *pipelineContext) set(name string, v *structpb.Value) {
+	c.fields = plan.With(c.fields, name, v)
+}
 
 // setMember sets a member of a field, and keeps its other members.
 func (c *pipelineContext) setMember(name, member string, v *structpb.Value) {
@@ -53,13 +57,6 @@ type report struct {
 	again    bool     // Crossplane calls again, and passes the context of this call
 }
 
-func (r *report) add(o reconcile.Outcome) {
-	if o.Said() {
-		r.messages = append(r.messages, clip(o.Message))
-		r.see = cmp.Or(r.see, o.See)
-	}
-}
-
 // reportBefore returns the reports of all other inputs.
 func reportBefore(context wire.Struct, own string) report {
 	var all report
@@ -72,26 +69,12 @@ func reportBefore(context wire.Struct, own string) report {
 		for _, m := range step.Get("messages").List().All() {
 			all.messages = append(all.messages, m.Text())
 		}
+		for _, name := range step.Get("possible").List().All() {
+			all.possible = append(all.possible, name.Text())
+		}
 		all.see = cmp.Or(all.see, step.Get("see").Text())
 	}
 	return all
-}
-
-// possibleMember is the member of a report with the resources that the step keeps only because it may take them over.
-const possibleMember = "possible"
-
-// possibleBefore returns the resources that steps of other inputs keep only because they may take them over. If a
-// later step has them, they are its own.
-func possibleBefore(context wire.Struct, own string) map[string]bool {
-	var out map[string]bool
-	for id, v := range context.Get(exportsKey).Struct().All() {
-		if id != own {
-			for _, name := range v.Struct().Get(possibleMember).List().All() {
-				put(&out, name.Text(), true)
-			}
-		}
-	}
-	return out
 }
 
 // save saves the report in the context, in place of the input's report before.
@@ -99,13 +82,9 @@ func (r *report) save(c *pipelineContext, own string) {
 	if !r.again && r.state == reconcile.Available && len(r.messages) == 0 && !c.found.At(exportsKey, own).Exists() {
 		return
 	}
-	messages := &structpb.ListValue{}
-	for _, m := range r.messages {
-		messages.Values = append(messages.Values, structpb.NewStringValue(m))
-	}
 	fields := map[string]*structpb.Value{
 		"state":    structpb.NewNumberValue(float64(r.state)),
-		"messages": structpb.NewListValue(messages),
+		"messages": list(r.messages),
 	}
 	if r.see != "" {
 		fields["see"] = structpb.NewStringValue(r.see)
@@ -114,13 +93,17 @@ func (r *report) save(c *pipelineContext, own string) {
 		fields[watchesMember] = structpb.NewBoolValue(true)
 	}
 	if len(r.possible) > 0 {
-		names := &structpb.ListValue{}
-		for _, name := range r.possible {
-			names.Values = append(names.Values, structpb.NewStringValue(name))
-		}
-		fields[possibleMember] = structpb.NewListValue(names)
+		fields["possible"] = list(r.possible)
 	}
 	c.setMember(exportsKey, own, structpb.NewStructValue(&structpb.Struct{Fields: fields}))
+}
+
+func list(texts []string) *structpb.Value {
+	out := &structpb.ListValue{}
+	for _, text := range texts {
+		out.Values = append(out.Values, structpb.NewStringValue(text))
+	}
+	return structpb.NewListValue(out)
 }
 
 // revisionsKey is the context key with the revision of each export's observed object, by export. An export with a list
@@ -149,4 +132,85 @@ func saveRevisions(c *pipelineContext, all map[string]observation.Revision) {
 		}
 		c.setMember(revisionsKey, name, v)
 	}
+}
+
+// generatorsKey is the context key with the state of the generators of earlier steps: names, hashes and
+// times, but no values.
+const generatorsKey = "export.fn.crossplane.io/generator-state"
+
+// inputMember is the member of a generator's state with the ID of its input. A generator that left the
+// input has none.
+const inputMember = "input"
+
+// generatorsElsewhere returns the generators of other inputs. A step also finds its own there when
+// Crossplane calls it again with its requirements.
+func generatorsElsewhere(context wire.Struct, own string) map[string]wire.Value {
+	var out map[string]wire.Value
+	for name, state := range context.Get(generatorsKey).Struct().All() {
+		if id := state.Struct().Get(inputMember).Text(); id != "" && id != own {
+			out = plan.With(out, name, state)
+		}
+	}
+	return out
+}
+
+// environmentKey is the context key where steps find and save the merged environment.
+const environmentKey = "apiextensions.crossplane.io/environment"
+
+// environmentsKey is the context key with, by input, the environment that a step found, and a hash of the
+// environment that it made. Crossplane passes a step its own context when it calls it again with its
+// requirements, and the step must not change the environment twice.
+const environmentsKey = "export.fn.crossplane.io/environments"
+
+// ownKeys are the context keys of this function. A step does not see what it has saved itself: data with the revision
+// of its own export would be a new revision in each reconcile.
+var ownKeys = []string{generatorsKey, exportsKey, environmentsKey, revisionsKey} //nolint:gochecknoglobals // a list
+
+// contextBefore returns the context of the first call of the step with a plan: with its environment, and without the
+// fields of this function, except for the state of the generators and the revisions of the exports of other steps.
+func contextBefore(context wire.Struct, p *plan.Plan) wire.Struct {
+	if !slices.ContainsFunc(ownKeys, func(key string) bool { return context.Get(key).Exists() }) {
+		return context
+	}
+	fields := maps.Collect(context.All())
+	for _, key := range ownKeys {
+		delete(fields, key)
+	}
+	if others := generatorsElsewhere(context, p.ID()); len(others) > 0 {
+		fields[generatorsKey] = wire.OfStruct(wire.Compose(others))
+	}
+	if others := revisionsElsewhere(context, p); len(others) > 0 {
+		fields[revisionsKey] = wire.OfStruct(wire.Compose(others))
+	}
+	own := context.At(environmentsKey, p.ID()).Struct()
+	if own.Get("made").Is(digestOf(context.Get(environmentKey))) { // otherwise a later step has changed it
+		delete(fields, environmentKey)
+		if found := own.Get("found"); found.Exists() {
+			fields[environmentKey] = found
+		}
+	}
+	return wire.Compose(fields)
+}
+
+// saveEnvironment saves the environment for later steps, if the input makes one. A step without
+// requirements is called once, and saves nothing for itself. Of two steps with the same input and
+// requirements, the second one reads the data of the first: a request does not distinguish them.
+func saveEnvironment(c *pipelineContext, result *reconcile.Result, p *plan.Plan) {
+	if result.Environment == nil {
+		return
+	}
+	made := structpb.NewStructValue(result.Environment)
+	if len(result.Requirements) > 0 {
+		own := map[string]*structpb.Value{"made": structpb.NewStringValue(digestOf(wire.OfValue(made)))}
+		if found := contextBefore(c.found, p).Get(environmentKey); found.Exists() {
+			own["found"] = found.Proto()
+		}
+		c.setMember(environmentsKey, p.ID(), structpb.NewStructValue(&structpb.Struct{Fields: own}))
+	}
+	c.set(environmentKey, made)
+}
+
+func digestOf(environment wire.Value) string {
+	digest, _ := plan.DigestOf(environment.Struct())
+	return hex.EncodeToString(digest[:])
 }

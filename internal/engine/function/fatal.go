@@ -19,8 +19,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
-const reasonInvalidInput = "InvalidInput" // all other reasons are states
-
 // A tooLarge error is the size of a response that cannot be smaller.
 type tooLarge int
 
@@ -46,29 +44,29 @@ func (f *Function) fatal(meta *fnv1.ResponseMeta, req *wire.Request, err error) 
 		// What this call desires replaces the list of the composite's objects. Another list than the real one would
 		// lose the object that the composite does not list yet.
 		meta.Ttl = nil // Crossplane must not repeat this answer from a cache
-		return f.end(rsp, reconcile.Waiting.String(), metrics.OutcomeWaiting, stale.Message, "")
+		return f.end(rsp, reconcile.Waiting.String(), stale.Message, "")
 	case errors.As(err, &claim):
 		// This step reads and writes in the namespace of the claim, and the composite names the claim of another
 		// composite.
-		return f.end(rsp, reconcile.Conflict.String(), metrics.OutcomeConflict, claim.Message, "")
+		return f.end(rsp, reconcile.Conflict.String(), claim.Message, "")
 	case errors.As(err, &large):
 		// Crossplane's client refuses the response, so nothing of it would be applied.
-		return f.end(rsp, reconcile.Held.String(), metrics.OutcomeHeld, large.Error(), "")
+		return f.end(rsp, reconcile.Held.String(), large.Error(), "")
 	case errors.As(err, &wrong):
 		// The mistake is in the Composition, or in what it requires: what the author meant is not known. This includes
 		// a required EnvironmentConfig that is missing, as in function-environment-configs: all steps may read it.
 		text := "invalid input: " + message(strings.Split(err.Error(), "\n")) // joined errors
 		see := evaluate.SeeComposition(req.Observed.Composite.Object)
-		return f.end(rsp, reasonInvalidInput, metrics.OutcomeInvalidInput, text, see)
+		return f.end(rsp, metrics.InvalidInput, text, see)
 	}
 	panic("an error that is not fatal has no result") // the server answers with an error that names no value
 }
 
 // end sets the fatal result and the condition. The argument see is a command that shows more, or empty.
-func (f *Function) end(rsp *fnv1.RunFunctionResponse, reason, outcome, text, see string) *fnv1.RunFunctionResponse {
+func (f *Function) end(rsp *fnv1.RunFunctionResponse, reason, text, see string) *fnv1.RunFunctionResponse {
 	addResult(rsp, fnv1.Severity_SEVERITY_FATAL, fnv1.Target_TARGET_COMPOSITE, text)
 	addCondition(rsp, fnv1.Status_STATUS_CONDITION_FALSE, reason, withCommand(text, see))
-	f.Metrics.Reconcile(outcome)
+	f.Metrics.Reconcile(reason)
 	f.Log.Debug("Ran function", "tag", rsp.GetMeta().GetTag(), "reason", reason)
 	return rsp
 }

@@ -3,6 +3,9 @@ package function
 import (
 	"slices"
 	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -64,4 +67,28 @@ func isDisturbed(xr wire.Struct) bool {
 		}
 	}
 	return false
+}
+
+// The TTL of a response. Crossplane calls again after the TTL, plus or minus a tenth. Therefore it ends a
+// tenth before the next step of a generator. It is at least a second.
+const (
+	jitterDown = 10
+	jitterUp   = 11
+	leastTTL   = time.Second
+)
+
+// ttl returns nil for an input that needs no call without a change. It also returns nil for a response with
+// new credentials, because Crossplane may keep a response on a disk for its TTL. Crossplane calls again
+// when it sees the new resource.
+func ttl(wanted time.Duration, result *reconcile.Result, now time.Time) *durationpb.Duration {
+	if !result.Due.IsZero() {
+		left := max(result.Due.Sub(now)/jitterUp*jitterDown, leastTTL)
+		if wanted == 0 || left < wanted {
+			wanted = left
+		}
+	}
+	if wanted == 0 || result.Fresh {
+		return nil
+	}
+	return durationpb.New(wanted)
 }

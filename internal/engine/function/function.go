@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,9 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
@@ -105,6 +108,7 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 // observe returns the request that a plan sees. No object is copied.
 func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
 	xr, context, id := req.Observed.Composite, contextBefore(req.Context, p), p.ID()
+	kept := reportBefore(req.Context, id).possible
 	out := &reconcile.Request{
 		Observation: observation.Observation{
 			Composite:   observation.Resource{Object: xr.Object, Details: xr.ConnectionDetails},
@@ -113,9 +117,7 @@ func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
 			Context:     context,
 		},
 		Found:         req.RequiredResources,
-		Possible:      possibleBefore(req.Context, id),
-		Schemas:       schemas(req),
-		HasSchemas:    hasSchemas(req),
+		HasSchemas:    slices.Contains(req.Meta.GetCapabilities(), fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS),
 		DesiredStatus: req.Desired.Composite.Object.Get("status").Struct(),
 		Host:          reconcile.Host{Size: req.Size, Advise: advice.Missing},
 	}
@@ -123,29 +125,34 @@ func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
 		out.Desired = make(map[string]wire.Struct, n)
 	}
 	for name := range generatorsElsewhere(req.Context, id) {
-		put(&out.Elsewhere, name, true)
+		out.Elsewhere = plan.With(out.Elsewhere, name, true)
+	}
+	for key, s := range req.RequiredSchemas {
+		path, ok := strings.CutPrefix(key, lookup.Prefix)
+		if i := strings.LastIndexByte(path, '/'); ok && i > 0 { // otherwise it is the Composition's own
+			out.Schemas = plan.With(out.Schemas, plan.Kind{APIVersion: path[:i], Kind: path[i+1:]}, s)
+		}
 	}
 	for name, r := range req.Observed.Resources {
 		out.Observation.Resources[name] = observation.Resource{Object: r.Object, Details: r.ConnectionDetails}
 	}
 	for name, r := range req.Desired.Resources {
-		out.Desired[name] = r.Object
-		if out.Possible[name] && r.Ready != fnv1.Ready_READY_FALSE { // a step in between composes it
-			delete(out.Possible, name)
+		if slices.Contains(kept, name) && r.Ready == fnv1.Ready_READY_FALSE &&
+			proto.Equal(r.Object.Proto(), object.Held(req.Observed.Resources[name].Object)) {
+			continue // no step composes it: one of them only keeps it, because it may take it over
 		}
+		out.Desired[name] = r.Object
 	}
 	return out
 }
 
 func (f *Function) count(result *reconcile.Result) {
-	f.Metrics.Evaluations(metrics.EvaluationOK, result.OK)
-	f.Metrics.Evaluations(metrics.EvaluationWaiting, result.Waiting)
-	f.Metrics.Evaluations(metrics.EvaluationFailed, result.Failed)
+	f.Metrics.Evaluations(result.OK, result.Waiting, result.Failed)
 	if result.Unread {
 		return
 	}
-	f.Metrics.Reconcile(strings.ToLower(worst(result).String()))
+	f.Metrics.Reconcile(worst(result).String())
 	for _, o := range result.Objects {
-		f.Metrics.Object(string(o.Kind), strings.ToLower(o.State.String()))
+		f.Metrics.Object(string(o.Kind), o.State.String())
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
@@ -54,7 +55,10 @@ func requirements(result *reconcile.Result) *fnv1.Requirements {
 	if len(result.Requirements)+len(result.Schemas) == 0 {
 		return nil
 	}
-	out := &fnv1.Requirements{Schemas: requiredSchemas(result.Schemas)}
+	out := &fnv1.Requirements{}
+	for _, k := range result.Schemas {
+		out.Schemas = plan.With(out.Schemas, schemaKey(k), &fnv1.SchemaSelector{ApiVersion: k.APIVersion, Kind: k.Kind})
+	}
 	for _, r := range result.Requirements {
 		s := &fnv1.ResourceSelector{ApiVersion: r.APIVersion, Kind: r.Kind}
 		if r.Namespace != "" {
@@ -64,18 +68,14 @@ func requirements(result *reconcile.Result) *fnv1.Requirements {
 		if r.Name == "" {
 			s.Match = &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: r.Labels}}
 		}
-		put(&out.Resources, r.Key(), s)
+		out.Resources = plan.With(out.Resources, r.Key(), s)
 	}
 	return out
 }
 
-// put adds an entry to a map that may be nil.
-func put[V any](m *map[string]V, key string, v V) {
-	if *m == nil {
-		*m = map[string]V{}
-	}
-	(*m)[key] = v
-}
+// schemaKey names a required schema. It contains the kind, because on the first call of a reconcile Crossplane passes
+// what it found before for the same key.
+func schemaKey(k plan.Kind) string { return lookup.Prefix + k.Path() }
 
 // desired returns what the result adds to the desired state: resources, and the composite if it changes.
 // A resource is ready if it matches the input.
@@ -160,80 +160,63 @@ func with[V any](m, more map[string]V) map[string]V {
 	return out
 }
 
-// outcomes returns the outcomes of the input's own exports, and of those of the composite author. Those of objects that
-// are only created come last, so that they crowd out no other message.
-func outcomes(result *reconcile.Result) (own, author []reconcile.Outcome) {
-	add := func(o reconcile.Outcome) {
-		if o.Author {
-			author = append(author, o)
-		} else {
-			own = append(own, o)
-		}
-	}
+// outcomes returns all outcomes of a result. Those of objects that are only created come last, so that they crowd out
+// no other message.
+func outcomes(result *reconcile.Result) []reconcile.Outcome {
+	var out []reconcile.Outcome
 	for _, o := range result.Objects {
-		add(o.Outcome)
+		out = append(out, o.Outcome)
 	}
 	for _, s := range result.Status {
-		add(s.Outcome)
+		out = append(out, s.Outcome)
 	}
-	for _, o := range result.Others {
-		add(o)
-	}
-	for _, all := range [][]reconcile.Outcome{own, author} {
-		slices.SortStableFunc(all, func(a, b reconcile.Outcome) int { return isCreated(a) - isCreated(b) })
-	}
-	return own, author
-}
-
-func isCreated(o reconcile.Outcome) int {
-	if o.State == reconcile.Created {
-		return 1
-	}
-	return 0
+	out = append(out, result.Others...)
+	last := map[reconcile.State]int{reconcile.Created: 1}
+	slices.SortStableFunc(out, func(a, b reconcile.Outcome) int { return last[a.State] - last[b.State] })
+	return out
 }
 
 func worst(result *reconcile.Result) reconcile.State {
 	state := reconcile.Available
-	for _, o := range result.Objects {
-		state = max(state, o.State)
-	}
-	for _, s := range result.Status {
-		state = max(state, s.State)
-	}
-	for _, o := range result.Others {
+	for _, o := range outcomes(result) {
 		state = max(state, o.State)
 	}
 	return state
 }
 
-// reportOf returns the report of a result. Messages for the Composition's author come first. Otherwise messages for
-// the composite author could crowd them out.
+// said returns the outcomes with a message, those for the Composition's author first. Otherwise those for the composite
+// author could crowd them out; of them, only some are shown, and more is the number of the others.
+func said(result *reconcile.Result) (own, author []reconcile.Outcome, more int) {
+	for _, o := range outcomes(result) {
+		switch {
+		case !o.Said():
+		case !o.Author:
+			own = append(own, o)
+		case len(author) < limits.MessageItems:
+			author = append(author, o)
+		default:
+			more++
+		}
+	}
+	return own, author, more
+}
+
+// reportOf returns the report of a result.
 func reportOf(result *reconcile.Result) report {
-	own, author := outcomes(result)
 	r := report{state: worst(result), again: result.Unread}
 	for _, o := range result.Objects {
 		if o.Possible {
 			r.possible = append(r.possible, o.Name)
 		}
 	}
-	for _, o := range own {
-		r.add(o)
-	}
-	shown, more := limited(author)
-	for _, o := range shown {
-		r.add(o)
+	own, author, more := said(result)
+	for _, o := range slices.Concat(own, author) {
+		r.messages, r.see = append(r.messages, clip(o.Message)), cmp.Or(r.see, o.See)
 	}
 	if more > 0 {
 		r.messages = append(r.messages, fmt.Sprintf("and %d more messages for the composite author", more))
 	}
 	return r
-}
-
-// limited returns the outcomes of the composite author that the condition shows, and the number of the others.
-func limited(author []reconcile.Outcome) (shown []reconcile.Outcome, more int) {
-	said := slices.DeleteFunc(author, func(o reconcile.Outcome) bool { return !o.Said() })
-	n := min(len(said), limits.MessageItems)
-	return said[:n], len(said) - n
 }
 
 // setCondition sets the condition of the composite for a report, and those of other steps.
@@ -270,15 +253,14 @@ func addResult(rsp *fnv1.RunFunctionResponse, severity fnv1.Severity, target fnv
 
 // warnOfOutcomes warns about problems that do not resolve by waiting.
 func warnOfOutcomes(rsp *fnv1.RunFunctionResponse, result *reconcile.Result) {
-	own, author := outcomes(result)
+	own, author, _ := said(result) // the condition counts the rest
 	for _, o := range own {
 		if o.Warn {
 			addResult(rsp, fnv1.Severity_SEVERITY_WARNING, fnv1.Target_TARGET_COMPOSITE, message([]string{o.Message}))
 		}
 	}
 	var warnings []string
-	shown, _ := limited(author) // the condition counts the rest
-	for _, o := range shown {
+	for _, o := range author {
 		if o.Warn {
 			warnings = append(warnings, o.Message)
 		}

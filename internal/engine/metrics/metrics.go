@@ -2,26 +2,23 @@
 package metrics
 
 import (
+	"strings"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Outcomes of a reconcile; the states of an object are all but the last one.
-const (
-	OutcomeAvailable    = "available"
-	OutcomeWaiting      = "waiting"
-	OutcomeHeld         = "held"
-	OutcomeConflict     = "conflict"
-	OutcomeInvalidInput = "invalid_input"
-)
+// InvalidInput is the reason of the condition that is not a state.
+const InvalidInput = "InvalidInput"
 
-// Outcomes of the evaluation of an expression.
-const (
-	EvaluationOK      = "ok"
-	EvaluationWaiting = "waiting"
-	EvaluationFailed  = "failed"
-)
+// label returns a reason of the condition as the value of a label.
+func label(reason string) string {
+	if reason == InvalidInput {
+		return "invalid_input"
+	}
+	return strings.ToLower(reason)
+}
 
 // Metrics counts what the function does. Labels never contain the name of a resource, a key or a
 // composite, because their number has no bound. A nil *Metrics counts nothing. Metrics is safe for concurrent use.
@@ -49,31 +46,31 @@ func New(reg prometheus.Registerer) *Metrics {
 		objects: vec("objects_total", "Exported objects by kind and state, counted once a reconcile.",
 			"kind", "state"),
 	}
-	for _, state := range []string{OutcomeAvailable, OutcomeWaiting, OutcomeHeld, OutcomeConflict} {
+	for _, state := range []string{"available", "waiting", "held", "conflict"} {
 		m.reconciles.WithLabelValues(state)
 		m.objects.WithLabelValues("Secret", state)
 		m.objects.WithLabelValues("ConfigMap", state)
 	}
-	m.reconciles.WithLabelValues(OutcomeInvalidInput)
-	for _, outcome := range []string{EvaluationOK, EvaluationWaiting, EvaluationFailed} {
-		m.evaluations.WithLabelValues(outcome)
-	}
+	m.reconciles.WithLabelValues(label(InvalidInput))
+	m.Evaluations(0, 0, 0)
 	m.plans.WithLabelValues("hit")
 	m.plans.WithLabelValues("miss")
 	return m
 }
 
-// Reconcile counts one call of the function; the outcome is one of the outcome constants.
-func (m *Metrics) Reconcile(outcome string) {
+// Reconcile counts one call of the function, by the reason of its condition.
+func (m *Metrics) Reconcile(reason string) {
 	if m != nil {
-		m.reconciles.WithLabelValues(outcome).Inc()
+		m.reconciles.WithLabelValues(label(reason)).Inc()
 	}
 }
 
-// Evaluations counts n expressions; the outcome is one of the evaluation constants.
-func (m *Metrics) Evaluations(outcome string, n int) {
-	if m != nil && n > 0 {
-		m.evaluations.WithLabelValues(outcome).Add(float64(n))
+// Evaluations counts expressions by how they ended.
+func (m *Metrics) Evaluations(ok, waiting, failed int) {
+	if m != nil {
+		m.evaluations.WithLabelValues("ok").Add(float64(ok))
+		m.evaluations.WithLabelValues("waiting").Add(float64(waiting))
+		m.evaluations.WithLabelValues("failed").Add(float64(failed))
 	}
 }
 
@@ -88,10 +85,9 @@ func (m *Metrics) PlanCache(hit bool) {
 	}
 }
 
-// Object counts one exported object; the kind is Secret or ConfigMap, the state
-// one of the outcome constants without OutcomeInvalidInput.
+// Object counts one exported object: a Secret or ConfigMap, by its state.
 func (m *Metrics) Object(kind, state string) {
 	if m != nil {
-		m.objects.WithLabelValues(kind, state).Inc()
+		m.objects.WithLabelValues(kind, label(state)).Inc()
 	}
 }

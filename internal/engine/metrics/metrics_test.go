@@ -12,11 +12,10 @@ func TestMetrics(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := New(reg)
 
-	m.Reconcile(OutcomeHeld)
-	m.Evaluations(EvaluationOK, 3)
-	m.Evaluations(EvaluationFailed, 0)
+	m.Reconcile("Held")
+	m.Evaluations(3, 0, 0)
 	m.PlanCache(true)
-	m.Object("Secret", OutcomeConflict)
+	m.Object("Secret", "Conflict")
 
 	want := `
 # HELP function_export_evaluations_total Evaluations of expressions by how they ended.
@@ -59,8 +58,8 @@ function_export_reconciles_total{outcome="waiting"} 0
 func TestNoMetrics(*testing.T) {
 	var m *Metrics
 
-	m.Reconcile(OutcomeHeld)
-	m.Evaluations(EvaluationOK, 1)
+	m.Reconcile("Held")
+	m.Evaluations(1, 0, 0)
 	m.PlanCache(false)
-	m.Object("Secret", OutcomeHeld)
+	m.Object("Secret", "Held")
 }

@@ -8,11 +8,8 @@ package reconcile
 import (
 	"context"
 	"io"
-	"maps"
 	"slices"
 	"time"
-
-	"google.golang.org/protobuf/proto"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/collect"
 	"github.com/crossplane-contrib/function-export/internal/engine/composite"
@@ -20,7 +17,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/generations"
 	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/misspelt"
-	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
 	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -33,7 +29,7 @@ import (
 // Requirements must not depend on what was read, except on the consent of other namespaces. Therefore the names of
 // sources and exports are evaluated before anything that was read can use up the budget.
 func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
-	observed, desired, answers := in.Observation.Resources, in.desired(), lookup.NewAnswers(in.Found)
+	observed, desired, answers := in.Observation.Resources, in.Desired, lookup.NewAnswers(in.Found)
 	xr := composite.Of(in.Observation.Composite.Object)
 	claim, err := xr.CheckClaim(answers)
 	if err != nil {
@@ -136,7 +132,7 @@ type Request struct {
 	// read yet. All other keys are the Composition's own required resources.
 	Found map[string][]wire.Struct
 
-	Desired       map[string]wire.Struct // the resources of earlier steps of the pipeline
+	Desired       map[string]wire.Struct // the resources that earlier steps of the pipeline compose
 	DesiredStatus wire.Struct            // the status of earlier steps
 
 	// Schemas are the OpenAPI v3 schemas that Crossplane read for Result.Schemas. A missing kind was not
@@ -145,24 +141,8 @@ type Request struct {
 	HasSchemas bool // Crossplane can read schemas
 
 	Elsewhere map[string]bool // the generators of other steps
-	Possible  map[string]bool // the resources that other steps desire only because they may take them over
 
 	Host
-}
-
-// desired returns the resources of earlier steps, without those that other steps only keep as they are observed,
-// because they may take them over.
-func (r *Request) desired() map[string]wire.Struct {
-	if len(r.Possible) == 0 {
-		return r.Desired
-	}
-	out := maps.Clone(r.Desired)
-	for name := range r.Possible {
-		if proto.Equal(r.Desired[name].Proto(), object.Held(r.Observation.Resources[name].Object)) {
-			delete(out, name)
-		}
-	}
-	return out
 }
 
 // A Host is what runs a request.

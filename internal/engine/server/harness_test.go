@@ -25,7 +25,7 @@ type testFunction struct {
 }
 
 func (f testFunction) Run(ctx context.Context, req *wire.Request) *wire.Response {
-	f.m.Reconcile(metrics.OutcomeAvailable)
+	f.m.Reconcile("Available")
 	if f.do != nil {
 		if err := f.do(ctx); err != nil {
 			panic(err)
