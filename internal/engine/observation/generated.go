@@ -27,30 +27,14 @@ type Generated struct {
 
 // generated returns a variable with the outputs of generators, or a part of it, which has the keys path below the
 // variable.
-func generated(all map[string]Generated, path []string, variable string) *named[members] {
-	return members{
-		find: func(name string) (ref.Val, bool) {
-			g, ok := all[name]
-			if !ok {
-				return nil, false
-			}
-			return g.value(append(slices.Clip(path), name), variable)
-		},
-		names: func() []string { return sortedKeys(all) },
-	}.of()
+func generated(all map[string]Generated, path []string, variable string) ref.Val {
+	return mapOf(all, func(name string, g Generated) (ref.Val, bool) {
+		return g.value(append(slices.Clip(path), name), variable)
+	})
 }
 
 // value returns the outputs, which have the keys path below the variable.
 func (g Generated) value(path []string, variable string) (ref.Val, bool) {
-	missing := func() ref.Val {
-		input := expression.PathText(variable, path...)
-		if g.Waits != "" {
-			input += " (" + g.Waits + ")"
-		}
-		w := expression.NewWaiting(input)
-		w.Required = g.Keeps
-		return types.WrapErr(w)
-	}
 	switch {
 	case g.Items != nil && g.Waits == "":
 		return generated(g.Items, path, variable), true
@@ -59,5 +43,11 @@ func (g Generated) value(path []string, variable string) (ref.Val, bool) {
 	case g.Outputs != nil:
 		return details(g.Outputs), true
 	}
-	return missing(), false
+	input := expression.PathText(variable, path...)
+	if g.Waits != "" {
+		input += " (" + g.Waits + ")"
+	}
+	w := expression.NewWaiting(input)
+	w.Required = g.Keeps
+	return types.WrapErr(w), false
 }

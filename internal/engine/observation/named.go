@@ -34,23 +34,38 @@ type (
 // Map returns a CEL map with members.
 func Map(m Members) traits.Mapper { return &named[Members]{m} }
 
-// details is a map of strings, which share the memory of the values. No part of a request is written to. A value that
-// is not UTF-8 keeps its bytes.
-func details(d Details) ref.Val { return &named[Details]{d} }
+// entries are members with the values of a Go map.
+type entries[V any] struct {
+	all   map[string]V
+	value func(name string, v V) (ref.Val, bool)
+}
 
-// Find returns the value of a key.
-func (d Details) Find(key string) (ref.Val, bool) {
-	b, ok := d[key]
+// mapOf returns a CEL map with the entries of a Go map.
+func mapOf[V any](all map[string]V, value func(name string, v V) (ref.Val, bool)) ref.Val {
+	return &named[entries[V]]{entries[V]{all, value}}
+}
+
+// Find returns the value of a name.
+func (e entries[V]) Find(name string) (ref.Val, bool) {
+	v, ok := e.all[name]
 	if !ok {
 		return nil, false
 	}
-	return types.String(unsafe.String(unsafe.SliceData(b), len(b))), true //nolint:gosec // see above
+	return e.value(name, v)
 }
 
-// Names returns the sorted keys.
-func (d Details) Names() []string { return sortedKeys(d) }
+// Names returns the sorted names.
+func (e entries[V]) Names() []string { return slices.Sorted(maps.Keys(e.all)) }
 
-func (d Details) size() int { return len(d) }
+func (e entries[V]) size() int { return len(e.all) }
+
+// details is a map of strings, which share the memory of the values. No part of a request is written to. A value that
+// is not UTF-8 keeps its bytes.
+func details(d Details) ref.Val {
+	return mapOf(d, func(_ string, b []byte) (ref.Val, bool) {
+		return types.String(unsafe.String(unsafe.SliceData(b), len(b))), true //nolint:gosec // see above
+	})
+}
 
 // members are members that two functions return.
 type members struct {
@@ -66,12 +81,6 @@ func (m members) Find(name string) (ref.Val, bool) { return m.find(name) }
 
 // Names returns the sorted names.
 func (m members) Names() []string { return m.names() }
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
-	slices.Sort(keys)
-	return keys
-}
 
 // named is a map whose values are created when they are read.
 type named[M Members] struct{ members M }
@@ -101,12 +110,15 @@ func (n *named[M]) Find(key ref.Val) (ref.Val, bool) {
 func (n *named[M]) Get(key ref.Val) ref.Val                   { return get(n, key) }
 func (n *named[M]) Contains(key ref.Val) ref.Val              { return contains(n, key) }
 func (n *named[M]) IsZeroValue() bool                         { return n.Size() == types.IntZero }
-func (n *named[M]) Iterator() traits.Iterator                 { return overKeys(n.members.Names()) }
 func (n *named[M]) Type() ref.Type                            { return types.MapType }
 func (n *named[M]) Value() any                                { return n }
 func (n *named[M]) Equal(other ref.Val) ref.Val               { return equalMaps(n, other) }
 func (n *named[M]) ConvertToType(t ref.Type) ref.Val          { return convert(n, types.MapType, t) }
 func (n *named[M]) ConvertToNative(reflect.Type) (any, error) { return nil, errNative }
+
+func (n *named[M]) Iterator() traits.Iterator {
+	return types.NewStringList(types.DefaultTypeAdapter, n.members.Names()).Iterator()
+}
 
 func (n *named[M]) Size() ref.Val {
 	if s, ok := any(n.members).(sized); ok {

@@ -93,6 +93,21 @@ type Observation struct {
 	EnvironmentWaits []string
 }
 
+// A Revision counts the changes of the data of an export's observed object. It is 0 before the object exists.
+type Revision struct {
+	Number int64
+
+	// Items are set for an export with a list: the revision for each item by its key.
+	Items map[string]int64
+}
+
+// An Item is one item of a list, for which an export or a generator is made.
+type Item struct {
+	Value ref.Val
+	Index int
+	Key   string // that identifies the item; empty while it is computed
+}
+
 // An Author lists what the expressions of a composite author see in addition to the composite.
 type Author struct {
 	Secret      string   // the composed resource whose connection details are secret, or empty for no such variable

@@ -1,6 +1,7 @@
 package observation
 
 import (
+	"maps"
 	"slices"
 
 	"cel.dev/cel-go/cel"
@@ -37,6 +38,12 @@ func (o *Observation) GenerationScope(m *Generation, variables ref.Val) *Scope {
 	return &Scope{observation: o, variables: variables, generation: m}
 }
 
+// Item returns the scope with the variables of an item, which may be nil.
+func (s *Scope) Item(i *Item) *Scope {
+	s.item = i
+	return s
+}
+
 // Parent is nil: there are no other variables.
 func (s *Scope) Parent() cel.Activation { return nil }
 
@@ -58,7 +65,7 @@ func (s *Scope) ResolveName(name string) (any, bool) {
 	case expression.Secret:
 		return s.ofFrom(Resource.details), true
 	case expression.Resources:
-		return &named[resourceMembers]{resourceMembers{o}}, true
+		return mapOf(o.Resources, func(_ string, r Resource) (ref.Val, bool) { return r.object(), true }), true
 	case expression.Secrets:
 		return members{o.findDetails, o.secretNames}.of(), true
 	case expression.Sources:
@@ -92,6 +99,21 @@ func (s *Scope) ofFrom(value func(Resource) ref.Val) ref.Val {
 		return value(r)
 	}
 	return waiting(expression.PathText(expression.Resources, s.from))
+}
+
+func (i *Item) resolve(name string) (any, bool) {
+	switch {
+	case i == nil:
+	case name == expression.Item && i.Value == nil: // only the key is known
+		return waiting(expression.Item), true
+	case name == expression.Item:
+		return i.Value, true
+	case name == expression.Index:
+		return types.Int(i.Index), true
+	case name == expression.Key:
+		return types.String(i.Key), true
+	}
+	return nil, false
 }
 
 func (m *Generation) resolve(name string) (any, bool) {
@@ -137,19 +159,16 @@ func (t *Author) resolve(o *Observation, name string) (any, bool) {
 
 // some returns the composed resources with one of the names.
 func (o *Observation) some(names []string, value func(Resource) ref.Val) ref.Val {
-	return members{
-		find: func(name string) (ref.Val, bool) {
-			r, ok := o.Resources[name]
-			if !ok || !slices.Contains(names, name) {
-				return nil, false
-			}
-			v := value(r)
-			return v, !types.IsError(v)
-		},
-		names: func() []string {
-			return slices.DeleteFunc(o.resourceNames(), func(n string) bool { return !slices.Contains(names, n) })
-		},
-	}.of()
+	listed := map[string]Resource{}
+	for _, name := range names {
+		if r, ok := o.Resources[name]; ok {
+			listed[name] = r
+		}
+	}
+	return mapOf(listed, func(_ string, r Resource) (ref.Val, bool) {
+		v := value(r)
+		return v, !types.IsError(v)
+	})
 }
 
 func (o *Observation) environment() ref.Val {
@@ -159,22 +178,15 @@ func (o *Observation) environment() ref.Val {
 	return object(o.Environment)
 }
 
-// resourceMembers are the objects of the composed resources.
-type resourceMembers struct{ of *Observation }
-
-func (m resourceMembers) Find(name string) (ref.Val, bool) {
-	r, ok := m.of.Resources[name]
-	if !ok {
-		return nil, false
-	}
-	return r.object(), true
+// revisions returns the variable with the revision of each export.
+func revisions(all map[string]Revision) ref.Val {
+	return mapOf(all, func(_ string, r Revision) (ref.Val, bool) {
+		if r.Items == nil {
+			return types.Int(r.Number), true
+		}
+		return mapOf(r.Items, func(_ string, n int64) (ref.Val, bool) { return types.Int(n), true }), true
+	})
 }
-
-func (m resourceMembers) Names() []string { return m.of.resourceNames() }
-
-func (m resourceMembers) size() int { return len(m.of.Resources) }
-
-func (o *Observation) resourceNames() []string { return sortedKeys(o.Resources) }
 
 // findDetails searches the Secret sources first, because no source of a plan has the name of a composed resource
 // whose connection details the plan uses.
@@ -193,7 +205,7 @@ func (o *Observation) findDetails(name string) (ref.Val, bool) {
 }
 
 func (o *Observation) secretNames() []string {
-	names := o.resourceNames()
+	names := slices.Collect(maps.Keys(o.Resources))
 	for n, s := range o.Sources {
 		_, resource := o.Resources[n]
 		if s.Secret && !resource && (!s.Optional || s.Details != nil || s.Withheld != nil) {

@@ -8,7 +8,6 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // copies are the annotations in which tools keep a copy of the applied object, which may be a Secret or contain one:
@@ -25,23 +24,11 @@ var copies = []string{
 // read it in any map.
 func HoldsCopy(name string) bool { return slices.Contains(copies, name) }
 
-// hiddenNames are names of hidden fields, in addition to copies.
-type hiddenNames []string
-
 // secretFields are the fields with the data of a v1 Secret, or of a list of Secrets, whose items may have no kind.
-var secretFields = &hiddenNames{"data", "stringData", "items"}
-
-// hiddenFields returns the hidden fields of an object, or nil.
-func hiddenFields(s wire.Struct) *hiddenNames {
-	kind := s.Get("kind")
-	if (kind.Is("Secret") || kind.Is("SecretList")) && s.Get("apiVersion").Is("v1") {
-		return secretFields
-	}
-	return nil
-}
+var secretFields = []string{"data", "stringData", "items"}
 
 func (m fields) hidden(key string) bool {
-	return HoldsCopy(key) || m.hides != nil && slices.Contains(*m.hides, key)
+	return HoldsCopy(key) || m.isSecret && slices.Contains(secretFields, key)
 }
 
 // The reasons why an expression fails that reads a hidden field. Without them it would wait forever.

@@ -49,12 +49,16 @@ func number(f float64) ref.Val {
 
 // object is a google.protobuf.Struct as a CEL map. The data of a v1 Secret is hidden in every Struct, because a
 // Secret can be in a manifest, in the context or in a status. Annotations with copies of objects are also hidden.
-func object(s wire.Struct) ref.Val { return &named[fields]{fields{s, hiddenFields(s)}} }
+func object(s wire.Struct) ref.Val {
+	kind := s.Get("kind")
+	isSecret := (kind.Is("Secret") || kind.Is("SecretList")) && s.Get("apiVersion").Is("v1")
+	return &named[fields]{fields{s, isSecret}}
+}
 
 // fields are the fields of a Struct that are not hidden. It is read in place, because it may be large and read often.
 type fields struct {
-	of    wire.Struct
-	hides *hiddenNames // nil for none, because each select creates an object
+	of       wire.Struct
+	isSecret bool // or a list of Secrets
 }
 
 // Find returns the value of a field. A hidden one is an error.
@@ -75,8 +79,8 @@ func (m fields) Names() []string { return slices.DeleteFunc(m.of.Keys(), m.hidde
 func (m fields) size() int {
 	n := m.of.Len()
 	hidden := copies
-	if m.hides != nil {
-		hidden = slices.Concat(copies, *m.hides)
+	if m.isSecret {
+		hidden = slices.Concat(copies, secretFields)
 	}
 	for _, name := range hidden {
 		if m.of.Get(name).Exists() {
@@ -172,19 +176,11 @@ func convert(v ref.Val, own *types.Type, to ref.Type) ref.Val {
 // list is a ListValue.
 type list struct{ of wire.List }
 
-func (l *list) at(i int) ref.Val { return value(l.of.At(i)) }
-
-func (l *list) Add(other ref.Val) ref.Val {
-	o, ok := other.(traits.Lister)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(other)
-	}
+// all returns a list of cel-go with the values.
+func (l *list) all() traits.Lister {
 	out := make([]ref.Val, 0, l.of.Len())
 	for _, v := range l.of.All() {
 		out = append(out, value(v))
-	}
-	for it := o.Iterator(); it.HasNext() == types.True; {
-		out = append(out, it.Next())
 	}
 	return types.NewRefValList(types.DefaultTypeAdapter, out)
 }
@@ -203,14 +199,14 @@ func (l *list) Contains(e ref.Val) ref.Val {
 }
 
 func (l *list) Get(index ref.Val) ref.Val {
-	i, ok := index.ConvertToType(types.IntType).(types.Int)
-	if !ok || i.Equal(index) != types.True { // a whole double is an index, and a text is none
+	i, err := types.GetOrError(index)
+	if err != nil {
 		return types.ValOrErr(index, "invalid index")
 	}
-	if i < 0 || i >= l.Size().(types.Int) {
+	if i < 0 || i >= l.of.Len() {
 		return types.NewErr("index out of bounds")
 	}
-	return l.at(int(i))
+	return value(l.of.At(i))
 }
 
 func (l *list) Equal(other ref.Val) ref.Val {
@@ -231,7 +227,8 @@ func (l *list) Size() ref.Val                             { return types.Int(l.o
 func (l *list) IsZeroValue() bool                         { return l.of.Len() == 0 }
 func (l *list) Type() ref.Type                            { return types.ListType }
 func (l *list) Value() any                                { return l }
-func (l *list) Iterator() traits.Iterator                 { return &iterator{n: l.of.Len(), at: l.at} }
+func (l *list) Add(other ref.Val) ref.Val                 { return l.all().Add(other) }
+func (l *list) Iterator() traits.Iterator                 { return l.all().Iterator() }
 func (l *list) ConvertToType(t ref.Type) ref.Val          { return convert(l, types.ListType, t) }
 func (l *list) ConvertToNative(reflect.Type) (any, error) { return nil, errNative }
 
@@ -242,28 +239,3 @@ func (l *list) Fold(f traits.Folder) {
 		}
 	}
 }
-
-func overKeys(keys []string) traits.Iterator {
-	return &iterator{n: len(keys), at: func(i int) ref.Val { return types.String(keys[i]) }}
-}
-
-// An iterator returns n values.
-type iterator struct {
-	traits.Iterator // the methods of ref.Val that are never called
-
-	n, i int
-	at   func(int) ref.Val
-}
-
-func (it *iterator) HasNext() ref.Val { return types.Bool(it.i < it.n) }
-
-func (it *iterator) Next() ref.Val {
-	if it.i >= it.n {
-		return nil
-	}
-	it.i++
-	return it.at(it.i - 1)
-}
-
-func (it *iterator) Type() ref.Type { return types.IteratorType }
-func (it *iterator) Value() any     { return nil }
