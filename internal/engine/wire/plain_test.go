@@ -8,6 +8,9 @@ import (
 // plainRequest is what a Request tells of what protobuf decoded: no unknown fields, one
 // kind of null, and a State for none.
 func plainRequest(req *fnv1.RunFunctionRequest) *fnv1.RunFunctionRequest {
+	if req.GetMeta() != nil {
+		req.GetMeta().ProtoReflect().SetUnknown(nil)
+	}
 	out := &fnv1.RunFunctionRequest{
 		Meta: req.GetMeta(), Input: plainStruct(req.GetInput()), Context: plainStruct(req.GetContext()),
 		Observed: plainState(req.GetObserved()), Desired: plainState(req.GetDesired()),

@@ -81,14 +81,14 @@ func (r *Request) Size() int { return len(r.in.sent) }
 // Unmarshal decodes a request into an empty one. It keeps the bytes, so they must not be written to. Errors come from
 // protobuf.
 func (r *Request) Unmarshal(sent []byte) error {
-	if meta, ok := isRequest(sent, plainDepth); ok {
-		r.read(sent, meta)
+	if r.parse(sent, plainDepth) {
 		return nil
 	}
 	req := &fnv1.RunFunctionRequest{}
 	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(sent, req); err != nil {
 		return err
 	}
+	*r = Request{}
 	return r.encode(req)
 }
 
@@ -99,121 +99,23 @@ func Encode(req *fnv1.RunFunctionRequest) (*Request, error) {
 }
 
 func (r *Request) encode(req *fnv1.RunFunctionRequest) error {
-	sent, err := encode(req)
+	sent, err := encode(&fnv1.RunFunctionRequest{ // the fields that are read
+		Meta: req.GetMeta(), Observed: req.GetObserved(), Desired: req.GetDesired(), Input: req.GetInput(),
+		Context: req.GetContext(), RequiredResources: req.GetRequiredResources(), RequiredSchemas: req.GetRequiredSchemas(),
+	})
 	if err != nil {
 		return err
 	}
-	meta, ok := isRequest(sent, protowire.DefaultRecursionLimit)
-	if !ok {
+	if !r.parse(sent, protowire.DefaultRecursionLimit) {
 		return errors.New("the request has unknown fields")
 	}
-	r.read(sent, meta)
 	return nil
 }
 
-// read reads a checked request.
-func (r *Request) read(sent []byte, meta *fnv1.RequestMeta) {
-	r.Meta, r.in.sent = meta, slices.Clip(sent)
-	for b := r.in.sent; len(b) > 0; {
-		var field []byte
-		tag := b[0]
-		switch field, b = next(b); tag {
-		case tagObserved:
-			r.Observed = r.state(field)
-		case tagDesired:
-			r.desired, r.Desired = field, r.state(field)
-		case tagInput:
-			r.Input = r.object(field)
-		case tagContext:
-			r.context, r.Context = field, r.object(field)
-		case tagRequiredResources:
-			r.found(keyAndValue(field))
-		case tagRequiredSchemas:
-			r.schema(keyAndValue(field))
-		}
-	}
-}
-
-func (r *Request) object(b []byte) Struct { return Struct{sent: b, in: &r.in} }
-
-// next returns the body of the field at the beginning of b, and the rest after it. A field with a longer tag than one
-// byte is not read, and has no body.
-func next(b []byte) (field, rest []byte) {
-	if b[0] < 0x80 && protowire.Type(b[0]&7) == protowire.BytesType {
-		return take(b, b[0])
-	}
-	_, _, n := protowire.ConsumeField(b)
-	return b[1:n], b[n:]
-}
-
-func (r *Request) state(b []byte) State {
-	n := 0
-	for rest := b; len(rest) > 0; n++ {
-		_, rest = next(rest)
-	}
-	const most = 1 << 10 // otherwise a repeated name takes memory
-	var out State
-	if n > 0 {
-		out.Resources = make(map[string]Resource, min(n, most))
-	}
-	for len(b) > 0 {
-		var field []byte
-		tag := b[0]
-		switch field, b = next(b); tag {
-		case tagComposite:
-			out.Composite = r.resource(field)
-		case tagResources:
-			name, resource := keyAndValue(field)
-			out.Resources[r.in.copy(name)] = r.resource(resource)
-		}
-	}
-	return out
-}
-
-func (r *Request) resource(b []byte) Resource {
-	out := Resource{exists: true}
-	for len(b) > 0 {
-		var field []byte
-		tag := b[0]
-		switch field, b = next(b); tag {
-		case tagResource:
-			out.Object = r.object(field)
-		case tagReady:
-			ready, _ := protowire.ConsumeVarint(field)
-			out.Ready = fnv1.Ready(ready) //nolint:gosec // as protobuf
-		case tagDetails:
-			name, value := keyAndValue(field)
-			put(&out.ConnectionDetails, r.in.copy(name), slices.Clip(value))
-		}
-	}
-	return out
-}
-
-// found adds an entry of required_resources.
-func (r *Request) found(name, items []byte) {
-	objects := []Struct{}
-	for len(items) > 0 {
-		var item []byte
-		item, items = take(items, tagItems)
-		objects = append(objects, r.resource(item).Object)
-	}
-	put(&r.RequiredResources, r.in.copy(name), objects)
-}
-
-// schema adds an entry of required_schemas. One that was not found is empty.
-func (r *Request) schema(name, schema []byte) {
-	var object Struct
-	if len(schema) > 0 {
-		schema, _ = take(schema, tagSchema)
-		object = r.object(schema)
-	}
-	put(&r.RequiredSchemas, r.in.copy(name), object)
-}
-
-// put adds an entry to a map that may be nil.
-func put[V any](m *map[string]V, key string, v V) {
-	if *m == nil {
-		*m = map[string]V{}
-	}
-	(*m)[key] = v
+// parse reads a request, and reports whether it has the form that a [parser] reads.
+func (r *Request) parse(sent []byte, depth int) bool {
+	r.in.sent = slices.Clip(sent)
+	p := parser{Request: r, depth: depth}
+	p.request()
+	return !p.wrong
 }

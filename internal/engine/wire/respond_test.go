@@ -301,7 +301,7 @@ func TestEncoderWritesAsProtobuf(t *testing.T) {
 // lazily decodes a request that must be read in place.
 func lazily(t testing.TB, sent []byte) *Request {
 	t.Helper()
-	if _, ok := isRequest(sent, plainDepth); !ok {
+	if !(&Request{}).parse(sent, plainDepth) {
 		t.Fatal("the request was left to protobuf, want it to be read in place")
 	}
 	r, err := unmarshal(sent)

@@ -33,10 +33,21 @@ const (
 // take returns the field at the beginning of the checked bytes b, and the rest after it. Both are nil if the field
 // has another tag. The capacity of each says where it is in the request: see [indexes.copy].
 func take(b []byte, tag byte) (field, rest []byte) {
-	from, to, ok := body(b, 0, len(b), tag)
-	if !ok {
+	if len(b) < 2 || b[0] != tag {
 		return nil, nil
 	}
+	n, from := uint64(b[1]), 2
+	if n >= 0x80 {
+		var size int
+		if n, size = binary.Uvarint(b[1:]); size <= 0 {
+			return nil, nil
+		}
+		from = 1 + size
+	}
+	if n > uint64(len(b)-from) { //nolint:gosec // from is at most the length
+		return nil, nil
+	}
+	to := from + int(n) //nolint:gosec // at most the length
 	return b[from:to], b[to:]
 }
 
