@@ -47,7 +47,7 @@ func (by chosen) sorted(found []wire.Struct) ([]wire.Struct, *diagnostic.Diagnos
 	keys := make([]keyed, len(found))
 	kinds := map[wire.Kind]bool{}
 	for i, c := range found {
-		v, free := by.sortBy.find(c)
+		v, free := by.sortBy.Find(c)
 		keys[i] = keyed{config: c, text: v.Text(), number: v.Number(), name: nameOf(c)}
 		if kind := v.Kind(); !free {
 			kinds[wire.Object] = true

@@ -168,27 +168,27 @@ func FuzzSetThenGet(f *testing.F) {
 		before := proto.CloneOf(env)
 		set, err := Set(env, p, v)
 		if err != nil {
-			if was, ok := Get(wire.Of(env), p); ok || set != nil {
+			if was, _ := p.Find(wire.Of(env)); was.Exists() || set != nil {
 				t.Errorf("%v, although there is %v", err, was.Proto())
 			}
 			return
 		}
-		if got, _ := Get(wire.Of(set), p); got.Proto() != v {
+		if got, _ := p.Find(wire.Of(set)); got.Proto() != v {
 			t.Errorf("set %v, got %v", v, got.Proto())
 		}
 		if utf8.ValidString(path) { // protobuf carries nothing else
-			if got, ok := Get(sent(t, set), p); !ok || !proto.Equal(got.Proto(), v) {
+			if got, _ := p.Find(sent(t, set)); !got.Exists() || !proto.Equal(got.Proto(), v) {
 				t.Errorf("set %v, got %v over bytes", v, got.Proto())
 			}
 		}
 		if !p.Covers(other) && !other.Covers(p) {
-			was, _ := Get(wire.Of(env), other)
-			if is, _ := Get(wire.Of(set), other); is.Proto() != was.Proto() {
+			was, _ := other.Find(wire.Of(env))
+			if is, _ := other.Find(wire.Of(set)); is.Proto() != was.Proto() {
 				t.Errorf("setting %s changed %s from %v to %v", p, other, was.Proto(), is.Proto())
 			}
 		}
 		removed := Remove(set, p)
-		if got, _ := Get(wire.Of(removed), p); got.Proto().AsInterface() != nil {
+		if got, _ := p.Find(wire.Of(removed)); got.Proto().AsInterface() != nil {
 			t.Errorf("removed, and got %v", got.Proto())
 		}
 		if again, err := Set(removed, p, v); err != nil || !proto.Equal(again, set) {

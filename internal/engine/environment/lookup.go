@@ -228,7 +228,7 @@ func (m Label) value(composite, before wire.Struct) (text string, ok bool, d *di
 	if m.Environment {
 		in, name = before, "the environment of earlier steps"
 	}
-	v, _ := Get(in, m.Path)
+	v, _ := m.Path.Find(in)
 	switch {
 	case v.Kind() == wire.Text && len(validation.IsValidLabelValue(v.Text())) == 0:
 		return v.Text(), true, nil

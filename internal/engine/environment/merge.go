@@ -1,8 +1,7 @@
 package environment
 
 import (
-	"maps"
-
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -15,6 +14,11 @@ import (
 const (
 	apiVersion = "internal.crossplane.io/v1alpha1"
 	kind       = "Environment"
+)
+
+const (
+	configCost = 100 // bytes that an EnvironmentConfig costs by itself
+	sortCost   = 4   // units of the budget that sorting an EnvironmentConfig costs
 )
 
 // Merge the environment. before is the environment of earlier steps, or nil; selectors is the result
@@ -32,34 +36,52 @@ const (
 func (l *Lookup) Merge(b *budget.Budget, before *structpb.Struct, selectors []*Selector, found [][]wire.Struct) (
 	*structpb.Struct, diagnostic.List,
 ) {
-	m := merger{own: map[*structpb.Struct]bool{}, budget: b}
-	var configs *structpb.Struct
+	configs, above, out := newStruct(), newStruct(), newStruct()
 	var list diagnostic.List
 	for i, asked := range selectors {
 		if asked == nil {
 			continue
 		}
-		s := l.sources[i]
-		data, d := l.data(b, s, asked, found[i])
+		data, d := l.data(b, l.sources[i], asked, found[i])
 		if d != nil {
 			list = append(list, d)
 		}
 		for _, d := range data {
-			configs = m.merge(configs, d)
+			merge(configs, d)
 		}
-		if m.spent != nil {
-			list = append(list, spent(s.at, m.spent))
-			break
-		}
+	}
+	if err := b.Decode(proto.Size(l.defaults)); err != nil {
+		list = append(list, spent(l.at, err))
 	}
 	if len(list) > 0 {
 		return nil, list
 	}
-	all := m.identify(m.merge(l.defaults, m.merge(before, configs)))
-	if m.spent != nil {
-		return nil, diagnostic.List{spent(l.at, m.spent)}
+	merge(above, before)
+	merge(above, configs)
+	merge(out, l.defaults)
+	merge(out, above)
+	if out.Fields["apiVersion"].GetStringValue() == "" && out.Fields["kind"].GetStringValue() == "" {
+		out.Fields["apiVersion"], out.Fields["kind"] = structpb.NewStringValue(apiVersion), structpb.NewStringValue(kind)
 	}
-	return all, nil
+	return out, nil
+}
+
+func newStruct() *structpb.Struct { return &structpb.Struct{Fields: map[string]*structpb.Value{}} }
+
+// merge adds the fields of an object to another one, and merges objects in both. It writes only to objects that it
+// created.
+func merge(to, from *structpb.Struct) {
+	for k, v := range from.GetFields() {
+		if v.GetStructValue() != nil {
+			inner := to.Fields[k].GetStructValue()
+			if inner == nil {
+				inner = newStruct()
+			}
+			merge(inner, v.GetStructValue())
+			v = structpb.NewStructValue(inner)
+		}
+		to.Fields[k] = v
+	}
 }
 
 // spent returns the diagnostic for an exceeded budget.
@@ -81,8 +103,8 @@ func (l *Lookup) data(
 	var out []*structpb.Struct
 	for _, c := range configs {
 		switch d := c.Get("data"); d.Kind() {
-		case wire.Object:
-			if err := b.Decode(d.Size() + configCost); err != nil {
+		case wire.Object: // which is decoded, and then copied
+			if err := b.Decode(2*d.Size() + configCost); err != nil {
 				return nil, spent(s.at, err)
 			}
 			out = append(out, s.to.holding(d.Proto()))
@@ -92,71 +114,4 @@ func (l *Lookup) data(
 		}
 	}
 	return out, nil
-}
-
-// A merger writes only to structs that it created. It copies each struct at most once.
-type merger struct {
-	own    map[*structpb.Struct]bool
-	budget *budget.Budget
-	spent  error // the reason why nothing more is merged
-}
-
-const (
-	fieldsPerThing = 2   // fields that are merged or copied for one unit of the budget
-	configCost     = 100 // bytes that an EnvironmentConfig costs by itself
-	sortCost       = 4   // units of the budget that sorting an EnvironmentConfig costs
-)
-
-// merge over into under. Both may be nil.
-func (m *merger) merge(under, over *structpb.Struct) *structpb.Struct {
-	if len(over.GetFields()) == 0 {
-		return under
-	}
-	if len(under.GetFields()) == 0 {
-		return over
-	}
-	if m.spend(len(over.GetFields())); m.spent != nil {
-		return under
-	}
-	out := m.copied(under)
-	for k, v := range over.GetFields() {
-		was, is := out.GetFields()[k].GetStructValue(), v.GetStructValue()
-		if was != nil && is != nil {
-			v = structpb.NewStructValue(m.merge(was, is))
-		}
-		out.Fields[k] = v
-	}
-	return out
-}
-
-func (m *merger) spend(fields int) {
-	if m.spent == nil {
-		m.spent = m.budget.Spend(budget.Counted(1+fields/fieldsPerThing, 0))
-	}
-}
-
-// copied returns the struct, or a copy of it, that the merger may write to.
-func (m *merger) copied(s *structpb.Struct) *structpb.Struct {
-	if m.own[s] {
-		return s
-	}
-	m.spend(len(s.GetFields()))
-	out := &structpb.Struct{Fields: maps.Clone(s.GetFields())}
-	if out.Fields == nil {
-		out.Fields = map[string]*structpb.Value{}
-	}
-	m.own[out] = true
-	return out
-}
-
-// identify sets the type of an environment that has neither an apiVersion nor a kind.
-func (m *merger) identify(s *structpb.Struct) *structpb.Struct {
-	fields := s.GetFields()
-	if fields["apiVersion"].GetStringValue() != "" || fields["kind"].GetStringValue() != "" {
-		return s
-	}
-	out := m.copied(s)
-	out.Fields["apiVersion"] = structpb.NewStringValue(apiVersion)
-	out.Fields["kind"] = structpb.NewStringValue(kind)
-	return out
 }

@@ -52,19 +52,6 @@ func (p Path) Covers(other Path) bool {
 	return n <= len(other.segments) && slices.Equal(p.segments, other.segments[:n])
 }
 
-// Get returns the value at a path, which may be null.
-func Get(s wire.Struct, p Path) (wire.Value, bool) {
-	v, _ := p.find(s)
-	return v, v.Exists()
-}
-
-// Fits reports whether the path has a value or could have one: all values above it are objects and
-// lists.
-func Fits(s wire.Struct, p Path) bool {
-	_, free := p.find(s)
-	return free
-}
-
 // Set returns the environment, which may be nil, with the value at the path. The result shares the
 // values that are not on the path. Objects and lists on the path are created if they are absent or
 // null. An index must be in the list, or follow its last item. A nil value is null. Errors contain
@@ -84,7 +71,7 @@ func Set(env *structpb.Struct, p Path, v *structpb.Value) (*structpb.Struct, err
 // not on the path. The object that contains the value remains, even if it becomes empty. An item of a
 // list becomes null, so that the other items keep their index.
 func Remove(env *structpb.Struct, p Path) *structpb.Struct {
-	if v, _ := p.find(wire.Of(env)); !v.Exists() {
+	if v, _ := p.Find(wire.Of(env)); !v.Exists() {
 		return env
 	}
 	out, _ := p.set(structpb.NewStructValue(env), 0, nil) // it exists
@@ -101,8 +88,9 @@ func (p Path) largestIndex() (largest uint) {
 	return largest
 }
 
-// find returns the value at the path. If there is no value, free reports whether it could be set.
-func (p Path) find(s wire.Struct) (v wire.Value, free bool) {
+// Find returns the value at the path, which may be null. If there is no value, free reports whether it could be set:
+// all values above it are objects and lists.
+func (p Path) Find(s wire.Struct) (v wire.Value, free bool) {
 	v = wire.OfStruct(s)
 	for _, segment := range p.segments {
 		name, isName := segment.Field, segment.Type == fieldpath.SegmentField
@@ -163,16 +151,16 @@ func child(v *structpb.Value, s fieldpath.Segment) (c *structpb.Value, free bool
 	return nil, false
 }
 
-// with returns a copy of v that has c at a segment. If c is nil, with removes a field, and sets an item
-// to null.
+// with returns a copy of v, which may be nil, that has c at a segment. If c is nil, with removes a field, and sets an
+// item to null. Missing items before it are null.
 func with(v *structpb.Value, s fieldpath.Segment, c *structpb.Value) *structpb.Value {
 	if s.Type == fieldpath.SegmentIndex {
 		if c == nil {
 			c = structpb.NewNullValue()
 		}
 		values := slices.Clone(v.GetListValue().GetValues())
-		if s.Index == uint(len(values)) {
-			values = append(values, nil)
+		if more := int(s.Index) + 1 - len(values); more > 0 { //nolint:gosec // a list is not that long
+			values = append(values, slices.Repeat([]*structpb.Value{structpb.NewNullValue()}, more)...)
 		}
 		values[s.Index] = c
 		return structpb.NewListValue(&structpb.ListValue{Values: values})
@@ -188,17 +176,10 @@ func with(v *structpb.Value, s fieldpath.Segment, c *structpb.Value) *structpb.V
 	return structpb.NewStructValue(&structpb.Struct{Fields: fields})
 }
 
-// holding returns an object that contains only v at the path, or v itself at the top level. The
-// previous items of a list are null.
+// holding returns an object that contains only v at the path, or v itself at the top level.
 func (p Path) holding(v *structpb.Value) *structpb.Struct {
 	for _, s := range slices.Backward(p.segments) {
-		if s.Type == fieldpath.SegmentField {
-			v = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{s.Field: v}})
-			continue
-		}
-		values := slices.Repeat([]*structpb.Value{structpb.NewNullValue()}, int(s.Index)+1)
-		values[s.Index] = v
-		v = structpb.NewListValue(&structpb.ListValue{Values: values})
+		v = with(nil, s, v)
 	}
 	return v.GetStructValue()
 }

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/definition"
-	"github.com/crossplane-contrib/function-export/internal/engine/environment"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
@@ -91,12 +90,12 @@ func (t *Authors) Read(composite wire.Struct) *Authored {
 	}
 	w := &Authored{Unclear: map[object.Kind]bool{}}
 	path := field.NewPath(t.At.String())
-	at, ok := environment.Get(composite, t.At)
+	at, free := t.At.Find(composite)
 	switch {
-	case !environment.Fits(composite, t.At):
+	case !free:
 		w.refuse(path, "cannot be read: a field above it is not an object", object.Secret, object.ConfigMap)
 		return w
-	case !ok || at.IsNull():
+	case at.IsNull():
 		return w
 	}
 	if at.Kind() != wire.Object {
