@@ -1,12 +1,15 @@
 package functions
 
 import (
+	"errors"
+
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/format"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
+	"github.com/crossplane-contrib/function-export/internal/engine/pem"
 )
 
 // A textFormat is a function that writes a map or a list as a text of a format that is not JSON or YAML.
@@ -30,6 +33,7 @@ var textFormats = map[string]textFormat{ //nolint:gochecknoglobals // a table
 	"amqp.url":      of(aMap, format.AMQP),
 	"mongodb.url":   of(aMap, format.MongoDB),
 	"redis.url":     of(aMap, format.Redis),
+	"pem.join":      of(cel.ListType(cel.StringType), joinPEM),
 }
 
 var aMap = cel.MapType(cel.StringType, cel.DynType) //nolint:gochecknoglobals // a constant
@@ -40,6 +44,17 @@ func of[T any](argument *cel.Type, write func(T) (string, error)) textFormat {
 		t, _ := v.(T)
 		return write(t)
 	}}
+}
+
+func joinPEM(list []any) (string, error) {
+	texts := make([]string, len(list))
+	for i, e := range list {
+		var ok bool
+		if texts[i], ok = e.(string); !ok { // of a list whose type is not known
+			return "", errors.New("an element is not a string")
+		}
+	}
+	return pem.Join(texts)
 }
 
 // TryFormat returns the error of a function of a format for a map: the rule that was broken, but no data. It returns

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -33,9 +32,7 @@ import (
 func Library() []cel.EnvOption {
 	str, dyn := cel.StringType, cel.DynType
 	entries := cel.MapType(cel.TypeParamType("K"), cel.TypeParamType("V"))
-	return append(slices.Concat(ordered(), encodingFunctions(), pemFunctions(), formatFunctions()),
-		unary("url.queryEscape", str, text(queryEscape), str),
-		unary("url.pathEscape", str, text(url.PathEscape), str),
+	return append(slices.Concat(ordered(), textFunctions(), formatFunctions()),
 		unary("json.encode", str, encodeJSON, dyn),
 		unary("json.decode", dyn, decodeJSON, str),
 		unary("yaml.encode", str, encodeYAML, dyn),
@@ -66,17 +63,6 @@ func TextOf(v ref.Val) string {
 		return string(t)
 	}
 	return ""
-}
-
-func text(f func(string) string) func(ref.Val) ref.Val {
-	return func(v ref.Val) ref.Val { return types.String(f(TextOf(v))) }
-}
-
-// queryEscape escapes everything except letters, digits and -_.~ with percent signs, so that the result
-// is valid in a user name, a password and a query. Go's own function escapes a space as a plus sign,
-// which only means a space in a query.
-func queryEscape(s string) string {
-	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
 }
 
 func dockerConfig(args ...ref.Val) ref.Val {

@@ -1,0 +1,117 @@
+package functions
+
+import (
+	"crypto/hmac"
+	"crypto/md5"  //nolint:gosec // for other systems that need it, not to protect anything
+	"crypto/sha1" //nolint:gosec // for other systems that need it, not to protect anything
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"hash/fnv"
+	"net/url"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/pem"
+)
+
+// textFunctions declares the functions of one text. A function that also accepts bytes reads a string as its UTF-8
+// bytes. Like kro's functions of the same names, those in the namespace hash return bytes.
+func textFunctions() []cel.EnvOption {
+	str, bytes, list := cel.StringType, cel.BytesType, cel.ListType(cel.StringType)
+	return []cel.EnvOption{
+		ofText("url.queryEscape", str, total(queryEscape), str),
+		ofText("url.pathEscape", str, total(url.PathEscape), str),
+		ofText("hex.encode", str, total(func(s string) string { return hex.EncodeToString([]byte(s)) }), str, bytes),
+		ofText("hex.decode", bytes, decoder(hex.DecodeString), str),
+		ofText("base64url.encode", str, total(func(s string) string {
+			return base64.URLEncoding.EncodeToString([]byte(s))
+		}), str, bytes),
+		ofText("base64url.decode", bytes, decoder(decodeBase64URL), str),
+		ofText("sha256", str, total(func(s string) string { return hex.EncodeToString(sum(sha256.New(), s)) }), str, bytes),
+		ofText("hash.fnv64a", bytes, total(func(s string) []byte { return sum(fnv.New64a(), s) }), str, bytes),
+		ofText("hash.md5", bytes, total(func(s string) []byte { return sum(md5.New(), s) }), str, bytes),
+		ofText("hash.sha1", bytes, total(func(s string) []byte { return sum(sha1.New(), s) }), str, bytes),
+		ofText("hash.sha256", bytes, total(func(s string) []byte { return sum(sha256.New(), s) }), str, bytes),
+		ofText("hash.sha512", bytes, total(func(s string) []byte { return sum(sha512.New(), s) }), str, bytes),
+		ofText("pem.ca", str, pem.CA, str),
+		ofText("pem.certificates", str, pem.Certificates, str),
+		ofText("pem.chain", str, pem.Chain, str),
+		ofText("pem.leaf", str, pem.Leaf, str),
+		ofText("pem.privateKey", str, pem.PrivateKey, str),
+		ofText("pem.split", list, pem.Split, str),
+		cel.Function("hmac.sha256", hmacOverloads()...),
+	}
+}
+
+// ofText declares a function of one text, which can have each of some types. The errors of f contain no data.
+func ofText[T any](name string, result *cel.Type, f func(string) (T, error), arguments ...*cel.Type) cel.EnvOption {
+	return unary(name, result, func(v ref.Val) ref.Val {
+		out, err := f(TextOf(v))
+		switch {
+		case errors.Is(err, errDecode):
+			return types.WrapErr(err)
+		case err != nil:
+			return failf("%s failed: %v", name, err)
+		}
+		return types.DefaultTypeAdapter.NativeToValue(out)
+	}, arguments...)
+}
+
+// total returns a function that has no errors.
+func total[T any](f func(string) T) func(string) (T, error) {
+	return func(s string) (T, error) { return f(s), nil }
+}
+
+// errDecode replaces the errors of decoders, which contain parts of the text.
+var errDecode = errors.New("cannot decode the text")
+
+func decoder(decode func(string) ([]byte, error)) func(string) ([]byte, error) {
+	return func(s string) ([]byte, error) {
+		b, err := decode(s)
+		if err != nil {
+			return nil, errDecode
+		}
+		return b, nil
+	}
+}
+
+// decodeBase64URL accepts a text with or without padding, like CEL's base64.decode.
+func decodeBase64URL(s string) ([]byte, error) {
+	if b, err := base64.URLEncoding.DecodeString(s); err == nil {
+		return b, nil
+	}
+	return base64.RawURLEncoding.DecodeString(s)
+}
+
+// queryEscape escapes everything except letters, digits and -_.~ with percent signs, so that the result
+// is valid in a user name, a password and a query. Go's own function escapes a space as a plus sign,
+// which only means a space in a query.
+func queryEscape(s string) string {
+	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
+}
+
+// hmacOverloads returns an overload of hmac.sha256 for each combination of a string and bytes.
+func hmacOverloads() (out []cel.FunctionOpt) {
+	call := cel.BinaryBinding(func(key, message ref.Val) ref.Val {
+		return types.Bytes(sum(hmac.New(sha256.New, []byte(TextOf(key))), TextOf(message)))
+	})
+	for _, key := range []*cel.Type{cel.StringType, cel.BytesType} {
+		for _, message := range []*cel.Type{cel.StringType, cel.BytesType} {
+			id := "hmac.sha256_" + key.TypeName() + "_" + message.TypeName()
+			out = append(out, cel.Overload(id, []*cel.Type{key, message}, cel.BytesType, call))
+		}
+	}
+	return out
+}
+
+func sum(h hash.Hash, s string) []byte {
+	h.Write([]byte(s)) // never returns an error
+	return h.Sum(nil)
+}
