@@ -1,5 +1,4 @@
-// Package inspect explains which objects a plan reads and creates, before there is any data. It also
-// checks the expressions of a plan against the schemas of the objects that they read.
+// Package inspect explains which objects a plan reads and creates, before there is any data.
 package inspect
 
 import (
@@ -7,23 +6,17 @@ import (
 	"slices"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
-// An Explanation says which objects a plan reads and creates, as far as this is known before there is
-// any data. Lists are in the order of the input.
+// An Explanation says which objects a plan reads and creates, as far as this is known before there is any data.
 type Explanation struct {
-	// Objects are the Secrets, and then the ConfigMaps, that are exported.
-	Objects []ExplainedObject `json:"objects,omitempty"`
+	// Objects are those that are exported, in the order of the exports.
+	Objects []Part `json:"objects,omitempty"`
 
-	// Status and Environment are the fields that the plan sets there.
-	Status      []ExplainedKey `json:"status,omitempty"`
-	Environment []ExplainedKey `json:"environment,omitempty"`
-
-	Generators []ExplainedGenerator `json:"generators,omitempty"`
-
-	// Variables are listed on their own. An expression that uses a variable also has its inputs.
-	Variables []ExplainedKey `json:"variables,omitempty"`
+	// Others are the status, the environment, and the generators that have expressions.
+	Others []Part `json:"others,omitempty"`
 
 	// Unused are the sources that are never required, because no expression uses them.
 	Unused []string `json:"unused,omitempty"`
@@ -32,48 +25,42 @@ type Explanation struct {
 	Rules []Rule `json:"rules,omitempty"`
 }
 
-// An ExplainedObject is an object that is exported.
-type ExplainedObject struct {
-	Kind string `json:"kind"`
-	Name string `json:"name"` // the composition resource name
-	Path string `json:"path"`
+// The kinds of parts that are not objects.
+const (
+	Status      = "Status"
+	Environment = "Environment"
+	Generator   = "Generator"
+)
 
-	// Namespace and ObjectName are its namespace and its name in the cluster. In angle brackets is the expression that
-	// returns it, or a description.
-	Namespace  string `json:"namespace"`
-	ObjectName string `json:"objectName"`
+// A Part is what a plan exports, sets or makes.
+type Part struct {
+	Kind string `json:"kind"`           // Secret, ConfigMap, Status, Environment or Generator
+	Name string `json:"name,omitempty"` // the composition resource name, or that of the generator
+	Path string `json:"path,omitempty"`
+
+	// Namespace and ObjectName are the namespace and the name of an object in the cluster. In angle brackets is the
+	// expression that returns it, or a description.
+	Namespace  string `json:"namespace,omitempty"`
+	ObjectName string `json:"objectName,omitempty"`
 
 	// ForEach is the list for whose items one object each is exported. It is empty for a single object.
 	ForEach string `json:"forEach,omitempty"`
 
-	// Metadata are the expressions of its list and key, name, namespace, labels and annotations.
-	Metadata []ExplainedKey `json:"metadata,omitempty"`
-	Keys     []ExplainedKey `json:"keys,omitempty"`
-
 	// ConnectionDetails is set if the composite also publishes its data.
 	ConnectionDetails bool `json:"connectionDetails,omitempty"`
+
+	Keys []Key `json:"keys,omitempty"`
 }
 
-// An ExplainedKey is the result of one expression, or one entry of dataFrom.
-type ExplainedKey struct {
-	// Path of the expression in the input.
-	Path string `json:"path"`
-
-	// Names are the keys that the input spells. A field has one. Keys in Maybe may be left out.
-	Names []string `json:"names,omitempty"`
-	Maybe []string `json:"maybe,omitempty"`
-
-	// Others describes keys whose names are not known before run time.
-	Others string `json:"others,omitempty"`
+// A Key is the result of one expression, or one entry of dataFrom.
+type Key struct {
+	Path  string   `json:"path"`  // of the expression in the input
+	Names []string `json:"names"` // of the field, or of the keys; or a description of them
 
 	// Optional is set if the key is left out while an input is missing.
 	Optional bool `json:"optional,omitempty"`
 
 	Inputs []Input `json:"inputs,omitempty"`
-
-	// Own is set if resource, self and secret among the inputs belong to the generation that the
-	// expression is about.
-	Own bool `json:"own,omitempty"`
 
 	// Waits are other conditions that must be met.
 	Waits []string `json:"waits,omitempty"`
@@ -99,56 +86,44 @@ type Input struct {
 	Missing string `json:"missing,omitempty"`
 }
 
-// An ExplainedGenerator is a generator that reads inputs.
-type ExplainedGenerator struct {
-	Name string `json:"name"`
-	Path string `json:"path"`
-
-	// Expressions are those of its keepers, manifest, outputs and so on.
-	Expressions []ExplainedKey `json:"expressions,omitempty"`
-}
-
 // Explain explains a plan. The explanation contains no data, only texts of the input and facts that
 // follow from them. plural returns the resource of a kind, or an empty string if it is unknown. It
 // may be nil.
 func Explain(p *plan.Plan, plural func(plan.Kind) string) *Explanation {
 	x := &explainer{plan: p, variables: map[string][]Input{}}
-	out := &Explanation{}
 	for _, v := range p.Variables {
-		k := x.expression(v.Value, v.Name)
-		x.variables[v.Name] = k.Inputs
-		x.names = append(x.names, v.Name)
-		out.Variables = append(out.Variables, k)
+		x.variables[v.Name] = x.inputs(v.Value)
+	}
+	out := &Explanation{Rules: rulesOf(p, plural)}
+	for _, e := range p.Exports {
+		out.Objects = append(out.Objects, x.object(e))
+	}
+	status, environment := Part{Kind: Status}, Part{Kind: Environment}
+	for _, s := range p.Status {
+		status.Keys = append(status.Keys, optional(declared(x.key(s.Value, s.Path)), s.Optional))
 	}
 	for _, f := range p.Set {
-		k := x.optional(x.expression(f.Value, f.At.String()), f.Optional)
-		out.Environment = append(out.Environment, x.declared(k))
+		environment.Keys = append(environment.Keys, optional(declared(x.key(f.Value, f.At.String())), f.Optional))
 	}
+	out.Others = []Part{status, environment}
 	for i := range p.Generators {
-		out.Generators = append(out.Generators, x.generator(&p.Generators[i]))
+		out.Others = append(out.Others, x.generator(&p.Generators[i]))
 	}
-	for _, e := range p.Exports {
-		out.Objects = append(out.Objects, x.Object(e))
-	}
-	for _, s := range p.Status {
-		out.Status = append(out.Status, x.declared(x.optional(x.expression(s.Value, s.Path), s.Optional)))
-	}
+	out.Others = slices.DeleteFunc(out.Others, func(p Part) bool { return len(p.Keys) == 0 })
 	for _, s := range p.Input.Sources {
 		if !slices.ContainsFunc(p.Sources, func(used plan.Source) bool { return used.Name == s.Name }) {
 			out.Unused = append(out.Unused, s.Name)
 		}
 	}
-	out.Rules = rulesOf(p, plural)
 	return out
 }
 
-// Object is one export.
-func (x *explainer) Object(e plan.Export) ExplainedObject {
-	out := ExplainedObject{Kind: string(e.Kind), Name: e.Name, Path: e.Path.String(),
-		ConnectionDetails: e.Secret.ConnectionDetails}
-	// Only the composite shows whether it is namespaced, or is a legacy composite with a claim.
-	out.Namespace = spelling(e.Metadata.Namespace, e.Metadata.NamespaceExpr, "namespace of the composite or its claim")
+// object explains an export.
+func (x *explainer) object(e plan.Export) Part {
 	m, list, key := e.Metadata, (*expression.Expression)(nil), (*expression.Expression)(nil)
+	out := Part{Kind: string(e.Kind), Name: e.Name, Path: e.Path.String(), ConnectionDetails: e.Secret.ConnectionDetails,
+		// Only the composite shows whether it is namespaced, or is a legacy composite with a claim.
+		Namespace: spelling(m.Namespace, m.NamespaceExpr, "namespace of the composite or its claim")}
 	standard := fmt.Sprintf("composite.metadata.name + '-%s'", e.Name)
 	if f := e.ForEach; f != nil {
 		list, key = f.List, f.Key
@@ -168,24 +143,25 @@ func (x *explainer) Object(e plan.Export) ExplainedObject {
 		{"metadata.annotationsExpression", m.AnnotationsExpression},
 	} {
 		if f.value != nil {
-			out.Metadata = append(out.Metadata, x.declared(x.expression(f.value, f.name)))
+			out.Keys = append(out.Keys, declared(x.key(f.value, f.name)))
 		}
 	}
-	add := func(k ExplainedKey) {
-		if e.Kind != "Secret" {
-			k = x.declared(k)
-		}
-		out.Keys = append(out.Keys, k)
-	}
+	var data []Key
 	for _, b := range e.DataFrom {
-		add(x.dataFrom(b))
+		data = append(data, x.dataFrom(b))
 	}
 	for _, d := range e.Data {
-		if d.Key != "" {
-			add(x.optional(x.expression(d.Value, d.Key), d.Optional))
-			continue
+		names := []string{d.Key}
+		if d.Key == "" {
+			names = spelled(d.Value, "keys that the expression computes")
 		}
-		add(x.optional(x.keys(d.Value), d.Optional))
+		data = append(data, optional(x.key(d.Value, names...), d.Optional))
+	}
+	for _, k := range data {
+		if e.Kind != object.Secret {
+			k = declared(k)
+		}
+		out.Keys = append(out.Keys, k)
 	}
 	return out
 }
@@ -199,4 +175,30 @@ func spelling(text string, x *expression.Expression, other string) string {
 		return text
 	}
 	return "<" + other + ">"
+}
+
+// generator explains the expressions of a generator.
+func (x *explainer) generator(m *plan.Generator) Part {
+	out := Part{Kind: Generator, Name: m.Name, Path: m.Path.String()}
+	add := func(e *expression.Expression, name string) {
+		if e != nil {
+			out.Keys = append(out.Keys, x.key(e, name))
+		}
+	}
+	if f := m.ForEach; f != nil {
+		add(f.List, "forEachExpression")
+		add(f.Key, "keyExpression")
+	}
+	add(m.Keepers, "keepersExpression")
+	add(m.Source(), "secretExpression")
+	if kind, ok := m.Makes.(*plan.Manifest); ok {
+		for _, f := range kind.Set {
+			add(f.Value, f.At.String())
+		}
+		for _, o := range kind.Outputs {
+			add(o.Value, "outputs."+o.Key)
+		}
+	}
+	add(m.Ready, "readyExpression")
+	return out
 }

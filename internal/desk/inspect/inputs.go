@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
@@ -12,45 +11,41 @@ import (
 // An explainer finds the inputs that expressions read.
 type explainer struct {
 	plan      *plan.Plan
-	names     []string           // names of the variables so far
 	variables map[string][]Input // the inputs of each variable
 }
 
-// expression explains the expression of the field or key with this name.
-func (x *explainer) expression(e *expression.Expression, name string) ExplainedKey {
-	return ExplainedKey{Path: e.Source().Path, Names: []string{name}, Inputs: x.inputs(e), Own: e.Source().Own}
+// key explains an expression that returns the field or the keys with these names.
+func (x *explainer) key(e *expression.Expression, names ...string) Key {
+	return Key{Path: e.Source().Path, Names: names, Inputs: x.inputs(e)}
 }
 
-func (x *explainer) optional(k ExplainedKey, optional bool) ExplainedKey {
+func optional(k Key, optional bool) Key {
 	k.Optional = optional
 	return k
 }
 
-// declared marks the inputs of an expression outside of Secrets as nonSensitive. The plan refuses
-// secret inputs that are not declared nonSensitive.
-func (x *explainer) declared(k ExplainedKey) ExplainedKey {
+// declared marks the secret inputs of an expression outside of Secrets as nonSensitive: the plan refuses those that are
+// not declared.
+func declared(k Key) Key {
 	for i := range k.Inputs {
 		k.Inputs[i].NonSensitive = k.Inputs[i].Secret
 	}
 	return k
 }
 
-// keys explains an expression that returns several keys.
-func (x *explainer) keys(e *expression.Expression) ExplainedKey {
-	k := x.expression(e, "")
-	k.Names = nil
-	spelled, all := e.Spelled()
-	for _, s := range spelled {
+// spelled returns the names of the keys that an expression returns, as far as it spells them, and what the others are.
+func spelled(e *expression.Expression, others string) (out []string) {
+	names, all := e.Spelled()
+	for _, s := range names {
 		if s.Optional {
-			k.Maybe = append(k.Maybe, s.Name)
-			continue
+			s.Name += " (or not)"
 		}
-		k.Names = append(k.Names, s.Name)
+		out = append(out, s.Name)
 	}
 	if !all {
-		k.Others = "keys that the expression computes"
+		out = append(out, others)
 	}
-	return k
+	return out
 }
 
 // inputs returns the inputs of an expression and of the variables that it uses. An input is listed
@@ -58,81 +53,64 @@ func (x *explainer) keys(e *expression.Expression) ExplainedKey {
 func (x *explainer) inputs(e *expression.Expression) []Input {
 	var out []Input
 	for _, r := range e.Reads() {
+		most := expression.Required
+		if r.Branched {
+			most = expression.Conditional
+		}
+		name := plan.StepName(r.Reference, 0)
+		in := Input{Name: r.Text, Secret: isSecretVariable(r.Variable), Need: r.Need}
 		switch r.Variable {
 		case expression.Index, expression.Key: // each item has them
 			continue
 		case expression.Variables:
-			for _, in := range x.through(r) {
+			for _, in := range x.through(name) {
+				// A variable that waits lets an expression wait that uses the variable as optional.
+				in.Need = min(in.Need, most)
 				out = addInput(out, in)
 			}
 			continue
+		case expression.Revisions:
+			if len(r.Path) == 1 {
+				in.Need = expression.Optional // it is 0 if the object does not exist
+			}
+		case expression.Resource, expression.Self, expression.Secret:
+			if e.Source().Own {
+				in.Name += " of the generation"
+			}
 		}
-		if r.Variable == expression.Revisions && !x.maybeItem(r) {
-			r.Need = expression.Optional // it is 0 if the object does not exist
-		}
-		out = addInput(out, Input{Name: r.Text, Secret: isSecretVariable(r.Variable), Need: r.Need})
-		if in, ok := x.source(r); ok {
-			out = addInput(out, in)
+		out = addInput(out, in)
+		if r.Need == expression.Optional && x.mustExist(r.Variable, name) {
+			out = addInput(out, Input{Name: expression.PathText(r.Variable, name), Secret: in.Secret, Need: most})
 		}
 	}
 	return out
 }
 
-// maybeItem reports whether r reads the revision of an item, which may have left the list.
-func (x *explainer) maybeItem(r expression.Read) bool {
-	name := plan.StepName(r.Reference, 0)
-	return name == plan.Anything || len(r.Path) > 1 && slices.ContainsFunc(x.plan.Exports, func(e plan.Export) bool {
-		return e.Name == name && e.ForEach != nil
-	})
-}
-
-// through returns the inputs of the variables that r names. If a variable waits for an input, an
-// expression that uses the variable also waits, even if it uses the variable as optional.
-func (x *explainer) through(r expression.Read) []Input {
-	most := expression.Required
-	if r.Branched {
-		most = expression.Conditional
-	}
-	var out []Input
-	for _, name := range x.variablesOf(r) {
-		for _, in := range x.variables[name] {
-			in.Need = min(in.Need, most)
-			in.Through = append([]string{name}, in.Through...)
+// through returns the inputs of a variable, or of all of them if the name is computed.
+func (x *explainer) through(name string) (out []Input) {
+	for _, v := range plan.SortedKeys(x.variables) {
+		if v != name && name != plan.Anything {
+			continue
+		}
+		for _, in := range x.variables[v] {
+			in.Through = append([]string{v}, in.Through...)
 			out = append(out, in)
 		}
 	}
 	return out
 }
 
-// variablesOf returns the names of the variables that r reads.
-func (x *explainer) variablesOf(r expression.Read) []string {
-	if name := plan.StepName(r.Reference, 0); name != plan.Anything {
-		return []string{name}
-	}
-	return x.names
-}
-
-// source returns an input that must exist even if a step below it is optional: a source that is not
-// optional, or a generator.
-func (x *explainer) source(r expression.Read) (Input, bool) {
-	name := plan.StepName(r.Reference, 0)
-	if r.Need != expression.Optional || name == plan.Anything {
-		return Input{}, false
-	}
-	need := expression.Required
-	if r.Branched {
-		need = expression.Conditional
-	}
-	in := Input{Name: expression.PathText(r.Variable, name), Secret: isSecretVariable(r.Variable), Need: need}
-	switch r.Variable {
-	case expression.Generated:
-		return in, true
-	case expression.Secrets, expression.Sources:
-		i := slices.IndexFunc(x.plan.Sources, func(s plan.Source) bool { return s.Name == name })
-		return in, i >= 0 && !x.plan.Sources[i].Optional &&
-			plan.IsSecret(x.plan.Sources[i].Source) == (r.Variable == expression.Secrets)
-	}
-	return Input{}, false
+// mustExist reports whether an expression waits for what a variable has under a name even if a step below it is
+// optional: a generator, or a source that is not optional.
+func (x *explainer) mustExist(variable, name string) bool {
+	return variable == expression.Generated && name != plan.Anything ||
+		slices.ContainsFunc(x.plan.Sources, func(s plan.Source) bool {
+			of := expression.Sources
+			if plan.IsSecret(s.Source) {
+				of = expression.Secrets
+			}
+			return s.Name == name && of == variable && !s.Optional
+		})
 }
 
 func isSecretVariable(name string) bool {
@@ -152,26 +130,47 @@ func addInput(list []Input, in Input) []Input {
 }
 
 // dataFrom explains an entry of dataFrom.
-func (x *explainer) dataFrom(b plan.DataFrom) ExplainedKey {
-	var k ExplainedKey
+func (x *explainer) dataFrom(b plan.DataFrom) Key {
+	var k Key
 	switch {
 	case b.Find != nil:
-		k = x.find(b)
+		k = x.find(b.Find)
 	case b.Input == "":
-		k = x.keys(b.Value)
-		if k.Others == "" {
-			k.Others = "renamed by rewrite"
-		}
+		k = x.key(b.Value, append(spelled(b.Value, "keys that the expression computes"), "renamed by rewrite")...)
 	default:
-		k = x.expression(b.Value, "")
-		k.Names, k.Others = nil, "all keys of "+b.Value.Source().Text
+		k = x.key(b.Value, "all keys of "+b.Value.Source().Text)
 		if b.Resource != "" {
-			ready := expression.PathText(expression.Resources, b.Resource) + " to be ready"
-			k.Waits = []string{ready}
+			k.Waits = []string{expression.PathText(expression.Resources, b.Resource) + " to be ready"}
 		}
 	}
 	k.Path = b.Path
-	return x.optional(k, b.Optional)
+	return optional(k, b.Optional)
+}
+
+// find explains an entry of dataFrom that finds keys in Secret sources and in composed resources.
+func (x *explainer) find(f *plan.Find) Key {
+	k := Key{
+		Names: []string{"each key <input>/<key> that the find matches"},
+		Waits: []string{"each matching composed resource to be ready and to have connection details"},
+	}
+	add := func(name string, need expression.Need) {
+		k.Inputs = append(k.Inputs, Input{Name: name, Secret: true, Need: need})
+	}
+	for _, s := range x.plan.Sources {
+		switch {
+		case !plan.IsSecret(s.Source) || !f.Reaches(s.Name):
+		case s.Optional:
+			add(s.Spelled(), expression.Optional)
+		default:
+			add(s.Spelled(), expression.Required)
+		}
+	}
+	if input, _, whole := strings.Cut(f.Path, "/"); !whole {
+		add(expression.Secrets+"[*]", expression.Conditional)
+	} else if x.isComposed(input) {
+		add(expression.PathText(expression.Secrets, input), expression.Conditional)
+	}
+	return k
 }
 
 // isComposed reports whether the input in the path of a find can be a composed resource.
@@ -179,56 +178,4 @@ func (x *explainer) isComposed(input string) bool {
 	_, name, generated := plan.GeneratedInput(input)
 	return input != expression.Env && (!generated || x.plan.Generators.Named(name) == nil) &&
 		!slices.ContainsFunc(x.plan.Sources, func(s plan.Source) bool { return s.Name == input })
-}
-
-// find explains an entry of dataFrom that finds keys.
-func (x *explainer) find(b plan.DataFrom) ExplainedKey {
-	f := b.Find
-	k := ExplainedKey{Others: "each key <input>/<key> that the find matches"}
-	for _, s := range x.plan.Sources {
-		if plan.IsSecret(s.Source) && f.Reaches(s.Name) {
-			k.Inputs = append(k.Inputs, Input{Name: s.Spelled(), Secret: true, Need: needOf(s.Source)})
-		}
-	}
-	if input, _, whole := strings.Cut(f.Path, "/"); whole && x.isComposed(input) {
-		k.Inputs = append(k.Inputs,
-			Input{Name: expression.PathText(expression.Secrets, input), Secret: true, Need: expression.Conditional})
-	} else if !whole {
-		k.Inputs = append(k.Inputs, Input{Name: expression.Secrets + "[*]", Secret: true, Need: expression.Conditional})
-	}
-	k.Waits = []string{"each matching composed resource to be ready and to have connection details"}
-	return k
-}
-
-func needOf(s v1beta1.Source) expression.Need {
-	if s.Optional {
-		return expression.Optional
-	}
-	return expression.Required
-}
-
-// generator explains the expressions of a generator.
-func (x *explainer) generator(m *plan.Generator) ExplainedGenerator {
-	out := ExplainedGenerator{Name: m.Name, Path: m.Path.String()}
-	add := func(e *expression.Expression, name string) {
-		if e != nil {
-			out.Expressions = append(out.Expressions, x.expression(e, name))
-		}
-	}
-	if f := m.ForEach; f != nil {
-		add(f.List, "forEachExpression")
-		add(f.Key, "keyExpression")
-	}
-	add(m.Keepers, "keepersExpression")
-	add(m.Source(), "secretExpression")
-	if kind, ok := m.Makes.(*plan.Manifest); ok {
-		for _, f := range kind.Set {
-			add(f.Value, f.At.String())
-		}
-		for _, o := range kind.Outputs {
-			add(o.Value, "outputs."+o.Key)
-		}
-	}
-	add(m.Ready, "readyExpression")
-	return out
 }

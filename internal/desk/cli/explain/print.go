@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -32,13 +33,8 @@ func printExplained(w io.Writer, output string, list []explained) error {
 func printPlan(w io.Writer, ex explained) {
 	p := &printer{w: w}
 	p.line(0, "%s", ex.Title)
-	for _, o := range ex.Objects {
-		p.object(o)
-	}
-	p.keys("Status of the composite", ex.Status)
-	p.keys("Environment for this step and later ones", ex.Environment)
-	for _, g := range ex.Generators {
-		p.keys(fmt.Sprintf("Generator %q (%s)", g.Name, g.Path), g.Expressions)
+	for _, part := range slices.Concat(ex.Objects, ex.Others) {
+		p.part(part)
 	}
 	for _, name := range ex.Unused {
 		p.section("The source %q is not read, because no expression uses it", name)
@@ -64,82 +60,64 @@ func (p *printer) section(format string, args ...any) {
 	p.line(0, format, args...)
 }
 
-func (p *printer) object(o inspect.ExplainedObject) {
-	p.section("%s %q (%s), which is %s/%s", o.Kind, o.Name, o.Path, o.Namespace, o.ObjectName)
+func (p *printer) part(o inspect.Part) {
+	switch o.Kind {
+	case inspect.Status:
+		p.section("Status of the composite")
+	case inspect.Environment:
+		p.section("Environment for this step and later ones")
+	case inspect.Generator:
+		p.section("Generator %q (%s)", o.Name, o.Path)
+	default:
+		p.section("%s %q (%s), which is %s/%s", o.Kind, o.Name, o.Path, o.Namespace, o.ObjectName)
+	}
 	if o.ForEach != "" {
 		p.line(1, "there is one for each item of %s", o.ForEach)
 	}
 	if o.ConnectionDetails {
 		p.line(1, "its data is also published as connection details of the composite")
 	}
-	for _, k := range slices.Concat(o.Metadata, o.Keys) {
-		p.key(k)
-	}
-}
-
-func (p *printer) keys(title string, keys []inspect.ExplainedKey) {
-	if len(keys) == 0 {
-		return
-	}
-	p.section("%s", title)
-	for _, k := range keys {
-		p.key(k)
-	}
+	p.keys(o.Keys)
 }
 
 // PrintKeys prints keys of a composite with their inputs. Those that it lacks are marked.
-func PrintKeys(w io.Writer, keys []inspect.ExplainedKey) {
-	p := &printer{w, true}
+func PrintKeys(w io.Writer, keys []inspect.Key) { (&printer{w, true}).keys(keys) }
+
+// keys prints keys, or all keys of entries, with the inputs that they read.
+func (p *printer) keys(keys []inspect.Key) {
 	for _, k := range keys {
-		p.key(k)
+		text := fmt.Sprintf("%s (%s)", cmp.Or(strings.Join(k.Names, ", "), "no key"), k.Path)
+		if k.Optional {
+			text += ", optional"
+		}
+		p.line(1, "%s", text)
+		for _, in := range k.Inputs {
+			p.line(2, "%s", p.inputText(in, k.Optional))
+		}
+		for _, w := range k.Waits {
+			p.line(2, "waits for %s", w)
+		}
 	}
 }
 
-// key prints one key, or all keys of one entry, with the inputs that it reads.
-func (p *printer) key(k inspect.ExplainedKey) {
-	text := fmt.Sprintf("%s (%s)", keyNames(k), k.Path)
-	if k.Optional {
-		text += ", optional"
+func (p *printer) inputText(in inspect.Input, optional bool) string {
+	text := needText(in.Need, optional) + " " + in.Name
+	if p.ofComposite && in.Missing == "" {
+		text = "reads " + in.Name
 	}
-	p.line(1, "%s", text)
-	p.inputs(k)
-	for _, w := range k.Waits {
-		p.line(2, "waits for %s", w)
+	switch {
+	case in.NonSensitive:
+		text += ", which is declared not to be secret"
+	case in.Secret:
+		text += ", secret"
 	}
-}
-
-func (p *printer) inputs(k inspect.ExplainedKey) {
-	for _, in := range k.Inputs {
-		text := needText(in.Need, k.Optional) + " " + inputText(k, in)
-		if p.ofComposite && in.Missing == "" {
-			text = "reads " + inputText(k, in)
-		}
-		switch {
-		case in.NonSensitive:
-			text += ", which is declared not to be secret"
-		case in.Secret:
-			text += ", secret"
-		}
-		if len(in.Through) > 0 {
-			text += ", through " + expression.PathText(expression.Variables, in.Through[0])
-			for _, v := range in.Through[1:] {
-				text += " and " + expression.PathText(expression.Variables, v)
-			}
-		}
-		if in.Missing != "" {
-			text += ", MISSING: " + in.Missing
-		}
-		p.line(2, "%s", text)
+	for i, v := range in.Through {
+		text += []string{", through ", " and "}[min(i, 1)] + expression.PathText(expression.Variables, v)
 	}
-}
-
-// inputText returns the name of an input, and where it comes from.
-func inputText(k inspect.ExplainedKey, in inspect.Input) string {
-	variable, _, _ := strings.Cut(in.Name, ".")
-	if k.Own && slices.Contains([]string{expression.Resource, expression.Self, expression.Secret}, variable) {
-		return in.Name + " of the generation"
+	if in.Missing != "" {
+		text += ", MISSING: " + in.Missing
 	}
-	return in.Name
+	return text
 }
 
 // needText returns the effect of a missing input.
@@ -150,20 +128,6 @@ func needText(n expression.Need, optional bool) string {
 		texts[expression.Required], texts[expression.Conditional] = "is left out without", "may be left out without"
 	}
 	return texts[n]
-}
-
-func keyNames(k inspect.ExplainedKey) string {
-	names := append([]string{}, k.Names...)
-	for _, n := range k.Maybe {
-		names = append(names, n+" (or not)")
-	}
-	if k.Others != "" {
-		names = append(names, k.Others)
-	}
-	if len(names) == 0 {
-		return "no key"
-	}
-	return strings.Join(names, ", ")
 }
 
 // rules prints the ClusterRole with the rights that Crossplane needs in addition to its own.

@@ -192,7 +192,7 @@ func (a *answer) problem(depth int, state string, o outcome.Outcome, missing []m
 
 // step prints the objects, the other outcomes, and the credentials of a step.
 func (a *answer) step(s step) {
-	explained := map[string]inspect.ExplainedObject{}
+	explained := map[string]inspect.Part{}
 	for i, o := range inspect.Explain(s.plan, nil).Objects {
 		explained[s.plan.Exports[i].Name] = o
 	}
@@ -202,7 +202,7 @@ func (a *answer) step(s step) {
 		if o.Export == "" || !ok && !o.Author {
 			continue // it is only kept
 		}
-		keys := missingFrom(slices.Concat(of.Metadata, of.Keys), o.Message, s.Missing)
+		keys := missingFrom(of.Keys, o.Message, s.Missing)
 		place := strings.Trim(o.Place.Namespace+"/"+cmp.Or(o.Place.Name, "<unknown>"), "/")
 		created := a.created(state.Ref{APIVersion: "v1", Kind: string(o.Kind), Namespace: o.Place.Namespace,
 			Name: o.Place.Name})
@@ -231,8 +231,8 @@ func (a *answer) step(s step) {
 }
 
 // readsSecret reports whether a key reads a Secret that this function does not write.
-func readsSecret(keys []inspect.ExplainedKey) bool {
-	return slices.ContainsFunc(keys, func(k inspect.ExplainedKey) bool {
+func readsSecret(keys []inspect.Key) bool {
+	return slices.ContainsFunc(keys, func(k inspect.Key) bool {
 		return slices.ContainsFunc(k.Inputs, func(in inspect.Input) bool {
 			variable, _, _ := strings.Cut(in.Name, ".")
 			return in.Secret && !expression.HasOutputs(variable)
