@@ -88,7 +88,7 @@ func served(log logging.Logger, m *metrics.Metrics, requireGrants bool) (server.
 
 func main() {
 	parser := newParser()
-	k, err := parser.Parse(serve.Arguments(os.Args[1:], os.Stdout))
+	k, err := parser.Parse(help.Arguments(serve.Arguments(os.Args[1:], os.Stdout)))
 	parser.FatalIfErrorf(terminal.Usage(err))
 	err = k.Run()
 	if code, ok := terminal.ExitCode(err); ok {

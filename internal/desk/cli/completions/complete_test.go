@@ -21,9 +21,6 @@ type testLine struct {
 		All    bool     `help:"Everything." short:"a"`
 		Paths  []string `arg:"" predictor:"path"`
 	} `cmd:"" help:"Check it."`
-	Help struct {
-		Command string `arg:"" optional:"" predictor:"command"`
-	} `cmd:"" help:"Describe it."`
 	Secret struct{} `cmd:"" hidden:""`
 }
 
@@ -35,7 +32,7 @@ func TestComplete(t *testing.T) {
 		want   []string
 	}{
 		"Commands": {"Without a word, all commands that are not hidden, each with its first sentence.", "",
-			[]string{"serve\tServe it", "check\tCheck it", "help\tDescribe it"}},
+			[]string{"serve\tServe it", "check\tCheck it"}},
 		"Command":   {"A command that is typed in part.", "ch", []string{"check\tCheck it"}},
 		"NoCommand": {"Nothing begins with it.", "x", nil},
 		"DefaultFlags": {"Without a command, the flags of the default command.", "--ne",
@@ -55,15 +52,12 @@ func TestComplete(t *testing.T) {
 		"MoreFiles":    {"There may be several.", "check a b c", []string{":files"}},
 		"FileOfFlag":   {"A flag that is a path.", "check --schema ", []string{":files"}},
 		"FileShort":    {"Its short form.", "check -s ", []string{":files"}},
-		"FileGrouped":  {"Its short form after another one.", "check -as ", []string{":files"}},
 		"FileAssigned": {"Its value after the sign.", "check --schema=cr", []string{":files"}},
 		"Any":          {"A flag with any value.", "check --at ", nil},
 		"AfterAny": {"The value is not taken for an argument.", "check --at now --a",
 			[]string{"--at\tThe time", "--all\tEverything"}},
 		"Boolean":      {"A flag without a value has no next word.", "check --all ", []string{":files"}},
 		"OnlyFiles":    {"After two dashes there are no flags.", "check -- --o", []string{":files"}},
-		"CommandNames": {"An argument that is a command.", "help s", []string{"serve\tServe it"}},
-		"TooMany":      {"There is only one.", "help serve ", nil},
 		"UnknownFlag":  {"An unknown flag is ignored.", "check --unknown ", []string{":files"}},
 		"UnknownValue": {"An unknown flag has no values.", "check --unknown=", nil},
 	} {

@@ -3,15 +3,16 @@ package help
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 )
 
-// Command is the command `function-export help`: it prints what --help prints.
+// Command is the command `function-export help`. It is the flag --help of another command: see Arguments.
 type Command struct {
-	Command string `arg:"" help:"The command to describe." name:"command" optional:"" predictor:"command"`
+	Command string `arg:"" help:"The command to describe." name:"command" optional:""`
 }
 
 // Help is what kong prints below the flags.
@@ -25,25 +26,12 @@ Examples:
     function-export help check`
 }
 
-// Validate is called by kong when the arguments are parsed.
-func (c *Command) Validate(k *kong.Context) error {
-	if c.Command == "" {
-		return nil
+// Arguments returns the arguments of the program with a flag in place of the command help.
+func Arguments(args []string) []string {
+	if len(args) > 0 && args[0] == "help" {
+		return append(slices.Clone(args[1:]), "--help")
 	}
-	return terminal.CheckCommand(c.Command, k.Model)
-}
-
-// Run is called by kong. The flag --help keeps kong from selecting the default command.
-func (c *Command) Run(k *kong.Context) error {
-	args := []string{"--help"}
-	if c.Command != "" {
-		args = []string{c.Command, "--help"}
-	}
-	described, err := kong.Trace(k.Kong, args)
-	if err != nil {
-		return fmt.Errorf("cannot find the command: %w", err)
-	}
-	return described.PrintUsage(false)
+	return args
 }
 
 // VersionCommand is the command `function-export version`: it prints what --version prints.

@@ -37,16 +37,19 @@ func usageText(text string, c *kong.Context) string {
 	} else if f != nil {
 		return fmt.Sprintf("--%s: cannot read its value: write it as %s", f.Name, f.FormatPlaceHolder())
 	}
-	if typed, ok := strings.CutPrefix(text, "unknown flag "); ok {
-		typed, _, _ = strings.Cut(typed, ", did you mean ")
-		if near := suggest.Nearest(typed, flagsOf(c)); near != "" {
-			see = suggest.DidYouMean(near)
+	if strings.HasPrefix(text, "unknown flag ") {
+		if _, near, ok := strings.Cut(text, `, did you mean "`); ok { // one flag that exists
+			see = suggest.DidYouMean(strings.TrimSuffix(near, `"?`))
 		}
 		return "unknown flag" + see
 	}
 	if typed, ok := strings.CutPrefix(text, "unexpected argument "); ok && command == nil {
 		typed, _, _ = strings.Cut(typed, ", did you mean ")
-		return "unknown command" + suggest.ThereAre(typed, names(c.Model), "")
+		var commands []string
+		for _, node := range c.Model.Leaves(true) {
+			commands = append(commands, node.Name)
+		}
+		return "unknown command" + suggest.ThereAre(typed, commands, "")
 	}
 	named := strings.HasPrefix(text, "expected ") ||
 		strings.HasPrefix(text, "missing ") // a missing argument has only a name
@@ -54,35 +57,6 @@ func usageText(text string, c *kong.Context) string {
 		return text + see
 	}
 	return "cannot read the command line" + see
-}
-
-// CheckCommand returns an error if there is no command with a name.
-func CheckCommand(name string, app *kong.Application) error {
-	all := names(app)
-	if slices.Contains(all, name) {
-		return nil
-	}
-	return &UsageError{Text: "unknown command" + suggest.ThereAre(name, all, "")}
-}
-
-// names returns the names of the commands.
-func names(app *kong.Application) (out []string) {
-	for _, node := range app.Leaves(true) {
-		out = append(out, node.Name)
-	}
-	return out
-}
-
-// flagsOf returns the flags that the command line may have: those of its command, or of the default command.
-func flagsOf(c *kong.Context) (out []string) {
-	node := c.Selected()
-	if node == nil {
-		node = c.Model.DefaultCmd
-	}
-	for _, f := range slices.Concat(node.AllFlags(true)...) {
-		out = append(out, "--"+f.Name)
-	}
-	return out
 }
 
 // flagOf finds the flag whose value cannot be read, if the text is about one.
