@@ -3,7 +3,6 @@ package exportstest
 import (
 	_ "embed"
 	"encoding/json"
-	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -33,74 +32,21 @@ func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()
 // A Time is written as 2026-01-01T00:00:00Z.
 type Time struct{ time.Time }
 
-//go:embed fields.yaml
-var fieldsFile []byte
+//go:embed schema.yaml
+var schema []byte
 
-// descriptions returns the descriptions of the fields, by type and name.
-var descriptions = sync.OnceValue(
-	func() (out map[string]map[string]string) { //nolint:gochecknoglobals // read at most once
-		_ = yaml.Unmarshal(fieldsFile, &out) // the generated schema shows it
-		return out
-	})
-
-// Schema returns the schema of an ExportsTest, as the definition of the input.
-var Schema = sync.OnceValue(func() *definition.Schema { //nolint:gochecknoglobals // made at most once
-	return schemaOf(reflect.TypeFor[ExportsTest]())
-})
-
-// schemaOf returns the schema of a Go type.
-func schemaOf(t reflect.Type) *definition.Schema {
-	s := &definition.Schema{GoType: t.Name()}
-	switch t {
-	case reflect.TypeFor[Duration](), reflect.TypeFor[Time]():
-		s.Type, s.NotEmpty = "string", true
-		return s
+// Schema returns the schema of an ExportsTest. Each use of the command test shows that it can be parsed.
+var Schema = sync.OnceValue(func() *definition.Schema { //nolint:gochecknoglobals // read at most once
+	text, err := yaml.YAMLToJSON(schema)
+	if err != nil {
+		panic(err)
 	}
-	switch t.Kind() {
-	case reflect.Pointer:
-		return schemaOf(t.Elem())
-	case reflect.Struct:
-		s.Type, s.Properties = "object", map[string]*definition.Schema{}
-		for f := range t.Fields() {
-			addField(s, t.Name(), f)
-		}
-	case reflect.Map:
-		if s.Type = "object"; t.Elem().Kind() == reflect.Interface {
-			s.PreserveUnknown = true
-		} else {
-			s.AdditionalProperties = schemaOf(t.Elem())
-		}
-	case reflect.Slice:
-		s.Type, s.Items = "array", schemaOf(t.Elem())
-	case reflect.Bool:
-		s.Type = "boolean"
-	case reflect.String:
-		s.Type = "string"
-	default:
-		s.PreserveUnknown = true // any value
+	s, err := definition.Parse(text, ExportsTest{})
+	if err != nil {
+		panic(err)
 	}
 	return s
-}
-
-func addField(s *definition.Schema, of string, f reflect.StructField) {
-	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	below := schemaOf(f.Type)
-	below.Description = descriptions()[of][name]
-	if values := f.Tag.Get("enum"); values != "" {
-		for v := range strings.SplitSeq(values, ",") {
-			below.Enum = append(below.Enum, v)
-		}
-	}
-	if f.Tag.Get("required") != "" {
-		s.Required = append(s.Required, name)
-		if below.Type == "array" {
-			least := 1
-			below.MinItems = &least
-		}
-		below.NotEmpty = below.Type == "string"
-	}
-	s.Properties[name], s.Names = below, append(s.Names, name)
-}
+})
 
 // Read reads an ExportsTest. It returns diagnostics in the order of the fields, with the messages of inputs.
 func Read(value map[string]any) (*ExportsTest, diagnostic.List) {

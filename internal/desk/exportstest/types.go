@@ -10,12 +10,12 @@ const (
 	Kind       = "ExportsTest"
 )
 
-// An ExportsTest is a file with tests. The file fields.yaml has the descriptions of the fields for editors.
+// An ExportsTest is a file with tests. The file schema.yaml says what its fields may be.
 type ExportsTest struct {
-	APIVersion string   `enum:"test.export.fn.crossplane.io/v1alpha1" json:"apiVersion" required:"true"`
-	Kind       string   `enum:"ExportsTest" json:"kind" required:"true"`
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
 	Metadata   Metadata `json:"metadata,omitzero"`
-	Spec       Spec     `json:"spec" required:"true"`
+	Spec       Spec     `json:"spec"`
 }
 
 // Metadata names the tests.
@@ -27,7 +27,7 @@ type Metadata struct {
 type Spec struct {
 	Inputs Inputs              `json:"inputs,omitzero"`
 	Steps  map[string]Recorded `json:"steps,omitempty"`
-	Tests  []Test              `json:"tests" required:"true"`
+	Tests  []Test              `json:"tests"`
 }
 
 // Inputs are files or objects. Paths are relative to the file of the test.
@@ -50,9 +50,9 @@ type Recorded struct {
 
 // A Test is one composite over time.
 type Test struct {
-	Name    string   `json:"name" required:"true"`
+	Name    string   `json:"name"`
 	Inputs  Inputs   `json:"inputs,omitzero"`
-	Moments []Moment `json:"moments" required:"true"`
+	Moments []Moment `json:"moments"`
 	Always  []any    `json:"always,omitempty"`
 }
 
@@ -61,7 +61,7 @@ type Moment struct {
 	Name        string                 `json:"name,omitempty"`
 	At          Time                   `json:"at,omitzero"`
 	After       Duration               `json:"after,omitzero"`
-	Until       string                 `enum:"Settled,Reconciled" json:"until,omitempty"`
+	Until       string                 `json:"until,omitempty"`
 	Composition any                    `json:"composition,omitempty"`
 	Observe     map[string]Observation `json:"observe,omitempty"`
 	Do          []Action               `json:"do,omitempty"`
@@ -94,13 +94,13 @@ type Action struct {
 // An Edit is a merge patch.
 type Edit struct {
 	Object string         `json:"object,omitempty"`
-	Patch  map[string]any `json:"patch" required:"true"`
+	Patch  map[string]any `json:"patch"`
 }
 
 // A Provider sets a credential that an export offers to it.
 type Provider struct {
 	Resource string   `json:"resource,omitempty"`
-	Accepts  string   `json:"accepts" required:"true"`
+	Accepts  string   `json:"accepts"`
 	Key      string   `json:"key,omitempty"`
 	After    Duration `json:"after,omitzero"`
 	Refuses  bool     `json:"refuses,omitempty"`
@@ -122,13 +122,13 @@ type Expectation struct {
 // A ConditionExpectation is about a condition.
 type ConditionExpectation struct {
 	Type    string `json:"type,omitempty"`
-	Status  string `enum:"True,False,Unknown" json:"status,omitempty"`
+	Status  string `json:"status,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Message any    `json:"message,omitempty"`
 }
 
 // A ResultExpectation is about a result.
 type ResultExpectation struct {
-	Severity string `enum:"Fatal,Warning,Normal" json:"severity,omitempty"`
+	Severity string `json:"severity,omitempty"`
 	Message  any    `json:"message,omitempty"`
 }

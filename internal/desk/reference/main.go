@@ -26,6 +26,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/vocabulary"
 	"github.com/crossplane-contrib/function-export/internal/engine/definition"
 )
@@ -88,7 +89,8 @@ func readCRD(text []byte) (*crd, error) {
 	if err := yaml.Unmarshal(text, d); err != nil || len(d.Spec.Versions) != 1 {
 		return nil, fmt.Errorf("cannot read the one version of the CustomResourceDefinition: %w", err)
 	}
-	s, err := definition.Parse(d.Spec.Versions[0].Schema.OpenAPIV3Schema) // an unknown keyword would be lost
+	// An unknown keyword would be lost.
+	s, err := definition.Parse(d.Spec.Versions[0].Schema.OpenAPIV3Schema, v1beta1.Exports{})
 	d.schema = s
 	return d, err
 }

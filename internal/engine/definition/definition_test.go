@@ -70,7 +70,7 @@ func TestParse(t *testing.T) {
 		"Keyword":     `{"type": "string", "nullable": true}`,
 		"RuleKeyword": `{"type": "string", "x-kubernetes-validations": [{"rule": "a", "messageExpression": "b"}]}`,
 	} {
-		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), "cannot read") {
+		if _, err := Parse([]byte(text), ""); err == nil || !strings.Contains(err.Error(), "cannot read") {
 			t.Errorf("%s: want an error, because an unknown keyword is not checked; got %v", name, err)
 		}
 	}

@@ -67,22 +67,22 @@ var exports []byte
 
 // Exports is the schema of the input. A test ensures that it can be parsed.
 var Exports = sync.OnceValue(func() *Schema { //nolint:gochecknoglobals // read at most once
-	s, err := Parse(exports)
+	s, err := Parse(exports, v1beta1.Exports{})
 	if err != nil {
 		panic(err)
 	}
 	return s
 })
 
-// Parse the schema of the input.
-func Parse(text []byte) (*Schema, error) {
+// Parse the schema of the type of a value.
+func Parse(text []byte, of any) (*Schema, error) {
 	s := &Schema{}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(s); err != nil {
 		return nil, fmt.Errorf("cannot read schema: %w", err)
 	}
-	s.describe("", reflect.TypeFor[v1beta1.Exports]())
+	s.describe("", reflect.TypeOf(of))
 	return s, nil
 }
 
@@ -101,7 +101,8 @@ func (s *Schema) describe(name string, t reflect.Type) {
 		s.Items.describe("", t.Elem())
 		s.Items.NotEmpty = false
 	case s.AdditionalProperties != nil:
-		s.AdditionalProperties.Expression = name == "outputs"
+		s.AdditionalProperties.describe("", t.Elem())
+		s.AdditionalProperties.NotEmpty, s.AdditionalProperties.Expression = false, name == "outputs"
 	case s.Properties != nil:
 		s.describeFields(t)
 	}
