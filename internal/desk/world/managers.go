@@ -15,12 +15,13 @@ const Composer = "apiextensions.crossplane.io/composed-simulated"
 // kubectl is the field manager of people.
 const kubectl = "kubectl-annotate"
 
-// Manage makes Crossplane the manager of all fields of an object.
-func Manage(o *structpb.Struct) { managers{Composer: keysOf(o)}.store(o) }
-
-// managedMaps are the maps of an object whose keys have managers: any number of them. All other fields belong to
-// Crossplane.
-var managedMaps = [][]string{{"metadata", "annotations"}, {"metadata", "labels"}, {"data"}}
+// managedMaps are the maps of an object whose keys have managers, and where an entry of managedFields has these keys.
+// All other fields belong to Crossplane.
+var managedMaps = []struct{ at, fields []string }{
+	{[]string{"metadata", "annotations"}, []string{"fieldsV1", "f:metadata", "f:annotations"}},
+	{[]string{"metadata", "labels"}, []string{"fieldsV1", "f:metadata", "f:labels"}},
+	{[]string{"data"}, []string{"fieldsV1", "f:data"}},
+}
 
 // A managedKey is a key of one of the maps.
 type managedKey struct {
@@ -28,8 +29,17 @@ type managedKey struct {
 	key string
 }
 
-// managers holds the keys of each manager, as the managedFields of an object say.
-type managers map[string]map[managedKey]bool
+// managers are the managers of each key, as the managedFields of an object say.
+type managers map[managedKey]map[string]bool
+
+// Manage makes Crossplane the manager of all fields of an object.
+func Manage(o *structpb.Struct) {
+	m := managers{}
+	for k := range managed(o) {
+		m.add(k, Composer)
+	}
+	m.store(o)
+}
 
 // mapOf returns a map of an object, which is nil if it has none.
 func mapOf(o *structpb.Struct, path []string) map[string]*structpb.Value {
@@ -39,11 +49,12 @@ func mapOf(o *structpb.Struct, path []string) map[string]*structpb.Value {
 	return o.GetFields()
 }
 
-func keysOf(o *structpb.Struct) map[managedKey]bool {
-	out := map[managedKey]bool{}
-	for i, path := range managedMaps {
-		for key := range mapOf(o, path) {
-			out[managedKey{i, key}] = true
+// managed returns the values of the keys of an object that have managers.
+func managed(o *structpb.Struct) map[managedKey]*structpb.Value {
+	out := map[managedKey]*structpb.Value{}
+	for i, m := range managedMaps {
+		for key, v := range mapOf(o, m.at) {
+			out[managedKey{i, key}] = v
 		}
 	}
 	return out
@@ -53,73 +64,65 @@ func managersOf(o *structpb.Struct) managers {
 	out := managers{}
 	for _, v := range mapOf(o, []string{"metadata"})["managedFields"].GetListValue().GetValues() {
 		entry := v.GetStructValue()
-		keys := map[managedKey]bool{}
-		for i, path := range managedMaps {
-			at := []string{"fieldsV1"}
-			for _, p := range path {
-				at = append(at, "f:"+p)
-			}
-			for key := range mapOf(entry, at) {
-				keys[managedKey{i, strings.TrimPrefix(key, "f:")}] = true
+		for i, m := range managedMaps {
+			for key := range mapOf(entry, m.fields) {
+				out.add(managedKey{i, strings.TrimPrefix(key, "f:")}, entry.GetFields()["manager"].GetStringValue())
 			}
 		}
-		out[entry.GetFields()["manager"].GetStringValue()] = keys
 	}
 	return out
 }
 
+func (m managers) add(k managedKey, manager string) {
+	if m[k] == nil {
+		m[k] = map[string]bool{}
+	}
+	m[k][manager] = true
+}
+
 // store writes the managers into an object.
 func (m managers) store(o *structpb.Struct) {
-	var entries []*structpb.Value
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		if len(m[name]) == 0 {
-			continue
-		}
-		entry := &structpb.Struct{Fields: map[string]*structpb.Value{}}
-		Set(entry, name, "manager")
-		Set(entry, map[bool]string{true: "Apply", false: "Update"}[name == Composer], "operation")
-		for k := range m[name] {
-			at := []string{"fieldsV1"}
-			for _, p := range managedMaps[k.of] {
-				at = append(at, "f:"+p)
+	entries := map[string]*structpb.Struct{}
+	for k, names := range m {
+		for name := range names {
+			if entries[name] == nil {
+				entries[name] = &structpb.Struct{}
+				Set(entries[name], name, "manager")
+				Set(entries[name], map[bool]string{true: "Apply", false: "Update"}[name == Composer], "operation")
 			}
-			Set(entry, "", append(at, "f:"+k.key)...)
-			mapOf(entry, at)["f:"+k.key] = structpb.NewStructValue(&structpb.Struct{})
+			at := append(slices.Clone(managedMaps[k.of].fields), "f:"+k.key)
+			SetValue(entries[name], structpb.NewStructValue(&structpb.Struct{}), at...)
 		}
-		entries = append(entries, structpb.NewStructValue(entry))
+	}
+	list := &structpb.ListValue{}
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		list.Values = append(list.Values, structpb.NewStructValue(entries[name]))
 	}
 	meta := o.GetFields()["metadata"].GetStructValue().GetFields()
-	delete(meta, "managedFields")
-	if len(entries) > 0 {
-		meta["managedFields"] = structpb.NewListValue(&structpb.ListValue{Values: entries})
+	if delete(meta, "managedFields"); len(entries) > 0 {
+		meta["managedFields"] = structpb.NewListValue(list)
 	}
 }
 
 // apply merges what Crossplane applies by force into an object: a key that it no longer applies is removed if no other
 // manager has it, and a key to which it gives another value is its own alone.
 func apply(was, o *structpb.Struct) {
-	all, keys := managersOf(was), keysOf(o)
-	mine := all[Composer]
-	delete(all, Composer)
-	for i, path := range managedMaps {
-		for key, value := range mapOf(was, path) {
-			k := managedKey{i, key}
-			shared := false
-			for _, other := range all {
-				shared = shared || other[k]
-			}
-			switch {
-			case !keys[k] && (shared || !mine[k]):
-				Set(o, "", append(slices.Clone(path), key)...)
-				mapOf(o, path)[key] = value
-			case keys[k] && !proto.Equal(mapOf(o, path)[key], value):
-				for _, other := range all {
-					delete(other, k)
-				}
-			}
+	all, applied, mine := managersOf(was), managed(o), map[managedKey]bool{}
+	for k, names := range all {
+		mine[k] = names[Composer]
+		delete(names, Composer)
+	}
+	for k, value := range managed(was) {
+		switch is := applied[k]; {
+		case is == nil && (len(all[k]) > 0 || !mine[k]):
+			SetValue(o, value, append(slices.Clone(managedMaps[k.of].at), k.key)...)
+		case is != nil && !proto.Equal(is, value):
+			delete(all, k)
 		}
 	}
-	all[Composer] = keys
+	for k := range applied {
+		all.add(k, Composer)
+	}
 	all.store(o)
 }
 
@@ -128,30 +131,17 @@ func (c *Cluster) Edit(key string, change func(o *structpb.Struct)) {
 	was := c.Stored[key]
 	o := proto.CloneOf(was)
 	change(o)
-	all := managersOf(was)
-	for i, path := range managedMaps {
-		before, after := mapOf(was, path), mapOf(o, path)
-		for key := range before {
-			if after[key] == nil {
-				all.release(managedKey{i, key})
-			}
+	all, before, after := managersOf(was), managed(was), managed(o)
+	for k, value := range before {
+		if !proto.Equal(after[k], value) {
+			delete(all, k)
 		}
-		for key, value := range after {
-			if k := (managedKey{i, key}); !proto.Equal(before[key], value) {
-				all.release(k)
-				if all[kubectl] == nil {
-					all[kubectl] = map[managedKey]bool{}
-				}
-				all[kubectl][k] = true
-			}
+	}
+	for k, value := range after {
+		if !proto.Equal(before[k], value) {
+			all.add(k, kubectl)
 		}
 	}
 	all.store(o)
 	c.Stored[key] = o
-}
-
-func (m managers) release(k managedKey) {
-	for _, keys := range m {
-		delete(keys, k)
-	}
 }
