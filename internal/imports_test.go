@@ -47,7 +47,7 @@ const desk = `
 	composition
 	pipeline
 	inspect vocabulary typecheck exportstest state
-	migrate reference rules forecast
+	migrate reference rules
 	diff
 	files
 	lsp

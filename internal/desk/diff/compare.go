@@ -107,7 +107,7 @@ func (d *comparison) existed(key string) bool {
 // about returns an effect on an object.
 func (d *comparison) about(kind Kind, o *structpb.Struct, reason string) Effect {
 	r := state.RefOf(o)
-	out := Effect{Effect: kind, Object: &r, Reason: reason}
+	out := Effect{Kind: kind, Object: &r, Reason: reason}
 	out.Export = cmp.Or(d.after.exports[pipeline.NameOf(o)].Export, d.before.exports[pipeline.NameOf(o)].Export)
 	if out.Export == "" && !pipeline.IsOurs(o) {
 		out.Reason = strings.TrimPrefix(fmt.Sprintf("%s; composed resource %q of another step", reason, pipeline.NameOf(o)),
@@ -196,29 +196,6 @@ func (d *comparison) data(was, is *structpb.Struct) {
 	}
 }
 
-// Keys are the sorted keys of data by what happens to them.
-type Keys struct{ Unchanged, Changed, Added, Removed []string }
-
-// CompareKeys compares the data of an object before and after.
-func CompareKeys(had, has map[string]string) Keys {
-	var out Keys
-	for _, key := range names(had, has) {
-		was, existed := had[key]
-		is, stays := has[key]
-		list := &out.Changed
-		switch {
-		case !existed:
-			list = &out.Added
-		case !stays:
-			list = &out.Removed
-		case was == is:
-			list = &out.Unchanged
-		}
-		*list = append(*list, key)
-	}
-	return out
-}
-
 // names returns the sorted keys of both maps.
 func names[V any](a, b map[string]V) []string {
 	all := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
@@ -226,21 +203,25 @@ func names[V any](a, b map[string]V) []string {
 	return slices.Compact(all)
 }
 
-// keys adds how values change.
+// keys adds how values change: an effect for each key.
 func (d *comparison) keys(about Effect, had, has map[string]string) {
-	by := CompareKeys(had, has)
-	for kind, keys := range map[Kind][]string{KeysRemoved: by.Removed, KeysChanged: by.Changed, KeysAdded: by.Added} {
+	for _, key := range names(had, has) {
+		was, existed := had[key]
+		is, stays := has[key]
 		e := about
-		e.Effect, e.Keys = kind, keys
-		for _, key := range keys {
-			was, is := had[key], has[key]
-			e.Bytes = append(e.Bytes, [2]int{len(was), len(is)})
-			e.Labels = append(e.Labels, [2]string{d.labels.Of(was), d.labels.Of(is)})
-			e.values = append(e.values, [2]string{was, is})
+		switch {
+		case !existed:
+			e.Kind = KeysAdded
+		case !stays:
+			e.Kind = KeysRemoved
+		case was == is:
+			continue
+		default:
+			e.Kind = KeysChanged
 		}
-		if len(keys) > 0 {
-			d.add(e)
-		}
+		e.Keys, e.Bytes, e.values = []string{key}, [][2]int{{len(was), len(is)}}, was+"\x00"+is
+		e.Labels = [][2]string{{d.labels.Of(was), d.labels.Of(is)}}
+		d.add(e)
 	}
 }
 
@@ -282,8 +263,8 @@ func (d *comparison) connectionDetails() {
 // fields compares the status fields and the environment.
 func (d *comparison) fields() {
 	status := func(s *side) *structpb.Value {
-		if world.FatalOf(s.Response) != "" {
-			return s.pipeline.statusIn(s.XR) // it stays
+		if world.FatalOf(d.before.Response) != "" { // what the composite has stays
+			return s.XR.GetFields()["status"]
 		}
 		return s.Response.GetDesired().GetComposite().GetResource().GetFields()["status"]
 	}
@@ -291,12 +272,12 @@ func (d *comparison) fields() {
 		return s.Response.GetContext().GetFields()["apiextensions.crossplane.io/environment"]
 	}
 	if keys := changedPaths("status", status(d.before), status(d.after)); len(keys) > 0 {
-		d.add(Effect{Effect: StatusChanged, Keys: keys})
+		d.add(Effect{Kind: StatusChanged, Keys: keys})
 	}
 	isMeta := func(path string) bool { return path == "environment.apiVersion" || path == "environment.kind" }
-	if keys := slices.DeleteFunc(changedPaths("environment", environment(d.before), environment(d.after)), isMeta); len(
-		keys) > 0 {
-		d.add(Effect{Effect: EnvironmentChanged, Keys: keys})
+	changed := changedPaths("environment", environment(d.before), environment(d.after))
+	if keys := slices.DeleteFunc(changed, isMeta); len(keys) > 0 {
+		d.add(Effect{Kind: EnvironmentChanged, Keys: keys})
 	}
 }
 

@@ -4,16 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/structpb"
-
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
-	"github.com/crossplane-contrib/function-export/internal/desk/forecast"
 	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -32,16 +27,16 @@ func (p *Pipeline) generator(name string) map[string]any {
 type generation struct {
 	generator string
 	number    int
-	object    *structpb.Struct
+	ref       state.Ref
 	state     rotation.State
 }
 
-// ends returns when the object is deleted, or nothing if that is not decided yet.
-func (g generation) ends() string {
-	if g.state.Since.IsZero() {
+// Ends returns when a generation is deleted, or nothing if that is not decided yet.
+func Ends(s rotation.State) string {
+	if s.Since.IsZero() {
 		return ""
 	}
-	return g.state.Since.Add(g.state.Grace.Duration).UTC().Format(time.RFC3339)
+	return s.Since.Add(s.Grace.Duration).UTC().Format(time.RFC3339)
 }
 
 // generations returns the generations of a side, by key.
@@ -50,7 +45,7 @@ func (s *side) generations() map[string]generation {
 	for key, o := range s.own {
 		if name, number, ok := plan.ParseGeneration(pipeline.NameOf(o)); ok {
 			read, _ := seal.ReadState(wire.Of(o))
-			out[key] = generation{name, number, o, read.State}
+			out[key] = generation{name, number, state.RefOf(o), read.State}
 		}
 	}
 	return out
@@ -81,9 +76,9 @@ func (d *comparison) generations() {
 			d.created(g)
 		case !existed || before.state.Stage == g.state.Stage:
 		case g.state.Stage == rotation.Retired:
-			d.add(d.ofGeneration(Retires, g, g.ends(), "the generator left the input"+g.deletedAt()))
+			d.add(d.ofGeneration(Retires, g, Ends(g.state), "the generator left the input"+g.deletedAt()))
 		case g.state.Stage == rotation.Abandoned:
-			d.add(d.ofGeneration(Abandons, g, g.ends(), "it is not used anymore"+g.deletedAt()))
+			d.add(d.ofGeneration(Abandons, g, Ends(g.state), "it is not used anymore"+g.deletedAt()))
 		}
 	}
 }
@@ -101,15 +96,14 @@ func (d *comparison) deleted(g generation) {
 
 // deletedAt says when the object is deleted, as the end of a sentence.
 func (g generation) deletedAt() string {
-	if g.ends() == "" {
+	if Ends(g.state) == "" {
 		return ""
 	}
-	return ", and it is deleted at " + g.ends()
+	return ", and it is deleted at " + Ends(g.state)
 }
 
 func (d *comparison) ofGeneration(kind Kind, g generation, at, reason string) Effect {
-	r := state.RefOf(g.object)
-	out := Effect{Effect: kind, Object: &r, Generator: g.generator, Generation: g.number, At: at, Reason: reason}
+	out := Effect{Kind: kind, Object: &g.ref, Generator: g.generator, Generation: g.number, At: at, Reason: reason}
 	if d.before.unknown.isReplayed() { // the number is not known
 		out.Generation, out.Object = 0, nil
 	}
@@ -124,8 +118,8 @@ func (d *comparison) created(g generation) {
 	}
 	reason := d.why(g.generator)
 	for _, before := range d.after.generations() {
-		if before.generator == g.generator && before.state.Stage == rotation.Previous && before.ends() != "" {
-			reason += fmt.Sprintf("; generation %d is kept until %s", before.number, before.ends())
+		if before.generator == g.generator && before.state.Stage == rotation.Previous && Ends(before.state) != "" {
+			reason += fmt.Sprintf("; generation %d is kept until %s", before.number, Ends(before.state))
 		}
 	}
 	d.add(d.ofGeneration(Rotates, g, "", reason))
@@ -186,58 +180,61 @@ func (d *comparison) laterRotations(ctx context.Context) ([]Effect, error) {
 		return nil, nil
 	}
 	var out []Effect
+	searched := map[string]bool{}
 	was, is := d.before.pipeline.Generators(), d.after.pipeline.Generators()
-	for _, name := range slices.Sorted(maps.Keys(is)) {
-		if was[name] == nil || len(changedFields("", was[name], is[name])) == 0 || d.before.latest(name) != d.after.latest(
-			name) {
+	for name := range is {
+		isChanged := was[name] != nil && len(changedFields("", was[name], is[name])) > 0
+		if !isChanged || d.before.latest(name) != d.after.latest(name) {
 			continue
 		}
 		if lacks := d.ageless(name); lacks != "" {
-			out = append(out, Effect{Effect: Unknown, Generator: name, Reason: "when it rotates cannot be known without " +
-				lacks})
+			reason := "when it rotates cannot be known without " + lacks
+			out = append(out, Effect{Kind: Unknown, Generator: name, Reason: reason})
 			continue
 		}
-		before, _, err := d.before.nextRotation(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		at, g, err := d.after.nextRotation(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		if shift := at.Sub(before).Abs(); at.IsZero() || !before.IsZero() && shift < time.Minute {
-			continue
-		}
-		reason := d.why(name)
-		if !before.IsZero() {
-			reason += "; in use: at " + before.UTC().Format(time.RFC3339)
-		}
-		out = append(out, d.ofGeneration(Rotates, g, at.UTC().Format(time.RFC3339), reason))
+		searched[name] = true
 	}
-	return out, nil
+	before, err := d.before.NextRotations(ctx, searched, farthest)
+	if err != nil {
+		return nil, err
+	}
+	after, err := d.after.NextRotations(ctx, searched, farthest)
+	for name, e := range after {
+		reason := d.why(name)
+		if former, known := before[name]; known {
+			if e.At.Sub(former.At).Abs() < time.Minute {
+				continue
+			}
+			reason += "; in use: at " + former.At.Format(time.RFC3339)
+		}
+		g := generation{generator: name, number: e.Generation, ref: e.Object}
+		out = append(out, d.ofGeneration(Rotates, g, e.At.Format(time.RFC3339), reason))
+	}
+	return out, err
 }
 
 // ageless returns a generation in use whose age is not known, or nothing.
 func (d *comparison) ageless(name string) string {
 	for _, g := range d.before.generations() {
-		if r := state.RefOf(g.object); g.generator == name && d.before.unknown.own[r] && !d.before.unknown.aged[r] {
-			return r.String()
+		if g.generator == name && d.before.unknown.own[g.ref] && !d.before.unknown.aged[g.ref] {
+			return g.ref.String()
 		}
 	}
 	return ""
 }
 
-// nextRotation continues until a generator has another generation, and returns when. The time is zero if nothing makes
-// it rotate.
-func (s *side) nextRotation(ctx context.Context, name string) (time.Time, generation, error) {
-	isNext := func(e forecast.Event) bool { return e.Kind == forecast.Rotates && e.Generator == name }
-	events, _, err := forecast.Of(ctx, s.World, s, s.Now.Add(farthest), isNext)
-	for _, e := range slices.DeleteFunc(events, func(e forecast.Event) bool { return !isNext(e) }) {
-		for _, g := range newSide(s.End, s.pipeline).generations() {
-			if g.generator == name && g.number == e.Generation {
-				return e.At, g, nil
-			}
-		}
+// NextRotations continues until each of some generators has another generation, and returns these. A generator that
+// time alone does not rotate has none.
+func (e *End) NextRotations(ctx context.Context, of map[string]bool, within time.Duration) (map[string]Event, error) {
+	out := map[string]Event{}
+	if len(of) == 0 {
+		return out, nil
 	}
-	return time.Time{}, generation{}, err //nolint:wrapcheck // it names the composite
+	_, _, err := e.Forecast(ctx, e.Now.Add(within), func(e Event) bool {
+		if _, again := out[e.Generator]; e.Kind == Rotates && of[e.Generator] && !again {
+			out[e.Generator] = e
+		}
+		return len(out) == len(of)
+	})
+	return out, err
 }

@@ -31,18 +31,18 @@ func (d *comparison) outcomes() {
 	d.calibrate()
 	if fatal := world.FatalOf(d.after.Response); fatal != "" {
 		if fatal != world.FatalOf(d.before.Response) {
-			d.add(Effect{Effect: fatalKind(d.after.Response), Reason: fatal})
+			d.add(Effect{Kind: fatalKind(d.after.Response), Reason: fatal})
 		}
 		return
 	}
 	if refused := d.after.Invalid; refused != nil &&
 		(d.before.Invalid == nil || d.before.Invalid.Error() != refused.Error()) {
-		d.add(Effect{Effect: Refused, Reason: "the API server refuses an object: " + strings.ReplaceAll(refused.Error(), "|",
+		d.add(Effect{Kind: Refused, Reason: "the API server refuses an object: " + strings.ReplaceAll(refused.Error(), "|",
 			" ")})
 	}
 	d.states()
 	if d.before.pipeline != nil && d.before.isReady() && !d.after.isReady() {
-		d.add(Effect{Effect: ReadinessLost, Reason: "the composite is not ready until this is resolved"})
+		d.add(Effect{Kind: ReadinessLost, Reason: "the composite is not ready until this is resolved"})
 	}
 }
 
@@ -50,7 +50,7 @@ func (d *comparison) outcomes() {
 func (d *comparison) states() {
 	for name, o := range d.after.states {
 		if kind := kinds[o.State]; kind != "" && d.before.stateOf(name, o) != o.State {
-			e := Effect{Effect: kind, Export: o.Export, Reason: short(o.Message)}
+			e := Effect{Kind: kind, Export: o.Export, Reason: short(o.Message)}
 			if o.Place.Name != "" {
 				e.Object = &state.Ref{APIVersion: "v1", Kind: string(o.Kind), Namespace: o.Place.Namespace, Name: o.Place.Name}
 			}
@@ -60,7 +60,7 @@ func (d *comparison) states() {
 	said := d.before.others()
 	for _, message := range slices.Sorted(maps.Keys(d.after.others())) {
 		if _, again := said[message]; !again {
-			d.add(Effect{Effect: kinds[d.after.others()[message]], Reason: message})
+			d.add(Effect{Kind: kinds[d.after.others()[message]], Reason: message})
 		}
 	}
 }
@@ -76,7 +76,7 @@ func (d *comparison) calibrate() {
 		}
 	}
 	if ready && why != "" {
-		d.add(Effect{Effect: Unknown, Reason: "the exports are ready, but rehearsed with the Composition in use, they are " +
+		d.add(Effect{Kind: Unknown, Reason: "the exports are ready, but rehearsed with the Composition in use, they are " +
 			"not: " + why +
 			": add what it names to the state, or pass --functions if another step decides it"})
 	}
@@ -161,7 +161,7 @@ func (d *comparison) reads() {
 		if labels := s.GetMatchLabels().GetLabels(); len(labels) > 0 {
 			reason = fmt.Sprintf("with the labels %v; %s", plan.SortedKeys(labels), reason)
 		}
-		d.add(Effect{Effect: Reads, Object: &r, Reason: reason})
+		d.add(Effect{Kind: Reads, Object: &r, Reason: reason})
 	}
 }
 
@@ -174,7 +174,7 @@ func selected(s *fnv1.ResourceSelector) string {
 func (d *comparison) isOwn(r state.Ref) bool {
 	at := lifecycle.PlaceOf(r.APIVersion, r.Kind, r.Namespace, r.Name)
 	for _, s := range []*side{d.before, d.after} {
-		if _, own := s.own[strings.Join([]string{r.APIVersion, r.Kind, r.Namespace, r.Name}, "|")]; own {
+		if _, own := s.own[r.Key()]; own {
 			return true
 		}
 		for _, o := range s.states {

@@ -3,16 +3,10 @@ package diff
 import (
 	"maps"
 	"slices"
-	"strings"
-
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
-	"github.com/crossplane-contrib/function-export/internal/desk/state"
-	"github.com/crossplane-contrib/function-export/internal/desk/world"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // A Pipeline is the pipeline of a Composition, or of a revision of it. Several goroutines may use it.
@@ -34,22 +28,6 @@ func NewPipeline(c map[string]any) (*Pipeline, error) {
 		out.secretKeys = append(out.secretKeys, secretKeys(input)...)
 	}
 	return out, nil
-}
-
-// statusIn returns the status fields of the inputs that a composite has.
-func (p *Pipeline) statusIn(xr *structpb.Struct) *structpb.Value {
-	out := &structpb.Struct{}
-	for _, input := range p.Exports() {
-		fields, _ := input["status"].([]any)
-		for _, v := range fields {
-			f, _ := v.(map[string]any)
-			path := append([]string{"status"}, strings.Split(state.Text(f, "fieldPath"), ".")...)
-			if v := wire.Of(xr).At(path...).Proto(); v != nil {
-				world.SetValue(out, v, path...)
-			}
-		}
-	}
-	return out.GetFields()["status"]
 }
 
 // OthersOnly returns a Composition with the steps of other functions, or nil if there are none.
@@ -84,6 +62,6 @@ func (p *Pipeline) Others(before *Pipeline) []string {
 		}
 		return out
 	}
-	by := CompareKeys(inputs(before), inputs(p))
-	return slices.Sorted(slices.Values(slices.Concat(by.Changed, by.Added, by.Removed)))
+	is, was := inputs(p), inputs(before)
+	return slices.DeleteFunc(names(was, is), func(step string) bool { return was[step] == is[step] })
 }

@@ -111,18 +111,18 @@ func (e *End) Settle(ctx context.Context) error {
 // then the state is compared with what the changed one composes.
 func (r *Rehearsal) Effects(ctx context.Context, c *state.Composite, changed, inUse *Pipeline) ([]Effect, error) {
 	if c.Pinned != "" {
-		return []Effect{{Effect: NotAffected, Reason: c.Pinned}}, nil
+		return []Effect{{Kind: NotAffected, Reason: c.Pinned}}, nil
 	}
 	seen := newSecrets(r.State, c, 0, changed, inUse)
 	out, err := r.compare(ctx, c, changed, inUse, seen)
 	if err != nil || len(seen.asked) == 0 {
-		return out, err
+		return grouped(out), err
 	}
 	other, err := r.compare(ctx, c, changed, inUse, newSecrets(r.State, c, 1, changed, inUse))
 	if err != nil {
 		return nil, err
 	}
-	return seen.decide(out, other), nil
+	return grouped(seen.decide(out, other)), nil
 }
 
 // compare plays both pipelines, and returns the differences of their ends.

@@ -98,45 +98,38 @@ func (s *secrets) data(r state.Ref, keys []string) map[string][]byte {
 }
 
 // decide returns the effects, with those that depend on an unknown value as Unknown. The other effects were found with
-// other values in place of the unknown ones.
+// other values in place of the unknown ones. Whether a key is added or removed does not depend on its value.
 func (s *secrets) decide(effects, other []Effect) []Effect {
 	reason := "cannot be known without " + strings.Join(slices.Sorted(maps.Keys(s.asked)), ", ")
 	unknown := func(e Effect) Effect {
-		return Effect{Effect: Unknown, Object: e.Object, Export: e.Export, Generator: e.Generator, Keys: e.Keys,
+		return Effect{Kind: Unknown, Object: e.Object, Export: e.Export, Generator: e.Generator, Keys: e.Keys,
 			Reason: reason}
 	}
-	find := func(list []Effect, e Effect) int {
-		return slices.IndexFunc(list, func(o Effect) bool { return o.same() == e.same() })
+	byKey := func(list []Effect) map[string]Effect {
+		out := map[string]Effect{}
+		for _, e := range list {
+			out[e.ofKey()] = e
+		}
+		return out
 	}
 	var out []Effect
 	if slices.ContainsFunc(effects, Effect.mayDepend) { // then the readiness also depends on it
-		effects = slices.DeleteFunc(effects, func(e Effect) bool { return e.Effect == ReadinessLost })
+		effects = slices.DeleteFunc(effects, func(e Effect) bool { return e.Kind == ReadinessLost })
 	}
+	first, second := byKey(effects), byKey(other)
 	for _, e := range effects {
-		i := find(other, e)
-		if i < 0 || e.mayDepend() {
-			out = append(out, unknown(e))
-			continue
+		again, both := second[e.ofKey()]
+		if !both || e.mayDepend() || e.Kind == KeysChanged && e.values != again.values {
+			e = unknown(e)
 		}
-		certain, depends := e.split(other[i])
-		if len(e.values) == 0 || len(certain.Keys) > 0 {
-			out = append(out, certain)
-		}
-		if e.Keys = depends; len(depends) > 0 {
-			out = append(out, unknown(e))
-		}
+		out = append(out, e)
 	}
 	for _, e := range other {
-		if find(effects, e) < 0 && e.Effect != ReadinessLost {
+		if _, both := first[e.ofKey()]; !both && e.Kind != ReadinessLost {
 			out = append(out, unknown(e))
 		}
 	}
-	seen := map[string]bool{}
-	return slices.DeleteFunc(out, func(e Effect) bool { // one about each object
-		again := e.Effect == Unknown && seen[e.same()]
-		seen[e.same()] = true
-		return again
-	})
+	return out
 }
 
 // ofData matches a reason about a value of a Secret, or about an expression of data.
@@ -144,27 +137,7 @@ var ofData = lazy.MustCompile(`\bsecrets\.|\.data(?:From)?\[`)
 
 // mayDepend reports whether an export may only be held because of a value that was invented.
 func (e Effect) mayDepend() bool {
-	return (e.Effect == Held || e.Effect == Waiting) && ofData().MatchString(e.Reason)
-}
-
-// split returns an effect with the keys that do not depend on unknown values, and the keys that do. Whether a key is
-// added or removed does not depend on its value.
-func (e Effect) split(other Effect) (certain Effect, depends []string) {
-	if len(e.values) == 0 {
-		return e, nil
-	}
-	certain = e
-	certain.Keys, certain.Bytes, certain.Labels = nil, nil, nil
-	for i, key := range e.Keys {
-		j := slices.Index(other.Keys, key)
-		if j < 0 || e.Effect == KeysChanged && e.values[i] != other.values[j] {
-			depends = append(depends, key)
-			continue
-		}
-		certain.Keys, certain.Bytes = append(certain.Keys, key), append(certain.Bytes, e.Bytes[i])
-		certain.Labels = append(certain.Labels, e.Labels[i])
-	}
-	return certain, depends
+	return (e.Kind == Held || e.Kind == Waiting) && ofData().MatchString(e.Reason)
 }
 
 // secretPath matches how an expression selects a value of a Secret, and name matches each name in it.

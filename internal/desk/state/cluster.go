@@ -11,7 +11,77 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 )
+
+// A Kubectl runs the user's kubectl with a standard input, and returns its output.
+type Kubectl func(ctx context.Context, stdin []byte, args ...string) ([]byte, error)
+
+// CurrentContext returns the context that kubectl uses.
+func (k Kubectl) CurrentContext(ctx context.Context) (string, error) {
+	out, err := k(ctx, nil, "config", "current-context")
+	if err != nil {
+		return "", fmt.Errorf("cannot find the context of kubectl: %w: set one, or pass --context", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// A right is what kubectl must be allowed to do.
+type right struct {
+	verb, resource string
+}
+
+// allNamespaces is the flag of kubectl.
+const allNamespaces = "--all-namespaces"
+
+// scope returns the flag of kubectl for a namespace, or for all.
+func scope(namespace string) string {
+	if namespace == "" {
+		return allNamespaces
+	}
+	return "--namespace=" + namespace
+}
+
+// lacking returns the rights that the user does not have. kubectl says no, and ends with an error.
+func (k Kubectl) lacking(ctx context.Context, rights []right) ([]right, error) {
+	var out []right
+	for _, r := range rights {
+		answer, err := k(ctx, nil, "auth", "can-i", r.verb, r.resource, allNamespaces)
+		switch text := strings.TrimSpace(string(answer)); {
+		case strings.HasPrefix(text, "yes"):
+		case strings.HasPrefix(text, "no"):
+			out = append(out, r)
+		case err != nil:
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// need returns an error with the rights that the user does not have, as kubectl auth can-i has them.
+func (k Kubectl) need(ctx context.Context, rights []right) error {
+	lacks, err := k.lacking(ctx, rights)
+	if err != nil || len(lacks) == 0 {
+		return err
+	}
+	texts := make([]string, 0, len(lacks))
+	for _, r := range lacks {
+		texts = append(texts, r.verb+" "+r.resource+" "+allNamespaces)
+	}
+	return fmt.Errorf("kubectl lacks these rights: %s", strings.Join(texts, "; "))
+}
+
+// get adds the objects that kubectl gets.
+func (k Kubectl) get(ctx context.Context, s *State, stdin []byte, args ...string) error {
+	out, err := k(ctx, stdin, append(append([]string{"get"}, args...), "-o", "json", "--show-managed-fields",
+		"--ignore-not-found")...)
+	if err != nil {
+		return err
+	}
+	_, err = s.Read("the output of kubectl get", string(out))
+	return err
+}
 
 // A cluster is read with kubectl when functions require something.
 type cluster struct {
@@ -153,4 +223,63 @@ func (s *State) fetchLabeled(ctx context.Context, sel *fnv1.ResourceSelector) er
 		args = append(args, "-l", labels.Set(match).String())
 	}
 	return s.cluster.kubectl.get(ctx, s, nil, args...)
+}
+
+// OneFromCluster reads a composite, its Composition, and what Crossplane composes for it. The namespace is empty for a
+// cluster-scoped one, and the kind may be empty. It needs only the right to get these objects, and to list the
+// definitions. Without the right to get Secrets, their data is unknown.
+func OneFromCluster(ctx context.Context, k Kubectl, kind, namespace, name string) (*State, error) {
+	s := New()
+	if err := k.get(ctx, s, nil, definitions); err != nil {
+		return nil, err
+	}
+	answer, _ := k(ctx, nil, "auth", "can-i", "get", "secrets", scope(namespace)) // it says no with an error
+	s.Complete = strings.HasPrefix(strings.TrimSpace(string(answer)), "yes")
+	args := []string{strings.Join(s.compositeResources(kind, namespace != ""), ","), name}
+	if namespace != "" {
+		args = append(args, scope(namespace))
+	}
+	if args[0] == "" {
+		return nil, fmt.Errorf("no CompositeResourceDefinition defines a composite of kind %q in namespace %q",
+			kind, namespace)
+	}
+	if err := k.get(ctx, s, nil, args...); err != nil {
+		return nil, err
+	}
+	s.cluster = newCluster(k)
+	for _, o := range s.objects {
+		if o.group() == group || o.Name != name || o.Namespace != namespace {
+			continue
+		}
+		c := &Composite{Object: o, fields: o.Map()}
+		refs := append(c.Refs(), Ref{group + "/v1", composition.Kind, "", c.crossplaneText("compositionRef", "name")},
+			Ref{group + "/v1", kindRevision, "", c.crossplaneText("compositionRevisionRef", "name")})
+		for _, r := range refs {
+			if r.Name != "" {
+				s.want(r.selector())
+			}
+		}
+	}
+	_, err := s.Fetch(ctx)
+	return s, err
+}
+
+// compositeResources returns the resources of composites of a scope, as kubectl names them. The kind may be empty.
+func (s *State) compositeResources(kind string, namespaced bool) (out []string) {
+	for _, o := range s.OfKind(group, kindXRD) {
+		xrd := o.Map()
+		inScope := (Text(xrd, "spec", "scope") == "Namespaced") == namespaced
+		if inScope && (kind == "" || strings.EqualFold(Text(xrd, "spec", "names", "kind"), kind)) {
+			out = append(out, Text(xrd, "spec", "names", "plural")+"."+Text(xrd, "spec", "group"))
+		}
+	}
+	return out
+}
+
+// selector selects one object.
+func (r Ref) selector() *fnv1.ResourceSelector {
+	return &fnv1.ResourceSelector{
+		ApiVersion: r.APIVersion, Kind: r.Kind, Namespace: &r.Namespace,
+		Match: &fnv1.ResourceSelector_MatchName{MatchName: r.Name},
+	}
 }

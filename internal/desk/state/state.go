@@ -43,6 +43,11 @@ func (r Ref) object() map[string]any {
 	return map[string]any{"apiVersion": r.APIVersion, "kind": r.Kind, "metadata": metadata}
 }
 
+// Key returns what identifies the object in a simulation.
+func (r Ref) Key() string {
+	return strings.Join([]string{r.APIVersion, r.Kind, r.Namespace, r.Name}, "|")
+}
+
 // RefIn identifies an object that was read from YAML or JSON.
 func RefIn(o map[string]any) Ref {
 	return Ref{Text(o, "apiVersion"), Text(o, "kind"), Text(o, "metadata", "namespace"), Text(o, "metadata", "name")}
@@ -59,10 +64,11 @@ func Selected(s *fnv1.ResourceSelector) Ref {
 	return Ref{s.GetApiVersion(), s.GetKind(), s.GetNamespace(), s.GetMatchName()}
 }
 
-// A place is what identifies an object, whatever version it is read in.
-type place struct{ group, kind, namespace, name string }
-
-func (r Ref) place() place { return place{r.group(), r.Kind, r.Namespace, r.Name} }
+// place returns what identifies the object, whatever version it is read in.
+func (r Ref) place() Ref {
+	r.APIVersion = r.group()
+	return r
+}
 
 // isSecret reports whether the object is a Secret of Kubernetes.
 func (r Ref) isSecret() bool { return r.APIVersion == "v1" && r.Kind == "Secret" }
@@ -91,14 +97,14 @@ type State struct {
 	Complete bool // a Secret that is not here does not exist
 
 	mu      sync.Mutex
-	objects map[place]*Object
-	kinds   map[place][]*Object // by group and kind
-	cluster *cluster            // reads more; nil for files
+	objects map[Ref]*Object   // by place
+	kinds   map[Ref][]*Object // by group and kind
+	cluster *cluster          // reads more; nil for files
 }
 
 // New returns a state without objects.
 func New() *State {
-	return &State{objects: map[place]*Object{}, kinds: map[place][]*Object{}}
+	return &State{objects: map[Ref]*Object{}, kinds: map[Ref][]*Object{}}
 }
 
 // Add adds an object, in place of another one with the same identity.
@@ -110,7 +116,7 @@ func (s *State) Add(o map[string]any) {
 	out.raw, _ = json.Marshal(o) //nolint:errchkjson // it was decoded from YAML or JSON
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at, kind := out.place(), place{group: out.group(), kind: out.Kind}
+	at, kind := out.place(), Ref{APIVersion: out.group(), Kind: out.Kind}
 	if was := s.objects[at]; was != nil {
 		s.kinds[kind] = slices.DeleteFunc(s.kinds[kind], func(o *Object) bool { return o == was })
 	}
@@ -131,7 +137,7 @@ func (s *State) Find(r Ref) *Object {
 // OfKind returns the objects of a kind in all namespaces, by namespace and name.
 func (s *State) OfKind(group, kind string) []*Object {
 	s.mu.Lock()
-	out := slices.Clone(s.kinds[place{group: group, kind: kind}])
+	out := slices.Clone(s.kinds[Ref{APIVersion: group, Kind: kind}])
 	s.mu.Unlock()
 	slices.SortFunc(out, func(a, b *Object) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))

@@ -163,7 +163,7 @@ func (c *Command) rehearse(ctx context.Context, r *report, run *rehearsal.Rehear
 		var events []*event
 		for _, one := range results {
 			if one.err != nil {
-				one.Effects = []rehearsal.Effect{{Effect: rehearsal.Unknown, Reason: "cannot be rehearsed: " + one.err.Error()}}
+				one.Effects = []rehearsal.Effect{{Kind: rehearsal.Unknown, Reason: "cannot be rehearsed: " + one.err.Error()}}
 			}
 			if events = append(events, one.later...); one.ends != nil {
 				r.note("%s", one.ends)

@@ -259,12 +259,6 @@ func TestPipelines(t *testing.T) {
 			[]string{
 				"~ Secret team-a/orders-conn user is removed, login is added", "~ Secret team-a/orders login is added",
 			}},
-		"Claim": {"its claim is not in the files", composed(published),
-			composed(strings.Replace(published, "{key: user,", "{key: login,", 1)),
-			strings.Replace(legacy(instance("team-a", "orders")), "spec:\n  composition", "spec:\n  claimRef: {apiVersion: "+
-				"example.org/v1, kind: Postgres, namespace: team-a, name: shop}\n  composition", 1), []string{
-				"~ Secret team-a/orders-conn user is removed, login is added", "~ Secret team-a/orders login is added",
-			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.was == "" {

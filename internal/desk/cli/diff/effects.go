@@ -65,7 +65,7 @@ func effectOf(word string) effect {
 // gravestFirst orders effects as the table does.
 func gravestFirst(a, b rehearsal.Effect) int {
 	at := func(e rehearsal.Effect) int {
-		return slices.IndexFunc(effects, func(of effect) bool { return of.kind == e.Effect })
+		return slices.IndexFunc(effects, func(of effect) bool { return of.kind == e.Kind })
 	}
 	return at(a) - at(b)
 }
@@ -110,15 +110,15 @@ func linesOf(one *result) []line {
 
 // lineOf describes an effect on a composite, or on one of its objects.
 func lineOf(e rehearsal.Effect, composite state.Ref) line {
-	of := effectOf(string(e.Effect))
+	of := effectOf(string(e.Kind))
 	text := of.text
 	switch {
-	case e.Effect == rehearsal.Rotates:
+	case e.Kind == rehearsal.Rotates:
 		text = strings.ReplaceAll("rotates at "+cmp.Or(e.At, "now"), "at now", "now")
-	case e.Generation > 0 && (e.Effect == rehearsal.Retires || e.Effect == rehearsal.Abandons):
+	case e.Generation > 0 && (e.Kind == rehearsal.Retires || e.Kind == rehearsal.Abandons):
 		text = fmt.Sprintf("generation %d %s", e.Generation, text)
 	case text != "":
-	case e.Effect == rehearsal.Unknown:
+	case e.Kind == rehearsal.Unknown:
 		return line{of.mark, subject(e, composite), strings.TrimSpace(strings.Join(e.Keys, ", ") + " " + e.Reason)}
 	default:
 		return line{of.mark, subject(e, composite), keys(e)}
@@ -131,7 +131,7 @@ func lineOf(e rehearsal.Effect, composite state.Ref) line {
 
 // subject names what an effect is about. The namespace of the composite is left out.
 func subject(e rehearsal.Effect, composite state.Ref) string {
-	isGeneration := slices.Contains([]rehearsal.Kind{rehearsal.Rotates, rehearsal.Retires, rehearsal.Abandons}, e.Effect)
+	isGeneration := slices.Contains([]rehearsal.Kind{rehearsal.Rotates, rehearsal.Retires, rehearsal.Abandons}, e.Kind)
 	switch {
 	case e.Generator != "" && (isGeneration || e.Object == nil):
 		return "generator " + e.Generator
@@ -150,10 +150,10 @@ func keys(e rehearsal.Effect) string {
 	how := map[rehearsal.Kind]string{rehearsal.KeysAdded: "is added", rehearsal.KeysRemoved: "is removed"}
 	out := make([]string, 0, len(e.Keys))
 	for i, key := range e.Keys {
-		text := key + " " + cmp.Or(how[e.Effect], "changes")
-		if n := e.Bytes; e.Effect == rehearsal.KeysChanged && n[i][0] != n[i][1] {
+		text := key + " " + cmp.Or(how[e.Kind], "changes")
+		if n := e.Bytes; e.Kind == rehearsal.KeysChanged && n[i][0] != n[i][1] {
 			text += fmt.Sprintf(" (%d → %d bytes)", n[i][0], n[i][1])
-		} else if e.Effect == rehearsal.KeysChanged {
+		} else if e.Kind == rehearsal.KeysChanged {
 			text += fmt.Sprintf(" (%d bytes, label %s → %s)", n[i][0], e.Labels[i][0], e.Labels[i][1])
 		}
 		out = append(out, text)

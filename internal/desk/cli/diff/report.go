@@ -61,7 +61,7 @@ type result struct {
 
 // has returns the first effect of a kind, or nil.
 func (r *result) has(kind rehearsal.Kind) *rehearsal.Effect {
-	i := slices.IndexFunc(r.Effects, func(e rehearsal.Effect) bool { return e.Effect == kind })
+	i := slices.IndexFunc(r.Effects, func(e rehearsal.Effect) bool { return e.Kind == kind })
 	if i < 0 {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (r *report) note(format string, args ...any) {
 func (r *report) has(kinds []rehearsal.Kind) bool {
 	return slices.ContainsFunc(r.Composites, func(one *result) bool {
 		return slices.ContainsFunc(one.Effects, func(e rehearsal.Effect) bool {
-			return slices.Contains(kinds, e.Effect) || len(kinds) == 0 && e.Effect != rehearsal.NotAffected
+			return slices.Contains(kinds, e.Kind) || len(kinds) == 0 && e.Kind != rehearsal.NotAffected
 		})
 	})
 }
@@ -86,7 +86,7 @@ func (r *report) only(kinds []rehearsal.Kind) {
 	r.Summary = newSummary(r.Composites)
 	for _, one := range r.Composites {
 		if one.Effects = slices.DeleteFunc(one.Effects, func(e rehearsal.Effect) bool {
-			return len(kinds) > 0 && !slices.Contains(kinds, e.Effect)
+			return len(kinds) > 0 && !slices.Contains(kinds, e.Kind)
 		}); one.Effects == nil {
 			one.Effects = []rehearsal.Effect{}
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	rehearsal "github.com/crossplane-contrib/function-export/internal/desk/diff"
-	"github.com/crossplane-contrib/function-export/internal/desk/forecast"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 )
 
@@ -23,7 +22,7 @@ type timeline struct {
 
 // An event is what time does to one composite.
 type event struct {
-	forecast.Event
+	rehearsal.Event
 
 	Composition string    `json:"composition"`
 	Composite   state.Ref `json:"composite"`
@@ -61,7 +60,7 @@ func (t *task) later(ctx context.Context, run *rehearsal.Rehearsal, until time.T
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the composite
 	}
-	events, complete, err := forecast.Of(ctx, end.World, end, until, nil)
+	events, complete, err := end.Forecast(ctx, until, nil)
 	for _, e := range events {
 		out = append(out, &event{e, t.of.name, t.composite.Ref})
 	}
@@ -78,7 +77,7 @@ func newTimeline(until time.Time, events []*event) *timeline {
 	out := &timeline{Until: until, Events: events}
 	found := map[burst]*burst{}
 	for _, e := range events {
-		if e.Kind != forecast.Rotates {
+		if e.Kind != rehearsal.Rotates {
 			continue
 		}
 		key := burst{
@@ -130,10 +129,10 @@ func (l *timeline) lines() []string {
 // text says what happens, without the composite.
 func (e *event) text() string {
 	names := strings.NewReplacer("{generator}", e.Generator, "{key}", e.Key, "{composition}", e.Composition)
-	return names.Replace(map[forecast.Kind]string{
-		forecast.Rotates:  "generator {generator} of {composition} rotates",
-		forecast.Retires:  "a grace period of generator {generator} of {composition} ends",
-		forecast.Abandons: "an abandoned generation of generator {generator} of {composition} is deleted",
-		forecast.Expires:  "a certificate in the key {key} of {composition} expires",
+	return names.Replace(map[rehearsal.Kind]string{
+		rehearsal.Rotates:  "generator {generator} of {composition} rotates",
+		rehearsal.Retires:  "a grace period of generator {generator} of {composition} ends",
+		rehearsal.Abandons: "an abandoned generation of generator {generator} of {composition} is deleted",
+		rehearsal.Expires:  "a certificate in the key {key} of {composition} expires",
 	}[e.Kind])
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/explain"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/diff"
-	"github.com/crossplane-contrib/function-export/internal/desk/forecast"
 	"github.com/crossplane-contrib/function-export/internal/desk/inspect"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
@@ -26,6 +25,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/engine/seal"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
@@ -40,7 +40,8 @@ type answer struct {
 	state    *state.State
 	at       time.Time
 	xr       wire.Struct
-	unknown  []string // Secrets whose values are unknown
+	unknown  []string              // Secrets whose values are unknown
+	next     map[string]diff.Event // rotations, by generator
 	problems int
 }
 
@@ -57,7 +58,6 @@ type credential struct {
 	wire.Struct // latest, pending and gc
 
 	name  string
-	next  string         // rotation; empty if time alone causes none
 	ends  map[int]string // when former generations are deleted
 	known bool           // none of its Secrets is unknown
 }
@@ -78,6 +78,7 @@ func answerOf(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*answ
 	}
 	a := &answer{state: r.State, at: r.Now, xr: wire.Of(c.Struct()), unknown: end.Unknown()}
 	var steps []step
+	rotating := map[string]bool{}
 	for _, i := range slices.Sorted(maps.Keys(end.Results)) {
 		if p.Steps[i].Environment != nil {
 			continue // another function has this step
@@ -86,11 +87,17 @@ func answerOf(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*answ
 		if len(wrong) > 0 {
 			return nil, wrong.Error()
 		}
-		steps = append(steps, step{end.Results[i], compiled, a.credentials(end.Results[i])})
+		s := step{end.Results[i], compiled, a.credentials(end, end.Results[i])}
+		for _, c := range s.credentials {
+			if s.rotates(c) {
+				rotating[c.name] = true
+			}
+		}
+		steps = append(steps, s)
 	}
 	response := end.Response // that of now
-	if err := schedule(ctx, steps, end, r.Now.Add(farthest)); err != nil {
-		return nil, err
+	if a.next, err = end.NextRotations(ctx, rotating, farthest); err != nil {
+		return nil, err //nolint:wrapcheck // it names the composite
 	}
 	a.line(0, "%s, Composition %s", c.Ref, c.Composition)
 	if c.Pinned != "" {
@@ -241,11 +248,13 @@ func readsSecret(keys []inspect.Key) bool {
 }
 
 // credentials reads the states of generators, which later steps of the pipeline also see.
-func (a *answer) credentials(result *reconcile.Result) (out []*credential) {
+func (a *answer) credentials(end *diff.End, result *reconcile.Result) (out []*credential) {
 	for _, name := range plan.SortedKeys(result.GeneratorState) {
-		c := &credential{wire.OfValue(result.GeneratorState[name]).Struct(), name, "", map[int]string{}, true}
+		c := &credential{wire.OfValue(result.GeneratorState[name]).Struct(), name, map[int]string{}, true}
 		for _, g := range append(c.former(), c.Get("latest").Struct(), c.Get("pending").Struct()) {
 			c.known = c.known && !a.state.IsUnknown(refOf(g))
+			read, _ := seal.ReadState(wire.Of(end.Stored[refOf(g).Key()]))
+			c.ends[numberOf(g)] = diff.Ends(read.State)
 		}
 		out = append(out, c)
 	}
@@ -284,13 +293,13 @@ func (a *answer) credential(c *credential) {
 		}
 		a.line(1, "%s", text)
 	}
-	switch t, err := time.Parse(time.RFC3339, c.next); {
+	switch next, rotates := a.next[c.name]; {
 	case !c.known:
 		a.line(1, "the next rotation cannot be known without its Secrets")
-	case err != nil:
+	case !rotates:
 		a.line(1, "time alone does not rotate it in the next 400 days")
 	default:
-		a.line(1, "next rotation at %s (in %s)", c.next, duration.HumanDuration(t.Sub(a.at)))
+		a.line(1, "next rotation at %s (in %s)", next.At.Format(time.RFC3339), duration.HumanDuration(next.At.Sub(a.at)))
 	}
 }
 
@@ -299,39 +308,6 @@ func (s step) rotates(c *credential) bool {
 	return c.known && slices.ContainsFunc(s.plan.Generators, func(g plan.Generator) bool {
 		return (g.Name == c.name || strings.HasPrefix(c.name, g.Name+"/")) && g.Policy != v1beta1.CreatedOnce
 	})
-}
-
-// schedule finds the next rotation of each credential, and when former generations are deleted.
-func schedule(ctx context.Context, steps []step, end *diff.End, until time.Time) error {
-	searched := map[string]*credential{} // whose next rotation is not found yet
-	former := map[string]*credential{}   // by generator and number
-	for _, s := range steps {
-		for _, c := range s.credentials {
-			if s.rotates(c) {
-				searched[c.name] = c
-			}
-			for _, g := range c.former() {
-				former[plan.GenerationName(c.name, numberOf(g))] = c
-			}
-		}
-	}
-	found := func(e forecast.Event) bool {
-		at, name := e.At.Format(time.RFC3339), plan.GenerationName(e.Generator, e.Generation)
-		if c := searched[e.Generator]; c != nil && e.Kind == forecast.Rotates {
-			c.next = at
-			delete(searched, e.Generator)
-		}
-		if c := former[name]; c != nil && e.Kind == forecast.Retires {
-			c.ends[e.Generation] = at
-			delete(former, name)
-		}
-		return len(searched)+len(former) == 0
-	}
-	if len(searched)+len(former) == 0 {
-		return nil
-	}
-	_, _, err := forecast.Of(ctx, end.World, end, until, found)
-	return err //nolint:wrapcheck // it names the composite
 }
 
 // find returns a composite by its name. The namespace of a cluster-scoped one is empty, and the kind may be empty.

@@ -1,4 +1,4 @@
-package forecast_test
+package diff_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
-	"github.com/crossplane-contrib/function-export/internal/desk/forecast"
+	"github.com/crossplane-contrib/function-export/internal/desk/diff"
 	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 )
@@ -18,7 +18,7 @@ import (
 var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // settled returns a composite with an input.
-func settled(t *testing.T, input string) *pipeline.Simulation {
+func settled(t *testing.T, input string) *diff.End {
 	t.Helper()
 	engine, err := pipeline.NewEngine()
 	if err != nil {
@@ -39,10 +39,10 @@ func settled(t *testing.T, input string) *pipeline.Simulation {
 	if err := s.Settle(t.Context()); err != nil || world.FatalOf(s.Response) != "" {
 		t.Fatal(err, world.FatalOf(s.Response))
 	}
-	return s
+	return &diff.End{Simulation: s}
 }
 
-func TestOf(t *testing.T) {
+func TestForecast(t *testing.T) {
 	const export = "\nsecrets: [{name: conn, data: [{key: k, value: generated.admin.password}]}]"
 
 	cases := map[string]struct {
@@ -78,7 +78,7 @@ secrets: [{name: tls, data: [{key: tls.crt, value: "generated.once['tls.crt']"},
 			s := settled(t, tc.input)
 			until := s.Now.Add(time.Duration(tc.hours) * time.Hour)
 
-			events, complete, err := forecast.Of(t.Context(), s.World, s, until, nil)
+			events, complete, err := s.Forecast(t.Context(), until, nil)
 			if err != nil || !complete.Equal(until) {
 				t.Fatalf("complete until %s, %v", complete, err)
 			}
