@@ -35,10 +35,10 @@ type compiler struct {
 	variables          []string           // variables that are already compiled
 	readings           map[string]reading // of variables, by name
 	outputs            reading            // of all expressions except variables
-	details            DetailsUsed
+	finds              []*Find
 	named              []string // the composed resources in from
 	count              int
-	declaredGenerators []Generator
+	declaredGenerators Generators
 	kindsWrong         []diagnostic.List // of the kind of each generator
 	compiled           []Compiled        // each variable before the expressions that use it
 	optional           bool              // the expressions that are compiled now are not required
@@ -58,7 +58,7 @@ type compiler struct {
 func newCompiler(ctx context.Context, env *expression.Environment, in *v1beta1.Exports) *compiler {
 	c := &compiler{
 		ctx: ctx, env: env, readings: map[string]reading{}, sources: in.Sources,
-		details: DetailsUsed{Inputs: map[string][]string{}}, exports: exportsOf(in), taken: map[string]*field.Path{},
+		exports: exportsOf(in), taken: map[string]*field.Path{},
 	}
 	for i, s := range in.Sources {
 		if IsSecret(s) { // secrets.<name> would mean the source and the export
@@ -116,7 +116,7 @@ func (c *compiler) plan(in *v1beta1.Exports) *Plan {
 	})
 	sources := c.section(func() { p.Sources = c.compileSources() })
 	c.diagnostics = slices.Concat(kind, environment, sources, variables, generators, rest)
-	p.Details = c.details
+	p.Details = DetailsUsed{c.outputs, c.finds}
 	p.Input, p.Expressions, p.Needed = in, c.compiled, c.needed()
 	p.Freshness = c.freshness(in)
 	return p
@@ -162,7 +162,6 @@ func (c *compiler) output(s expression.Source) *expression.Expression {
 	if x != nil {
 		c.compiled[len(c.compiled)-1].required = !c.optional && !s.Own
 		c.outputs.addAll(c.reading(x), expression.Place{})
-		c.details.add(s.Path, c.reading(x).uses)
 	}
 	return x
 }
@@ -213,7 +212,7 @@ func (c *compiler) declaredAs(name string) string {
 	case name == "":
 	case slices.Contains(c.declared, name):
 		return expression.PathText(expression.Variables, name)
-	case c.generator(name) != nil:
+	case c.declaredGenerators.Named(name) != nil:
 		return expression.PathText(expression.Generated, name)
 	case source >= 0 && IsSecret(c.sources[source]):
 		return expression.PathText(expression.Secrets, name)
@@ -246,8 +245,7 @@ func (c *compiler) checkVariable(at expression.Place, name string) {
 	switch {
 	case name == Anything || slices.Contains(c.variables, name):
 	case slices.Contains(c.declared, name):
-		c.reportAt(at, "variable %q is declared further down, but a variable may use only variables above it: "+
-			"move it up",
+		c.reportAt(at, "variable %q is declared further down, but a variable may use only variables above it: move it up",
 			name)
 	default:
 		c.reportAt(at, "there is no variable %q%s", name,
@@ -379,8 +377,7 @@ func (c *compiler) checkRevision(at expression.Place, path, name string) {
 	case !slices.Contains(c.exportNames(), name):
 		c.reportAt(at, "there is no export %q%s", name, suggest.ThereAre(name, c.exportNames(), "add it"))
 	case isData && !slices.Contains(c.exported, name):
-		c.reportAt(at, "may use only revisions of exports above this one: the revision of %q could change itself "+
-			"forever",
+		c.reportAt(at, "may use only revisions of exports above this one: the revision of %q could change itself forever",
 			name)
 	}
 }

@@ -153,7 +153,7 @@ func (c *compiler) find(b *DataFrom, at *field.Path, f v1beta1.Find, secret bool
 		return
 	}
 	b.Find = &Find{Path: f.Path, Tags: f.Tags}
-	c.details.Finds = append(c.details.Finds, DataFrom{Path: b.Path, Find: b.Find})
+	c.finds = append(c.finds, b.Find)
 	if f.Name != nil && f.Name.RegExp != "" {
 		re, wrong := rewrite.CompilePattern(at.Child("name", "regexp").String(), f.Name.RegExp)
 		c.diagnostics = append(c.diagnostics, wrong...)
@@ -213,21 +213,19 @@ func (c *compiler) keyExpression(at *field.Path, text string) func(string, *budg
 	return func(key string, b *budget.Budget) (string, error) { return x.Rename(key, b) }
 }
 
-// DetailsUsed returns which connection details the expressions of an input can use: the names of
-// inputs, with Anything for all inputs, and the finds that reach them. It also returns the entries
-// that use them.
+// DetailsUsed says which connection details the expressions and the finds of an input can use.
 type DetailsUsed struct {
-	Inputs map[string][]string
-	Finds  []DataFrom
+	read  reading
+	finds []*Find
 }
+
+// ByName reports whether an expression can use the connection details of a composed resource, or of the composite.
+func (d *DetailsUsed) ByName(name string) bool { return d.read.readsSecret(name) }
 
 // Uses reports whether an expression or a find can use the connection details of a composed resource.
 func (d *DetailsUsed) Uses(name string, o wire.Struct) bool {
-	if d.Inputs[name] != nil || d.Inputs[Anything] != nil {
-		return true
-	}
-	return slices.ContainsFunc(d.Finds, func(f DataFrom) bool {
-		return f.Find.Reaches(name) && f.Find.Tagged(MetadataOf(o).Get("labels").Struct())
+	return d.ByName(name) || slices.ContainsFunc(d.finds, func(f *Find) bool {
+		return f.Reaches(name) && f.Tagged(MetadataOf(o).Get("labels").Struct())
 	})
 }
 
@@ -239,19 +237,4 @@ func (f Find) Tagged(labels wire.Struct) bool {
 		}
 	}
 	return true
-}
-
-// add what an output uses.
-func (d *DetailsUsed) add(path string, uses []use) {
-	for _, u := range uses {
-		if at := EntryOf(path); u.variable == "" && !slices.Contains(d.Inputs[u.input], at) {
-			d.Inputs[u.input] = append(d.Inputs[u.input], at)
-		}
-	}
-}
-
-// EntryOf returns the entry of a list that contains a path, for example secrets[0].
-func EntryOf(path string) string {
-	i := strings.IndexByte(path, ']')
-	return path[:i+1]
 }

@@ -219,14 +219,11 @@ func (c *compiler) usedGenerators(e Export, variable string) []string {
 	for _, d := range e.Data {
 		all = append(all, d.Value)
 	}
-	used := map[string]bool{}
 	for _, b := range e.DataFrom {
 		all = append(all, b.Value)
 	}
+	used := map[string]bool{}
 	for _, x := range all {
-		if x == nil {
-			continue
-		}
 		for _, u := range c.withSources(c.reading(x).uses) {
 			switch {
 			case u.variable != variable:

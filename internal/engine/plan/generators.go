@@ -13,7 +13,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/credential"
-	"github.com/crossplane-contrib/function-export/internal/engine/definition"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
@@ -88,7 +87,9 @@ type Generator struct {
 func (m *Generator) String() string { return fmt.Sprintf("generator %q", m.Name) }
 
 // Spelled returns its outputs as an expression selects them from a variable.
-func (m *Generator) Spelled(variable string) string { return SpelledAs(variable, m.Name) }
+func (m *Generator) Spelled(variable string) string {
+	return expression.PathText(variable, strings.Split(m.Name, "/")...)
+}
 
 // lacks returns the message about an output that it does not have.
 func (m *Generator) lacks(key string) string {
@@ -161,7 +162,7 @@ type Computed struct {
 	SecretType string
 	Source     *expression.Expression // of a derived generator; nil for others
 	ca         string
-	derivation expression.Source // as it is in the input; empty if it is not derived
+	derived    bool // the outputs are made from secretExpression
 }
 
 // Object returns a Secret.
@@ -224,17 +225,16 @@ func (m *Generator) compileDerived(k *Computed, g v1beta1.Generator) (section an
 	switch {
 	case g.Bcrypt != nil:
 		m.Kind, section, k.Kind = "bcrypt", g.Bcrypt, credential.NewBcrypt(g.Bcrypt)
-		k.derives(g.Bcrypt.SecretExpression, expression.WantText)
 	case g.Htpasswd != nil:
 		m.Kind, section, k.Kind = "htpasswd", g.Htpasswd, credential.NewHtpasswd(g.Htpasswd)
-		k.derives(g.Htpasswd.SecretExpression, expression.WantTextMap)
 	case g.PKCS12 != nil:
 		m.Kind, section, k.Kind = "pkcs12", g.PKCS12, credential.NewPKCS12(g.PKCS12)
-		k.derives(g.PKCS12.SecretExpression, expression.WantTextMap)
 	case g.JKS != nil:
 		m.Kind, section, k.Kind = "jks", g.JKS, credential.NewJKS(g.JKS)
-		k.derives(g.JKS.SecretExpression, expression.WantTextMap)
 	}
+	// Hashes are slow, because that protects them, and keystores because they encrypt with a key that is derived from a
+	// password.
+	k.derived, k.Slow = true, true
 	return section
 }
 
@@ -256,20 +256,19 @@ func (c *compiler) authority(m *Generator) {
 		return
 	}
 	at := m.Path.Child(KindCertificate)
-	ca := c.generator(name)
+	ca := c.declaredGenerators.Named(name)
 	// Another CA requires another certificate.
 	m.LooksAhead = m.Policy == v1beta1.OnChange || m.Policy == v1beta1.Periodic
 	switch {
 	case ca == m:
 		c.refuse(at.Child("ca"), "must not be the generator itself: leave ca out for a self-signed certificate")
 	case ca == nil:
-		c.refuse(at.Child("ca"), "there is no generator %q%s", name,
-			suggest.ThereAre(name, without(c.generatorNames(), m.Name),
-				"the input has no other generators: add it to generators, with certificate: {isCA: true}"))
+		others := slices.DeleteFunc(c.generatorNames(), func(n string) bool { return n == m.Name })
+		c.refuse(at.Child("ca"), "there is no generator %q%s", name, suggest.ThereAre(name, others,
+			"the input has no other generators: add it to generators, with certificate: {isCA: true}"))
 	case ca.ForEach != nil:
-		c.refuse(at.Child("ca"),
-			"generator %q generates a certificate for each item of a list: use a generator without "+
-				"forEachExpression", ca.Name)
+		c.refuse(at.Child("ca"), "generator %q generates a certificate for each item of a list: use a generator without "+
+			"forEachExpression", ca.Name)
 	case ca.Kind != KindCertificate:
 		c.refuse(at.Child("ca"), "generator %q does not generate a certificate", ca.Name)
 	case ca.Certificate() != nil:
@@ -279,27 +278,12 @@ func (c *compiler) authority(m *Generator) {
 	}
 }
 
-// noGenerators is the hint for the name of a generator if there are no generators.
-const noGenerators = "the input has no generators: add it to generators"
-
-func (c *compiler) generator(name string) *Generator {
-	i := slices.IndexFunc(c.declaredGenerators, func(m Generator) bool { return m.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &c.declaredGenerators[i]
-}
-
 func (c *compiler) generatorNames() []string { return NamesOf(c.declaredGenerators) }
 
-func without(names []string, name string) []string {
-	return slices.DeleteFunc(names, func(n string) bool { return n == name })
-}
-
 // NamesOf returns the names of generators, sorted.
-func NamesOf(declaredGenerators []Generator) []string {
-	out := make([]string, 0, len(declaredGenerators))
-	for _, m := range declaredGenerators {
+func NamesOf(all Generators) []string {
+	out := make([]string, 0, len(all))
+	for _, m := range all {
 		out = append(out, m.Name)
 	}
 	slices.Sort(out)
@@ -315,34 +299,37 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 		c.authority(m)
 		m.ForEach = c.forEach(m.Path, g.ForEachExpression, g.KeyExpression)
 		if g.KeepersExpression != "" {
-			m.Keepers = c.output(source(m.Path.Child("keepersExpression"), g.KeepersExpression, expression.WantJSON))
-			c.refuseAllSecrets(m.Keepers)
-			m.LooksAhead = m.LooksAhead || c.readsLater(m.Keepers)
+			m.Keepers = c.parameter(m, source(m.Path.Child("keepersExpression"), g.KeepersExpression, expression.WantJSON))
 		}
-		c.parameters(m, definition.Exports().Properties["generators"].Items, m.input)
+		c.parameters(m, generatorSchema(), m.input)
 		c.derive(m)
 		if r, ok := m.Makes.(*Manifest); ok {
 			c.manifest(m, r, g.Resource)
 		}
-		c.verification(m, g)
+		if g.ReadyExpression != "" {
+			m.Ready = c.readyExpression(m, source(m.Path.Child("readyExpression"), g.ReadyExpression, expression.WantBool))
+			m.LooksAhead = m.LooksAhead || c.readsLater(m.Ready)
+		}
 		c.each = nil
 	}
 }
 
+// parameter compiles an expression of a generator that may use no secret.
+func (c *compiler) parameter(m *Generator, s expression.Source) *expression.Expression {
+	x := c.output(s)
+	c.refuseAllSecrets(x)
+	m.LooksAhead = m.LooksAhead || c.readsLater(x)
+	return x
+}
+
 // readsLater reports whether an expression reads objects that must first be requested from Crossplane.
 func (c *compiler) readsLater(x *expression.Expression) bool {
-	if x == nil {
-		return false
-	}
 	r := c.reading(x)
 	return len(r.sources) > 0 || len(r.uses) > 0 || c.ownEnvironment && r.environment
 }
 
 // refuseGenerated refuses outputs of generators in a place where they are not known yet.
 func (c *compiler) refuseGenerated(x *expression.Expression, why string) {
-	if x == nil {
-		return
-	}
 	for _, u := range c.reading(x).uses {
 		if u.variable != "" {
 			c.reportAt(u.place, "may not use %s: %s", u, why)
@@ -352,10 +339,11 @@ func (c *compiler) refuseGenerated(x *expression.Expression, why string) {
 
 // checkGenerated refuses a generator or an item that does not exist, and an output that a generator does not have.
 func (c *compiler) checkGenerated(at expression.Place, r expression.Reference, name string) {
-	switch m := c.generator(name); {
+	switch m := c.declaredGenerators.Named(name); {
 	case name == Anything:
 	case m == nil:
-		c.reportAt(at, "there is no generator %q%s", name, suggest.ThereAre(name, c.generatorNames(), noGenerators))
+		c.reportAt(at, "there is no generator %q%s", name, suggest.ThereAre(name, c.generatorNames(),
+			"the input has no generators: add it to generators"))
 	case m.ForEach != nil:
 		c.checkItem(at, r, m)
 	default:

@@ -25,11 +25,6 @@ func SplitItem(name string) (generator, key string, ok bool) { return strings.Cu
 // ObjectName returns the name of a generator as a part of the names of objects.
 func ObjectName(generator string) string { return strings.ReplaceAll(generator, "/", "-") }
 
-// SpelledAs returns the outputs of a generator as an expression selects them from a variable.
-func SpelledAs(variable, generator string) string {
-	return expression.PathText(variable, strings.Split(generator, "/")...)
-}
-
 // Generators are the generators of an input, or of a request: there, each item of a list has one.
 type Generators []Generator
 
@@ -121,7 +116,7 @@ func itemStep(r expression.Reference) string {
 
 // isList reports whether a generator has forEachExpression.
 func (c *compiler) isList(name string) bool {
-	m := c.generator(name)
+	m := c.declaredGenerators.Named(name)
 	return m != nil && m.ForEach != nil
 }
 
@@ -139,10 +134,8 @@ func (c *compiler) checkItem(at expression.Place, r expression.Reference, m *Gen
 	switch {
 	case item == Anything:
 	case len(r.Path) == 2 && slices.Contains(m.Keys, item):
-		c.reportAt(at,
-			"generator %q has outputs for each item: write %s[key].%s for the item of this export, or "+
-				"%[2]s['<key>'].%[3]s",
-			m.Name, expression.PathText(r.Variable, m.Name), item)
+		c.reportAt(at, "generator %q has outputs for each item: write %s[key].%s for the item of this export, or "+
+			"%[2]s['<key>'].%[3]s", m.Name, expression.PathText(r.Variable, m.Name), item)
 	case object.ValidateItemKey(item) != nil:
 		c.reportAt(at, "generator %q has no item %q: %s", m.Name, item, object.ValidateItemKey(item).Error())
 	default:
@@ -154,9 +147,8 @@ func (c *compiler) checkItem(at expression.Place, r expression.Reference, m *Gen
 func (c *compiler) refuseSameObjects(m *Generator) {
 	for _, list := range c.declaredGenerators {
 		if list.ForEach != nil && strings.HasPrefix(m.Name, list.Name+"-") {
-			c.refuse(m.Path.Child("name"),
-				"begins with %s-, as the names of the objects for the items of %s: rename one of them",
-				list.Name, list.Path)
+			c.refuse(m.Path.Child("name"), "begins with %s-, as the names of the objects for the items of %s: rename one of "+
+				"them", list.Name, list.Path)
 		}
 	}
 }

@@ -59,15 +59,14 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 		before = append(before, f.At)
 		if first, _, _ := strings.Cut(f.At.String(), "."); hasData && slices.Contains(dataFields, first) {
 			c.refuse(at.Child("fieldPath"), "must not be %s, because the manifest is stored in an annotation: "+
-				"export the data "+
-				"instead", f.At)
+				"export the data instead", f.At)
 		}
 		x := source(at.Child("value"), s.Value, expression.WantJSON)
 		x.Scope = expression.GenerationScope
 		f.Value = c.output(x)
 		m.LooksAhead = m.LooksAhead || c.readsLater(f.Value)
 		c.refuseUnknownGeneration(f.Value)
-		uses := c.usesOf(f.Value)
+		uses := c.reading(f.Value).uses
 		if f.At.String() == "metadata.name" {
 			c.refuseUnknown(f.Value, "the name")
 			uses = nil // they are already refused
@@ -77,13 +76,10 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 		}
 		r.Set = append(r.Set, f)
 	}
-	own := func(at *field.Path, text string, want expression.Want) *expression.Expression {
-		s := source(at, text, want)
-		s.Own = true
-		return c.output(s)
-	}
 	for _, k := range SortedKeys(g.Outputs) {
-		x := own(at.Child("outputs").Key(k), g.Outputs[k], expression.WantText)
+		s := source(at.Child("outputs").Key(k), g.Outputs[k], expression.WantText)
+		s.Own = true
+		x := c.output(s)
 		c.refuseGenerated(x, "its outputs are not known yet: use them where they are exported")
 		r.Outputs = append(r.Outputs, output{k, x})
 	}
@@ -96,8 +92,8 @@ func (c *compiler) refuseUnknownGeneration(x *expression.Expression) {
 	}
 	known := []string{"number", "id"}
 	for _, r := range x.References() {
-		if name := StepName(r, 0); r.Variable == expression.Generation && name != Anything && !slices.Contains(known,
-			name) {
+		name := StepName(r, 0)
+		if r.Variable == expression.Generation && name != Anything && !slices.Contains(known, name) {
 			c.reportAt(x.Place(r), "generation has no field %q: it has number and id", name)
 		}
 	}
@@ -125,9 +121,8 @@ func (c *compiler) refuseManifest(at *field.Path, raw []byte, m *structpb.Struct
 	}
 	for _, k := range SortedKeys(m.GetFields()) {
 		if hasData && slices.Contains(dataFields, k) {
-			c.refuse(at.Child(k), "must not be set, because the manifest is stored in an annotation: export the "+
-				"data, or let "+
-				"another controller write it")
+			c.refuse(at.Child(k), "must not be set, because the manifest is stored in an annotation: export the data, "+
+				"or let another controller write it")
 		}
 	}
 	if of := m.GetFields()["metadata"]; of != nil && of.GetStructValue() == nil {

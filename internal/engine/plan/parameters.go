@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -25,6 +26,8 @@ type Parameter struct {
 
 const expressionSuffix = "Expression"
 
+func generatorSchema() *definition.Schema { return definition.Exports().Properties["generators"].Items }
+
 // wantOf returns what the expression for a field must return.
 func wantOf(literal *definition.Schema) expression.Want {
 	switch literal.Type {
@@ -47,12 +50,8 @@ func (c *compiler) parameters(m *Generator, s *definition.Schema, in *structpb.S
 		switch {
 		case v == nil:
 		case isExpression && s.Properties[literal] != nil:
-			at := source(field.NewPath(m.Path.String(), append(slices.Clone(above), name)...), v.GetStringValue(),
-				wantOf(s.Properties[literal]))
-			x := c.output(at)
-			c.refuseAllSecrets(x)
-			if x != nil {
-				m.LooksAhead = m.LooksAhead || c.readsLater(x)
+			at := field.NewPath(m.Path.String(), append(slices.Clone(above), name)...)
+			if x := c.parameter(m, source(at, v.GetStringValue(), wantOf(s.Properties[literal]))); x != nil {
 				m.Parameters = append(m.Parameters, Parameter{x, path})
 			}
 		case below.Properties != nil:
@@ -70,6 +69,9 @@ func (m *Generator) With(values []*structpb.Value) (*Generator, diagnostic.List)
 	}
 	out, diagnostics := m.literal(in)
 	if len(diagnostics) > 0 {
+		for _, d := range diagnostics {
+			m.locate(d)
+		}
 		return nil, diagnostics
 	}
 	if !slices.ContainsFunc(m.Parameters, func(p Parameter) bool { return p.literal[0] == m.Kind }) {
@@ -92,28 +94,21 @@ func set(in *structpb.Struct, literal []string, v *structpb.Value) {
 
 // literal returns the generator with the literals of another input.
 func (m *Generator) literal(in *structpb.Struct) (*Generator, diagnostic.List) {
-	list := structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{structpb.NewStructValue(in)}})
-	all := &structpb.Struct{Fields: map[string]*structpb.Value{
-		"apiVersion": structpb.NewStringValue(v1beta1.APIVersion), "kind": structpb.NewStringValue(v1beta1.Kind),
-		"generators": list,
-	}}
-	out := *m
-	decoded, diagnostics := strict.DecodeValues(all)
-	if len(diagnostics) == 0 {
-		c := &compiler{}
-		out.Path = generatorsPath(0)
-		c.literals(&out, decoded.Generators[0])
-		out.Path, diagnostics = m.Path, c.diagnostics
+	v := structpb.NewStructValue(in)
+	if wrong := strict.Fields(generatorSchema(), m.Path, v, nil); len(wrong) > 0 {
+		return nil, wrong
 	}
-	for _, d := range diagnostics {
-		m.locate(d)
+	out, c, g := *m, &compiler{}, v1beta1.Generator{}
+	if raw, err := v.MarshalJSON(); err != nil || json.Unmarshal(raw, &g) != nil {
+		c.refuse(m.Path, "cannot be read as a generator")
+		return nil, c.diagnostics
 	}
-	return &out, diagnostics
+	c.literals(&out, g)
+	return &out, c.diagnostics
 }
 
-// locate changes a diagnostic of generators[0] and a literal into one of this generator and its expression.
+// locate changes a diagnostic of a literal into one of the expression that returned it.
 func (m *Generator) locate(d *diagnostic.Diagnostic) {
-	d.Path = m.Path.String() + strings.TrimPrefix(d.Path, generatorsPath(0).String())
 	for _, p := range m.Parameters {
 		literal := m.Path.String() + "." + strings.Join(p.literal, ".")
 		rest, ok := strings.CutPrefix(d.Path, literal)
@@ -130,15 +125,7 @@ func (m *Generator) locate(d *diagnostic.Diagnostic) {
 func (c *compiler) literals(m *Generator, g v1beta1.Generator) {
 	m.Labels = g.Labels
 	c.refuseErr(m.Path.Child("labels"), object.ValidateLabels(g.Labels)...)
-	if g.RefreshInterval != nil {
-		m.Interval = g.RefreshInterval.Duration
-	}
-	if g.GracePeriod != nil {
-		m.Grace = g.GracePeriod.Duration
-	}
-	if g.AbandonAfter != nil {
-		m.AbandonAfter = g.AbandonAfter.Duration
-	}
+	m.Interval, m.Grace, m.AbandonAfter = g.RefreshInterval.OrZero(), g.GracePeriod.OrZero(), g.AbandonAfter.OrZero()
 	if w := g.RotationWindow; w != nil && w.Schedule != "" {
 		m.Window = c.window(m.Path.Child("rotationWindow"), w)
 	}

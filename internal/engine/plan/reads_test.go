@@ -70,9 +70,10 @@ secrets:
 	if wrong != nil {
 		t.Fatal(wrong)
 	}
-	want := map[string][]string{"db": {"secrets[0]"}, "cache": {"secrets[1]"}}
-	if diff := cmp.Diff(want, p.Details.Inputs); diff != "" {
-		t.Errorf("entries that use connection details: -want, +got:\n%s", diff)
+	for name, want := range map[string]bool{"db": true, "cache": true, "user": false, "composite": false} {
+		if got := p.Details.ByName(name); got != want {
+			t.Errorf("connection details of %s are used: got %v", name, got)
+		}
 	}
 	if f := p.Freshness; !f.Context || !f.Environment || !p.Variables[1].Environment {
 		t.Errorf("Freshness: got %+v, want that the context and the environment are read", f)

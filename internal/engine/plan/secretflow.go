@@ -108,9 +108,12 @@ func (r *reading) addAll(other reading, place expression.Place) {
 }
 
 // reading finds each reference that can return secret data or a source. An expression that tests
-// whether a key exists also uses the key. A computed step stands for any key.
-func (c *compiler) reading(x *expression.Expression) reading {
-	var out reading
+// whether a key exists also uses the key. A computed step stands for any key. An expression that does not compile is
+// nil, and reads nothing.
+func (c *compiler) reading(x *expression.Expression) (out reading) {
+	if x == nil {
+		return out
+	}
 	for _, r := range x.References() {
 		place := x.Place(r)
 		switch r.Variable {
@@ -162,11 +165,16 @@ func StepName(r expression.Reference, i int) string {
 // reads reports whether r reads a source.
 func (r *reading) reads(s v1beta1.Source) bool {
 	if IsSecret(s) {
-		return slices.ContainsFunc(r.uses, func(u use) bool {
-			return u.variable == "" && (u.input == s.Name || u.input == Anything)
-		})
+		return r.readsSecret(s.Name)
 	}
 	return r.sources[s.Name] || r.sources[Anything]
+}
+
+// readsSecret reports whether r reads connection details, or a Secret source.
+func (r *reading) readsSecret(input string) bool {
+	return slices.ContainsFunc(r.uses, func(u use) bool {
+		return u.variable == "" && (u.input == input || u.input == Anything)
+	})
 }
 
 // IsSecret reports whether a source is a v1 Secret.
@@ -175,7 +183,7 @@ func IsSecret(s v1beta1.Source) bool { return s.APIVersion == "v1" && s.Kind == 
 // refuseSecrets refuses each use of secret data that nonSensitive does not list. A use of all keys
 // cannot be listed.
 func (c *compiler) refuseSecrets(x *expression.Expression, nonSensitive []string) {
-	c.refuseUses(c.usesOf(x), nonSensitive)
+	c.refuseUses(c.reading(x).uses, nonSensitive)
 }
 
 func (c *compiler) refuseUses(uses []use, nonSensitive []string) {
@@ -190,8 +198,7 @@ func (c *compiler) refuseUses(uses []use, nonSensitive []string) {
 			hint = fmt.Sprintf(": leave it out, or list %q under nonSensitive if it is not secret", name)
 		}
 		if u.variable == "" && u.input == expression.Composite {
-			hint += "; secret is the connection details of the composite here: " +
-				InsteadOfComposite(c.named)
+			hint += "; secret is the connection details of the composite here: " + InsteadOfComposite(c.named)
 		}
 		c.refuseUse(u, hint)
 	}
@@ -204,25 +211,16 @@ func InsteadOfComposite(names []string) string {
 	case 0:
 		return "set from to a composed resource, or read it as " + expression.Secrets + ".<name>"
 	case 1:
-		return fmt.Sprintf("set from to %s, or read it as %s", names[0], expression.PathText(expression.Secrets,
-			names[0]))
+		return fmt.Sprintf("set from to %s, or read it as %s", names[0], expression.PathText(expression.Secrets, names[0]))
 	}
 	return fmt.Sprintf("set from to one of %s, or read it as %s.<name>", suggest.List(names), expression.Secrets)
 }
 
 // refuseAllSecrets is like refuseSecrets for a place without nonSensitive.
 func (c *compiler) refuseAllSecrets(x *expression.Expression) {
-	for _, u := range c.usesOf(x) {
+	for _, u := range c.reading(x).uses {
 		c.refuseUse(u, ": leave it out")
 	}
-}
-
-// usesOf returns the uses of an expression, which may be nil.
-func (c *compiler) usesOf(x *expression.Expression) []use {
-	if x == nil {
-		return nil
-	}
-	return c.reading(x).uses
 }
 
 // notGenerated returns the uses without those of the outputs of generators.
@@ -237,9 +235,6 @@ func (c *compiler) refuseUse(u use, hint string) {
 // refuseUnknown refuses a name, or a list of items, that depends on objects that must first be requested
 // from Crossplane, because the requests must be the same on each call of a reconcile.
 func (c *compiler) refuseUnknown(x *expression.Expression, what string) {
-	if x == nil {
-		return
-	}
 	r := c.reading(x)
 	for _, u := range notGenerated(r.uses) {
 		c.reportAt(u.place, "may not use %s: %s must be known before any Secret is read: leave it out", u, what)
@@ -249,8 +244,7 @@ func (c *compiler) refuseUnknown(x *expression.Expression, what string) {
 	}
 	if c.ownEnvironment && r.environment {
 		c.report(x.Source().Path, "may not use the environment, which this input looks up or sets: %s must be "+
-			"known before "+
-			"that; look up and set the environment in an earlier step of the pipeline", what)
+			"known before that; look up and set the environment in an earlier step of the pipeline", what)
 	}
 	c.refuseGenerated(x, what+" must be known before a credential is generated")
 }

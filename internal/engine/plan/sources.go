@@ -40,9 +40,7 @@ func (c *compiler) compileSources() []Source {
 		}
 		if c.outputs.reads(s) {
 			out = append(out, n)
-			if n.NameExpr != nil {
-				c.outputs.addAll(c.reading(n.NameExpr), expression.Place{})
-			}
+			c.outputs.addAll(c.reading(n.NameExpr), expression.Place{})
 		}
 	}
 	return out
@@ -112,7 +110,7 @@ func (c *compiler) environment(p *Plan, in *v1beta1.Environment) {
 		out.Value = c.output(source(at.Child("value"), s.Value, expression.WantJSON))
 		c.optional = false
 		c.refuseGenerated(out.Value, "the environment is complete before generators run, because generators may use it")
-		c.refuseUses(notGenerated(c.usesOf(out.Value)), s.NonSensitive)
+		c.refuseUses(notGenerated(c.reading(out.Value).uses), s.NonSensitive)
 		p.Set = append(p.Set, out)
 	}
 }

@@ -10,14 +10,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
 )
 
-// verification compiles how a pending generation is verified.
-func (c *compiler) verification(m *Generator, g v1beta1.Generator) {
-	if g.ReadyExpression != "" {
-		m.Ready = c.readyExpression(m, source(m.Path.Child("readyExpression"), g.ReadyExpression, expression.WantBool))
-		m.LooksAhead = m.LooksAhead || c.readsLater(m.Ready)
-	}
-}
-
 // readyExpression compiles the verification of a pending generation. Expressions see the outputs of that generation as
 // candidate.<name>. The outputs of other generations do not tell whether it works.
 func (c *compiler) readyExpression(m *Generator, s expression.Source) *expression.Expression {
@@ -54,14 +46,13 @@ func (c *compiler) refuseOtherGenerations(m *Generator, x *expression.Expression
 	case r.Variable == expression.Variables:
 		for _, u := range c.variableReading(StepName(r, 0)).uses {
 			if u.variable != "" {
-				c.reportAt(x.Place(r), "may not use %s through a variable: only %s, written here, is the "+
-					"generation to verify", u,
-					own)
+				c.reportAt(x.Place(r), "may not use %s through a variable: only %s, written here, is the generation "+
+					"to verify", u, own)
 			}
 		}
 	case expression.HasOutputs(r.Variable) && (r.Variable != expression.Candidate || StepName(r, 0) != m.Name):
-		c.reportAt(x.Place(r), "may not use %s: only %s is the generation to verify", c.generatedUse(r, x.Place(r)),
-			own)
+		use := c.generatedUse(r, x.Place(r))
+		c.reportAt(use.place, "may not use %s: only %s is the generation to verify", use, own)
 	}
 }
 
@@ -90,16 +81,10 @@ func (c *compiler) window(at *field.Path, in *v1beta1.RotationWindow) *rotation.
 	return w
 }
 
-// derives sets what the outputs are made from. Hashes are slow, because that protects them, and keystores because they
-// encrypt with a key that is derived from a password.
-func (c *Computed) derives(text string, want expression.Want) {
-	c.derivation, c.Slow = expression.Source{Text: text, Want: want}, true
-}
-
 // isDerived reports whether the outputs of a generator are made from a source.
 func (m *Generator) isDerived() bool {
 	k, ok := m.Makes.(*Computed)
-	return ok && k.derivation.Text != ""
+	return ok && k.derived
 }
 
 // Source returns the expression for the source of a derived generator, or nil.
@@ -115,11 +100,11 @@ func (m *Generator) Source() *expression.Expression {
 func (c *compiler) withSources(uses []use) []use {
 	out := slices.Clone(uses)
 	for _, u := range uses {
-		m := c.generator(u.input)
+		m := c.declaredGenerators.Named(u.input)
 		if u.variable == "" || m == nil {
 			continue
 		}
-		for _, of := range c.usesOf(m.Source()) {
+		for _, of := range c.reading(m.Source()).uses {
 			if of.item == ownKey { // of the item whose hash is used
 				of.item = u.item
 			}
@@ -132,21 +117,21 @@ func (c *compiler) withSources(uses []use) []use {
 // derive compiles the source of a generator, if it is derived. It is evaluated after all other generators, so the
 // lookups for the next generation cannot depend on it.
 func (c *compiler) derive(m *Generator) {
-	if k, ok := m.Makes.(*Computed); ok && m.isDerived() {
-		m.LooksAhead = true
-		k.derivation.Path = m.Path.Child(m.Kind, "secretExpression").String()
-		k.Source = c.output(k.derivation)
+	if k, ok := m.Makes.(*Computed); ok && k.derived {
+		const name = "secretExpression"
+		text, want := m.input.GetFields()[m.Kind].GetStructValue().GetFields()[name].GetStringValue(), expression.WantTextMap
+		if m.Kind == "bcrypt" {
+			want = expression.WantText
+		}
+		m.LooksAhead, k.Source = true, c.output(source(m.Path.Child(m.Kind, name), text, want))
 		c.refuseDerived(k.Source)
 	}
 }
 
 // refuseDerived refuses the outputs of other derived generators, which are not known when a source is evaluated.
 func (c *compiler) refuseDerived(x *expression.Expression) {
-	if x == nil {
-		return
-	}
 	for _, u := range c.reading(x).uses {
-		switch m := c.generator(u.input); {
+		switch m := c.declaredGenerators.Named(u.input); {
 		case u.variable == "":
 		case m == nil:
 			c.reportAt(u.place, "may not use %s: write the name of one generator", u)

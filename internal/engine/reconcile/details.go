@@ -54,7 +54,7 @@ func (r *detailsReader) run(o observation.Observation, composed generations.Spli
 		found = plan.With(found, name, id)
 	}
 	if _, _, _, name := object.Identity(o.Composite.Object); r.namespace == "" { // a namespaced composite has none
-		used := r.used.Inputs[expression.Composite] != nil && object.IsLegacy(o.Composite.Object)
+		used := r.used.ByName(expression.Composite) && object.IsLegacy(o.Composite.Object)
 		o.Composite = r.details(lookup.Owner{Resource: o.Composite, What: "composite", Name: name}, used)
 	}
 	return detailsRead{r.Reply, &o, found}

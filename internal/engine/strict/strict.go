@@ -31,16 +31,6 @@ import (
 func Decode(in *structpb.Struct, a Adviser) (*v1beta1.Exports, []Placeholder, diagnostic.List) {
 	d := newDecoder(a)
 	d.declared = declaredSteps(in)
-	return d.decode(in)
-}
-
-// DecodeValues is like Decode for an input whose texts are values of expressions, and may look like expressions.
-func DecodeValues(in *structpb.Struct) (*v1beta1.Exports, diagnostic.List) {
-	out, _, diagnostics := newDecoder(nil).decode(in)
-	return out, diagnostics
-}
-
-func (d *decoder) decode(in *structpb.Struct) (*v1beta1.Exports, []Placeholder, diagnostic.List) {
 	if in == nil {
 		return nil, nil, d.wrong(field.NewPath("input"), "must be set: add an input of kind Exports to the "+
 			"pipeline step")
