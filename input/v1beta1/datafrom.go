@@ -29,7 +29,6 @@ type DataFrom struct {
 
 	// Rules that change the names of the keys, in order.
 	// +kubebuilder:validation:MaxItems=32
-	// +listType=atomic
 	Rewrite []Rewrite `json:"rewrite,omitempty"`
 
 	// Converts characters that a key cannot have. `Default` writes `_`, and refuses letters and digits outside of
@@ -59,9 +58,7 @@ type Extract struct {
 
 	// The field path of a JSON object in the input, whose members are the keys. For example, `credentials.admin`.
 	// `environment` requires it.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=512
-	Property string `json:"property,omitempty"`
+	Property FieldPath `json:"property,omitempty"`
 }
 
 // Find adds the keys of all secret inputs that match all of its fields. Each key is added as `<input>/<key>`.

@@ -8,7 +8,6 @@ type Environment struct {
 
 	// EnvironmentConfigs to find and to merge, in this order.
 	// +kubebuilder:validation:MaxItems=64
-	// +listType=atomic
 	EnvironmentConfigs []EnvironmentSource `json:"environmentConfigs,omitempty"`
 
 	// The policy for all references.
@@ -16,7 +15,6 @@ type Environment struct {
 
 	// Writes fields into the merged environment, in this order.
 	// +kubebuilder:validation:MaxItems=64
-	// +listType=atomic
 	Set []EnvironmentField `json:"set,omitempty"`
 }
 
@@ -59,9 +57,7 @@ type EnvironmentSource struct {
 	Selector *EnvironmentSelector `json:"selector,omitempty"`
 
 	// The field of the environment below which the data is merged. If it is not set, it is the top.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=512
-	ToFieldPath string `json:"toFieldPath,omitempty"`
+	ToFieldPath FieldPath `json:"toFieldPath,omitempty"`
 }
 
 // An EnvironmentRef names an EnvironmentConfig.
@@ -95,13 +91,10 @@ type EnvironmentSelector struct {
 
 	// In mode `Multiple`, the field to sort by: all strings, or all numbers. If it is not set, it is `metadata.name`.
 	// +kubebuilder:default=metadata.name
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=512
-	SortByFieldPath string `json:"sortByFieldPath,omitempty"`
+	SortByFieldPath FieldPath `json:"sortByFieldPath,omitempty"`
 
 	// Labels that must all match. If all are optional and have no value, nothing is requested.
 	// +kubebuilder:validation:MaxItems=64
-	// +listType=atomic
 	MatchLabels []EnvironmentLabelMatcher `json:"matchLabels,omitempty"`
 }
 
@@ -128,9 +121,7 @@ type EnvironmentLabelMatcher struct {
 	Key string `json:"key"`
 
 	// The path of the field with the value, for example `spec.stage`.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=512
-	ValueFromFieldPath string `json:"valueFromFieldPath,omitempty"`
+	ValueFromFieldPath FieldPath `json:"valueFromFieldPath,omitempty"`
 
 	// If the field does not exist, `Required` refuses the input, and `Optional` leaves the label out. If it is not set,
 	// it is `Required`.
@@ -146,9 +137,7 @@ type EnvironmentLabelMatcher struct {
 // An EnvironmentField is a field of the environment to write.
 type EnvironmentField struct {
 	// The path of the field in the environment, for example `widgets.count`.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=512
-	FieldPath string `json:"fieldPath"`
+	FieldPath FieldPath `json:"fieldPath"`
 
 	// Returns the value. If it waits or returns null, the field is left out. With `optional.none()`, it keeps its
 	// earlier value.

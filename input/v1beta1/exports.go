@@ -22,6 +22,12 @@ const (
 // +kubebuilder:validation:MaxLength=4096
 type Expression = string
 
+// A FieldPath is the path of a field in an object.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=512
+type FieldPath = string
+
 // Exports is the input as the function decodes it. Package crd has the definition that is made from its fields.
 type Exports struct {
 	APIVersion string     `json:"apiVersion,omitempty"`
@@ -240,13 +246,11 @@ type SecretExport struct {
 
 	// The keys of the Secret and their values. Without all of them, the Secret is kept, or not created.
 	// +kubebuilder:validation:MaxItems=256
-	// +listType=atomic
 	Data []SecretData `json:"data,omitempty"`
 
 	// Adds all keys of an input, under other names if needed. Without the input, the Secret is kept, or not created.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
-	// +listType=atomic
 	DataFrom []DataFrom `json:"dataFrom,omitempty"`
 
 	// If true, the data is also published as connection details of a legacy composite.
@@ -259,13 +263,11 @@ type ConfigMapExport struct {
 
 	// The keys of the ConfigMap and their values. Without all of them, it is kept, or not created.
 	// +kubebuilder:validation:MaxItems=256
-	// +listType=atomic
 	Data []ConfigMapData `json:"data,omitempty"`
 
 	// Adds all keys of a ConfigMap source or the environment.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
-	// +listType=atomic
 	DataFrom []DataFrom `json:"dataFrom,omitempty"`
 }
 
@@ -344,10 +346,8 @@ type ConfigMapData struct {
 // A StatusField is a status field of the composite to write.
 type StatusField struct {
 	// The path of the field below `status`, for example `endpoint` or `network.addresses`.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^(conditions|crossplane)($|[.])')",message="must not be conditions or crossplane, or a field below them, which Crossplane writes: write a field of your own"
-	FieldPath string `json:"fieldPath"`
+	FieldPath FieldPath `json:"fieldPath"`
 
 	// Returns the value of the field. For example, `resource.status.address`.
 	Value Expression `json:"value"`

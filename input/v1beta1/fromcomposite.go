@@ -10,10 +10,8 @@ type FromComposite struct {
 	From string `json:"from,omitempty"`
 
 	// The path of the composite's field that has the lists, for example `spec.operatorSpec`.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self.matches('^spec($|[.])')",message="must be spec, or a field below spec: composite authors write only these fields"
-	FieldPath string `json:"fieldPath"`
+	FieldPath FieldPath `json:"fieldPath"`
 
 	// The inputs that these expressions may use besides the composite, and the labels and annotations of their objects.
 	Allow FromCompositeAllow `json:"allow,omitempty"`
@@ -39,18 +37,17 @@ type FromCompositeAllow struct {
 
 	// Labels that the objects may have. `example.org/` allows each label with that prefix. `app` and
 	// `app.kubernetes.io/` are always allowed. List a label that a controller obeys only if authors may control it.
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=317
-	// +kubebuilder:validation:items:Pattern=`^[-._a-zA-Z0-9]+/?[-._a-zA-Z0-9]*$`
-	// +listType=set
-	Labels []string `json:"labels,omitempty"`
+	Labels AllowedKeys `json:"labels,omitempty"`
 
 	// Annotations that the objects may have, in the same form.
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=317
-	// +kubebuilder:validation:items:Pattern=`^[-._a-zA-Z0-9]+/?[-._a-zA-Z0-9]*$`
-	// +listType=set
-	Annotations []string `json:"annotations,omitempty"`
+	Annotations AllowedKeys `json:"annotations,omitempty"`
 }
+
+// AllowedKeys are keys, and prefixes of keys that end with a slash.
+//
+// +kubebuilder:validation:MaxItems=64
+// +kubebuilder:validation:items:MinLength=1
+// +kubebuilder:validation:items:MaxLength=317
+// +kubebuilder:validation:items:Pattern=`^[-._a-zA-Z0-9]+/?[-._a-zA-Z0-9]*$`
+// +listType=set
+type AllowedKeys []string

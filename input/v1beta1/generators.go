@@ -432,7 +432,6 @@ type ResourceGenerator struct {
 
 	// Writes values into the manifest. The expressions also see `generation`, and no secret.
 	// +kubebuilder:validation:MaxItems=64
-	// +listType=atomic
 	Set []ManifestField `json:"set,omitempty"`
 
 	// Further outputs: expressions in which `resource` is the resource, and `secret` its connection details or data.
@@ -445,10 +444,8 @@ type ResourceGenerator struct {
 // A ManifestField is a field of a manifest to write.
 type ManifestField struct {
 	// The path of the field in the manifest, for example `spec.forProvider.userName`.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([[]|(apiVersion|kind|metadata|status)($|[.[]))') || self.matches('^metadata[.](name$|labels[.[]|annotations[.[])')",message="must be a field of the manifest other than apiVersion, kind and status, and below metadata only name, labels and annotations"
-	FieldPath string `json:"fieldPath"`
+	FieldPath FieldPath `json:"fieldPath"`
 
 	// Returns the value of the field.
 	Value Expression `json:"value"`
