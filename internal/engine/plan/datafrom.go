@@ -170,11 +170,9 @@ func (c *compiler) find(b *DataFrom, at *field.Path, f v1beta1.Find, secret bool
 }
 
 func (c *compiler) rewriter(at *field.Path, d v1beta1.DataFrom) *rewrite.Rewriter {
-	o := rewrite.Options{Conversion: d.ConversionStrategy, Decoding: d.DecodingStrategy}
-	for i, r := range d.Rewrite {
-		o.Rules = append(o.Rules, c.rule(at.Child("rewrite").Index(i), r))
-	}
-	r, wrong := rewrite.Compile(o)
+	r, wrong := rewrite.Compile(d, func(path, text string) rewrite.Renamer {
+		return c.keyExpression(at.String()+"."+path, text)
+	})
 	for _, d := range wrong {
 		d.Path = at.String() + "." + d.Path
 		c.diagnostics = append(c.diagnostics, d)
@@ -182,35 +180,14 @@ func (c *compiler) rewriter(at *field.Path, d v1beta1.DataFrom) *rewrite.Rewrite
 	return r
 }
 
-func (c *compiler) rule(at *field.Path, r v1beta1.Rewrite) rewrite.Rule {
-	var out rewrite.Rule
-	if x := r.RegExp; x != nil {
-		out.Regexp = &rewrite.Regexp{Source: x.Source}
-		if x.Target != nil {
-			out.Regexp.Target = *x.Target
-		}
-	}
-	if m := r.Merge; m != nil {
-		out.Merge = &rewrite.Merge{Strategy: m.Strategy, Into: m.Into, Priority: m.Priority,
-			PriorityPolicy: m.PriorityPolicy, ConflictPolicy: m.ConflictPolicy}
-	}
-	if t := r.Transform; t != nil {
-		out.Transform = &rewrite.Transform{Template: t.Template}
-		if t.KeyExpression != "" {
-			out.Transform.Key = c.keyExpression(at.Child("transform", "keyExpression"), t.KeyExpression)
-		}
-	}
-	return out
-}
-
 // keyExpression is the function of an expression over a key. It never runs if the
 // expression has a diagnostic.
-func (c *compiler) keyExpression(at *field.Path, text string) func(string, *budget.Budget) (string, error) {
-	s := source(at, text, expression.WantString)
-	s.Scope = expression.KeyScope
-	x, wrong := c.env.Compile(s)
+func (c *compiler) keyExpression(path, text string) rewrite.Renamer {
+	x, wrong := c.env.Compile(expression.Source{
+		Text: text, Path: path, Want: expression.WantString, Scope: expression.KeyScope,
+	})
 	c.diagnostics = append(c.diagnostics, wrong...)
-	return func(key string, b *budget.Budget) (string, error) { return x.Rename(key, b) }
+	return func(b *budget.Budget, key string) (string, error) { return x.Rename(key, b) }
 }
 
 // DetailsUsed says which connection details the expressions and the finds of an input can use.

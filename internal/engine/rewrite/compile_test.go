@@ -5,10 +5,19 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
+)
+
+type (
+	Options   = v1beta1.DataFrom
+	Rule      = v1beta1.Rewrite
+	Merge     = v1beta1.RewriteMerge
+	Transform = v1beta1.RewriteTransform
 )
 
 func regexpRule(source, target string) Rule {
-	return Rule{Regexp: &Regexp{Source: source, Target: target}}
+	return Rule{RegExp: &v1beta1.RewriteRegExp{Source: source, Target: &target}}
 }
 
 func templateRule(text string) Rule { return Rule{Transform: &Transform{Template: text}} }
@@ -97,7 +106,7 @@ func TestCompileDiagnostics(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, wrong := Compile(Options{Rules: []Rule{tc.in}})
+			_, wrong := Compile(Options{Rewrite: []Rule{tc.in}}, nil)
 			got := ""
 			for _, d := range wrong {
 				got += d.Place() + ": " + d.Message

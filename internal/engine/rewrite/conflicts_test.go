@@ -24,7 +24,7 @@ func TestConflictsArePaidFor(t *testing.T) {
 	for i := range 1000 { // as after a merge
 		keys[0].Origins = append(keys[0].Origins, Origin{Input: "db", Key: fmt.Sprintf("k%d", i)})
 	}
-	_, err := (&Merge{}).run(budget.New(context.Background()), "merge", keys)
+	_, err := merge{&Merge{}, "merge"}.run(budget.New(context.Background()), keys)
 	if err == nil || !strings.Contains(err.Error(), budget.ErrSpent.Error()) {
 		t.Errorf("got %.200v, want an error about the budget", err)
 	}

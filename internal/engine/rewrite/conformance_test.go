@@ -14,7 +14,7 @@ import (
 // A conformance case, as the header of testdata/rewrite.yaml explains it.
 type conformanceCase struct {
 	Name, What, Stage, Note string
-	Rewrite                 []ruleYAML
+	Rewrite                 []Rule
 	ConversionStrategy      string
 	DecodingStrategy        string
 	Input, Expect           map[string]string
@@ -22,28 +22,15 @@ type conformanceCase struct {
 	ErrorNames              []string
 }
 
-type ruleYAML struct {
-	Regexp    *Regexp
-	Merge     *Merge
-	Transform *struct{ Template string }
-}
-
 func (c conformanceCase) options(t *testing.T) Options {
 	t.Helper()
-	o := Options{Conversion: c.ConversionStrategy, Decoding: c.DecodingStrategy}
+	o := Options{Rewrite: c.Rewrite, ConversionStrategy: c.ConversionStrategy, DecodingStrategy: c.DecodingStrategy}
 	switch c.Stage {
 	case "rewrite", "decode":
-		o.Conversion = "None"
+		o.ConversionStrategy = "None"
 	case "convert", "pipeline":
 	default:
 		t.Fatalf("unknown stage %q", c.Stage)
-	}
-	for _, r := range c.Rewrite {
-		rule := Rule{Regexp: r.Regexp, Merge: r.Merge}
-		if r.Transform != nil {
-			rule.Transform = &Transform{Template: r.Transform.Template}
-		}
-		o.Rules = append(o.Rules, rule)
 	}
 	return o
 }
@@ -101,7 +88,7 @@ func texts(keys []Key) map[string]string {
 
 // run compiles and applies. It returns diagnostics as an error.
 func run(o Options, in []Key) ([]Key, error) {
-	r, faults := Compile(o)
+	r, faults := Compile(o, testKey)
 	if len(faults) > 0 {
 		return nil, &Failed{Path: faults[0].Path, Reason: faults[0].Message}
 	}

@@ -25,14 +25,13 @@ func conversion(path, strategy string) step {
 	if strategy == "None" {
 		return step{path: path, run: keep}
 	}
-	convert := rename(func(b *budget.Budget, k Key) (string, *Failed) {
-		if b.Spend(budget.Counted(0, numbersWeigh*len(k.Name))) != nil {
-			return "", spent(path)
+	convert := rename(path, func(b *budget.Budget, name string) (string, error) {
+		if err := b.Spend(budget.Counted(0, numbersWeigh*len(name))); err != nil {
+			return "", err
 		}
-		name, ok := convertName(k.Name, strategy == "Unicode")
+		name, ok := convertName(name, strategy == "Unicode")
 		if !ok {
-			return "", failed(path, "cannot convert the name of %s: "+
-				"it has a letter or a digit outside of ASCII; use Unicode, or a rule", k)
+			return "", callError{reason: "it has a letter or a digit outside of ASCII; use Unicode, or a rule"}
 		}
 		return name, nil
 	})

@@ -45,11 +45,11 @@ func TestFunctions(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c, why := compileTemplate(tc.template)
-			if why != "" {
-				t.Fatal(why)
+			rename, wrong := compileTemplate("here", tc.template)
+			if wrong != nil {
+				t.Fatal(wrong)
 			}
-			got, err := c.execute(fresh(), tc.in)
+			got, err := rename(fresh(), tc.in)
 			if got != tc.want || err != nil {
 				t.Errorf("%s: want %q, got %q, %v", tc.template, tc.want, got, err)
 			}
@@ -72,7 +72,7 @@ func TestFunctionsAreBounded(t *testing.T) {
 		`{{ if eq .value "a" }}{{ lt 1 "x" }}{{ end }}`:                               fails,
 		`{{ if eq .value "a" }}{{ regexMatch "a" .value | regexMatch "(" }}{{ end }}`: fails,
 	} {
-		_, err := run(Options{Rules: []Rule{templateRule(template)}}, []Key{key("", "a", "v")})
+		_, err := run(Options{Rewrite: []Rule{templateRule(template)}}, []Key{key("", "a", "v")})
 		if !strings.HasSuffix(message(err), `: cannot rename "a": `+want) {
 			t.Errorf("%s: want %q, got %q", template, want, message(err))
 		}
@@ -81,10 +81,10 @@ func TestFunctionsAreBounded(t *testing.T) {
 
 // Run-time errors of text/template may contain data.
 func TestPublicReason(t *testing.T) {
-	if got := publicReason(errors.New(canary)); strings.Contains(got, canary) {
+	if got := publicReason(errors.New(canary)).Error(); strings.Contains(got, canary) {
 		t.Errorf("an error is passed on: %s", got)
 	}
-	if got := publicReason(fmt.Errorf("%s: %w", canary, errTooLong)); got != errTooLong.reason {
+	if got := publicReason(fmt.Errorf("%s: %w", canary, errTooLong)).Error(); got != errTooLong.reason {
 		t.Errorf("want the reason of our own function, got %s", got)
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 )
 
 // fuzzed is what the fuzz targets are given: a rule for each letter of program,
@@ -46,23 +45,18 @@ func addSeeds(f *testing.F) {
 func (z fuzzed) options() Options {
 	conversions := []string{"Default", "Unicode", "None"}
 	decodings := []string{"None", "Base64", "Base64URL", "Auto"}
-	o := Options{Conversion: conversions[z.conversion%3], Decoding: decodings[z.decoding%4]}
+	o := Options{ConversionStrategy: conversions[z.conversion%3], DecodingStrategy: decodings[z.decoding%4]}
 	rules := map[rune]Rule{
 		'r': regexpRule(z.source, z.target), 't': templateRule(z.template),
 		'e': mergeRule(
 			Merge{},
 		), 'i': mergeRule(Merge{ConflictPolicy: "Ignore"}), 'j': mergeRule(Merge{Strategy: "JSON", Into: "j"}),
 		'm': mergeRule(Merge{Strategy: "JSON", Into: "m", ConflictPolicy: "Ignore", Priority: []string{"a"}}),
-		'k': {Transform: &Transform{Key: func(k string, _ *budget.Budget) (string, error) {
-			if strings.Contains(k, "!") {
-				return "", errWaiting
-			}
-			return k + "-k", nil
-		}}},
+		'k': {Transform: &Transform{KeyExpression: "k"}},
 	}
 	for _, letter := range z.program {
-		if rule, ok := rules[letter]; ok && len(o.Rules) < 8 {
-			o.Rules = append(o.Rules, rule)
+		if rule, ok := rules[letter]; ok && len(o.Rewrite) < 8 {
+			o.Rewrite = append(o.Rewrite, rule)
 		}
 	}
 	return o
@@ -87,8 +81,8 @@ func FuzzRewriteLosesNoKey(f *testing.F) {
 			z := fuzzed{program, source, target, template, conversion, decoding, names, values}
 			full := z.options()
 			before := z.keys()
-			for i, rule := range full.Rules {
-				after, err := run(Options{Rules: []Rule{rule}, Conversion: "None"}, before)
+			for i, rule := range full.Rewrite {
+				after, err := run(Options{Rewrite: []Rule{rule}, ConversionStrategy: "None"}, before)
 				if err != nil {
 					if got, err := run(full, z.keys()); err == nil {
 						t.Errorf("rule %d fails by itself, and all of them give %d keys", i, len(got))
@@ -106,7 +100,7 @@ func FuzzRewriteLosesNoKey(f *testing.F) {
 				}
 				before = after
 			}
-			full.Decoding = ""
+			full.DecodingStrategy = ""
 			if after, err := run(full, z.keys()); err == nil {
 				assertDistinct(t, after)
 				assertSame(t, before, after)
@@ -216,7 +210,7 @@ func FuzzRewriteIgnoresOrder(f *testing.F) {
 	f.Fuzz(
 		func(t *testing.T, program, source, target, template string, conversion, decoding uint8, names, values string) {
 			z := fuzzed{program, source, target, template, conversion, decoding, names, values}
-			r, faults := Compile(z.options())
+			r, faults := Compile(z.options(), testKey)
 			if faults != nil {
 				t.Skip("not compiled")
 			}

@@ -9,52 +9,33 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
-// Merge merges the members of values that are JSON objects.
+// A merge merges the members of values that are JSON objects.
 //
 // Keys are merged in alphabetical order, followed by the keys of Priority in the order of the list. The
 // last key wins. Numbers are kept as they are written.
-type Merge struct {
-	// Strategy is Extract or JSON. Empty means Extract: the members become the keys. Strings are
-	// unchanged, null becomes an empty value, and objects and arrays become compact JSON with sorted
-	// members. JSON keeps the keys and adds one.
-	Strategy string
+type merge struct {
+	*v1beta1.RewriteMerge
 
-	// Into is the name of the key that JSON adds. Extract ignores it, as in External Secrets.
-	Into string
-
-	// Priority lists names of keys after the previous rules.
-	Priority []string
-
-	// PriorityPolicy is Strict or IgnoreNotFound. Empty means Strict: each key of Priority must exist.
-	PriorityPolicy string
-
-	// ConflictPolicy is Error or Ignore. Empty means Error: a member that two keys have is refused, even
-	// if its values are equal. Ignore overwrites it.
-	ConflictPolicy string
+	path string
 }
 
-func (m *Merge) compile(path string) apply {
-	own := *m
-	own.Priority = slices.Clone(m.Priority)
-	return func(b *budget.Budget, keys []Key) ([]Key, *Failed) { return own.run(b, path, keys) }
-}
-
-func (m *Merge) run(b *budget.Budget, path string, keys []Key) ([]Key, *Failed) {
+func (m merge) run(b *budget.Budget, keys []Key) ([]Key, *Failed) {
 	if m.Strategy == "JSON" {
 		if i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == m.Into }); i >= 0 {
-			return nil, failed(path+".into", "cannot write the merged object into %q: "+
+			return nil, failed(m.path+".into", "cannot write the merged object into %q: "+
 				"%s already has this name; choose another one", m.Into, keys[i])
 		}
 	}
-	ordered, err := m.order(path, keys)
+	ordered, err := m.order(keys)
 	if err != nil || len(keys) == 0 {
 		return nil, err // a merged object without keys would have no origin
 	}
-	merged, err := m.merge(b, path, ordered)
+	merged, err := m.merge(b, ordered)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +54,7 @@ func (m *Merge) run(b *budget.Budget, path string, keys []Key) ([]Key, *Failed) 
 }
 
 // order returns the keys, which are sorted by name, in the order in which they are merged.
-func (m *Merge) order(path string, keys []Key) ([]Key, *Failed) {
+func (m merge) order(keys []Key) ([]Key, *Failed) {
 	listed := func(k Key) bool { return slices.Contains(m.Priority, k.Name) }
 	out := slices.DeleteFunc(slices.Clone(keys), listed)
 	for i, name := range m.Priority {
@@ -81,8 +62,8 @@ func (m *Merge) order(path string, keys []Key) ([]Key, *Failed) {
 		if at >= 0 {
 			out = append(out, keys[at])
 		} else if m.PriorityPolicy != "IgnoreNotFound" {
-			f := failed(fmt.Sprintf("%s.priority[%d]", path, i), "the key %q of %s.priority: name a key that exists, "+
-				"or set priorityPolicy: IgnoreNotFound", name, path)
+			f := failed(fmt.Sprintf("%s.priority[%d]", m.path, i), "the key %q of %s.priority: name a key that exists, "+
+				"or set priorityPolicy: IgnoreNotFound", name, m.path)
 			f.Missing = true
 			return nil, f
 		}
@@ -97,21 +78,21 @@ type member struct {
 }
 
 // merge merges the members of keys. Of several conflicts, it reports the one with the first name.
-func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]member, *Failed) {
+func (m merge) merge(b *budget.Budget, ordered []Key) (map[string]member, *Failed) {
 	merged := map[string]member{}
 	var conflicts []string
 	for _, k := range ordered {
 		members, err := parseObject(b, k.Value.Reveal())
 		switch {
 		case isSpent(b, err):
-			return nil, spent(path)
+			return nil, spent(m.path)
 		case err != nil:
-			return nil, failed(path, "the value of %s %s", k, err)
+			return nil, failed(m.path, "the value of %s %s", k, err)
 		}
 		for name, v := range members {
 			before, taken := merged[name]
 			if taken && b.Spend(budget.Counted(len(before.origins)+len(k.Origins), 0)) != nil { // a message lists them
-				return nil, spent(path)
+				return nil, spent(m.path)
 			}
 			if taken && m.ConflictPolicy != "Ignore" {
 				conflicts = append(conflicts, describe([]Key{{Origins: before.origins}, k}))
@@ -119,7 +100,7 @@ func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]
 			}
 			all := origins(k, Key{Origins: before.origins})
 			if b.Spend(budget.Counted(len(all), 0)) != nil {
-				return nil, spent(path)
+				return nil, spent(m.path)
 			}
 			merged[name] = member{v, all}
 		}
@@ -128,7 +109,7 @@ func (m *Merge) merge(b *budget.Budget, path string, ordered []Key) (map[string]
 		return merged, nil
 	}
 	const text = "a member with the same name is in %s: remove one of them, or set conflictPolicy to Ignore"
-	return nil, failed(path, text, slices.Min(conflicts))
+	return nil, failed(m.path, text, slices.Min(conflicts))
 }
 
 // origins returns the origins of all keys, sorted and without duplicates.
@@ -180,10 +161,6 @@ var (
 	errNotObject = errors.New("is not a JSON object")
 	errNotText   = errors.New("has a string that is not Unicode text: it cannot be kept unchanged")
 )
-
-func isSpent(b *budget.Budget, err error) bool {
-	return b.Context().Err() != nil || errors.Is(err, budget.ErrSpent)
-}
 
 // parseObject returns the members of a JSON object, with numbers as they are written. null has no members.
 func parseObject(b *budget.Budget, raw []byte) (map[string]any, error) {

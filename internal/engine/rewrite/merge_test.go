@@ -106,7 +106,7 @@ func TestMerge(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := run(Options{Rules: []Rule{mergeRule(tc.rule)}, Conversion: "None"}, tc.in)
+			got, err := run(Options{Rewrite: []Rule{mergeRule(tc.rule)}, ConversionStrategy: "None"}, tc.in)
 			if message(err) != tc.err {
 				t.Errorf("%s: want %q, got %q", tc.reason, tc.err, message(err))
 			}
@@ -129,7 +129,7 @@ func TestMergeRefusesValues(t *testing.T) {
 		` null `:                      nil, //nolint:gocritic // JSON may begin and end with spaces
 	}
 	for value, want := range cases {
-		_, err := run(Options{Rules: []Rule{mergeRule(Merge{})}}, []Key{key("db", "a", value)})
+		_, err := run(Options{Rewrite: []Rule{mergeRule(Merge{})}}, []Key{key("db", "a", value)})
 		got, text := message(err), ""
 		if want != nil {
 			text = `rewrite[0].merge: the value of "a" of "db" ` + want.Error()

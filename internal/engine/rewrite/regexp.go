@@ -9,40 +9,26 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
-// Regexp replaces each match of Source by Target, anywhere in the name, as regexp.ReplaceAllString does.
-type Regexp struct {
-	// Source is a regular expression in RE2 syntax.
-	Source string
-
-	// Target may refer to groups of the source with $1 or ${1} and $name or ${name}, and to the whole
-	// match with $0. $$ is a dollar sign. Target may be empty.
-	Target string
-}
-
-func (r *Regexp) compile(path string) (apply, diagnostic.List) {
+// compileRegexp returns the rule that replaces each match, as regexp.ReplaceAllString does.
+func compileRegexp(path string, r *v1beta1.RewriteRegExp) (Renamer, diagnostic.List) {
 	p, all := CompilePattern(path+".source", r.Source)
 	if p == nil {
 		return nil, all
 	}
-	if why := p.checkReferences(r.Target); why != "" {
+	target := ptr.Deref(r.Target, "")
+	if why := p.checkReferences(target); why != "" {
 		return nil, wrong(path+".target", "%s", why)
 	}
-	return rename(func(b *budget.Budget, k Key) (string, *Failed) {
-		name, err := p.replaceAll(b, k.Name, r.Target)
-		switch {
-		case errors.Is(err, errTooLong):
-			return "", failed(path, "cannot rename %s: %s", k, errTooLong.reason)
-		case err != nil:
-			return "", spent(path)
-		}
-		return name, nil
-	}), nil
+	return func(b *budget.Budget, name string) (string, error) { return p.replaceAll(b, name, target) }, nil
 }
 
 // A Pattern is a regular expression within the limits.

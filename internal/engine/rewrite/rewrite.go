@@ -2,7 +2,7 @@
 // are invalid in a key, and finally decodes values. It implements External Secrets' dataFrom without its
 // stores.
 //
-// [Compile] compiles the rules in [Options] once. [Rewriter.Apply] renames keys with their values and their
+// [Compile] compiles the rules of an entry once. [Rewriter.Apply] renames keys with their values and their
 // [Origin], and returns them sorted by name. The order of its arguments changes neither results nor errors.
 //
 // No key is ever lost or overwritten: if two keys have the same name after any step, even with equal values,
@@ -15,10 +15,12 @@ package rewrite
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
@@ -38,25 +40,6 @@ const (
 	// of a find, with its path, may be longer.
 	maxName = 4 << 10
 )
-
-// Options are the options of one entry of dataFrom.
-type Options struct {
-	// Rules are applied in their order.
-	Rules []Rule
-
-	// Conversion of the names after the last rule: Default, Unicode or None. Empty is Default.
-	Conversion string
-
-	// Decoding of the values at the end, after any merge: None, Base64, Base64URL or Auto. Empty is None.
-	Decoding string
-}
-
-// A Rule has exactly one of the fields.
-type Rule struct {
-	Regexp    *Regexp
-	Merge     *Merge
-	Transform *Transform
-}
 
 // An Origin is a key as it was before all rules.
 type Origin struct {
@@ -125,7 +108,7 @@ func several(names []string, sep string) string {
 
 // Failed is the error of a step. It contains no value.
 type Failed struct {
-	// Path of the rule below the options, for example rewrite[1].regexp. It is empty for an error of the original
+	// Path of the rule below the entry, for example rewrite[1].regexp. It is empty for an error of the original
 	// keys.
 	Path string
 
@@ -135,7 +118,7 @@ type Failed struct {
 	// Missing is set if a key that a rule requires does not exist yet.
 	Missing bool
 
-	// Cause is the error of a [Transform.Key], or nil.
+	// Cause is the error of a key expression, or nil.
 	Cause error
 }
 
@@ -184,39 +167,49 @@ type step struct {
 // Each step spends the budget of the request.
 type apply func(*budget.Budget, []Key) ([]Key, *Failed)
 
-// Compile compiles the options, which follow the rules of the input's definition, or returns the diagnostics of regular
-// expressions and templates in the order of the fields. Their paths begin below the options, as in
-// rewrite[1].regexp.source.
-func Compile(o Options) (*Rewriter, diagnostic.List) {
+// A Renamer returns the new name of a key. It is deterministic, its errors contain no data, and it spends the budget.
+type Renamer func(b *budget.Budget, name string) (string, error)
+
+// Compile compiles the rules and strategies of an entry, which follow the rules of the input's definition, or returns
+// the diagnostics of regular expressions and templates in the order of the fields. Their paths begin below the entry, as
+// in rewrite[1].regexp.source. The argument key compiles a key expression at such a path.
+func Compile(d v1beta1.DataFrom, key func(path, text string) Renamer) (*Rewriter, diagnostic.List) {
 	r := &Rewriter{}
 	var all diagnostic.List
-	for i, rule := range o.Rules {
-		s, wrong := rule.compile(fmt.Sprintf("rewrite[%d]", i))
+	for i, rule := range d.Rewrite {
+		s, wrong := compile(fmt.Sprintf("rewrite[%d]", i), rule, key)
 		all = append(all, wrong...)
 		r.steps = append(r.steps, s)
 	}
-	r.steps = append(r.steps, conversion("conversionStrategy", o.Conversion), decoding("decodingStrategy", o.Decoding))
+	r.steps = append(r.steps, conversion("conversionStrategy", d.ConversionStrategy),
+		decoding("decodingStrategy", d.DecodingStrategy))
 	if len(all) > 0 {
 		return nil, all
 	}
 	return r, nil
 }
 
-func (r Rule) compile(at string) (s step, all diagnostic.List) {
-	switch {
-	case r.Regexp != nil:
+func compile(at string, r v1beta1.Rewrite, key func(path, text string) Renamer) (s step, wrong diagnostic.List) {
+	var f Renamer
+	switch t := r.Transform; {
+	case r.RegExp != nil:
 		s.path = at + ".regexp"
 		s.ifEmpty = "write a source and a target that leave at least one character, for example (.+) in place of (.*)"
 		s.ifShared = "write a target that contains what differs in them, for example a group such as $1"
-		s.run, all = r.Regexp.compile(s.path)
+		f, wrong = compileRegexp(s.path, r.RegExp)
+		s.run = rename(s.path, f)
 	case r.Merge != nil:
 		s.path = at + ".merge"
-		s.run = r.Merge.compile(s.path)
+		s.run = merge{r.Merge, s.path}.run
+	case t.KeyExpression != "":
+		s.path = at + ".transform"
+		s.run = rename(s.path, key(s.path+".keyExpression", t.KeyExpression))
 	default:
 		s.path = at + ".transform"
-		s.run, all = r.Transform.compile(s.path)
+		f, wrong = compileTemplate(s.path+".template", t.Template)
+		s.run = rename(s.path+".template", f)
 	}
-	return s, all
+	return s, wrong
 }
 
 // Apply renames keys. It does not change its argument. It returns all keys, or an error, which is a [*Failed]. It
@@ -281,15 +274,25 @@ func compareOrigins(a, b Origin) int {
 }
 
 // rename returns the step that renames each key with f.
-func rename(f func(b *budget.Budget, k Key) (string, *Failed)) apply {
+func rename(path string, f Renamer) apply {
 	return func(b *budget.Budget, keys []Key) ([]Key, *Failed) {
 		for i, k := range keys {
-			name, err := f(b, k)
-			if err != nil {
-				return nil, err
+			name, err := f(b, k.Name)
+			var own callError
+			switch {
+			case isSpent(b, err):
+				return nil, spent(path)
+			case errors.As(err, &own):
+				return nil, failed(path, "cannot rename %s: %s", k, own.reason)
+			case err != nil:
+				return nil, &Failed{Path: path, Reason: "cannot rename " + k.String(), Cause: err}
 			}
 			keys[i].Name = name
 		}
 		return keys, nil
 	}
+}
+
+func isSpent(b *budget.Budget, err error) bool {
+	return b.Context().Err() != nil || errors.Is(err, budget.ErrSpent)
 }

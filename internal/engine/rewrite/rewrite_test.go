@@ -80,7 +80,7 @@ func TestApplyRefuses(t *testing.T) {
 		},
 		"Letter": {
 			"the API server would refuse it", nil, []Key{key("db", "größe", "v")},
-			`conversionStrategy: cannot convert the name of "größe" of "db"` + foreign,
+			`conversionStrategy: cannot rename "größe" of "db"` + foreign,
 		},
 		"Many": {"the number of keys has a limit", nil, many, `produces 10001 keys, over the limit of 10000: ` +
 			`export fewer`},
@@ -126,7 +126,7 @@ func TestApplyRefuses(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := run(Options{Rules: tc.rules}, tc.in)
+			got, err := run(Options{Rewrite: tc.rules}, tc.in)
 			if diff := cmp.Diff(tc.want, message(err)); diff != "" || got != nil {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -144,20 +144,28 @@ func long(n int) []Key {
 }
 
 func TestKeyExpression(t *testing.T) {
-	upper := &Transform{Key: func(k string, _ *budget.Budget) (string, error) {
-		if k == "wait" {
-			return "", errWaiting
-		}
-		return strings.ToUpper(k), nil
-	}}
-	got, err := run(Options{Rules: []Rule{{Transform: upper}}}, []Key{key("db", "a", "v")})
+	upper := &Transform{KeyExpression: "upper"}
+	got, err := run(Options{Rewrite: []Rule{{Transform: upper}}}, []Key{key("db", "a", "v")})
 	if diff := cmp.Diff(map[string]string{"A": "v"}, texts(got)); diff != "" || err != nil {
 		t.Errorf("%v, -want, +got:\n%s", err, diff)
 	}
-	_, err = run(Options{Rules: []Rule{{Transform: upper}}}, []Key{key("db", "wait", "v"), key("db", "a", "v")})
+	_, err = run(Options{Rewrite: []Rule{{Transform: upper}}}, []Key{key("db", "wait", "v"), key("db", "a", "v")})
 	const want = `rewrite[0].transform: cannot rename "wait" of "db": waiting for resources.db`
 	if message(err) != want || !errors.Is(err, errWaiting) {
 		t.Errorf("want %q, which waits, got %q", want, message(err))
+	}
+}
+
+// testKey are the key expressions of tests.
+func testKey(_, text string) Renamer {
+	return func(_ *budget.Budget, key string) (string, error) {
+		switch {
+		case key == "wait" || text == "k" && strings.Contains(key, "!"):
+			return "", errWaiting
+		case text == "k":
+			return key + "-k", nil
+		}
+		return strings.ToUpper(key), nil
 	}
 }
 
@@ -185,7 +193,7 @@ func TestConvertAndDecode(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			in[0].Value = sensitive.FromString(tc.value)
-			got, err := run(Options{Conversion: tc.conversion, Decoding: tc.decoding}, in)
+			got, err := run(Options{ConversionStrategy: tc.conversion, DecodingStrategy: tc.decoding}, in)
 			if message(err) != tc.err {
 				t.Errorf("want %q, got %q", tc.err, message(err))
 			}
@@ -199,10 +207,10 @@ func TestConvertAndDecode(t *testing.T) {
 // Apply does not change its input, and gives the same result each time.
 func TestApplyKeepsItsInput(t *testing.T) {
 	all := Options{
-		Rules:    []Rule{mergeRule(Merge{Strategy: "JSON", Into: "all"}), regexpRule("^", "x")},
-		Decoding: "Auto",
+		Rewrite:          []Rule{mergeRule(Merge{Strategy: "JSON", Into: "all"}), regexpRule("^", "x")},
+		DecodingStrategy: "Auto",
 	}
-	r, faults := Compile(all)
+	r, faults := Compile(all, testKey)
 	if faults != nil {
 		t.Fatal(faults)
 	}
@@ -227,7 +235,7 @@ func TestWorkStopsWithItsRequest(t *testing.T) {
 		t.Errorf("Open(...): %v", err)
 	}
 	for _, rule := range []Rule{mergeRule(Merge{}), templateRule("{{ .value }}"), regexpRule("a", "b")} {
-		s, _ := rule.compile("rule")
+		s, _ := compile("rule", rule, nil)
 		if _, f := s.run(budget.New(ctx), slices.Clone(in)); f == nil || !strings.HasPrefix(f.Reason, "was stopped: ") {
 			t.Errorf("%s: %v", s.path, f)
 		}

@@ -15,54 +15,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 )
 
-// Transform computes each name from the previous one. It has exactly one of the fields.
-type Transform struct {
-	// Template is a Go template with .value, the name after the previous rules. It may use the deterministic
-	// functions of sprig for strings and paths, conditions, variables and with, but no loops and no other templates.
-	Template string
-
-	// Key is a compiled function in another language. It must be deterministic, its errors must not contain data,
-	// and it must spend the budget.
-	Key func(key string, b *budget.Budget) (string, error)
-}
-
-func (t *Transform) compile(path string) (apply, diagnostic.List) {
-	if t.Key != nil {
-		return rename(func(b *budget.Budget, k Key) (string, *Failed) {
-			name, err := t.Key(k.Name, b)
-			if err != nil {
-				return "", &Failed{Path: path, Reason: "cannot rename " + k.String(), Cause: err}
-			}
-			return name, nil
-		}), nil
-	}
-	path += ".template"
-	c, why := compileTemplate(t.Template)
-	if why != "" {
-		return nil, wrong(path, "%s", why)
-	}
-	return rename(func(b *budget.Budget, k Key) (string, *Failed) {
-		name, err := c.execute(b, k.Name)
-		switch {
-		case errors.Is(err, budget.ErrSpent) || b.Context().Err() != nil:
-			return "", spent(path)
-		case err != nil:
-			return "", failed(path, "cannot rename %s: %s", k, publicReason(err))
-		}
-		return name, nil
-	}), nil
-}
-
-// publicReason returns a safe message for an error of a template. The text of an error may contain the key. Errors
-// of our own functions never do.
-func publicReason(err error) string {
-	var own callError
-	if errors.As(err, &own) {
-		return own.reason
-	}
-	return "the template fails for this key"
-}
-
 // A compiled template.
 type compiled struct {
 	nodes    int
@@ -78,9 +30,10 @@ type program struct {
 // templateName is the name of each template in errors of text/template.
 const templateName = "template"
 
-// compileTemplate parses a template, and runs it once, because text/template finds wrong arguments and fields only when
-// it runs. It returns why the template is refused, or an empty text.
-func compileTemplate(source string) (c *compiled, why string) {
+// compileTemplate parses a Go template with .value, the name after the previous rules. It may use the deterministic
+// functions of sprig for strings and paths, conditions, variables and with, but no loops and no other templates. It
+// runs once, because text/template finds wrong arguments and fields only then.
+func compileTemplate(path, source string) (Renamer, diagnostic.List) {
 	text := func(err error) string { // the line and the column follow the name
 		return strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "template: "+templateName+":")), " ")
 	}
@@ -89,18 +42,18 @@ func compileTemplate(source string) (c *compiled, why string) {
 	trees := map[string]*parse.Tree{}
 	tree, err := parse.New(templateName).Parse(source, "", "", trees, functions)
 	if err != nil {
-		why = "cannot be parsed: line " + text(err)
+		why := "cannot be parsed: line " + text(err)
 		if strings.HasSuffix(why, "not defined") {
 			why += ": use one of " + strings.Join(slices.Sorted(maps.Keys(functions)), ", ")
 		}
-		return nil, why
+		return nil, wrong(path, "%s", why)
 	}
 	if len(trees) != 1 || trees[templateName] != tree {
-		return nil, "must not define other templates"
+		return nil, wrong(path, "must not define other templates")
 	}
-	c = &compiled{}
+	c := &compiled{}
 	if why := c.count(tree.Root); why != "" {
-		return nil, why
+		return nil, wrong(path, "%s", why)
 	}
 	c.programs.New = func() any {
 		m := &meter{}
@@ -109,15 +62,14 @@ func compileTemplate(source string) (c *compiled, why string) {
 	}
 	var own callError
 	_, err = c.execute(budget.New(context.Background()), "sample")
-	if errors.As(err, &own) {
-		if own.always {
-			return nil, own.reason
-		}
-	} else if err != nil {
-		return nil, "cannot be used: line " + text(err) +
-			": use .value for the name, and each function with its arguments"
+	switch {
+	case errors.As(err, &own) && own.always:
+		return nil, wrong(path, "%s", own.reason)
+	case err != nil && own.reason == "":
+		return nil, wrong(path, "cannot be used: line %s: use .value for the name, and each function with its arguments",
+			text(err))
 	}
-	return c, ""
+	return c.rename, nil
 }
 
 // count counts the nodes of a template. It returns why a node is refused: each node must run at most once.
@@ -170,6 +122,24 @@ func (c *compiled) execute(b *budget.Budget, key string) (string, error) {
 		return "", err
 	}
 	return out.String(), nil
+}
+
+func (c *compiled) rename(b *budget.Budget, key string) (string, error) {
+	name, err := c.execute(b, key)
+	if err != nil && !isSpent(b, err) {
+		err = publicReason(err)
+	}
+	return name, err
+}
+
+// publicReason returns a safe error for one of a template, whose text may contain the key. Errors of our own functions
+// never do.
+func publicReason(err error) error {
+	var own callError
+	if errors.As(err, &own) {
+		return own
+	}
+	return callError{reason: "the template fails for this key"}
 }
 
 // bounded is a buffer with the maximum length of a name.
