@@ -8,6 +8,7 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	celfunctions "cel.dev/cel-go/common/functions"
+	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
@@ -19,14 +20,14 @@ import (
 )
 
 // guards create programs that pay for a call before they call the function.
-type guards map[string]celfunctions.FunctionOp // by overload, or by a function that has one for all
+type guards map[string]celfunctions.FunctionOp // by function
 
 // newGuards collects the implementations of the functions in the table of costs. A function without an
 // implementation is a defect: a new version of cel-go renamed it.
 func newGuards(env *cel.Env) (guards, error) {
 	g := guards{
-		"_==_": func(a ...ref.Val) ref.Val { return types.Equal(a[0], a[1]) },
-		"_!=_": func(a ...ref.Val) ref.Val { return types.Bool(types.Equal(a[0], a[1]) != types.True) },
+		operators.Equals:    func(a ...ref.Val) ref.Val { return types.Equal(a[0], a[1]) },
+		operators.NotEquals: func(a ...ref.Val) ref.Val { return types.Bool(types.Equal(a[0], a[1]) != types.True) },
 	}
 	for name := range functions.Costs {
 		if _, ok := g[name]; ok {
@@ -40,10 +41,13 @@ func newGuards(env *cel.Env) (guards, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot guard function %q: %w", name, err)
 		}
-		for _, b := range bindings {
-			if op := implementation(b); op != nil {
-				g[b.Operator] = op
+		for _, b := range bindings { // one of them has the name, and calls the overload that fits
+			if b.Operator == name {
+				g[name] = implementation(b)
 			}
+		}
+		if g[name] == nil {
+			return nil, fmt.Errorf("cannot guard function %q: no implementation", name)
 		}
 	}
 	return g, nil
@@ -71,15 +75,6 @@ func implementation(b *celfunctions.Overload) celfunctions.FunctionOp {
 		}
 		return op(a...)
 	}
-}
-
-func (g guards) of(call interpreter.InterpretableCall) (celfunctions.FunctionOp, error) {
-	for _, name := range []string{call.OverloadID(), call.Function()} {
-		if op := g[name]; op != nil {
-			return op, nil
-		}
-	}
-	return nil, fmt.Errorf("cannot guard function %q: no implementation", call.Function())
 }
 
 // interruptFrequency is the number of steps of comprehensions between checks of the clock. With 100,
@@ -113,32 +108,30 @@ func (g guards) program(env *cel.Env, a *cel.Ast) (*program, error) {
 
 func (p *program) guard(g guards) interpreter.InterpretableDecoratorV2 {
 	return func(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
-		if c, ok := i.(interpreter.InterpretableConstructor); ok {
-			return meteredConstructor{c, p, int64(len(c.InitVals()))}, nil
+		switch node := i.(type) {
+		case interpreter.InterpretableConstructor:
+			return metered{i, p, int64(len(node.InitVals())) / 4}, nil
+		case interpreter.InterpretableCall:
+			return metered{p.paid(node, g[node.Function()]), p, 1}, nil
 		}
-		call, ok := i.(interpreter.InterpretableCall)
-		if !ok {
-			return i, nil
-		}
-		cost, ok := functions.Costs[call.Function()]
-		if !ok {
-			return meteredCall{call, p}, nil
-		}
-		op, err := g.of(call)
-		if err != nil {
-			return nil, err
-		}
-		if call.Function() == "_+_" {
-			op = flatSum(op)
-		}
-		times := max(1, p.bodies[call.ID()]) // an iteration spends its fuel before it begins
-		guarded := func(a ...ref.Val) ref.Val {
-			p.spend(cost(a) * times / 8)
-			return op(a...)
-		}
-		paid := interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), guarded)
-		return meteredCall{paid, p}, nil
+		return i, nil
 	}
+}
+
+// paid returns a call that spends its cost before it calls the function.
+func (p *program) paid(call interpreter.InterpretableCall, op celfunctions.FunctionOp) interpreter.InterpretableV2 {
+	cost, ok := functions.Costs[call.Function()]
+	if !ok {
+		return call
+	}
+	if call.Function() == operators.Add {
+		op = flatSum(op)
+	}
+	times := max(1, p.bodies[call.ID()]) // an iteration spends its fuel before it begins
+	return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(a ...ref.Val) ref.Val {
+		p.spend(cost(a) * times / 8)
+		return op(a...)
+	})
 }
 
 // flatSum copies the sum of two lists. cel-go's sum refers to both lists, so that each access to a sum
@@ -160,38 +153,22 @@ func flatSum(add celfunctions.FunctionOp) celfunctions.FunctionOp {
 	}
 }
 
-// A meteredCall spends fuel for each call, and for the text that it returns.
-type meteredCall struct {
-	interpreter.InterpretableCall
+// A metered node spends fuel each time that it runs, for a call or for the elements of a list or map that it creates, and
+// for the text that it returns.
+type metered struct {
+	interpreter.InterpretableV2
 	program *program
+	fuel    int64
 }
 
-func (m meteredCall) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	m.program.spend(1)
-	v := m.InterpretableCall.Exec(frame)
+func (m metered) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	m.program.spend(m.fuel)
+	v := m.InterpretableV2.Exec(frame)
 	m.program.spend(functions.TextLen(v) / 64)
 	return v
 }
 
-func (m meteredCall) Eval(a interpreter.Activation) ref.Val {
-	return interpreter.EvalActivation(a, m.Exec)
-}
-
-// A meteredConstructor spends fuel for each element of a list or map that it creates.
-type meteredConstructor struct {
-	interpreter.InterpretableConstructor
-	program  *program
-	elements int64
-}
-
-func (m meteredConstructor) Exec(frame *interpreter.ExecutionFrame) ref.Val {
-	m.program.spend(m.elements / 4)
-	return m.InterpretableConstructor.Exec(frame)
-}
-
-func (m meteredConstructor) Eval(a interpreter.Activation) ref.Val {
-	return interpreter.EvalActivation(a, m.Exec)
-}
+func (m metered) Eval(a interpreter.Activation) ref.Val { return interpreter.EvalActivation(a, m.Exec) }
 
 // spend takes fuel, and sometimes checks the clock. CEL itself checks the clock only between the steps of a
 // comprehension. If nothing is left, it ends the evaluation: an error value would not, because `|| true` absorbs it.
