@@ -114,9 +114,9 @@ func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing b
 	for _, i := range x.byNode[id] {
 		r := x.references[i].in(vars)
 		all = append(all, x.name(r))
-		switch n, _, end := walk(vars, r); {
+		switch n, v, end := walk(vars, r); {
 		case end == endScalar:
-			failed = x.noObject(vars, r, n, id)
+			failed = x.noObject(v, r, n, id)
 		case end != endAbsent:
 		case x.mayLack[x.name(x.references[i].upTo(n+1))]:
 			optional = append(optional, x.name(r.upTo(n+1)))
@@ -137,9 +137,8 @@ func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing b
 	return nil
 }
 
-// noObject returns the failure of the step after the first n steps of a path.
-func (x *Expression) noObject(vars cel.Activation, r Reference, n int, id int64) *Failed {
-	_, v, _ := walk(vars, r.upTo(n))
+// noObject returns the failure of the step after the first n steps of a path, whose value is v.
+func (x *Expression) noObject(v ref.Val, r Reference, n int, id int64) *Failed {
 	f := Failure{Cause: NoObject, Node: x.node(id), Above: x.name(r.upTo(n))}
 	what := "not an object"
 	if _, f.IsList = v.(traits.Lister); f.IsList {
@@ -155,12 +154,11 @@ func (x *Expression) nulls(vars cel.Activation, node ast.Expr) (out []string) {
 	ids, budget := nodesOf(node), limits.RangeElements // for all references together
 	for _, r := range x.references {
 		r = r.in(vars)
-		n, v, end := walk(vars, r)
-		if end == endUnknown {
-			_, v, _ = walk(vars, r.upTo(n))
-		}
+		_, v, end := walk(vars, r)
 		_, isList := v.(traits.Lister)
-		if ids[r.node] && !r.tested && (v == types.NullValue || (isList || end == endUnknown) && hasNull(v, &budget)) {
+		switch {
+		case !ids[r.node] || r.tested || end == endAbsent || end == endScalar:
+		case v == types.NullValue, (isList || end == endUnknown) && hasNull(v, &budget):
 			out = append(out, x.name(r))
 		}
 	}

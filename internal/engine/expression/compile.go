@@ -151,9 +151,11 @@ func (e *Environment) exceeds(s Source, format string, n, limit int) *Errors {
 
 // expression returns an expression that has no program yet.
 func (e *Environment) expression(s Source, checked *cel.Ast) *Expression {
-	x := &Expression{source: s, env: e, checked: checked, ast: checked.NativeRep()}
-	x.byNode, x.mayLack = map[int64][]int{}, map[string]bool{}
-	x.findReferences()
+	x := &Expression{
+		source: s, env: e, checked: checked, ast: checked.NativeRep(),
+		byNode: map[int64][]int{}, mayLack: map[string]bool{}, plain: map[int64]bool{},
+	}
+	(&tracer{Expression: x, types: x.ast.TypeMap()}).use(x.ast.Expr(), nil)
 	x.needs()
 	for i, r := range x.references {
 		x.byNode[r.node] = append(x.byNode[r.node], i)

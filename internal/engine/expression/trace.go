@@ -16,22 +16,11 @@ import (
 // variable stands for the paths that its value may have, so that a secret is found through comprehensions and cel.bind,
 // and a local variable of the same name is never taken for one.
 
-// A path is a variable or something below it that may be the value of a node.
-type path struct {
-	variable string
-	steps    []Step
-	branch   bool // only under a condition
-}
-
-func (p path) then(s Step) path {
-	return path{p.variable, append(slices.Clip(p.steps), s), p.branch}
-}
-
 // below returns the paths one step below others.
-func below(ps []path, s Step) []path {
-	out := make([]path, 0, len(ps))
-	for _, p := range ps {
-		out = append(out, p.then(s))
+func below(ps []Reference, s Step) []Reference {
+	out := slices.Clone(ps)
+	for i, p := range out {
+		out[i].Path = append(slices.Clip(p.Path), s)
 	}
 	return out
 }
@@ -40,11 +29,11 @@ func below(ps []path, s Step) []path {
 // variable has no paths.
 type scope struct {
 	name   string
-	paths  []path
+	paths  []Reference
 	parent *scope
 }
 
-func (s *scope) find(name string) ([]path, bool) {
+func (s *scope) find(name string) ([]Reference, bool) {
 	for ; s != nil; s = s.parent {
 		if s.name == name {
 			return s.paths, true
@@ -53,33 +42,27 @@ func (s *scope) find(name string) ([]path, bool) {
 	return nil, false
 }
 
-// A tracer walks a checked tree, and collects references.
+// A tracer walks a checked tree, and collects the references of the expression. A reference that is the value of a node,
+// and not used yet, has only its variable, its path, and whether it is read under a condition.
 type tracer struct {
+	*Expression
+
 	types  map[int64]*types.Type // of the tree's nodes
-	out    []Reference
-	idents []ast.Expr // of variables that the expression does not declare itself
-	branch int        // how many conditions are above the node
-
-	plain map[int64]bool // the nodes that need an optional, and have a part of the data instead
+	branch int                   // how many conditions are above the node
 }
 
-func (x *Expression) findReferences() {
-	t := &tracer{types: x.ast.TypeMap(), plain: map[int64]bool{}}
-	t.use(x.ast.Expr(), nil)
-	x.references, x.idents, x.plain = t.out, t.idents, t.plain
-}
-
-func (t *tracer) add(p path, node int64, tested bool) {
-	out := Reference{Variable: p.variable, Path: p.steps, tested: tested, branch: t.branch > 0 || p.branch, node: node}
-	out.must = slices.IndexFunc(p.steps, func(s Step) bool { return s.optional })
+// add a reference to the expression.
+func (t *tracer) add(r Reference, node int64, tested bool) {
+	r.tested, r.branch, r.node = tested, t.branch > 0 || r.branch, node
+	r.must = slices.IndexFunc(r.Path, func(s Step) bool { return s.optional })
 	switch {
-	case out.must >= 0:
+	case r.must >= 0:
 	case tested:
-		out.must = len(p.steps) - 1
+		r.must = len(r.Path) - 1
 	default:
-		out.must = len(p.steps)
+		r.must = len(r.Path)
 	}
-	t.out = append(t.out, out)
+	t.references = append(t.references, r)
 }
 
 // use walks e, and records the paths of its value as used.
@@ -97,7 +80,7 @@ func (t *tracer) under(e ast.Expr, s *scope) {
 
 // paths walks e, and returns the paths of its value. It records the paths that are used inside e, but
 // not the paths that it returns.
-func (t *tracer) paths(e ast.Expr, s *scope) []path {
+func (t *tracer) paths(e ast.Expr, s *scope) []Reference {
 	switch e.Kind() { //nolint:exhaustive // a literal uses nothing
 	case ast.IdentKind:
 		return t.identPaths(e, s)
@@ -124,7 +107,7 @@ func (t *tracer) paths(e ast.Expr, s *scope) []path {
 	return nil
 }
 
-func (t *tracer) identPaths(e ast.Expr, s *scope) []path {
+func (t *tracer) identPaths(e ast.Expr, s *scope) []Reference {
 	name, global := strings.CutPrefix(e.AsIdent(), ".") // the variable itself, even where a local one shadows it
 	if ps, ok := s.find(name); ok && !global {
 		return ps
@@ -133,10 +116,10 @@ func (t *tracer) identPaths(e ast.Expr, s *scope) []path {
 		return nil // int, string and so on: no variable is a type
 	}
 	t.idents = append(t.idents, e)
-	return []path{{variable: name}}
+	return []Reference{{Variable: name}}
 }
 
-func (t *tracer) selectPaths(e ast.Expr, s *scope) []path {
+func (t *tracer) selectPaths(e ast.Expr, s *scope) []Reference {
 	sel := e.AsSelect()
 	ps := below(t.paths(sel.Operand(), s), Step{Key: sel.FieldName()})
 	if !sel.IsTestOnly() {
@@ -148,7 +131,7 @@ func (t *tracer) selectPaths(e ast.Expr, s *scope) []path {
 	return nil
 }
 
-func (t *tracer) callPaths(e ast.Expr, s *scope) []path {
+func (t *tracer) callPaths(e ast.Expr, s *scope) []Reference {
 	c := e.AsCall()
 	args := celast.Operands(c)
 	form := c.FunctionName()
@@ -192,20 +175,20 @@ func (t *tracer) callPaths(e ast.Expr, s *scope) []path {
 
 // optional returns the paths of an operand of e that must be an optional. A part of the data is one only if a step of
 // its path is optional. A variable of the input can have any value.
-func (t *tracer) optional(e, operand ast.Expr, s *scope) []path {
+func (t *tracer) optional(e, operand ast.Expr, s *scope) []Reference {
 	ps := t.paths(operand, s)
-	data := func(p path) bool {
-		return p.variable != Variables && !slices.ContainsFunc(p.steps, func(s Step) bool { return s.optional })
+	data := func(p Reference) bool {
+		return p.Variable != Variables && !slices.ContainsFunc(p.Path, func(s Step) bool { return s.optional })
 	}
 	if celast.IsKind(t.types[operand.ID()], types.DynKind) && len(ps) > 0 &&
-		!slices.ContainsFunc(ps, func(p path) bool { return !data(p) }) {
+		!slices.ContainsFunc(ps, func(p Reference) bool { return !data(p) }) {
 		t.plain[e.ID()] = true
 	}
 	return ps
 }
 
 // chosen returns the paths of the value that a condition chooses.
-func (t *tracer) chosen(e ast.Expr, s *scope) []path {
+func (t *tracer) chosen(e ast.Expr, s *scope) []Reference {
 	t.branch++
 	ps := slices.Clone(t.paths(e, s))
 	t.branch--
@@ -224,7 +207,7 @@ func isIdentity(c ast.CallExpr) bool {
 	return false
 }
 
-func (t *tracer) indexPaths(args []ast.Expr, optional bool, s *scope) []path {
+func (t *tracer) indexPaths(args []ast.Expr, optional bool, s *scope) []Reference {
 	step := Step{optional: optional, Key: celast.Key(args[1]), ItemKey: isItemKey(args[1], s)}
 	if step.Any() {
 		step.parts = t.partsOf(args[1], s)
@@ -239,7 +222,7 @@ func isItemKey(e ast.Expr, s *scope) bool {
 	return !local && strings.TrimPrefix(e.AsIdent(), ".") == Key
 }
 
-func (t *tracer) comprehensionPaths(c ast.ComprehensionExpr, s *scope) []path {
+func (t *tracer) comprehensionPaths(c ast.ComprehensionExpr, s *scope) []Reference {
 	if celast.IsBind(c) {
 		return t.paths(c.Result(), &scope{c.AccuVar(), t.paths(c.AccuInit(), s), s})
 	}
@@ -278,9 +261,9 @@ func (t *tracer) partsOf(e ast.Expr, s *scope) []part {
 		}
 		return append(left, right...)
 	}
-	ps := (&tracer{types: t.types, plain: t.plain}).paths(e, s)
-	if len(ps) != 1 || !slices.Contains(nameable, ps[0].variable) {
+	ps := (&tracer{Expression: &Expression{plain: t.plain}, types: t.types}).paths(e, s)
+	if len(ps) != 1 || !slices.Contains(nameable, ps[0].Variable) {
 		return nil
 	}
-	return []part{{read: Reference{Variable: ps[0].variable, Path: ps[0].steps}}}
+	return []part{{read: ps[0]}}
 }

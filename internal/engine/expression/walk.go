@@ -38,8 +38,8 @@ func (s Step) computed(vars cel.Activation) (string, bool) {
 	for _, p := range s.parts {
 		text := types.String(p.text)
 		if p.read.Variable != "" {
-			_, v, _ := walk(vars, p.read)
-			if text, _ = v.(types.String); text == "" {
+			_, v, end := walk(vars, p.read)
+			if text, _ = v.(types.String); text == "" || end != endPresent {
 				return "", false
 			}
 		}
@@ -58,8 +58,7 @@ const (
 	endUnknown            // the key is not known from the source
 )
 
-// walk follows a path through the data. It returns the number of steps that exist, and the value if all
-// exist.
+// walk follows a path through the data. It returns the number of steps that exist, and the value after them.
 func walk(vars cel.Activation, r Reference) (int, ref.Val, end) {
 	root, ok := vars.ResolveName(r.Variable)
 	if !ok {
@@ -69,7 +68,7 @@ func walk(vars cel.Activation, r Reference) (int, ref.Val, end) {
 	for i, s := range r.Path {
 		next, e := step(v, s)
 		if e != endPresent {
-			return i, nil, e
+			return i, v, e
 		}
 		v = next
 	}
