@@ -37,12 +37,7 @@ func (k *Knowledge) Check(ctx context.Context, env *expression.Environment, step
 func (k *Knowledge) CheckEach(ctx context.Context, env *expression.Environment, steps []Step) []*Checked {
 	plans, wrong := make([]*plan.Plan, len(steps)), make([]diagnostic.List, len(steps))
 	for i, s := range steps {
-		input, unfit := InputOf(s)
-		if unfit != nil {
-			wrong[i] = diagnostic.List{unfit}
-			continue
-		}
-		plans[i], wrong[i] = plan.CompilePartly(ctx, env, input)
+		plans[i], wrong[i] = s.compile(ctx, env, plan.CompilePartly)
 	}
 	out := make([]*Checked, 0, len(steps))
 	for i, s := range steps {
@@ -83,37 +78,20 @@ func withoutPlacesOf(before, found diagnostic.List) diagnostic.List {
 	})
 }
 
-// ByFile returns the steps of each file.
-func (in *Inputs) ByFile() [][]Step {
-	var out [][]Step
-	for _, s := range in.Steps {
-		if n := len(out); n > 0 && out[n-1][0].File == s.File {
-			out[n-1] = append(out[n-1], s)
-			continue
-		}
-		out = append(out, []Step{s})
-	}
-	return out
+// Compile compiles the input of a step.
+func (s Step) Compile(ctx context.Context, env *expression.Environment) (*plan.Plan, diagnostic.List) {
+	return s.compile(ctx, env, plan.Compile)
 }
 
-// InputOf returns the input of a step, as Crossplane passes it; nil if it has none.
-func InputOf(s Step) (*structpb.Struct, *diagnostic.Diagnostic) {
+// compile passes an input on as Crossplane does.
+func (s Step) compile(ctx context.Context, env *expression.Environment, by func(context.Context,
+	*expression.Environment, *structpb.Struct) (*plan.Plan, diagnostic.List)) (*plan.Plan, diagnostic.List) {
 	if s.Input == nil {
-		return nil, nil //nolint:nilnil // a step without an input
+		return by(ctx, env, nil)
 	}
 	input, err := structpb.NewStruct(s.Input)
 	if err != nil {
-		return nil, &diagnostic.Diagnostic{Path: "input", Rule: diagnostic.Input, Message: "contains something that " +
-			"is not JSON"}
+		return nil, diagnostic.List{{Path: "input", Rule: diagnostic.Input, Message: "contains something that is not JSON"}}
 	}
-	return input, nil
-}
-
-// Compile compiles the input of a step.
-func (s Step) Compile(ctx context.Context, env *expression.Environment) (*plan.Plan, diagnostic.List) {
-	input, wrong := InputOf(s)
-	if wrong != nil {
-		return nil, diagnostic.List{wrong}
-	}
-	return plan.Compile(ctx, env, input)
+	return by(ctx, env, input)
 }

@@ -17,8 +17,18 @@ const Stdin = "-"
 // StdinName is the name of stdin in diagnostics.
 const StdinName = "<stdin>"
 
-// A Selection selects files in a folder.
-type Selection func(s *System, folder string) ([]string, error)
+// A Selection selects files in a folder by the ends of their names.
+type Selection struct {
+	ends  []string
+	below bool // also in all folders below it, except hidden ones
+}
+
+// Selections of YAML files. There is at least one for In.
+var ( //nolint:gochecknoglobals // constants
+	Below         = Selection{[]string{".yaml", ".yml"}, true}
+	WithJSONBelow = Selection{[]string{".yaml", ".yml", ".json"}, true}
+	In            = Selection{[]string{".yaml", ".yml"}, false}
+)
 
 // Find returns the files that the paths select, each once, in the order of the paths, and for one
 // path in the order of their names. A path is a file, a folder with the files that a selection
@@ -42,7 +52,7 @@ func (s *System) Find(paths []string, selected Selection) ([]string, error) {
 }
 
 func (s *System) filesOf(path string, selected Selection) ([]string, error) {
-	if path == Stdin || IsFragment(path) {
+	if _, isPart := s.parts[path]; path == Stdin || isPart {
 		return []string{path}, nil
 	}
 	isFolder, err := s.IsFolder(path)
@@ -50,7 +60,7 @@ func (s *System) filesOf(path string, selected Selection) ([]string, error) {
 	case err == nil && !isFolder:
 		return []string{path}, nil
 	case err == nil:
-		return selected(s, path)
+		return s.walk(path, selected)
 	case !strings.ContainsAny(path, "*?[{"):
 		return nil, CannotRead(path, err)
 	}
@@ -75,42 +85,23 @@ func isHidden(path string) bool {
 	})
 }
 
-// Below selects the YAML files in a folder and in all folders below it, except hidden ones.
-func Below(s *System, folder string) ([]string, error) { return s.walk(folder, true, isYAML) }
-
-// WithJSONBelow selects the YAML and JSON files in a folder and in all folders below it, except hidden ones.
-func WithJSONBelow(s *System, folder string) ([]string, error) {
-	return s.walk(folder, true, func(path string) bool { return isYAML(path) || filepath.Ext(path) == ".json" })
-}
-
-// In selects the YAML files in a folder, but not in folders below it. There is at least one.
-func In(s *System, folder string) ([]string, error) {
-	out, err := s.walk(folder, false, isYAML)
-	if err == nil && len(out) == 0 {
-		return nil, fmt.Errorf("cannot find a .yaml or .yml file in %s", folder)
-	}
-	return out, err
-}
-
-func (s *System) walk(folder string, below bool, wanted func(path string) bool) ([]string, error) {
+func (s *System) walk(folder string, selected Selection) ([]string, error) {
 	var out []string
 	err := fs.WalkDir(s.FS, folder, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return CannotRead(path, err)
-		case d.IsDir() && path != folder && (!below || strings.HasPrefix(d.Name(), ".")):
+		case d.IsDir() && path != folder && (!selected.below || strings.HasPrefix(d.Name(), ".")):
 			return fs.SkipDir
-		case !d.IsDir() && wanted(path):
+		case !d.IsDir() && slices.Contains(selected.ends, filepath.Ext(path)):
 			out = append(out, path)
 		}
 		return nil
 	})
+	if err == nil && len(out) == 0 && !selected.below {
+		err = fmt.Errorf("cannot find a .yaml or .yml file in %s", folder)
+	}
 	return out, err
-}
-
-func isYAML(path string) bool {
-	ext := filepath.Ext(path)
-	return ext == ".yaml" || ext == ".yml"
 }
 
 // CannotRead names the file as it was passed, and the cause once.

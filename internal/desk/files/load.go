@@ -9,6 +9,7 @@ import (
 // Inputs are the inputs of this function in files.
 type Inputs struct {
 	Steps []Step
+	Files [][]Step   // the same, of each file
 	Known *Knowledge // about the objects that they read
 
 	// Unread are the diagnostics of files, inputs, and definitions that cannot be read.
@@ -22,22 +23,21 @@ func (s *System) Load(paths []string, flags Flags) (*Inputs, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings := s.readSettings(names)
-	known, err := s.newKnowledge(flags, settings)
-	if err != nil {
-		return nil, err
+	w := &Workspace{System: s, flags: flags, names: names, read: map[string]*held{}}
+	if w.load(); w.problem != nil {
+		return nil, w.problem
 	}
-	out := &Inputs{Known: known, Unread: settings.wrong}
-	read := s.ReadAll(names, mayMatter)
-	for _, f := range read {
-		steps, unread := FindSteps(f)
-		out.Steps = append(out.Steps, steps...)
-		out.Unread = append(out.Unread, slices.Concat(f.Unread(), unread)...)
+	out := &Inputs{Known: w.known, Unread: w.unread}
+	for _, name := range names {
+		h := w.read[name]
+		out.Unread = append(out.Unread, slices.Concat(h.Unread(), h.unread)...)
+		if len(h.steps) > 0 {
+			out.Steps, out.Files = append(out.Steps, h.steps...), append(out.Files, h.steps)
+		}
 	}
-	out.Unread = append(out.Unread, known.learn(read)...)
 	if len(out.Steps)+len(out.Unread) == 0 {
 		return nil, fmt.Errorf("cannot find an input of kind Exports in %s: name the files with the Compositions",
 			strings.Join(paths, ", "))
 	}
-	return out, known.learnSchemas(*s, out.Steps)
+	return out, nil
 }

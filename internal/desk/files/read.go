@@ -3,7 +3,6 @@
 package files
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -78,8 +77,8 @@ func (s *System) Read(name string, wanted func(text string) bool) File {
 		out.Name = StdinName
 		data, err = readAll(s.Stdin)
 	default:
-		if file, at, inside := cutFragment(name); inside {
-			name, out.Name, out.inside = file, file, at
+		if p, isPart := s.parts[name]; isPart {
+			name, out.Name, out.inside = p.file, p.file, p.at
 		}
 		data, err = s.ReadFile(name)
 	}
@@ -107,33 +106,21 @@ func (f File) withText(text string, wanted func(text string) bool) File {
 	return f
 }
 
-// fragmentMark is between the path of a file and the place of an object in it.
-const fragmentMark = "\x00#"
-
-// Fragment returns the path of an object in a document of a file, as if the object was a file.
-func Fragment(file string, document int, at ...any) string {
-	text, err := json.Marshal(append([]any{document}, at...))
-	if err != nil { // keys and indices
-		panic(err)
-	}
-	return file + fragmentMark + string(text)
+// A part is an object in a file, by the number of its document and its path there.
+type part struct {
+	file string
+	at   []any
 }
 
-// IsFragment reports whether a path is from Fragment.
-func IsFragment(path string) bool { return strings.Contains(path, fragmentMark) }
-
-// cutFragment returns the file and the place of a path from Fragment.
-func cutFragment(path string) (file string, at []any, ok bool) {
-	file, text, ok := strings.Cut(path, fragmentMark)
-	if !ok || json.Unmarshal([]byte(text), &at) != nil {
-		return path, nil, false
+// Part returns the path of an object in a document of a file, as if the object was a file of this system.
+func (s *System) Part(file string, document int, at ...any) string {
+	p := part{file, append([]any{document}, at...)}
+	if s.parts == nil {
+		s.parts = map[string]part{}
 	}
-	for i, step := range at {
-		if n, isNumber := step.(float64); isNumber {
-			at[i] = int(n)
-		}
-	}
-	return file, at, true
+	name := fmt.Sprint(file, "\x00", p.at)
+	s.parts[name] = p
+	return name
 }
 
 // AnyText is true for each file.

@@ -1,15 +1,21 @@
 package files
 
 import (
-	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/crossplane-contrib/function-export/internal/desk/rules"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice/fields"
+	"github.com/crossplane-contrib/function-export/internal/engine/definition"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/strict"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
@@ -17,23 +23,68 @@ import (
 // it, except where a folder has a file of its own.
 const SettingsFile = ".function-export.yaml"
 
-const schemasField = "schemas"
+// fileSettings are the settings in one file.
+type fileSettings struct {
+	Schemas        []string
+	ConnectionKeys map[string][]string
+	Rules          map[string]struct {
+		Level  rules.Level
+		Reason string
+	}
+}
+
+// settingsSchema is the schema of fileSettings.
+func settingsSchema() *definition.Schema {
+	text := &definition.Schema{Type: "string"}
+	list := &definition.Schema{Type: "array", Items: text}
+	level := &definition.Schema{Type: "string", Enum: []any{string(rules.Error), string(rules.Warning), string(rules.Off)}}
+	rule := &definition.Schema{Type: "object", Names: []string{"level", "reason"}, Required: []string{"level"},
+		Properties: map[string]*definition.Schema{"level": level, "reason": text}}
+	return &definition.Schema{Type: "object", Names: []string{"schemas", "connectionKeys", "rules"},
+		Properties: map[string]*definition.Schema{"schemas": list,
+			"connectionKeys": {Type: "object", AdditionalProperties: list},
+			"rules":          {Type: "object", AdditionalProperties: rule}}}
+}
+
+// decodeSettings decodes the settings in one file, or returns diagnostics with the messages of inputs.
+func decodeSettings(v any) (*fileSettings, diagnostic.List) {
+	all, _ := v.(map[string]any)
+	levels, _ := all["rules"].(map[string]any)
+	for name, v := range levels {
+		rule, isMap := v.(map[string]any)
+		if !isMap {
+			rule = map[string]any{"level": v}
+		}
+		if rule["level"] == false { // off is a boolean in YAML 1.1
+			rule["level"] = string(rules.Off)
+		}
+		levels[name] = rule
+	}
+	in, err := structpb.NewStruct(all)
+	if err != nil || all == nil {
+		return nil, diagnostic.List{{Rule: diagnostic.Input, Message: "must be a map with the fields schemas, " +
+			"connectionKeys and rules"}}
+	}
+	wrong := strict.Fields(settingsSchema(), nil, structpb.NewStructValue(in), fields.Adviser{})
+	out := &fileSettings{}
+	if text, err := in.MarshalJSON(); len(wrong) == 0 && (err != nil || json.Unmarshal(text, out) != nil) {
+		wrong = diagnostic.List{{Rule: diagnostic.Input, Message: "cannot be read"}}
+	}
+	return out, wrong
+}
 
 // Settings are those of each folder.
 type Settings struct {
 	system   *System
-	byFolder map[string]*folderSettings // by absolute path; nil for none
-	schemas  []string                   // of all files
-	keys     map[string][]string        // by kind
+	byFolder map[string]map[string]rules.Level // the levels of rules, by absolute path; nil for none
+	schemas  []string                          // of all files
+	keys     map[string][]string               // by kind
 	wrong    []Diagnostic
 }
 
-// folderSettings are the settings in one file.
-type folderSettings struct{ levels map[string]rules.Level }
-
 // readSettings reads the settings of files.
 func (s *System) readSettings(names []string) *Settings {
-	out := &Settings{system: s, byFolder: map[string]*folderSettings{}, keys: map[string][]string{}}
+	out := &Settings{system: s, byFolder: map[string]map[string]rules.Level{}, keys: map[string][]string{}}
 	for _, name := range names {
 		out.of(s.folderOf(name))
 	}
@@ -48,8 +99,8 @@ func (s *System) folderOf(name string) string {
 	return filepath.Dir(s.Absolute(name))
 }
 
-// of returns the settings of a folder, or of the nearest folder above it, up to the root of the repository.
-func (s *Settings) of(folder string) *folderSettings {
+// of returns the levels of rules in a folder, or in the nearest folder above it, up to the root of the repository.
+func (s *Settings) of(folder string) map[string]rules.Level {
 	if found, ok := s.byFolder[folder]; ok {
 		return found
 	}
@@ -67,10 +118,7 @@ func (s *Settings) of(folder string) *folderSettings {
 
 // Level returns the level of each rule in a file.
 func (s *Settings) Level(file string) func(rules.Rule) rules.Level {
-	var levels map[string]rules.Level
-	if of := s.byFolder[s.system.folderOf(file)]; of != nil {
-		levels = of.levels
-	}
+	levels := s.byFolder[s.system.folderOf(file)]
 	return func(r rules.Rule) rules.Level {
 		if l, ok := levels[r.Name]; ok {
 			return l
@@ -79,105 +127,76 @@ func (s *Settings) Level(file string) func(rules.Rule) rules.Level {
 	}
 }
 
-// A settingsReader reads one file.
-type settingsReader struct {
-	*Settings
-	*folderSettings
-
-	folder string
-	file   File
-	object Object
-}
-
 // read reads the settings in a folder. The name of the file in diagnostics is relative to the current folder.
-func (s *Settings) read(folder string) *folderSettings {
+func (s *Settings) read(folder string) map[string]rules.Level {
 	name := filepath.Join(folder, SettingsFile)
 	if relative, err := filepath.Rel(s.system.Folder, name); err == nil {
 		name = relative
 	}
-	r := &settingsReader{Settings: s, folderSettings: &folderSettings{levels: map[string]rules.Level{}}, folder: folder}
-	r.file = s.system.Read(name, AnyText)
-	r.file.holdsSteps = true
-	s.wrong = append(s.wrong, r.file.Unread()...)
-	for _, o := range r.file.Objects() {
-		r.object = o
-		fields, ok := o.Value.(map[string]any)
-		if !ok {
-			r.report(nil, "must be a map with the fields schemas, connectionKeys and rules")
+	f, levels := s.system.Read(name, AnyText), map[string]rules.Level{}
+	s.wrong = append(s.wrong, f.Broken()...)
+	for _, o := range f.Objects() {
+		in, wrong := decodeSettings(o.Value)
+		if len(wrong) == 0 {
+			wrong = s.add(folder, in, levels)
+		}
+		s.wrong = append(s.wrong, StepAt(f, o).AllInFile(wrong)...)
+	}
+	return levels
+}
+
+// add adds the settings in a file of a folder. A rule that is off needs a reason.
+func (s *Settings) add(folder string, in *fileSettings, levels map[string]rules.Level) (wrong diagnostic.List) {
+	report := func(at *field.Path, format string, args ...any) {
+		wrong = append(wrong, &diagnostic.Diagnostic{Path: at.String(), Rule: diagnostic.Input,
+			Message: fmt.Sprintf(format, args...)})
+	}
+	for i, text := range in.Schemas {
+		path, err := s.schemaPath(folder, text)
+		if err != nil {
+			report(field.NewPath("schemas").Index(i), "%v", err)
 			continue
 		}
-		for _, field := range plan.SortedKeys(fields) {
-			r.field(field, fields[field])
-		}
+		s.schemas = append(s.schemas, path)
 	}
-	slices.SortStableFunc(s.wrong, func(a, b Diagnostic) int {
-		return cmp.Or(cmp.Compare(a.File, b.File),
-			a.Line-b.Line)
-	})
-	return r.folderSettings
-}
-
-func (r *settingsReader) report(path []any, format string, args ...any) {
-	place, _ := r.object.Doc.Find(path...)
-	var name string
-	for _, step := range path {
-		name = strings.TrimPrefix(fmt.Sprintf("%s.%v", name, step), ".")
-	}
-	r.wrong = append(r.wrong, Diagnostic{
-		File: r.file.Name, Range: place.Key, Field: name, Rule: diagnostic.Input,
-		Message: fmt.Sprintf(format, args...),
-	})
-}
-
-func (r *settingsReader) field(field string, value any) {
-	known := []string{"connectionKeys", "rules", schemasField}
-	m, isMap := value.(map[string]any)
-	switch {
-	case !slices.Contains(known, field):
-		r.report([]any{field}, "is an unknown field%s", suggest.ThereAre(field, known, ""))
-	case field == schemasField:
-		r.readSchemas(value)
-	case !isMap:
-		r.report([]any{field}, "must be a map")
-	case field == "connectionKeys":
-		for _, kind := range plan.SortedKeys(m) {
-			r.connectionKeys(kind, m[kind])
-		}
-	default:
-		for _, name := range plan.SortedKeys(m) {
-			r.rule(name, m[name])
-		}
-	}
-}
-
-// readSchemas reads the paths of schemas, which are relative to the folder.
-func (r *settingsReader) readSchemas(value any) {
-	list, ok := value.([]any)
-	for i, item := range list {
-		text, isText := item.(string)
-		ok = ok && isText
-		path := text
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(r.folder, path)
-		}
-		_, err := r.system.IsFolder(path)
-		if cached := r.system.cachedPackage(text); err != nil && cached != "" {
-			path = cached
-			if _, err = r.system.IsFolder(path); err != nil {
-				r.report([]any{schemasField, i}, "the package is not in the cache: run crossplane validate with it "+
-					"first")
-				continue
-			}
-		}
-		if err != nil && !strings.ContainsAny(path, "*?[{") {
-			r.report([]any{schemasField, i}, "cannot be read: %v", WithoutPath(err))
+	for _, kind := range plan.SortedKeys(in.ConnectionKeys) {
+		if _, isKind := parseKind(kind); !isKind || len(in.ConnectionKeys[kind]) == 0 {
+			report(field.NewPath("connectionKeys").Key(kind), "write it as group/version/Kind with a list of keys, for "+
+				"example rds.aws.upbound.io/v1beta1/Instance: [username, password]")
 			continue
 		}
-		r.schemas = append(r.schemas, path)
+		s.keys[kind] = in.ConnectionKeys[kind]
 	}
-	if !ok {
-		r.report([]any{schemasField}, "must be a list of files, folders, and packages")
+	for _, name := range plan.SortedKeys(in.Rules) {
+		switch at, rule := field.NewPath("rules").Key(name), in.Rules[name]; {
+		case rules.Named(name) == nil:
+			report(at, "there is no rule %s%s", name, suggest.ThereAre(name, rules.Names(), ""))
+		case rule.Level == rules.Off && rule.Reason == "":
+			report(at, "is off without a reason: write {level: off, reason: ...}")
+		default:
+			levels[name] = rule.Level
+		}
 	}
+	return wrong
+}
+
+// schemaPath returns the path of schemas, which is relative to the folder, or that of a package in the cache.
+func (s *Settings) schemaPath(folder, text string) (string, error) {
+	path := text
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(folder, path)
+	}
+	_, err := s.system.IsFolder(path)
+	if err == nil || strings.ContainsAny(path, "*?[{") {
+		return path, nil
+	}
+	if cached := s.system.cachedPackage(text); cached != "" {
+		if _, err = s.system.IsFolder(cached); err != nil {
+			return "", errors.New("the package is not in the cache: run crossplane validate with it first")
+		}
+		return cached, nil
+	}
+	return "", fmt.Errorf("cannot be read: %w", WithoutPath(err))
 }
 
 // cachedPackage returns the folder in which crossplane caches the schemas of a package, or nothing if the text is no
@@ -189,48 +208,4 @@ func (s *System) cachedPackage(text string) string {
 		return ""
 	}
 	return filepath.Join(s.Home, ".crossplane", "cache", strings.ReplaceAll(text, ":", "@"))
-}
-
-func (r *settingsReader) connectionKeys(kind string, value any) {
-	list, ok := value.([]any)
-	keys := make([]string, 0, len(list))
-	for _, item := range list {
-		key, isText := item.(string)
-		ok = ok && isText
-		keys = append(keys, key)
-	}
-	if _, isKind := parseKind(kind); !isKind || !ok || len(keys) == 0 {
-		r.report([]any{"connectionKeys", kind}, "write it as group/version/Kind with a list of keys, for example "+
-			"rds.aws.upbound.io/v1beta1/Instance: [username, password]")
-		return
-	}
-	r.keys[kind] = keys
-}
-
-// rule reads the level of a rule. A rule that is off needs a reason.
-func (r *settingsReader) rule(name string, value any) {
-	at, form := []any{"rules", name}, "write for example {level: off, reason: it is tested elsewhere}, error or warning"
-	level, reason := value, any(nil)
-	if m, ok := value.(map[string]any); ok {
-		level, reason = m["level"], m["reason"]
-		for _, field := range plan.SortedKeys(m) {
-			if field != "level" && field != "reason" {
-				r.report(append(at, field), "is an unknown field: there are level, reason")
-			}
-		}
-	}
-	if level == false { // off is a boolean in YAML 1.1
-		level = string(rules.Off)
-	}
-	text, _ := level.(string)
-	switch {
-	case rules.Named(name) == nil:
-		r.report(at, "there is no rule %s%s", name, suggest.ThereAre(name, rules.Names(), ""))
-	case !slices.Contains([]rules.Level{rules.Error, rules.Warning, rules.Off}, rules.Level(text)):
-		r.report(at, "has no such level: %s", form)
-	case text == string(rules.Off) && (reason == nil || reason == ""):
-		r.report(at, "is off without a reason: write {level: off, reason: ...}")
-	default:
-		r.levels[name] = rules.Level(text)
-	}
 }

@@ -20,6 +20,7 @@ type System struct {
 	Home   string            // the home folder, with packages that crossplane caches; empty for none
 	Texts  map[string]string // of files that are not saved, by absolute name
 	Stdin  io.Reader         // nil if it must not be read
+	parts  map[string]part   // by the paths that Part returns
 }
 
 // Absolute returns the name of a file that does not depend on the current folder.

@@ -1,15 +1,12 @@
 package files
 
 import (
-	"context"
 	"maps"
 	"path/filepath"
 	"slices"
-
-	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
 
-// A Workspace holds the files of a folder for an editor. It reads a file again only if the file changed, and learns
+// A Workspace holds files, such as those of a folder for an editor. It reads a file again only if the file changed, and learns
 // again from all definitions only if one of them changed, or a file with settings, or if a step names another kind.
 //
 // It is not safe for concurrent use.
@@ -17,6 +14,7 @@ type Workspace struct {
 	System *System
 
 	root    string // the folder, or empty if there are only files in editors
+	flags   Flags
 	names   []string
 	read    map[string]*held
 	known   *Knowledge // nil if it must learn again
@@ -75,11 +73,6 @@ func (w *Workspace) Known() *Knowledge {
 // Problem returns why the schemas cannot be read, or nil. It is about no file of the workspace.
 func (w *Workspace) Problem() error { return w.problem }
 
-// Check checks the steps of a file.
-func (w *Workspace) Check(ctx context.Context, env *expression.Environment, steps []Step) []*Checked {
-	return w.Known().CheckEach(ctx, env, steps)
-}
-
 // Diagnostics returns the diagnostics of a file that are about no step.
 func (w *Workspace) Diagnostics(name string) []Diagnostic {
 	f := w.Open(name)
@@ -112,7 +105,7 @@ func (w *Workspace) load() {
 		return
 	}
 	settings := w.System.readSettings(w.names)
-	known, err := w.System.newKnowledge(Flags{}, settings)
+	known, err := w.System.newKnowledge(w.flags, settings)
 	if known == nil {
 		known, _ = w.System.newKnowledge(Flags{}, &Settings{system: w.System, keys: map[string][]string{}})
 	}

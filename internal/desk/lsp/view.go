@@ -83,7 +83,7 @@ func (s *Server) view(ctx context.Context, b *buffer, line int) *view {
 // read reads the steps of the file.
 func (v *view) read(ctx context.Context) {
 	found, _ := files.FindSteps(v.file)
-	for i, c := range v.workspace.Check(ctx, v.env, found) {
+	for i, c := range v.workspace.Known().CheckEach(ctx, v.env, found) {
 		v.steps = append(v.steps, v.step(i, c))
 	}
 }

@@ -181,14 +181,13 @@ func (c *Command) check(ctx context.Context, system *files.System) (*checked, er
 	if err != nil {
 		return nil, err
 	}
-	byFile := in.ByFile()
-	diagnostics := files.OnAllCores(byFile, func(steps []files.Step) []files.Diagnostic {
+	diagnostics := files.OnAllCores(in.Files, func(steps []files.Step) []files.Diagnostic {
 		return in.Known.Check(ctx, env, steps)
 	}, func(int) {})
 	return &checked{
 		Diagnostics: append(in.Unread, slices.Concat(diagnostics...)...), Unread: slices.ContainsFunc(in.Unread,
 			isUnreadable),
-		Files: len(byFile), Steps: len(in.Steps), Untyped: in.Known.Untyped(),
+		Files: len(in.Files), Steps: len(in.Steps), Untyped: in.Known.Untyped(),
 		steps: in.Steps,
 	}, nil
 }

@@ -179,7 +179,7 @@ func (t *test) run(ctx context.Context, runner *exportstest.Runner, engine pipel
 
 // setup reads the inputs of a test.
 func (t *test) setup() (*exportstest.Setup, error) {
-	r := inputReader{t: t}
+	r := inputReader{t: t, disk: terminal.Disk(nil)}
 	xr, composition := r.one("xr"), r.one("composition")
 	c := &render.Command{
 		Paths: []string{xr, composition}, XRD: r.one("xrd"),
@@ -199,14 +199,14 @@ func (t *test) setup() (*exportstest.Setup, error) {
 	if values == nil {
 		values = t.in.Spec.Inputs.Context
 	}
-	read, err := c.Setup(terminal.Disk(nil), values)
+	read, err := c.Setup(r.disk, values)
 	if err != nil {
 		return nil, err
 	}
 	setup := &exportstest.Setup{Setup: read, Later: map[int]*pipeline.Pipeline{}}
 	for i, m := range t.in.Spec.Tests[t.index].Moments {
 		if path := r.path(m.Composition, "spec", "tests", t.index, "moments", i, "composition"); path != "" && err == nil {
-			setup.Later[i], err = c.Pipeline(terminal.Disk(nil), path)
+			setup.Later[i], err = c.Pipeline(r.disk, path)
 		}
 	}
 	if err = cmp.Or(r.err, err); err == nil {
@@ -217,8 +217,9 @@ func (t *test) setup() (*exportstest.Setup, error) {
 
 // An inputReader turns inputs into paths.
 type inputReader struct {
-	t   *test
-	err error
+	t    *test
+	disk *files.System
+	err  error
 }
 
 // one returns the path of an input, or nothing.
@@ -264,7 +265,7 @@ func (r *inputReader) path(v any, at ...any) string {
 		if v["raw"] != nil && len(v) == 1 {
 			at = append(slices.Clone(at), "raw")
 		}
-		return files.Fragment(r.t.file, r.t.doc, at...)
+		return r.disk.Part(r.t.file, r.t.doc, at...)
 	}
 	r.err = fmt.Errorf("%s:%d: %v must be the path of a file, or an object", r.t.file, r.t.line, at)
 	return ""
