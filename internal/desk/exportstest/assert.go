@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
@@ -62,12 +61,8 @@ func (p *player) assert(ctx context.Context, i int, text string) {
 		p.fail(field, "%s", wrong.Message)
 		return
 	}
-	now := p.moments[len(p.moments)-1]
-	variables := now.variables()
-	variables["previousMoment"] = newSnapshot("", time.Time{}).variables()
-	if n := len(p.moments); n > 1 {
-		variables["previousMoment"] = p.moments[n-2].variables()
-	}
+	variables := p.now().variables()
+	variables["previousMoment"] = p.before().variables()
 	switch v, _, err := program.ContextEval(ctx, variables); {
 	case err != nil:
 		why := err.Error()

@@ -9,9 +9,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
-	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // Compare compares objects that were rendered with expected ones, as far as this function decides them: the objects
@@ -20,14 +18,10 @@ import (
 func (r *Runner) Compare(want, got []map[string]any, observed map[string]bool) []Failure {
 	p := &player{mask: r.mask, secrets: map[string]bool{}}
 	expected, rendered := byName(want), byName(got)
-	for _, o := range rendered {
-		for _, v := range pipeline.DataOf(o) {
-			p.secrets[v] = p.secrets[v] || object.IsSecret(wire.Of(o))
-		}
-	}
+	p.learn(rendered)
 	for _, name := range slices.Sorted(maps.Keys(rendered)) {
 		if expected[name] == nil {
-			p.failures = append(p.failures, Failure{Field: name, Message: "is rendered, but not expected"})
+			p.fail(name, "is rendered, but not expected")
 			continue
 		}
 		random := strings.HasPrefix(name, plan.GenerationPrefix) && !observed[name]
@@ -36,13 +30,14 @@ func (r *Runner) Compare(want, got []map[string]any, observed map[string]bool) [
 	}
 	for _, name := range slices.Sorted(maps.Keys(expected)) {
 		if rendered[name] == nil && pipeline.IsOurs(expected[name]) {
-			p.failures = append(p.failures, Failure{Field: name, Message: "is expected, but not rendered"})
+			p.fail(name, "is expected, but not rendered")
 		}
 	}
 	if len(want) > 0 && len(got) > 0 {
-		rendered, types := statusOf(got[0], nil)
-		expected, _ := statusOf(want[0], types)
-		p.walk("composite.status", expected, rendered, comparison{exact: true})
+		was, is := conditionsOf(want[0]), conditionsOf(got[0])
+		maps.DeleteFunc(was, func(kind string, _ any) bool { return is[kind] == nil }) // Crossplane writes the others
+		p.walk("composite.status.conditions", was, is, comparison{exact: true})
+		p.walk("composite.status", statusOf(want[0]), statusOf(got[0]), comparison{exact: true})
 	}
 	for i := range p.failures {
 		p.failures[i].Field = strings.TrimPrefix(p.failures[i].Field, ".moments[0].")
@@ -65,37 +60,19 @@ func byName(objects []map[string]any) map[string]*structpb.Struct {
 func projected(o *structpb.Struct, random bool) map[string]any {
 	out := withoutServer(decoded(o))
 	delete(out, "status")
-	data, _ := out["data"].(map[string]any)
-	if !random || data == nil {
-		return out
+	if data, _ := out["data"].(map[string]any); random {
+		for key := range data {
+			data[key] = ""
+		}
 	}
-	keys := map[string]any{}
-	for key := range data {
-		keys[key] = ""
-	}
-	out["data"] = keys
 	return out
 }
 
-// statusOf returns the status of a composite to compare, with the conditions of the given types by their types.
-// Crossplane writes the others.
-func statusOf(composite map[string]any, types map[string]bool) (status map[string]any, of map[string]bool) {
-	status, _ = composite["status"].(map[string]any)
-	status, of = maps.Clone(status), map[string]bool{}
-	list, _ := status["conditions"].([]any)
-	conditions := map[string]any{}
-	for _, c := range list {
-		fields, _ := c.(map[string]any)
-		kind := textOf(fields["type"])
-		if of[kind] = true; types == nil || types[kind] {
-			conditions[kind] = map[string]any{
-				"status": fields["status"], "reason": fields["reason"], fieldMessage: textOf(fields[fieldMessage]),
-			}
-		}
-	}
+// statusOf returns the status of a composite without its conditions.
+func statusOf(composite map[string]any) map[string]any {
+	status, _ := composite["status"].(map[string]any)
+	status = maps.Clone(status)
+	delete(status, "conditions")
 	delete(status, "claimConditionTypes")
-	if delete(status, "conditions"); len(conditions) > 0 {
-		status["conditions"] = conditions
-	}
-	return status, of
+	return status
 }

@@ -23,36 +23,35 @@ import (
 
 // expect compares what exists with what the current moment expects.
 func (p *player) expect(ctx context.Context, e *Expectation) {
-	now := p.moments[len(p.moments)-1]
 	for _, name := range slices.Sorted(maps.Keys(e.Objects)) {
-		p.expectObject(now, name, e.Objects[name])
+		p.expectObject(name, e.Objects[name])
 	}
 	for i, name := range e.Absent {
-		p.expectGone(now, fmt.Sprintf("expect.absent[%d]", i), name)
+		p.expectGone(fmt.Sprintf("expect.absent[%d]", i), name)
 	}
 	for _, field := range slices.Sorted(maps.Keys(e.Composite)) {
-		p.walk("expect.composite."+field, e.Composite[field], now.composite[field], comparison{})
+		p.walk("expect.composite."+field, e.Composite[field], p.now().composite[field], comparison{})
 	}
-	p.expectCondition(now, e.Condition)
+	p.expectCondition(e.Condition)
 	for i, r := range e.Results {
-		p.expectResult(now, i, r)
+		p.expectResult(i, r)
 	}
-	p.expectChanges(now, e)
+	p.expectChanges(e)
 	for i, text := range e.Assert {
 		p.assert(ctx, i, text)
 	}
 }
 
-func (p *player) expectObject(now *snapshot, name string, fields map[string]any) {
+func (p *player) expectObject(name string, fields map[string]any) {
 	field := "expect.objects." + name
-	got, exists := now.objects[name].(map[string]any)
+	got, exists := p.now().objects[name].(map[string]any)
 	switch absent := fields["absent"] == true; {
 	case absent && exists:
 		p.fail(field, "%s exists", name)
 	case absent:
 	case !exists:
-		p.fail(field, "no object has the composition resource name %q%s%s", name,
-			suggest.ThereAre(name, slices.Sorted(maps.Keys(now.objects)), "none exists"), p.clean(why(now)))
+		_, err := p.find(name)
+		p.fail(field, "%s%s", err, p.clean(p.now().why()))
 	case fields["exactly"] != nil:
 		p.walk(field+".exactly", fields["exactly"], withoutServer(got), comparison{isSecret(got), true})
 	default:
@@ -62,13 +61,13 @@ func (p *player) expectObject(now *snapshot, name string, fields map[string]any)
 
 // why returns the fatal result, or else the condition that is not true, as the end of a message about something that
 // does not exist.
-func why(now *snapshot) string {
-	for _, r := range now.results {
+func (s *snapshot) why() string {
+	for _, r := range s.results {
 		if fields, _ := r.(map[string]any); fields["severity"] == "Fatal" {
 			return fmt.Sprintf("\nthe pipeline has failed: %s", fields[fieldMessage])
 		}
 	}
-	c, _ := now.conditions["ExportsReady"].(map[string]any)
+	c, _ := s.conditions["ExportsReady"].(map[string]any)
 	if message, _ := c[fieldMessage].(string); message != "" {
 		return fmt.Sprintf("\nExportsReady is %s: %s: %s", c["status"], c["reason"], message)
 	}
@@ -188,15 +187,15 @@ func withoutServer(o map[string]any) map[string]any {
 	return out
 }
 
-func (p *player) expectCondition(now *snapshot, c *ConditionExpectation) {
+func (p *player) expectCondition(c *ConditionExpectation) {
 	if c == nil {
 		return
 	}
 	kind := cmp.Or(c.Type, "ExportsReady")
-	got, _ := now.conditions[kind].(map[string]any)
+	got, _ := p.now().conditions[kind].(map[string]any)
 	if got == nil {
 		p.fail("expect.condition", "the composite has no condition %s%s", kind,
-			suggest.ThereAre(kind, slices.Sorted(maps.Keys(now.conditions)), ""))
+			suggest.ThereAre(kind, slices.Sorted(maps.Keys(p.now().conditions)), ""))
 		return
 	}
 	before := len(p.failures)
@@ -213,37 +212,33 @@ func fieldsOf(fields map[string]any) map[string]any {
 	return fields
 }
 
-func (p *player) expectResult(now *snapshot, i int, want ResultExpectation) {
+func (p *player) expectResult(i int, want ResultExpectation) {
 	fields := fieldsOf(map[string]any{"severity": want.Severity, fieldMessage: want.Message})
-	if !slices.ContainsFunc(now.results, func(got any) bool {
+	if !slices.ContainsFunc(p.now().results, func(got any) bool {
 		alone := &player{test: p.test, mask: p.mask}
 		alone.walk("", fields, got, comparison{})
 		return len(alone.failures) == 0
 	}) {
 		p.fail(fmt.Sprintf("expect.results[%d]", i), "no result is like this\n- %s\n+ %s", p.clean(Inline(want)),
-			p.clean(Inline(now.results)))
+			p.clean(Inline(p.now().results)))
 	}
 }
 
-func (p *player) expectChanges(now *snapshot, e *Expectation) {
-	before := &snapshot{}
-	if n := len(p.moments); n > 1 {
-		before = p.moments[n-2]
-	}
+func (p *player) expectChanges(e *Expectation) {
 	for list, items := range map[string][]any{"changed": e.Changed, "kept": e.Kept, "gone": e.Gone} {
 		for i, item := range items {
 			name, field := nameOf(item), fmt.Sprintf("expect.%s[%d]", list, i)
-			got, exists := now.stored[name]
-			was, existed := before.stored[name]
+			got, exists := p.now().stored[name]
+			was, existed := p.before().stored[name]
 			same := exists && existed && maps.Equal(pipeline.DataOf(was), pipeline.DataOf(got))
 			switch {
 			case list == "gone":
-				p.expectGone(now, field, name)
+				p.expectGone(field, name)
 			case !exists:
 				p.fail(field, "%s does not exist%s", name,
-					suggest.ThereAre(name, slices.Sorted(maps.Keys(now.stored)), "no object exists"))
+					suggest.ThereAre(name, slices.Sorted(maps.Keys(p.now().stored)), "no object exists"))
 			case list == "changed" && same:
-				p.fail(field, "the data of %s has not changed%s", name, p.clean(why(now)))
+				p.fail(field, "the data of %s has not changed%s", name, p.clean(p.now().why()))
 			case list == "kept" && !same:
 				p.fail(field, "the data of %s has changed: %s", name, p.differences(was, got))
 			}
@@ -252,11 +247,11 @@ func (p *player) expectChanges(now *snapshot, e *Expectation) {
 }
 
 // expectGone fails if an object exists, or if its name can only be misspelled.
-func (p *player) expectGone(now *snapshot, field, name string) {
+func (p *player) expectGone(field, name string) {
 	known := p.names()
 	generator, _, isGeneration := plan.ParseGeneration(name)
 	wrong := p.knowsGenerator(generator)
-	switch _, exists := now.objects[name]; {
+	switch _, exists := p.now().objects[name]; {
 	case exists:
 		p.fail(field, "%s exists", name)
 	case isGeneration && wrong != nil:

@@ -47,46 +47,28 @@ func (t *Test) timeOf(moment int) time.Time {
 	return now
 }
 
-// History returns a test with random failures. It depends only on the test, on its inputs, and on the seed.
+// History returns a test with random failures. It depends only on the test, on its inputs, and on the seed. In a moment,
+// at most one thing happens, so that leaving out moments finds the shortest history.
 func History(test *Test, setup *Setup, seed uint64) *Test {
-	h := &history{rng: rand.New(rand.NewPCG(seed, 1)), test: test, setup: setup} //nolint:gosec // it must be repeatable
+	rng := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // it must be repeatable
+	failures, waits := failuresOf(test, setup), waitsOf(setup)
 	out := *test
 	out.Moments = slices.Clone(test.Moments)
-	for range 1 + h.rng.IntN(mostMoments) {
-		at := 1 + h.rng.IntN(len(out.Moments))
-		out.Moments = slices.Insert(out.Moments, at, h.moment())
+	for range 1 + rng.IntN(mostMoments) {
+		m := failures[rng.IntN(len(failures))]
+		m.After = Duration{waits[rng.IntN(len(waits))]}
+		out.Moments = slices.Insert(out.Moments, 1+rng.IntN(len(out.Moments)), m)
 	}
 	return &out
 }
 
-// A history draws what happens.
-type history struct {
-	rng   *rand.Rand
-	test  *Test
-	setup *Setup
-}
-
-func pick[T any](h *history, of []T) T { return of[h.rng.IntN(len(of))] }
-
-// moment returns a moment in which at most one thing happens, so that leaving out moments finds the shortest history.
-func (h *history) moment() Moment {
-	m := Moment{After: Duration{pick(h, h.waits())}}
-	if h.rng.IntN(3) == 0 {
-		h.observe(&m)
-	} else {
-		m.Do = h.actions()
-	}
-	return m
-}
-
-// waits returns how long a moment may take: times around those in the inputs of generators.
-func (h *history) waits() []time.Duration {
+// waitsOf returns how long a moment may take: times around those in the inputs of generators.
+func waitsOf(setup *Setup) []time.Duration {
 	out := []time.Duration{time.Second, time.Minute, time.Hour, 25 * time.Hour}
-	generators := h.setup.generators()
+	generators := setup.generators()
 	for _, name := range slices.Sorted(maps.Keys(generators)) {
-		g := generators[name]
 		for _, field := range []string{"refreshInterval", "gracePeriod", "abandonAfter"} {
-			text, _ := g[field].(string)
+			text, _ := generators[name][field].(string)
 			if d, err := time.ParseDuration(text); err == nil {
 				out = append(out, d/2, d, d+d/10)
 			}
@@ -95,80 +77,69 @@ func (h *history) waits() []time.Duration {
 	return out
 }
 
-// actions returns what people, providers or failures do: one action, or nothing.
-func (h *history) actions() []Action {
-	paused := h.rng.IntN(2) == 0
-	possible := []Action{
-		{Restart: true}, {Pause: &paused}, {Late: "ConfigMap"}, {Late: "EnvironmentConfig"},
+// failuresOf returns what people, providers and failures may do in a moment.
+func failuresOf(test *Test, setup *Setup) (out []Moment) {
+	do := func(actions ...Action) {
+		for _, a := range actions {
+			out = append(out, Moment{Do: []Action{a}})
+		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(h.setup.generators())) {
-		possible = append(possible, Action{Rotate: name}, Action{Rotate: name})
+	yes, no := true, false
+	do(Action{Restart: true}, Action{Pause: &yes}, Action{Pause: &no}, Action{Late: "ConfigMap"},
+		Action{Late: "EnvironmentConfig"})
+	for _, name := range slices.Sorted(maps.Keys(setup.generators())) {
+		do(Action{Rotate: name}, Action{Rotate: name})
 	}
-	exports := newExports(h.setup.Pipeline)
+	exports := newExports(setup.Pipeline)
 	for _, name := range slices.Sorted(maps.Keys(exports)) {
 		edited := map[string]any{}
 		for key := range exports[name] {
 			edited[key] = encode("edited")
 		}
-		possible = append(possible, Action{LoseWrite: name}, Action{Delete: name},
-			Action{Edit: &Edit{Object: name, Patch: map[string]any{"data": edited}}})
+		edit := &Edit{Object: name, Patch: map[string]any{"data": edited}}
+		do(Action{LoseWrite: name}, Action{Delete: name}, Action{Edit: edit})
 	}
-	for _, m := range h.test.Moments {
-		if m.Name != "" {
-			possible = append(possible, Action{Restore: m.Name})
+	reports := map[string]map[string]string{} // connection details, by resource
+	for _, o := range setup.Observed {
+		reports[o.Name] = map[string]string{}
+		for k, v := range o.Details {
+			reports[o.Name][k] = string(v)
 		}
 	}
-	for _, p := range h.providers() {
-		p.Refuses = h.rng.IntN(2) == 0
-		possible = append(possible, Action{Provider: &p})
-	}
-	return []Action{pick(h, possible)}
-}
-
-// providers returns the providers of the test.
-func (h *history) providers() (out []Provider) {
-	for _, m := range h.test.Moments {
+	for _, m := range test.Moments {
+		if m.Name != "" {
+			do(Action{Restore: m.Name})
+		}
 		for _, a := range m.Do {
 			if a.Provider != nil {
-				out = append(out, *a.Provider)
+				accepts, refuses := *a.Provider, *a.Provider
+				accepts.Refuses, refuses.Refuses = false, true
+				do(Action{Provider: &accepts}, Action{Provider: &refuses})
 			}
+		}
+		for name, o := range m.Observe {
+			if len(o.ConnectionDetails) > 0 {
+				reports[name] = o.ConnectionDetails
+			}
+		}
+	}
+	return append(out, vanishing(reports)...)
+}
+
+// vanishing returns that a source vanishes, that it lacks one of its connection details, or that it is back.
+func vanishing(reports map[string]map[string]string) (out []Moment) {
+	for _, name := range slices.Sorted(maps.Keys(reports)) {
+		reported := []Observation{{Gone: true}, {ConnectionDetails: reports[name]}}
+		for _, key := range slices.Sorted(maps.Keys(reports[name])) {
+			some := maps.Clone(reports[name])
+			delete(some, key)
+			reported = append(reported, Observation{ConnectionDetails: some})
+		}
+		for _, o := range reported {
+			out = append(out, Moment{Observe: map[string]Observation{name: o}})
 		}
 	}
 	return out
-}
-
-// observe adds that a source vanishes, that it has only some of its connection details, or that it is back.
-func (h *history) observe(m *Moment) {
-	known := map[string]Observation{}
-	for _, o := range h.setup.Observed {
-		details := map[string]string{}
-		for k, v := range o.Details {
-			details[k] = string(v)
-		}
-		known[o.Name] = Observation{ConnectionDetails: details}
-	}
-	for _, other := range h.test.Moments {
-		for name, o := range other.Observe {
-			if len(o.ConnectionDetails) > 0 {
-				known[name] = o
-			}
-		}
-	}
-	if len(known) == 0 {
-		return
-	}
-	name := pick(h, slices.Sorted(maps.Keys(known)))
-	o := known[name]
-	switch h.rng.IntN(3) {
-	case 0:
-		o = Observation{Gone: true}
-	case 1:
-		if keys := slices.Sorted(maps.Keys(o.ConnectionDetails)); len(keys) > 0 {
-			o.ConnectionDetails = maps.Clone(o.ConnectionDetails)
-			delete(o.ConnectionDetails, pick(h, keys))
-		}
-	}
-	m.Observe = map[string]Observation{name: o}
 }
 
 // Breaks plays a history, and returns the first law that it breaks, or nil.
@@ -191,14 +162,11 @@ func (r *Runner) Breaks(ctx context.Context, t *ExportsTest, history *Test, setu
 }
 
 // Shrink returns the shortest history found that breaks the same law: without moments that are not needed.
-func (r *Runner) Shrink(ctx context.Context, t *ExportsTest, history *Test, setup *Setup, found *Failure) (*Test,
+func (r *Runner) Shrink(ctx context.Context, t *ExportsTest, best *Test, setup *Setup, found *Failure) (*Test,
 	*Failure) {
-	best := history
-	try := func(change func(moments []Moment) []Moment) bool {
+	try := func(moments []Moment) bool {
 		smaller := *best
-		if smaller.Moments = change(slices.Clone(best.Moments)); len(smaller.Moments) == 0 {
-			return false
-		}
+		smaller.Moments = moments
 		f, err := r.Breaks(ctx, t, &smaller, setup)
 		if err != nil || f == nil || f.law != found.law {
 			return false
@@ -206,36 +174,31 @@ func (r *Runner) Shrink(ctx context.Context, t *ExportsTest, history *Test, setu
 		best, found = &smaller, f
 		return true
 	}
-	try(func(moments []Moment) []Moment { return moments[:found.Moment+1] })
+	try(best.Moments[:found.Moment+1])
 	for smaller := true; smaller && ctx.Err() == nil; {
 		smaller = false
 		for i := len(best.Moments) - 1; i >= 0; i-- {
-			if i < len(best.Moments) {
-				smaller = try(func(m []Moment) []Moment { return joined(m, i) }) || try(func(m []Moment) []Moment {
-					return slices.Delete(m, i, i+1)
-				}) || try(func(m []Moment) []Moment { return idle(m, i) }) || smaller
-			}
+			smaller = len(best.Moments) > 1 && (try(without(best.Moments, i, true)) || try(without(best.Moments, i, false))) ||
+				len(best.Moments[i].Do)+len(best.Moments[i].Observe) > 0 && try(idle(best.Moments, i)) || smaller
 		}
 	}
 	return best, found
 }
 
-// idle leaves only the time of a moment.
-func idle(m []Moment, i int) []Moment {
-	if len(m[i].Do)+len(m[i].Observe) == 0 {
-		return nil
+// without returns the moments without one. The next one comes as late as before, or earlier.
+func without(moments []Moment, i int, asLate bool) []Moment {
+	out := slices.Delete(slices.Clone(moments), i, i+1)
+	if asLate && i < len(out) {
+		out[i].After.Duration += moments[i].After.Duration
 	}
-	m[i].Do, m[i].Observe = nil, nil
-	return m
+	return out
 }
 
-// joined joins a moment with the one before it, if the later one has only a time.
-func joined(m []Moment, i int) []Moment {
-	if i == 0 || len(m[i].Do)+len(m[i].Observe) > 0 || !m[i].At.IsZero() || i+1 >= len(m) {
-		return nil
-	}
-	m[i+1].After.Duration += m[i].After.Duration
-	return slices.Delete(m, i, i+1)
+// idle returns the moments with one in which only time passes.
+func idle(moments []Moment, i int) []Moment {
+	out := slices.Clone(moments)
+	out[i].Do, out[i].Observe = nil, nil
+	return out
 }
 
 // Found returns an ExportsTest with a history, which fails until its Composition is corrected.

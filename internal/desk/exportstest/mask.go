@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"google.golang.org/protobuf/types/known/structpb"
+
 	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
@@ -50,14 +52,17 @@ func (m *masker) label(value string) string {
 	return fmt.Sprintf("[%d bytes, label %s]", len(value), m.Of(value))
 }
 
-// learn adds the values of all Secrets and connection details to those that the test has had.
-func (p *player) learn() {
-	for _, o := range p.w.Stored {
+// learn adds the values of Secrets, and of all connection details, to those that the test has had.
+func (p *player) learn(objects map[string]*structpb.Struct) {
+	for _, o := range objects {
 		if object.IsSecret(wire.Of(o)) {
 			for _, v := range pipeline.DataOf(o) {
 				p.secrets[v] = true
 			}
 		}
+	}
+	if p.w == nil { // objects are only compared
+		return
 	}
 	for _, details := range p.w.Details {
 		for _, v := range details {

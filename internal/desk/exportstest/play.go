@@ -130,13 +130,14 @@ func (r *Runner) startOf(t *ExportsTest, test *Test, setup *Setup) *player {
 	}
 	p.compose(setup.Pipeline)
 	p.laws = newLawbook(test.Always, setup.Pipeline)
-	p.w.Before = p.before
+	p.w.Before = p.beforeWrite
+	p.moments = []*snapshot{p.snapshot("")}
 	return p
 }
 
 func (p *player) fail(field, format string, args ...any) {
-	p.failures = append(p.failures, Failure{Moment: p.moment, Field: p.field(field), Message: fmt.Sprintf(format,
-		args...)})
+	text := fmt.Sprintf(format, args...)
+	p.failures = append(p.failures, Failure{Moment: p.moment, Field: p.field(field), Message: text})
 }
 
 // differs fails because of an expected value. The value is the one that exists.
@@ -205,7 +206,7 @@ func (p *player) end(m *Moment) {
 		_, err := p.find(name)
 		reason := ": write it in inputs.observed or in steps, or run the other steps with --functions"
 		if world.FatalOf(p.w.Response) != "" {
-			reason = p.clean(why(p.moments[p.moment]))
+			reason = p.clean(p.now().why())
 		}
 		p.fail("observe."+name, "%s%s", err, reason)
 	}
@@ -306,8 +307,8 @@ func (p *player) invalid(err error) error {
 // errLost is why a reconcile ends early.
 var errLost = errors.New("the write is lost")
 
-// before is called before each write.
-func (p *player) before(w world.Write) error {
+// beforeWrite is called before each write.
+func (p *player) beforeWrite(w world.Write) error {
 	if w.Verb == world.Applies && p.faults.lose[w.Name] {
 		delete(p.faults.lose, w.Name)
 		return errLost

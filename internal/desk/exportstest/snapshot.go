@@ -1,6 +1,7 @@
 package exportstest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,23 +29,21 @@ type snapshot struct {
 // fieldMessage is the field of conditions and of results with a text.
 const fieldMessage = "message"
 
-// newSnapshot returns a snapshot without anything.
-func newSnapshot(name string, at time.Time) *snapshot {
-	return &snapshot{
-		name: name, at: at, objects: map[string]any{}, stored: map[string]*structpb.Struct{},
-		composite: map[string]any{}, conditions: map[string]any{}, results: []any{}, requirements: map[string]any{},
-	}
-}
+// now returns the current moment, and before the one before it. The one before the first is empty.
+func (p *player) now() *snapshot    { return p.moments[len(p.moments)-1] }
+func (p *player) before() *snapshot { return p.moments[len(p.moments)-2] }
 
+// snapshot returns what exists now.
 func (p *player) snapshot(name string) *snapshot {
-	s := newSnapshot(name, p.w.Now)
-	s.composite = p.w.XR.AsMap()
+	s := &snapshot{
+		name: name, at: p.w.Now, objects: map[string]any{}, stored: map[string]*structpb.Struct{},
+		composite: p.w.XR.AsMap(), conditions: map[string]any{}, results: []any{}, requirements: map[string]any{},
+	}
 	for name, key := range p.named() {
 		o := p.w.Stored[key]
-		s.stored[name] = o
-		s.objects[name] = decoded(o)
+		s.stored[name], s.objects[name] = o, decoded(o)
 	}
-	p.learn()
+	p.learn(p.w.Stored)
 	for _, c := range slices.Backward(p.w.Response.GetConditions()) {
 		s.conditions[c.GetType()] = map[string]any{
 			"type": c.GetType(), "status": word(c.GetStatus()), "reason": c.GetReason(), fieldMessage: c.GetMessage(),
@@ -59,6 +58,46 @@ func (p *player) snapshot(name string) *snapshot {
 		}
 	}
 	return s
+}
+
+// A Reading is what a cluster has at the end of a moment.
+type Reading struct {
+	At        time.Time
+	Composite *structpb.Struct
+	Objects   []*structpb.Struct // that Crossplane composes
+}
+
+// Check compares the last one of the readings of a cluster, one for each moment, with what that moment expects. It is
+// the comparison of a simulated run. Readings have no results and no requirements.
+func (r *Runner) Check(ctx context.Context, t *ExportsTest, index int, setup *Setup, readings []Reading) []Failure {
+	p := r.start(t, index, setup)
+	for i, reading := range readings {
+		p.moment = i
+		p.w.Now, p.w.XR, p.w.Stored = reading.At, reading.Composite, map[string]*structpb.Struct{}
+		for _, o := range reading.Objects {
+			p.w.Stored[world.KeyOf(o)] = o
+		}
+		p.moments = append(p.moments, p.snapshot(p.test.Moments[i].Name))
+		p.now().conditions = conditionsOf(p.now().composite)
+	}
+	if e := p.test.Moments[p.moment].Expect; e != nil {
+		p.expect(ctx, e)
+	}
+	return p.failures
+}
+
+// conditionsOf returns the conditions that a composite has, by their types.
+func conditionsOf(composite map[string]any) map[string]any {
+	out := map[string]any{}
+	status, _ := composite["status"].(map[string]any)
+	conditions, _ := status["conditions"].([]any)
+	for _, c := range conditions {
+		fields, _ := c.(map[string]any)
+		out[textOf(fields["type"])] = fieldsOf(map[string]any{
+			"type": fields["type"], "status": fields["status"], "reason": fields["reason"], fieldMessage: fields[fieldMessage],
+		})
+	}
+	return out
 }
 
 // named returns the keys of the composed objects by their composition resource names.

@@ -239,7 +239,7 @@ func TestFolder(t *testing.T) {
 	dir := folder(t, map[string]string{"composition.yaml": composition, "xr.yaml": functiontest.XR,
 		"expected.yaml": functiontest.XR})
 	stdout, _, code := run(t.Context(), t, &test.Command{Paths: []string{dir}})
-	if code != 1 || !strings.Contains(stdout, "composite.status: has another field conditions") {
+	if code != 1 || !strings.Contains(stdout, "composite.status.conditions: has another field ExportsReady") {
 		t.Errorf("want a failure, got %d:\n%s", code, stdout)
 	}
 	if stdout, _, code = run(t.Context(), t, &test.Command{Paths: []string{dir}, Update: true}); code != 0 {
