@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	rehearsal "github.com/crossplane-contrib/function-export/internal/desk/diff"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 )
@@ -28,7 +27,7 @@ const (
 	minor   = "notice"
 )
 
-// effects has all kinds, the gravest first. A mark is a color: see paint.
+// effects has all kinds, the gravest first.
 var effects = []effect{ //nolint:gochecknoglobals // a table
 	{rehearsal.Refused, "refuses", "x", grave, "is refused", "are refused", "is refused"},
 	{rehearsal.ObjectDeleted, "deletes", "-", grave, "deletes", "delete", "is deleted"},
@@ -82,16 +81,6 @@ func kindsOf(words []string) []rehearsal.Kind {
 type line struct{ mark, subject, text string }
 
 // paint colors a line by its mark.
-func (l line) paint(colors terminal.Colors, text string) string {
-	switch l.mark {
-	case "-", "x":
-		return colors.Error(text)
-	case "!", "~":
-		return colors.Warning(text)
-	}
-	return text
-}
-
 // linesOf returns the lines about a composite. Effects on the keys of one object are in one line.
 func linesOf(one *result) []line {
 	var out []line

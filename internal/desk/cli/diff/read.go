@@ -151,9 +151,6 @@ func newComposition(file string, o files.Object) (*composition, error) {
 	return c, nil
 }
 
-// errNothing says that the files have no objects.
-var errNothing = errors.New("no object of Kubernetes is in the files of --from: pass the output of kubectl get -o yaml")
-
 // read reads the state.
 func (c *Command) read(ctx context.Context, system *files.System, changed []*composition) (*state.State, source,
 	error) {
@@ -179,7 +176,7 @@ func FromFiles(system *files.System, paths []string) (*state.State, error) {
 		return nil, err
 	}
 	if all.Len() == 0 {
-		return nil, errNothing
+		return nil, errors.New("no object of Kubernetes is in the files of --from: pass the output of kubectl get -o yaml")
 	}
 	return all, nil
 }

@@ -96,26 +96,19 @@ func (r *report) only(kinds []rehearsal.Kind) {
 // A summary counts composites: all, those that are unchanged, and those with an effect of a kind.
 type summary struct {
 	composites, unchanged int
-	by                    map[rehearsal.Kind]int
-	why                   map[rehearsal.Kind]string // the reason, if it is the same for all
+	by                    map[rehearsal.Kind][]string // the reason of each one
 }
 
 func newSummary(all []*result) summary {
-	out := summary{composites: len(all), by: map[rehearsal.Kind]int{}, why: map[rehearsal.Kind]string{}}
+	out := summary{composites: len(all), by: map[rehearsal.Kind][]string{}}
 	for _, one := range all {
 		if len(one.Effects) == 0 {
 			out.unchanged++
 		}
 		for _, of := range effects {
-			e := one.has(of.kind)
-			if e == nil {
-				continue
+			if e := one.has(of.kind); e != nil {
+				out.by[of.kind] = append(out.by[of.kind], e.Reason)
 			}
-			if why, again := out.why[of.kind]; again && why != e.Reason {
-				e = &rehearsal.Effect{}
-			}
-			out.why[of.kind] = e.Reason
-			out.by[of.kind]++
 		}
 	}
 	return out
@@ -124,37 +117,29 @@ func newSummary(all []*result) summary {
 // MarshalJSON returns one object with a number for each kind.
 func (s summary) MarshalJSON() ([]byte, error) {
 	out := map[string]int{"composites": s.composites, "unchanged": s.unchanged}
-	for kind, n := range s.by {
-		out[string(kind)] = n
+	for kind, reasons := range s.by {
+		out[string(kind)] = len(reasons)
 	}
 	return json.Marshal(out)
 }
 
-// String is the last line for people.
+// String is the last line for people. It has a reason that is the same for all composites.
 func (s summary) String() string {
 	parts := []string{fmt.Sprintf("%d unchanged", s.unchanged)}
 	reasoned := []rehearsal.Kind{rehearsal.Refused, rehearsal.Conflict, rehearsal.Held, rehearsal.Waiting}
 	for _, e := range effects {
-		n := s.by[e.kind]
-		if n == 0 {
+		reasons := s.by[e.kind]
+		if len(reasons) == 0 {
 			continue
 		}
-		text := terminal.Counted(n, e.one, e.several)
-		if why := s.why[e.kind]; slices.Contains(reasoned, e.kind) && why != "" {
-			text += " (" + shorten(why) + ")"
+		text := terminal.Counted(len(reasons), e.one, e.several)
+		isSame := len(slices.Compact(slices.Clone(reasons))) == 1
+		if slices.Contains(reasoned, e.kind) && isSame && reasons[0] != "" {
+			text += " (" + reasons[0] + ")"
 		}
 		parts = append(parts, text)
 	}
 	return fmt.Sprintf("%s: %s", terminal.Counted(s.composites, "composite", "composites"), strings.Join(parts, ", "))
-}
-
-// shorten shortens a reason for the summary.
-func shorten(text string) string {
-	const most = 100
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
 }
 
 // print prints the report in the selected format.
@@ -171,32 +156,29 @@ func (c *Command) print(w io.Writer, r *report, changed []*composition) error {
 	case "github":
 		r.github(&out, changed)
 	default:
-		r.text(&out, terminal.ColorsFor(w))
+		r.text(&out)
 	}
 	_, err := io.WriteString(w, out.String())
 	return err //nolint:wrapcheck // by the caller
 }
 
 // text prints the effects as kubectl diff and terraform plan do.
-func (r *report) text(w io.Writer, colors terminal.Colors) {
-	_, _ = fmt.Fprintln(w, terminal.OneLine(r.Source.String()))
+func (r *report) text(w io.Writer) {
+	lines := []string{terminal.OneLine(r.Source.String())}
 	for _, note := range r.Notes {
-		_, _ = fmt.Fprintln(w, "Note: "+terminal.OneLine(note))
+		lines = append(lines, "Note: "+terminal.OneLine(note))
 	}
 	for _, one := range r.Composites {
-		lines := linesOf(one)
-		if len(lines) > 0 {
-			_, _ = fmt.Fprintln(w, colors.Place(terminal.OneLine(one.String())))
+		if len(one.Effects) > 0 {
+			lines = append(lines, terminal.OneLine(one.String()))
 		}
-		for _, l := range lines {
-			text := fmt.Sprintf("  %s %-26s %s", l.mark, terminal.OneLine(l.subject), terminal.OneLine(l.text))
-			_, _ = fmt.Fprintln(w, l.paint(colors, text))
+		for _, l := range linesOf(one) {
+			subject, text := terminal.OneLine(l.subject), terminal.OneLine(l.text)
+			lines = append(lines, fmt.Sprintf("  %s %-26s %s", l.mark, subject, text))
 		}
 	}
-	for _, l := range r.Later.lines() {
-		_, _ = fmt.Fprintln(w, l)
-	}
-	_, _ = fmt.Fprintf(w, "Summary: %s\n", r.Summary)
+	lines = append(append(lines, r.Later.lines()...), fmt.Sprintf("Summary: %s\n", r.Summary))
+	_, _ = io.WriteString(w, strings.Join(lines, "\n"))
 }
 
 // markdown prints a comment for a pull request. All texts from the cluster are in code spans.
@@ -209,18 +191,12 @@ func (r *report) markdown(w io.Writer) {
 	for _, l := range r.Later.lines() {
 		_, _ = fmt.Fprintf(w, "\n%s\n", code(l))
 	}
-	const open = 20 // composites; more are folded
-	shown := slices.DeleteFunc(slices.Clone(r.Composites), func(one *result) bool { return len(one.Effects) == 0 })
-	if len(shown) > open {
-		_, _ = fmt.Fprintf(w, "\n<details><summary>%d composites</summary>\n", len(shown))
-		defer func() { _, _ = fmt.Fprint(w, "\n</details>\n") }()
-	}
-	if len(shown) > 0 {
-		_, _ = fmt.Fprint(w, "\n| | Composite | Object | Effect |\n|---|---|---|---|\n")
-	}
-	for _, one := range shown {
+	table := "\n| | Composite | Object | Effect |\n|---|---|---|---|\n"
+	for _, one := range r.Composites {
 		for _, l := range linesOf(one) {
-			_, _ = fmt.Fprintf(w, "| %s | %s | %s | %s |\n", code(l.mark), code(one.String()), code(l.subject), code(l.text))
+			row := []any{table, code(l.mark), code(one.String()), code(l.subject), code(l.text)}
+			_, _ = fmt.Fprintf(w, "%s| %s | %s | %s | %s |\n", row...)
+			table = ""
 		}
 	}
 }

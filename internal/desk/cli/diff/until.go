@@ -1,11 +1,10 @@
 package diff
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
@@ -101,22 +100,15 @@ func (l *timeline) lines() []string {
 	if l == nil {
 		return nil
 	}
-	out := []string{"Until " + l.Until.Format(time.RFC3339) + ":"}
-	counts := map[string]int{}
+	out, counts := []string{"Until " + l.Until.Format(time.RFC3339) + ":"}, map[string]int{}
 	for _, e := range l.Events {
-		line := fmt.Sprintf("  %s  %s", e.At.Format(time.DateOnly), e.text())
-		if counts[line]++; counts[line] == 1 {
-			out = append(out, line)
-		}
+		counts[fmt.Sprintf("  %s  %s", e.At.Format(time.DateOnly), e.text())]++
 	}
 	if len(l.Events) == 0 {
 		out = append(out, "  time alone changes nothing")
 	}
-	slices.SortStableFunc(out[1:], cmp.Compare)
-	for i, line := range out {
-		if n := counts[line]; n > 0 {
-			out[i] += ": " + terminal.Counted(n, "composite", "composites")
-		}
+	for _, line := range slices.Sorted(maps.Keys(counts)) {
+		out = append(out, line+": "+terminal.Counted(counts[line], "composite", "composites"))
 	}
 	for _, b := range l.Bursts {
 		out = append(out, fmt.Sprintf("! %s: %d rotations of generator %s of %s in one minute: "+
@@ -128,11 +120,14 @@ func (l *timeline) lines() []string {
 
 // text says what happens, without the composite.
 func (e *event) text() string {
-	names := strings.NewReplacer("{generator}", e.Generator, "{key}", e.Key, "{composition}", e.Composition)
-	return names.Replace(map[rehearsal.Kind]string{
-		rehearsal.Rotates:  "generator {generator} of {composition} rotates",
-		rehearsal.Retires:  "a grace period of generator {generator} of {composition} ends",
-		rehearsal.Abandons: "an abandoned generation of generator {generator} of {composition} is deleted",
-		rehearsal.Expires:  "a certificate in the key {key} of {composition} expires",
-	}[e.Kind])
+	generator := fmt.Sprintf("generator %s of %s", e.Generator, e.Composition)
+	switch e.Kind {
+	case rehearsal.Rotates:
+		return generator + " rotates"
+	case rehearsal.Retires:
+		return "a grace period of " + generator + " ends"
+	case rehearsal.Abandons:
+		return "an abandoned generation of " + generator + " is deleted"
+	}
+	return fmt.Sprintf("a certificate in the key %s of %s expires", e.Key, e.Composition)
 }
