@@ -27,11 +27,6 @@ func (k Kubectl) CurrentContext(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// A right is what kubectl must be allowed to do.
-type right struct {
-	verb, resource string
-}
-
 // allNamespaces is the flag of kubectl.
 const allNamespaces = "--all-namespaces"
 
@@ -43,33 +38,40 @@ func scope(namespace string) string {
 	return "--namespace=" + namespace
 }
 
-// lacking returns the rights that the user does not have. kubectl says no, and ends with an error.
-func (k Kubectl) lacking(ctx context.Context, rights []right) ([]right, error) {
-	var out []right
-	for _, r := range rights {
-		answer, err := k(ctx, nil, "auth", "can-i", r.verb, r.resource, allNamespaces)
-		switch text := strings.TrimSpace(string(answer)); {
-		case strings.HasPrefix(text, "yes"):
-		case strings.HasPrefix(text, "no"):
-			out = append(out, r)
-		case err != nil:
-			return nil, err
-		}
+// can reports whether the user has a right. kubectl says no, and ends with an error.
+func (k Kubectl) can(ctx context.Context, verb, resource, scope string) (bool, error) {
+	answer, err := k(ctx, nil, "auth", "can-i", verb, resource, scope)
+	if text := strings.TrimSpace(string(answer)); strings.HasPrefix(text, "yes") || strings.HasPrefix(text, "no") {
+		return strings.HasPrefix(text, "yes"), nil
 	}
-	return out, nil
+	return false, err
 }
 
-// need returns an error with the rights that the user does not have, as kubectl auth can-i has them.
-func (k Kubectl) need(ctx context.Context, rights []right) error {
-	lacks, err := k.lacking(ctx, rights)
-	if err != nil || len(lacks) == 0 {
-		return err
+// A query is what kubectl gets, with the verb that it needs. The first argument is the resource.
+type query struct {
+	verb string
+	args []string
+}
+
+// read adds the objects of queries. All rights are checked before something is read.
+func (k Kubectl) read(ctx context.Context, s *State, queries []query) error {
+	var lacks []string
+	for _, q := range queries {
+		if may, err := k.can(ctx, q.verb, q.args[0], allNamespaces); err != nil {
+			return err
+		} else if !may {
+			lacks = append(lacks, q.verb+" "+q.args[0]+" "+allNamespaces)
+		}
 	}
-	texts := make([]string, 0, len(lacks))
-	for _, r := range lacks {
-		texts = append(texts, r.verb+" "+r.resource+" "+allNamespaces)
+	if len(lacks) > 0 {
+		return fmt.Errorf("kubectl lacks these rights: %s", strings.Join(lacks, "; "))
 	}
-	return fmt.Errorf("kubectl lacks these rights: %s", strings.Join(texts, "; "))
+	for _, q := range queries {
+		if err := k.get(ctx, s, nil, q.args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // get adds the objects that kubectl gets.
@@ -109,62 +111,49 @@ const list = "list"
 // composedLabel is on each object that Crossplane composes.
 const composedLabel = "crossplane.io/composite"
 
-// FromCluster reads the composites that use Compositions, with what Crossplane composes for them. Rights are checked
-// before something is read. Without the right to read Secrets, their data is unknown.
+// FromCluster reads the composites that use Compositions, with what Crossplane composes for them. Without the right to
+// read Secrets, their data is unknown.
 func FromCluster(ctx context.Context, k Kubectl, changed []map[string]any) (*State, error) {
-	s, kinds := New(), map[string]bool{}
-	reads := append(make([][]string, 0, 2+2*len(changed)), []string{definitions}, []string{compositions})
-	for _, c := range changed {
-		name := RefIn(c).Name
-		kinds[compositeType(c).resource()] = true
-		reads[1] = append(reads[1], name)
-		reads = append(reads, []string{revisions, "-l", "crossplane.io/composition-name=" + name})
+	s, kinds, composed := New(), map[string]bool{}, map[string]bool{}
+	lists, err := k.can(ctx, list, "secrets", allNamespaces)
+	if err == nil && lists {
+		s.Complete, err = k.can(ctx, "get", "secrets", allNamespaces)
 	}
-	rights := append(make([]right, 0, 3+len(kinds)),
-		right{list, definitions}, right{"get", compositions}, right{list, revisions})
-	for _, resource := range slices.Sorted(maps.Keys(kinds)) {
-		rights = append(rights, right{list, resource})
-		reads = append(reads, []string{resource, allNamespaces})
-	}
-	if err := k.need(ctx, rights); err != nil {
-		return nil, err
-	}
-	lacks, err := k.lacking(ctx, []right{{list, "secrets"}, {"get", "secrets"}})
 	if err != nil {
 		return nil, err
 	}
-	s.Complete = len(lacks) == 0
-	for _, args := range reads {
-		if err := k.get(ctx, s, nil, args...); err != nil {
-			return nil, err
-		}
+	var names []string
+	for _, c := range changed {
+		names, kinds[compositeType(c).resource()] = append(names, RefIn(c).Name), true
 	}
-	return s, s.readComposed(ctx, k, changed)
-}
-
-// readComposed reads the composed resources of all composites.
-func (s *State) readComposed(ctx context.Context, k Kubectl, changed []map[string]any) error {
-	kinds := map[right]bool{}
+	of := "crossplane.io/composition-name in (" + strings.Join(names, ",") + ")"
+	first := []query{
+		{list, []string{definitions}}, {"get", append([]string{compositions}, names...)},
+		{list, []string{revisions, "-l", of}},
+	}
+	if err := k.read(ctx, s, append(first, all(kinds)...)); err != nil {
+		return nil, err
+	}
 	for _, of := range changed {
 		for _, c := range s.Composites(of) {
 			for _, r := range c.Refs() {
 				if s.Complete || !r.isSecret() {
-					kinds[right{list, r.resource()}] = true
+					composed[r.resource()] = true
 				}
 			}
 		}
 	}
-	rights := slices.SortedFunc(maps.Keys(kinds), func(a, b right) int { return strings.Compare(a.resource, b.resource) })
-	if err := k.need(ctx, rights); err != nil {
-		return err
-	}
-	for _, r := range rights {
-		if err := k.get(ctx, s, nil, r.resource, allNamespaces, "-l", composedLabel); err != nil {
-			return err
-		}
-	}
+	err = k.read(ctx, s, all(composed, "-l", composedLabel))
 	s.cluster = newCluster(k)
-	return nil
+	return s, err
+}
+
+// all returns the queries of all objects of kinds.
+func all(kinds map[string]bool, flags ...string) (out []query) {
+	for _, resource := range slices.Sorted(maps.Keys(kinds)) {
+		out = append(out, query{list, append([]string{resource, allNamespaces}, flags...)})
+	}
+	return out
 }
 
 // resource returns a kind as kubectl names it.
@@ -233,8 +222,7 @@ func OneFromCluster(ctx context.Context, k Kubectl, kind, namespace, name string
 	if err := k.get(ctx, s, nil, definitions); err != nil {
 		return nil, err
 	}
-	answer, _ := k(ctx, nil, "auth", "can-i", "get", "secrets", scope(namespace)) // it says no with an error
-	s.Complete = strings.HasPrefix(strings.TrimSpace(string(answer)), "yes")
+	s.Complete, _ = k.can(ctx, "get", "secrets", scope(namespace)) // otherwise, they are unknown
 	args := []string{strings.Join(s.compositeResources(kind, namespace != ""), ","), name}
 	if namespace != "" {
 		args = append(args, scope(namespace))

@@ -30,12 +30,12 @@ func (c *Command) explore(
 			return err
 		}
 		if found == nil {
-			_, _ = fmt.Fprintf(stderr, "ok    %s: %s: %s break no law\n", t.file, t.name, // the exit code tells the result
-				terminal.Counted(int(c.Explore), "history", "histories"))
+			histories := terminal.Counted(int(c.Explore), "history", "histories")
+			_, _ = fmt.Fprintf(stderr, "ok    %s: %s break no law\n", t.title(), histories) // the exit code tells the result
 			continue
 		}
 		broken++
-		_, _ = fmt.Fprintf(stderr, "FAIL  %s: %s: %s\n", t.file, t.name, found.failure.Message)
+		_, _ = fmt.Fprintf(stderr, "FAIL  %s: %s\n", t.title(), found.failure.Message)
 		text, err := yaml.Marshal(t.in.Found(found.history, found.seed))
 		if err != nil {
 			return fmt.Errorf("cannot print the history: %w", err)
@@ -51,43 +51,38 @@ func (c *Command) explore(
 // atOnce is how many histories are played before the first one that breaks a law is searched.
 const atOnce = 4
 
-// A finding is a history that breaks a law.
+// A finding is a history, and the law that it breaks.
 type finding struct {
 	seed    uint64
 	history *exportstest.Test
-	failure *exportstest.Failure
+	failure *exportstest.Failure // nil if it breaks none
+	err     error
 }
 
+// exploreOne returns the first history that breaks a law, or nil.
 func (c *Command) exploreOne(ctx context.Context, t *test, runner *exportstest.Runner) (*finding, error) {
 	setup, err := t.setup()
 	if err != nil {
 		return nil, err
 	}
 	base := t.in.Explored(t.index)
-	type played struct {
-		*finding
-		err error
-	}
-	play := func(seed uint64) played {
-		history := exportstest.History(base, setup, seed)
-		failure, err := runner.Breaks(ctx, t.in, history, setup)
-		if err != nil || failure == nil {
-			return played{err: err}
-		}
-		return played{&finding{seed, history, failure}, nil}
+	play := func(seed uint64) *finding {
+		out := &finding{seed: seed, history: exportstest.History(base, setup, seed)}
+		out.failure, out.err = runner.Breaks(ctx, t.in, out.history, setup)
+		return out
 	}
 	seeds := make([]uint64, c.Explore)
 	for i := range seeds {
 		seeds[i] = c.Seed + uint64(i)
 	}
 	for some := range slices.Chunk(seeds, atOnce) {
-		for _, p := range files.OnAllCores(some, play, func(int) {}) { // the lowest seed, however many cores there are
-			if p.err != nil {
-				return nil, p.err
+		for _, f := range files.OnAllCores(some, play, func(int) {}) { // the lowest seed, however many cores there are
+			if f.err != nil {
+				return nil, f.err
 			}
-			if p.finding != nil {
-				p.history, p.failure = runner.Shrink(ctx, t.in, p.history, setup, p.failure)
-				return p.finding, nil
+			if f.failure != nil {
+				f.history, f.failure = runner.Shrink(ctx, t.in, f.history, setup, f.failure)
+				return f, nil
 			}
 		}
 	}

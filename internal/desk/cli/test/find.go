@@ -17,7 +17,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
+	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 // A test is a test of a file, or a folder with an expected.yaml.
@@ -25,13 +27,17 @@ type test struct {
 	file, name string
 	line       int
 
-	in    *exportstest.ExportsTest // nil for a folder
-	index int
-	step  files.Step // the file, for positions
-	doc   int        // the number of the document in the file
+	in     *exportstest.ExportsTest // nil for a folder
+	index  int
+	inputs map[string]any // as they are in the file
+	step   files.Step     // the file, for positions
+	doc    int            // the number of the document in the file
 
 	programs *programs // of other steps, or nil
 }
+
+// title is how people and --run name the test.
+func (t *test) title() string { return t.file + ": " + t.name }
 
 // An outcome is how a test ended.
 type outcome struct {
@@ -121,9 +127,13 @@ func read(f files.File) (all []*test, unread []files.Diagnostic) {
 			unread = append(unread, step.AllInFile(wrong)...)
 			continue
 		}
+		list, _ := state.Field(fields, "spec", "tests").([]any)
 		for j, t := range in.Spec.Tests {
 			at := step.InFile(&diagnostic.Diagnostic{Path: fmt.Sprintf("spec.tests[%d]", j)})
-			all = append(all, &test{file: f.Name, name: t.Name, line: at.Line, in: in, index: j, step: step, doc: i})
+			of, _ := list[j].(map[string]any)
+			inputs, _ := of["inputs"].(map[string]any)
+			all = append(all, &test{file: f.Name, name: t.Name, line: at.Line, in: in, index: j, inputs: inputs, step: step,
+				doc: i})
 		}
 	}
 	return all, unread
@@ -227,28 +237,18 @@ func (r *inputReader) one(name string) string { return append(r.all(name), "")[0
 
 // all returns the paths of an input: of the test, or else of all tests.
 func (r *inputReader) all(name string) (out []string) {
-	for _, at := range [][]any{{"spec", "tests", r.t.index, "inputs", name}, {"spec", "inputs", name}} {
-		value := any(r.t.step.Input)
-		for _, step := range at {
-			if i, isIndex := step.(int); isIndex {
-				value = value.([]any)[i] //nolint:forcetypeassert // the file was read as a test
-				continue
-			}
-			fields, _ := value.(map[string]any)
-			value = fields[step.(string)] //nolint:forcetypeassert // it is no index
-		}
-		list, isList := value.([]any)
-		for i, v := range list {
-			out = append(out, r.path(v, append(slices.Clone(at), i)...))
-		}
-		switch {
-		case isList:
-			return out
-		case value != nil:
-			return []string{r.path(value, at...)}
-		}
+	at, value := []any{"spec", "tests", r.t.index, "inputs", name}, r.t.inputs[name]
+	if value == nil {
+		at, value = []any{"spec", "inputs", name}, state.Field(r.t.step.Input, "spec", "inputs", name)
 	}
-	return nil
+	list, isList := value.([]any)
+	for i, v := range list {
+		out = append(out, r.path(v, append(slices.Clone(at), i)...))
+	}
+	if value != nil && !isList {
+		out = append(out, r.path(value, at...))
+	}
+	return out
 }
 
 // path returns the path of an input: of a file, or of an object in the file of the test.
@@ -269,4 +269,61 @@ func (r *inputReader) path(v any, at ...any) string {
 	}
 	r.err = fmt.Errorf("%s:%d: %v must be the path of a file, or an object", r.t.file, r.t.line, at)
 	return ""
+}
+
+// folderTime is the time of a folder without a now.txt.
+var folderTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// runFolder renders a folder, and compares the objects with its expected.yaml.
+func (o *outcome) runFolder(ctx context.Context, engine pipeline.Engine, runner *exportstest.Runner) {
+	c := &render.Command{Paths: []string{o.file}}
+	if o.rendering, o.err = c.Render(ctx, terminal.Disk(nil), folderTime, engine); o.err != nil {
+		return
+	}
+	path := filepath.Join(o.file, expectedFile)
+	read := terminal.Disk(nil).Read(path, files.AnyText)
+	if o.err = read.First(); o.err != nil {
+		return
+	}
+	var want []map[string]any
+	for _, object := range read.Objects() {
+		fields, _ := object.Value.(map[string]any)
+		want = append(want, fields)
+	}
+	for _, f := range runner.Compare(want, o.rendering.Objects, o.rendering.Observed) {
+		o.failures = append(o.failures, failure{f, 1})
+	}
+}
+
+// realCredential matches values with the form of a credential of a well-known issuer, or of a private key.
+var realCredential = lazy.MustCompile(
+	`\b(AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36}|github_pat_\w{22,}|glpat-[\w-]{20}|` +
+		`xox[abprs]-[\w-]{10,}|sk_live_\w{16,}|AIza[\w-]{35}|hvs\.\w{24,})\b|-----BEGIN [A-Z ]*PRIVATE KEY-----|` +
+		`\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}`)
+
+// notReal marks a fixture.
+const notReal = "not-real-"
+
+// warnings returns a warning for each line with a real credential in the files beside the tests.
+func warnings(all []*test) (out []string) {
+	seen := map[string]bool{}
+	for _, t := range all {
+		dir := filepath.Dir(t.file)
+		if t.in == nil || seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		names, _ := filepath.Glob(filepath.Join(dir, "*.yaml")) // the pattern is valid unless the folder has brackets
+		for _, name := range names {
+			text, _ := os.ReadFile(name) //nolint:gosec // files of the user; a missing one is an error of the test
+			for i, line := range strings.Split(string(text), "\n") {
+				if realCredential.MatchString(line) && !strings.Contains(line, notReal) {
+					out = append(out, fmt.Sprintf("%s:%d: warning: looks like a real credential: write a made-up value that begins "+
+						"with %s",
+						name, i+1, notReal))
+				}
+			}
+		}
+	}
+	return out
 }

@@ -154,17 +154,13 @@ func (c *Command) tests(stderr io.Writer) ([]*test, error) {
 	for _, warning := range warnings(all) {
 		_, _ = fmt.Fprintln(stderr, warning) // the exit code tells the result
 	}
-	found := slices.DeleteFunc(slices.Clone(all), func(t *test) bool {
-		return !wanted.MatchString(t.file + ": " +
-			t.name)
-	})
+	found := slices.DeleteFunc(slices.Clone(all), func(t *test) bool { return !wanted.MatchString(t.title()) })
 	switch {
 	case len(all) == 0:
 		return nil, errors.New("no test is found: a test is a file of kind ExportsTest, or a folder with xr.yaml, " +
 			"composition.yaml and expected.yaml")
 	case len(found) == 0:
-		return nil, fmt.Errorf("--run: no test matches %q: the first of %d is %q", c.Only, len(all), all[0].file+": "+
-			all[0].name)
+		return nil, fmt.Errorf("--run: no test matches %q: the first of %d is %q", c.Only, len(all), all[0].title())
 	}
 	return found, nil
 }
@@ -177,13 +173,14 @@ func (c *Command) seed() (out [32]byte) {
 
 // exit returns the error that tells the result.
 func exit(outcomes []*outcome) error {
-	isUnable := func(o *outcome) bool { return o.err != nil }
-	hasFailed := func(o *outcome) bool { return !o.passed() }
-	switch {
-	case slices.ContainsFunc(outcomes, isUnable):
-		return &terminal.ExitError{Code: terminal.ExitUnread, Why: "a test cannot run"}
-	case slices.ContainsFunc(outcomes, hasFailed):
-		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "a test failed"}
+	var err error
+	for _, o := range outcomes {
+		if o.err != nil {
+			return &terminal.ExitError{Code: terminal.ExitUnread, Why: "a test cannot run"}
+		}
+		if !o.passed() {
+			err = &terminal.ExitError{Code: terminal.ExitErrors, Why: "a test failed"}
+		}
 	}
-	return nil
+	return err
 }

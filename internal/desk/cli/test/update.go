@@ -1,12 +1,17 @@
 package test
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
@@ -14,6 +19,47 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 )
+
+// update prints the failures of folders, and writes what was rendered.
+func update(outcomes []*outcome, stdout io.Writer) error {
+	if os.Getenv("CI") != "" {
+		return errors.New("--update in CI would make each test expect what it gets: run it on your machine")
+	}
+	for _, o := range outcomes {
+		if o.err != nil || len(o.failures) == 0 {
+			continue
+		}
+		if o.in != nil {
+			if err := o.updateFile(stdout); err != nil {
+				return err
+			}
+			continue
+		}
+		o.printFailures(stdout, true)
+		var text bytes.Buffer
+		for _, object := range o.rendering.Objects {
+			b, err := yaml.Marshal(object)
+			if err != nil {
+				return fmt.Errorf("cannot write %s: %w", o.file, err)
+			}
+			text.WriteString("---\n")
+			text.Write(b)
+		}
+		if err := write(filepath.Join(o.file, expectedFile), text.Bytes()); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(stdout, "wrote %s\n", filepath.Join(o.file, expectedFile)) // the file matters
+		o.failures = nil
+	}
+	return nil
+}
+
+func write(path string, text []byte) error {
+	if err := os.WriteFile(path, text, 0o644); err != nil { //nolint:gosec // a file that is committed
+		return fmt.Errorf("cannot write %s: %w", path, files.WithoutPath(err))
+	}
+	return nil
+}
 
 // updateFile prints the failures of a test, and replaces each expected value that differs in its file. Comments, the
 // rest of the file, and other failures, such as that of a pattern, stay.
