@@ -1,6 +1,7 @@
 package exportstest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,7 +10,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
@@ -33,7 +33,12 @@ func (p *player) do(a *Action) error {
 	case a.Edit != nil:
 		return p.edit(a.Edit)
 	case a.Create != nil:
-		p.w.Put(encoded(world.StructOf(a.Create)))
+		o := world.StructOf(a.Create)
+		for key, v := range o.GetFields()["stringData"].GetStructValue().GetFields() { // as the API server stores it
+			world.Set(o, encode(v.GetStringValue()), "data", key)
+		}
+		delete(o.GetFields(), "stringData")
+		p.w.Put(o)
 	case a.Delete != "":
 		key, err := p.find(a.Delete)
 		p.laws.forget(a.Delete)
@@ -103,19 +108,6 @@ func (p *player) edit(e *Edit) error {
 	return err
 }
 
-// encoded returns an object with stringData of a Secret in its data, as the API server stores it.
-func encoded(o *structpb.Struct) *structpb.Struct {
-	plain := o.GetFields()["stringData"].GetStructValue()
-	if plain == nil {
-		return o
-	}
-	delete(o.GetFields(), "stringData")
-	for key, v := range plain.GetFields() {
-		world.Set(o, encode(v.GetStringValue()), "data", key)
-	}
-	return o
-}
-
 // restore restores the Secrets and ConfigMaps of a moment that no longer exist: without owners, and with new UIDs.
 func (p *player) restore(moment string) error {
 	i := slices.IndexFunc(p.moments, func(s *snapshot) bool { return s.name == moment })
@@ -161,16 +153,12 @@ func (p *player) observe(key string, o Observation) {
 		}
 		p.w.Details[key] = details
 	}
-	status := maps.Clone(o.Status)
-	if o.Ready != nil {
-		if status == nil {
-			status = map[string]any{}
-		}
-		ready := map[bool]string{true: "True", false: "False"}[*o.Ready]
-		status["conditions"] = []any{map[string]any{"type": "Ready", "status": ready}}
+	if o.Status != nil {
+		p.w.Patch(key, map[string]any{"status": o.Status})
 	}
-	if status != nil {
-		p.w.Patch(key, map[string]any{"status": status})
+	if o.Ready != nil {
+		ready := map[string]any{"type": "Ready", "status": map[bool]string{true: "True", false: "False"}[*o.Ready]}
+		p.w.Patch(key, map[string]any{"status": map[string]any{"conditions": []any{ready}}})
 	}
 }
 
@@ -204,16 +192,11 @@ func (p *player) addProvider(a *Provider) error {
 
 // others returns the names of what other steps compose.
 func (p *player) others() (out []string) {
-	for name := range p.w.Earlier.GetResources() {
-		out = append(out, name)
-	}
-	for name := range p.named() {
-		if isOurs := p.laws.exports[exportOf(name)] != nil || strings.HasPrefix(name, plan.GenerationPrefix); !isOurs {
-			out = append(out, name)
-		}
-	}
+	out = slices.AppendSeq(slices.Collect(maps.Keys(p.w.Earlier.GetResources())), maps.Keys(p.named()))
 	slices.Sort(out)
-	return slices.Compact(out)
+	return slices.DeleteFunc(slices.Compact(out), func(name string) bool { // they are ours
+		return p.laws.exports[exportOf(name)] != nil || strings.HasPrefix(name, plan.GenerationPrefix)
+	})
 }
 
 // generatorOf returns the generator and the output of candidate.<generator>.<output>.
@@ -247,16 +230,10 @@ func (p *player) provide() bool {
 		if due := v.due(); due.IsZero() || due.After(p.w.Now) {
 			continue
 		}
-		details := maps.Clone(p.w.Details[key])
-		if details == nil {
-			details = map[string][]byte{}
-		}
-		name := v.Key
-		if name == "" {
-			name = v.output
-		}
-		details[name], v.accepted, changed = []byte(v.offered), v.offered, true
-		p.w.Details[key] = details
+		details := map[string][]byte{}
+		maps.Copy(details, p.w.Details[key])
+		details[cmp.Or(v.Key, v.output)] = []byte(v.offered)
+		p.w.Details[key], v.accepted, changed = details, v.offered, true
 	}
 	return changed
 }

@@ -11,9 +11,11 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
+// A refusal adds what is wrong with a field of a test.
+type refusal func(at, format string, args ...any)
+
 // check returns what a schema cannot say about a test.
-func check(t *ExportsTest) diagnostic.List {
-	var wrong diagnostic.List
+func check(t *ExportsTest) (wrong diagnostic.List) {
 	refuse := func(at, format string, args ...any) {
 		wrong = append(wrong, &diagnostic.Diagnostic{Path: at, Rule: diagnostic.Input, Message: fmt.Sprintf(format, args...)})
 	}
@@ -40,76 +42,72 @@ func check(t *ExportsTest) diagnostic.List {
 				refuse(field+".at", "is before the moment above, which is at %s", test.timeOf(j-1).UTC().Format(time.RFC3339))
 			}
 			for k := range m.Do {
-				if why := m.Do[k].wrong(); why != "" {
-					refuse(fmt.Sprintf("%s.do[%d]", field, k), "%s", why)
+				m.Do[k].check(fmt.Sprintf("%s.do[%d]", field, k), refuse)
+			}
+			if m.Expect == nil {
+				continue
+			}
+			for k, text := range m.Expect.Assert {
+				if _, d := compile(text); d != nil {
+					d.Path = fmt.Sprintf("%s.expect.assert[%d]", field, k)
+					wrong = append(wrong, d)
 				}
 			}
-			wrong = append(wrong, checkExpectation(field+".expect", m.Expect)...)
+			m.Expect.check(field+".expect", refuse)
 		}
 	}
 	return wrong
 }
 
-func checkExpectation(at string, e *Expectation) (wrong diagnostic.List) {
-	if e == nil {
-		return nil
-	}
-	for i, text := range e.Assert {
-		if _, d := compile(text); d != nil {
-			d.Path = fmt.Sprintf("%s.assert[%d]", at, i)
-			wrong = append(wrong, d)
-		}
-	}
+func (e *Expectation) check(at string, refuse refusal) {
 	for _, name := range slices.Sorted(maps.Keys(e.Objects)) {
-		fields, why := e.Objects[name], ""
+		fields, field := e.Objects[name], fieldBelow(at+".objects", name)
 		_, isMap := fields["exactly"].(map[string]any)
 		switch {
 		case fields["exactly"] != nil && (len(fields) > 1 || !isMap):
-			why = "exactly must be an object, and the only field"
+			refuse(field, "exactly must be an object, and the only field")
 		case fields["absent"] != nil && (len(fields) > 1 || fields["absent"] != true):
-			why = "absent must be true, and the only field"
-		}
-		if why != "" {
-			wrong = append(wrong, &diagnostic.Diagnostic{Path: fieldBelow(at+".objects", name), Rule: diagnostic.Input,
-				Message: why})
+			refuse(field, "absent must be true, and the only field")
 		}
 	}
-	for _, l := range []struct {
-		name  string
-		items []any
-	}{{"changed", e.Changed}, {"kept", e.Kept}, {"gone", e.Gone}} {
-		for i, item := range l.items {
+	for _, list := range e.changes() {
+		for i, item := range list.items {
 			if nameOf(item) == "" {
-				wrong = append(wrong, &diagnostic.Diagnostic{
-					Path: fmt.Sprintf("%s.%s[%d]", at, l.name, i), Rule: diagnostic.Input,
-					Message: "must be a composition resource name, or {generation: admin/1}",
-				})
+				refuse(fmt.Sprintf("%s.%s[%d]", at, list.name, i),
+					"must be a composition resource name, or {generation: admin/1}")
 			}
 		}
 	}
-	return wrong
 }
 
-// wrong returns what is wrong with an action, or nothing.
-func (a *Action) wrong() string {
+// A changes is a list of objects that are compared with the moment above.
+type changes struct {
+	name  string
+	items []any
+}
+
+func (e *Expectation) changes() []changes {
+	return []changes{{"changed", e.Changed}, {"kept", e.Kept}, {"gone", e.Gone}}
+}
+
+// check refuses an action that cannot be meant.
+func (a *Action) check(at string, refuse refusal) {
 	n := 0
 	for _, field := range reflect.ValueOf(*a).Fields() {
 		if !field.IsZero() {
 			n++
 		}
 	}
-	if n != 1 {
-		return fmt.Sprintf("must have one field, but has %d: write each action as an item of its own", n)
-	}
-	if a.Late == "Secret" {
-		return "late must not be Secret, because Crossplane reads Secrets from the API server"
-	}
-	if a.Provider != nil {
+	switch {
+	case n != 1:
+		refuse(at, "must have one field, but has %d: write each action as an item of its own", n)
+	case a.Late == "Secret":
+		refuse(at, "late must not be Secret, because Crossplane reads Secrets from the API server")
+	case a.Provider != nil:
 		if _, _, ok := generatorOf(a.Provider.Accepts); !ok {
-			return "provider.accepts must be an output of a generator, for example candidate.admin.password"
+			refuse(at, "provider.accepts must be an output of a generator, for example candidate.admin.password")
 		}
 	}
-	return ""
 }
 
 // A law holds at each write.

@@ -225,21 +225,21 @@ func (p *player) expectResult(i int, want ResultExpectation) {
 }
 
 func (p *player) expectChanges(e *Expectation) {
-	for list, items := range map[string][]any{"changed": e.Changed, "kept": e.Kept, "gone": e.Gone} {
-		for i, item := range items {
-			name, field := nameOf(item), fmt.Sprintf("expect.%s[%d]", list, i)
+	for _, list := range e.changes() {
+		for i, item := range list.items {
+			name, field := nameOf(item), fmt.Sprintf("expect.%s[%d]", list.name, i)
 			got, exists := p.now().stored[name]
 			was, existed := p.before().stored[name]
 			same := exists && existed && maps.Equal(pipeline.DataOf(was), pipeline.DataOf(got))
 			switch {
-			case list == "gone":
+			case list.name == "gone":
 				p.expectGone(field, name)
 			case !exists:
 				p.fail(field, "%s does not exist%s", name,
 					suggest.ThereAre(name, slices.Sorted(maps.Keys(p.now().stored)), "no object exists"))
-			case list == "changed" && same:
+			case list.name == "changed" && same:
 				p.fail(field, "the data of %s has not changed%s", name, p.clean(p.now().why()))
-			case list == "kept" && !same:
+			case list.name == "kept" && !same:
 				p.fail(field, "the data of %s has changed: %s", name, p.differences(was, got))
 			}
 		}

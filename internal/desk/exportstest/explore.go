@@ -144,7 +144,7 @@ func vanishing(reports map[string]map[string]string) (out []Moment) {
 
 // Breaks plays a history, and returns the first law that it breaks, or nil.
 func (r *Runner) Breaks(ctx context.Context, t *ExportsTest, history *Test, setup *Setup) (*Failure, error) {
-	p := r.startOf(t, history, setup)
+	p := r.start(t, history, "", setup)
 	for i := range history.Moments {
 		if err := p.play(ctx, i); err != nil {
 			return nil, err

@@ -59,7 +59,7 @@ type mayGo struct {
 
 func newLawbook(always []any, p *pipeline.Pipeline) *lawbook {
 	b := &lawbook{
-		generations: map[string]map[int]*generation{}, keys: map[string]map[string]bool{},
+		exports: newExports(p), generations: map[string]map[int]*generation{}, keys: map[string]map[string]bool{},
 		refused: map[string]time.Time{}, broken: map[string]bool{},
 	}
 	for _, v := range always {
@@ -67,12 +67,8 @@ func newLawbook(always []any, p *pipeline.Pipeline) *lawbook {
 			b.laws = append(b.laws, l)
 		}
 	}
-	b.compose(p)
 	return b
 }
-
-// compose sets the pipeline.
-func (b *lawbook) compose(p *pipeline.Pipeline) { b.exports = newExports(p) }
 
 // forget forgets an object that someone deletes or edits. It is not lost by the function.
 func (b *lawbook) forget(name string) {
@@ -134,7 +130,8 @@ func (b *lawbook) check(p *player) {
 		case noLostValue:
 			b.checkLost(objects, holdings, say)
 		case storedBeforeExport:
-			b.checkStored(holdings, say)
+			b.checkEach(holdings, func(g *generation) bool { return g.stored || g.excused },
+				"%s has %s of generation %d of %s, which is not stored", say)
 		case neverHalf:
 			b.checkWhole(holdings, say)
 		case overlap:
@@ -258,31 +255,18 @@ func (b *lawbook) checkLost(objects map[string]*structpb.Struct, holdings []hold
 			}
 		}
 	}
-	b.checkDeleted(holdings, say)
+	former := func(h holding) bool { return strings.Contains(h.expression, "previous.") } // it leaves with its generation
+	b.checkEach(slices.DeleteFunc(slices.Clone(holdings), former), func(g *generation) bool { return !g.gone },
+		"%s still has %s of generation %d of %s, which is deleted", say)
 }
 
-// checkDeleted finds values that only generations have which Crossplane has deleted.
-func (b *lawbook) checkDeleted(holdings []holding, say sayer) {
+// checkEach says which values only generations have that are not as they must be.
+func (b *lawbook) checkEach(holdings []holding, is func(g *generation) bool, text string, say sayer) {
 	for _, h := range holdings {
-		if strings.Contains(h.expression, "previous.") { // it leaves with its generation
-			continue
-		}
 		for generator, numbers := range h.generations {
 			n := numbers[len(numbers)-1]
-			if !slices.ContainsFunc(numbers, func(n int) bool { return !b.generation(generator, n).gone }) {
-				say(h.object+"."+h.key+generator, "%s still has %s of generation %d of %s, which is deleted", h.object, h.key, n,
-					generator)
-			}
-		}
-	}
-}
-
-func (b *lawbook) checkStored(holdings []holding, say sayer) {
-	for _, h := range holdings {
-		for generator, numbers := range h.generations {
-			isStored := func(n int) bool { g := b.generation(generator, n); return g.stored || g.excused }
-			if n := numbers[len(numbers)-1]; !slices.ContainsFunc(numbers, isStored) {
-				say(h.object+generator, "%s has %s of generation %d of %s, which is not stored", h.object, h.key, n, generator)
+			if !slices.ContainsFunc(numbers, func(n int) bool { return is(b.generation(generator, n)) }) {
+				say(h.object+"."+h.key+generator, text, h.object, h.key, n, generator)
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func NewRunner(engine pipeline.Engine, seed [32]byte, showSecrets bool) *Runner 
 
 // Run plays the test at an index, until the first moment that fails. An error means that it cannot be played.
 func (r *Runner) Run(ctx context.Context, t *ExportsTest, index int, setup *Setup) (*Result, error) {
-	p := r.start(t, index, setup)
+	p := r.start(t, &t.Spec.Tests[index], fmt.Sprintf("spec.tests[%d]", index), setup)
 	p.checkNames()
 	began := p.w.Now
 	for i := range p.test.Moments {
@@ -108,16 +108,10 @@ type faults struct {
 	rotations int
 }
 
-func (r *Runner) start(t *ExportsTest, index int, setup *Setup) *player {
-	p := r.startOf(t, &t.Spec.Tests[index], setup)
-	p.at = fmt.Sprintf("spec.tests[%d]", index)
-	return p
-}
-
-// startOf starts a test that may be no test of the file.
-func (r *Runner) startOf(t *ExportsTest, test *Test, setup *Setup) *player {
+// start starts a test at a field of the file, or one that is not in the file.
+func (r *Runner) start(t *ExportsTest, test *Test, at string, setup *Setup) *player {
 	p := &player{
-		test: test, setup: setup, mask: r.mask, secrets: map[string]bool{},
+		test: test, at: at, setup: setup, mask: r.mask, secrets: map[string]bool{},
 		faults: faults{lose: map[string]bool{}},
 	}
 	recorded := map[string]map[string]any{}
@@ -169,7 +163,7 @@ func (p *player) play(ctx context.Context, i int) error {
 	composed, recomposed := p.setup.Later[i]
 	if p.laws.mayGo = m.mayGo(recomposed); recomposed {
 		p.compose(composed)
-		p.laws.compose(composed)
+		p.laws.exports = newExports(composed)
 	}
 	p.faults.reports = maps.Clone(m.Observe)
 	for j := range m.Do {

@@ -70,7 +70,7 @@ type Reading struct {
 // Check compares the last one of the readings of a cluster, one for each moment, with what that moment expects. It is
 // the comparison of a simulated run. Readings have no results and no requirements.
 func (r *Runner) Check(ctx context.Context, t *ExportsTest, index int, setup *Setup, readings []Reading) []Failure {
-	p := r.start(t, index, setup)
+	p := r.start(t, &t.Spec.Tests[index], fmt.Sprintf("spec.tests[%d]", index), setup)
 	for i, reading := range readings {
 		p.moment = i
 		p.w.Now, p.w.XR, p.w.Stored = reading.At, reading.Composite, map[string]*structpb.Struct{}
