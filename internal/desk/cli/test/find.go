@@ -317,7 +317,7 @@ func warnings(all []*test) (out []string) {
 		for _, name := range names {
 			text, _ := os.ReadFile(name) //nolint:gosec // files of the user; a missing one is an error of the test
 			for i, line := range strings.Split(string(text), "\n") {
-				if realCredential.MatchString(line) && !strings.Contains(line, notReal) {
+				if realCredential().MatchString(line) && !strings.Contains(line, notReal) {
 					out = append(out, fmt.Sprintf("%s:%d: warning: looks like a real credential: write a made-up value that begins "+
 						"with %s",
 						name, i+1, notReal))

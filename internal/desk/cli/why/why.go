@@ -170,7 +170,7 @@ func act(o outcome.Outcome, all []missing) string {
 }
 
 // missingFrom returns keys whose missing inputs are marked. An expression names the first of its missing inputs only.
-func missingFrom(keys []inspect.ExplainedKey, message string, all []missing) []inspect.ExplainedKey {
+func missingFrom(keys []inspect.Key, message string, all []missing) []inspect.Key {
 	for i := range keys {
 		for j := range keys[i].Inputs {
 			in := &keys[i].Inputs[j]
