@@ -36,6 +36,7 @@ type Result struct {
 	Unread  bool        // it has not read all of them
 
 	Waiting []string // messages about fields that expressions wait for, and that can never exist
+	Written []string // messages about fields of the status, which Crossplane cannot write
 }
 
 // A field is a path of an object that lacks it.
@@ -45,14 +46,16 @@ type field struct {
 	place  expression.Place // of the path
 }
 
-// Check finds fields that expressions wait for, and that can never exist. The schemas are known at the first call, unless
-// a source must be read first: it is unread.
-func (r Request) Check(unread bool) (out Result) {
-	if r.Session.Budget.Waiting == 0 && !unread || !r.Provided {
+// Check finds fields that can never exist: of those that expressions wait for, and of the status fields in lacking, by
+// their paths, which the observed composite does not have. The schemas are known at the first call, unless a source
+// must be read first: it is unread.
+func (r Request) Check(lacking map[string]bool, unread bool) (out Result) {
+	something := r.Session.Budget.Waiting > 0 || unread || len(lacking) > 0
+	if !something || !r.Provided {
 		return out
 	}
-	fields := r.waiting()
-	for _, f := range fields {
+	waiting, written := r.waiting(), r.written(lacking)
+	for _, f := range slices.Concat(waiting, written) {
 		if k := kindOf(f.object); !slices.Contains(out.Schemas, k) && len(out.Schemas) < limits.Schemas {
 			out.Schemas = append(out.Schemas, k)
 		}
@@ -62,7 +65,7 @@ func (r Request) Check(unread bool) (out Result) {
 		out.Unread = out.Unread || !ok
 	}
 	if !out.Unread {
-		out.Waiting = r.messages(fields)
+		out.Waiting, out.Written = r.messages(waiting), r.messages(written)
 	}
 	return out
 }
@@ -107,6 +110,22 @@ func (r Request) path(variable string, path []expression.Step, from string) (o w
 		below = append(below, s.Key)
 	}
 	return o, below
+}
+
+func (r Request) written(lacking map[string]bool) (out []field) {
+	for _, s := range r.Plan.Status {
+		at := s.At.Child("fieldPath").String()
+		if !lacking[at] {
+			continue
+		}
+		path := append(make([]any, 0, 1+len(s.Segments)), "status")
+		for _, name := range s.Segments {
+			path = append(path, name)
+		}
+		place := expression.Place{Path: at}
+		out = append(out, field{object: r.Session.Sees.Composite.Object, path: path, place: place})
+	}
+	return out
 }
 
 // messages returns a message for each field that the schema of its object does not have.

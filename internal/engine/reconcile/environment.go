@@ -131,13 +131,19 @@ type statusWriter struct {
 	fields  []plan.StatusField
 }
 
-// run returns the fields.
-func (x statusWriter) run() []Status {
-	out := make([]Status, 0, len(x.fields))
+// run returns the fields. lacking are the paths of those that are written and that the observed composite does not have
+// yet: one that does not exist in its schema is never observed.
+func (x statusWriter) run() (out []Status, lacking map[string]bool) {
+	out = make([]Status, 0, len(x.fields))
 	for _, f := range x.fields {
-		out = append(out, x.field(f))
+		one := x.field(f)
+		observed, _ := statusAt(x.session.Sees.Composite.Object.Get("status").Struct(), f.Segments)
+		if one.Value != nil && !observed.Exists() {
+			lacking = plan.With(lacking, f.At.Child("fieldPath").String(), true)
+		}
+		out = append(out, one)
 	}
-	return out
+	return out, lacking
 }
 
 // field evaluates one status field. While the field has no value, its observed value is

@@ -57,6 +57,9 @@ properties:
   status: {type: object, properties: {endpoint: {type: string}, zone: {type: string}}}
 `
 	const (
+		lacksStatus = "Held! | status[0].fieldPath: App of example.org/v1 has no field status.enpoint: did you mean " +
+			"endpoint?"
+
 		lacks    = "secrets[0].data[0].value:1:16: DB of example.org/v1 has no field status.endpiont: did you mean endpoint?"
 		waits    = `Waiting nothing | Secret "out" (team/xr-out) is not created: key "k" waits for `
 		misspelt = "secrets: [{name: out, from: db, data: [{key: k, value: resource.status.endpiont}]}]"
@@ -90,6 +93,12 @@ properties:
 			reason: "while nothing waits no schema is asked for: they are large",
 			input:  "secrets: [{name: out, from: db, data: [{key: k, value: resource.status.endpoint}]}]",
 			want:   want{nil, []string{"Available Secret team/xr-out {data: {k: db.example.org}}"}},
+		},
+		"StatusOfComposite": {
+			reason:  "Crossplane cannot write a status field that the composite does not have",
+			input:   "status: [{fieldPath: enpoint, value: resources.db.status.endpoint}]",
+			schemas: map[plan.Kind]string{plantest.App: appSchema},
+			want:    want{[]plan.Kind{plantest.App}, []string{"Available enpoint=db.example.org", lacksStatus}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -95,7 +95,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		credentials: generated.Credentials, now: in.Now,
 	}
 	made := exporting.run(placed, generated.Writers)
-	status := statusWriter{generated.Session, in.DesiredStatus, p.Status}.run()
+	status, lacking := statusWriter{generated.Session, in.DesiredStatus, p.Status}.run()
 	authors := (&authorPhase{
 		placer: places, exporter: exporting, allowed: p.Authors, authored: authored, observed: split.Authors,
 		generations: details.generations, sources: sources, writers: generated.Writers,
@@ -114,7 +114,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	out.Unread = out.Unread || answers.Lack(out.Requirements)
 	misspelt := misspelt.Request{
 		Plan: p, Session: generated.Session, Schemas: in.Schemas, Provided: in.HasSchemas,
-	}.Check(out.Unread)
+	}.Check(lacking, out.Unread)
 	out.merge(misspeltReport{misspelt}.reply())
 	out.count(generated.Session, authors.session)
 	out.Missing = noted.Missing
