@@ -1,19 +1,5 @@
 package v1beta1
 
-// A ConflictPolicy says what happens if two entries write the same key.
-//
-// +kubebuilder:validation:Enum=Error;LastWins
-type ConflictPolicy string
-
-// The conflict policies.
-const (
-	// ConflictError is a conflict, which names both entries.
-	ConflictError ConflictPolicy = "Error"
-
-	// ConflictLastWins prefers data to dataFrom, and a later entry to an earlier one.
-	ConflictLastWins ConflictPolicy = "LastWins"
-)
-
 // A DataFrom adds all keys of an input, under other names if `rewrite` is set.
 //
 // +kubebuilder:validation:ExactlyOneOf=extract;find;valueMap

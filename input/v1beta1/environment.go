@@ -18,11 +18,16 @@ type Environment struct {
 	Set []EnvironmentField `json:"set,omitempty"`
 }
 
-// The resolutions of an EnvironmentPolicy, and the policies of an
-// EnvironmentLabelMatcher.
+// The values of fields that are not the default, and all types of an EnvironmentLabelMatcher.
 const (
-	Required = "Required"
-	Optional = "Optional"
+	Optional = "Optional" // of a resolution, or of the policy of a label
+
+	EnvironmentSourceSelector   = "Selector"
+	EnvironmentSelectorMultiple = "Multiple"
+
+	EnvironmentLabelValue           = "Value"
+	EnvironmentLabelFromComposite   = "FromCompositeFieldPath"
+	EnvironmentLabelFromEnvironment = "FromEnvironmentFieldPath"
 )
 
 // An EnvironmentPolicy says what happens if an EnvironmentConfig that is referenced does not exist.
@@ -33,12 +38,6 @@ type EnvironmentPolicy struct {
 	// +kubebuilder:validation:Enum=Required;Optional
 	Resolution string `json:"resolution,omitempty"`
 }
-
-// The types of an EnvironmentSource.
-const (
-	EnvironmentSourceReference = "Reference"
-	EnvironmentSourceSelector  = "Selector"
-)
 
 // An EnvironmentSource is one EnvironmentConfig. With a selector it can be several.
 //
@@ -67,12 +66,6 @@ type EnvironmentRef struct {
 	Name string `json:"name"`
 }
 
-// The modes of an EnvironmentSelector.
-const (
-	EnvironmentSelectorSingle   = "Single"
-	EnvironmentSelectorMultiple = "Multiple"
-)
-
 // An EnvironmentSelector finds EnvironmentConfigs by their labels.
 type EnvironmentSelector struct {
 	// `Single` requires exactly one EnvironmentConfig. `Multiple` merges all that match. If it is not set, it is
@@ -97,13 +90,6 @@ type EnvironmentSelector struct {
 	// +kubebuilder:validation:MaxItems=64
 	MatchLabels []EnvironmentLabelMatcher `json:"matchLabels,omitempty"`
 }
-
-// The types of an EnvironmentLabelMatcher.
-const (
-	EnvironmentLabelValue           = "Value"
-	EnvironmentLabelFromComposite   = "FromCompositeFieldPath"
-	EnvironmentLabelFromEnvironment = "FromEnvironmentFieldPath"
-)
 
 // An EnvironmentLabelMatcher is a label and the place where its value comes from.
 //

@@ -94,7 +94,8 @@ type Spec struct {
 
 	// How changes of other objects are noticed. `Watch` relies on Crossplane v2.4 or later, which watches them. `Poll`
 	// relies on `ttl`. It only changes the default of `ttl`. If it is not set, it is `Watch`.
-	Freshness Freshness `json:"freshness,omitempty"`
+	// +kubebuilder:validation:Enum=Watch;Poll
+	Freshness string `json:"freshness,omitempty"`
 
 	// When Crossplane calls again if nothing changes. With `0s`, it waits for a change. If it is not set, it is `10m`,
 	// or `60s` if a change may not be [noticed](../package/README.md#freshness). The shortest time of the pipeline
@@ -103,26 +104,11 @@ type Spec struct {
 	TTL *Duration `json:"ttl,omitempty"`
 }
 
-// Freshness says how the function notices that an object that it reads has changed.
-//
-// +kubebuilder:validation:Enum=Watch;Poll
-type Freshness string
-
-// The values of Freshness.
+// The values of fields that are not the default.
 const (
-	FreshnessWatch Freshness = "Watch"
-	FreshnessPoll  Freshness = "Poll"
-)
-
-// A SourceScope says whether the kind of a source is namespaced.
-//
-// +kubebuilder:validation:Enum=Namespaced;Cluster
-type SourceScope string
-
-// The scopes of a source.
-const (
-	ScopeNamespaced SourceScope = "Namespaced"
-	ScopeCluster    SourceScope = "Cluster"
+	ConflictLastWins = "LastWins"
+	FreshnessPoll    = "Poll"
+	ScopeCluster     = "Cluster"
 )
 
 // A Source is an object that is neither the composite nor a composed resource. With `matchLabels` it is a list
@@ -154,7 +140,8 @@ type Source struct {
 
 	// Whether the kind is namespaced. If it is not set, it is `Namespaced`.
 	// +kubebuilder:default=Namespaced
-	Scope SourceScope `json:"scope,omitempty"`
+	// +kubebuilder:validation:Enum=Namespaced;Cluster
+	Scope string `json:"scope,omitempty"`
 
 	// The namespace of the object. If it is not set, it is the namespace of the composite or its claim. A cluster
 	// scoped composite must set it for a Secret.
@@ -224,7 +211,8 @@ type Export struct {
 	// What happens if two entries write the same key. `Error` keeps the object. With `LastWins`, `data` wins over
 	// `dataFrom`, and a later entry over an earlier one. If it is not set, it is `Error`.
 	// +kubebuilder:default=Error
-	ConflictPolicy ConflictPolicy `json:"conflictPolicy,omitempty"`
+	// +kubebuilder:validation:Enum=Error;LastWins
+	ConflictPolicy string `json:"conflictPolicy,omitempty"`
 
 	// If true, an object that the export [takes over](../example/from-connection-details/README.md) loses
 	// the keys that only it has. An export takes over an object that has its name, and that no other export or earlier
