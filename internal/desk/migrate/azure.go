@@ -62,7 +62,7 @@ func (m *migration) azure(s *step, c decode.Value, name string, of func(path str
 		}
 		fields := spec.Get(kind.fields)
 		for _, field := range fields.Keys() {
-			if e := fields.Key(field); isSecret {
+			if e := fields.Get(field); isSecret {
 				object(e).written(e)
 			} else {
 				object(e).known(e, field)

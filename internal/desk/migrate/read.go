@@ -77,7 +77,7 @@ func needed(v decode.Value) string {
 func texts(v decode.Value) map[string]string {
 	out := map[string]string{}
 	for _, name := range v.Keys() {
-		out[name] = v.Key(name).Text()
+		out[name] = v.Get(name).Text()
 	}
 	return out
 }

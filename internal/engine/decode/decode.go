@@ -10,12 +10,8 @@ import (
 	"strings"
 )
 
-// A Path leads to a value: a string is a field, a [Key] is a key that an author chose, and an int is
-// an index.
+// A Path leads to a value: a string is a field or a key, and an int is an index.
 type Path []any
-
-// A Key of a map. It is in brackets in the text of a path.
-type Key string
 
 // String returns the path as it is written, for example spec.pipeline[0].step. A field that contains
 // dots is quoted. Otherwise its end would be unclear.
@@ -25,8 +21,6 @@ func (p Path) String() string {
 		switch s := step.(type) {
 		case int:
 			fmt.Fprintf(&b, "[%d]", s)
-		case Key:
-			fmt.Fprintf(&b, "[%s]", s)
 		case string:
 			if strings.ContainsAny(s, ".[]\"\n") {
 				fmt.Fprintf(&b, "[%q]", s)
@@ -76,9 +70,6 @@ func (v Value) Get(names ...string) Value {
 	}
 	return v
 }
-
-// Key returns the value of a key that an author chose.
-func (v Value) Key(key string) Value { return v.below(Key(key), v.Object()[key]) }
 
 func (v Value) below(step, raw any) Value {
 	_, isObject := v.Raw.(map[string]any)
@@ -137,16 +128,8 @@ func (e *Error) Error() string { return fmt.Sprintf("cannot read %s: %s", e.Path
 
 // At returns the path of the error as keys and indices, or nil if err has no path.
 func At(err error) []any {
-	var e *Error
-	if !errors.As(err, &e) {
-		return nil
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Path
 	}
-	out := make([]any, len(e.Path))
-	for i, step := range e.Path {
-		out[i] = step
-		if key, ok := step.(Key); ok {
-			out[i] = string(key)
-		}
-	}
-	return out
+	return nil
 }

@@ -42,8 +42,6 @@ func TestReports(t *testing.T) {
 			func(v decode.Value) any { return v.Get("list").List()[3].Get("yes").Bool() }, true, nil},
 		"Field": {"a field with dots is quoted", func(v decode.Value) any { return v.Get("map", "a.b").Bool() },
 			false, []string{`map["a.b"]: must be true or false`}},
-		"Key": {"a key is in brackets", func(v decode.Value) any { return v.Get("map").Key("d").Text() }, "",
-			[]string{"map[d]: must be a string"}},
 		"Keys": {"keys are sorted", func(v decode.Value) any { return v.Get("map").Keys() }, []string{"a.b",
 			"d"}, nil},
 	} {
