@@ -24,11 +24,8 @@ type Cache struct {
 	env *expression.Environment
 
 	mu      sync.Mutex
-	entries *lru.Cache // of compilation, by the digest of the input
+	entries *lru.Cache // of functions that compile an input once, by its digest
 }
-
-// A compilation compiles one input once: later callers get the same result.
-type compilation func() (*Plan, diagnostic.List)
 
 // NewCache returns an empty cache.
 func NewCache(env *expression.Environment) *Cache {
@@ -42,8 +39,22 @@ func (c *Cache) Get(input wire.Struct) (p *Plan, diagnostics diagnostic.List, hi
 	if size > limits.InputBytes {
 		return nil, tooLarge(size), false
 	}
-	compile, hit := c.compilation(key, input)
-	p, diagnostics = compile()
+	c.mu.Lock()
+	compile, hit := c.entries.Get(key)
+	if !hit {
+		compile = sync.OnceValues(func() (*Plan, diagnostic.List) {
+			// The context of the first caller would also end the compilation for callers that wait for it.
+			// Proto can be called on any goroutine.
+			p, diagnostics := Compile(context.Background(), c.env, input.Proto())
+			if p != nil {
+				p.id = hex.EncodeToString(key[:8])
+			}
+			return p, diagnostics
+		})
+		c.entries.Add(key, compile)
+	}
+	c.mu.Unlock()
+	p, diagnostics = compile.(func() (*Plan, diagnostic.List))() //nolint:forcetypeassert // the cache holds nothing else
 	return p, diagnostics, hit
 }
 
@@ -51,25 +62,6 @@ func (c *Cache) Get(input wire.Struct) (p *Plan, diagnostics diagnostic.List, hi
 func tooLarge(size int) diagnostic.List {
 	return diagnostic.List{diagnosed("input", fmt.Sprintf("has %d bytes, over the limit of %d: split it into several "+
 		"pipeline steps", size, limits.InputBytes))}
-}
-
-func (c *Cache) compilation(key Digest, input wire.Struct) (compilation, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if e, ok := c.entries.Get(key); ok {
-		return e.(compilation), true //nolint:forcetypeassert // the cache holds nothing else
-	}
-	e := compilation(sync.OnceValues(func() (*Plan, diagnostic.List) {
-		// The context of the first caller would also end the compilation for callers that wait for it.
-		// Proto can be called on any goroutine.
-		p, diagnostics := Compile(context.Background(), c.env, input.Proto())
-		if p != nil {
-			p.id = hex.EncodeToString(key[:8])
-		}
-		return p, diagnostics
-	}))
-	c.entries.Add(key, e)
-	return e, false
 }
 
 // A Digest is the SHA-256 of the content of an input. The content is encoded so that only equal

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/api/validation/path"
@@ -48,9 +47,8 @@ type compiler struct {
 	exported           []string               // of the exports that are already compiled
 	each               *ForEach               // whose item expressions see; nil for none
 
-	suspicions diagnostic.List      // about expressions
-	texts      []strict.Placeholder // of other tools
-	replaced   []string             // texts that expressions search for
+	suspicions   diagnostic.List // about expressions
+	placeholders diagnostic.List // warnings about those of other tools
 
 	ownEnvironment bool // the input itself looks up or sets the environment
 }
@@ -294,9 +292,7 @@ func (c *compiler) settable(list *field.Path, before []environment.Path, text st
 	p, err := environment.ParsePath(text)
 	if err != nil {
 		c.refuseErr(at, err)
-		return p
-	}
-	if i := slices.IndexFunc(before, p.Covers); i >= 0 {
+	} else if i := slices.IndexFunc(before, p.Covers); i >= 0 {
 		c.refuse(at, "replaces the value that %s writes: remove one of them, or move this one before it", list.Index(i))
 	}
 	return p
@@ -321,39 +317,25 @@ func SortedKeys[V any](m map[string]V) []string {
 	return out
 }
 
-// notePlaceholders notes the texts of an expression that contain a placeholder of another tool, and the texts that the
-// input itself searches for. Some texts are scripts or templates for another program, so a placeholder is only a
-// warning.
+// notePlaceholders warns about the texts of an expression that contain a placeholder of another tool, unless it replaces
+// one itself. Some texts are scripts or templates for another program, so a placeholder is only a warning.
 func (c *compiler) notePlaceholders(x *expression.Expression) {
 	if !strict.HasPlaceholder(x.Source().Text) {
 		return
 	}
-	for _, t := range x.Texts() {
-		found, message := strict.PlaceholderIn(t.Value)
-		switch {
-		case t.Needle && len(c.replaced) < limits.Expressions:
-			c.replaced = append(c.replaced, t.Value)
-		case found != "" && !t.Raw && !t.Needle && len(c.texts) < limits.Diagnostics:
+	texts := x.Texts()
+	if slices.ContainsFunc(texts, func(t expression.Text) bool { return t.Needle && strict.HasPlaceholder(t.Value) }) {
+		return
+	}
+	for _, t := range texts {
+		message := strict.PlaceholderIn(t.Value)
+		if message != "" && !t.Raw && !t.Needle && len(c.placeholders) < limits.Diagnostics {
 			w := t.Place.Wrong(message + "write for example '...' + composite.spec.field, or r'...' around a text that is " +
 				"meant as it is")
 			w.Warning = true
-			c.texts = append(c.texts, strict.Placeholder{Text: found, Warning: w})
+			c.placeholders = append(c.placeholders, w)
 		}
 	}
-}
-
-// warnings returns the warnings about expressions, and placeholders that the input does not replace itself.
-func (c *compiler) warnings() diagnostic.List {
-	list := slices.Clone(c.suspicions)
-	for _, t := range c.texts {
-		replaces := func(needle string) bool {
-			return strings.Contains(needle, t.Text) || len(needle) > 1 && strings.HasPrefix(t.Text, needle)
-		}
-		if !slices.ContainsFunc(c.replaced, replaces) {
-			list = append(list, t.Warning)
-		}
-	}
-	return list
 }
 
 // Fields whose expressions may use revisions. In data, a revision of the same or a later export could change itself

@@ -104,14 +104,10 @@ func (c *compiler) extract(b *DataFrom, at *field.Path, e v1beta1.Extract, secre
 	default:
 		s.Text = expression.PathText(expression.Secrets, e.Key)
 		if variable, name, ok := GeneratedInput(e.Key); ok && len(c.declaredGenerators) > 0 {
-			list, _, _ := strings.Cut(name, ".")
-			if s.Text = expression.PathText(variable, name); c.isList(list) { // compile refuses it if it does not exist
-				s.Text = expression.PathText(variable, strings.Split(name, ".")...)
-			}
-			if c.isList(name) {
-				c.report(s.Path, "generator %q has outputs for each item: extract %s.<key>, or write valueMap: "+
-					"%[2]s[key]", name,
-					e.Key)
+			s.Text = expression.PathText(variable, strings.Split(name, ".")...) // compile refuses one that does not exist
+			if c.declaredGenerators.List(name) != nil {
+				c.report(s.Path, "generator %q has outputs for each item: extract %s.<key>, or write valueMap: %[2]s[key]",
+					name, e.Key)
 				return
 			}
 		} else if i < 0 {

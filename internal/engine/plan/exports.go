@@ -229,7 +229,7 @@ func (c *compiler) usedGenerators(e Export, variable string) []string {
 			case u.variable != variable:
 			case u.input == Anything:
 				for _, n := range c.generatorNames() {
-					if c.isList(n) {
+					if c.declaredGenerators.List(n) != nil {
 						n = ItemName(n, Anything)
 					}
 					used[n] = true

@@ -75,7 +75,8 @@ type Generator struct {
 	Labels     map[string]string // of its generations
 	Parameters []Parameter       // in the order of the input; see With
 
-	input *structpb.Struct
+	input   *structpb.Struct
+	derived bool // its outputs are made from secretExpression
 
 	Kind       string // as it is in the input
 	Makes      GeneratorKind
@@ -162,7 +163,6 @@ type Computed struct {
 	SecretType string
 	Source     *expression.Expression // of a derived generator; nil for others
 	ca         string
-	derived    bool // the outputs are made from secretExpression
 }
 
 // Object returns a Secret.
@@ -234,7 +234,7 @@ func (m *Generator) compileDerived(k *Computed, g v1beta1.Generator) (section an
 	}
 	// Hashes are slow, because that protects them, and keystores because they encrypt with a key that is derived from a
 	// password.
-	k.derived, k.Slow = true, true
+	m.derived, k.Slow = true, true
 	return section
 }
 

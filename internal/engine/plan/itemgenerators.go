@@ -53,18 +53,23 @@ func (all Generators) Declares(name string) bool {
 
 // WithItems returns exports that read all items of a list as the exports that read the generators for these items.
 func WithItems(exports []Export, generators Generators) []Export {
-	out := slices.Clone(exports)
-	names := NamesOf(generators)
-	for i := range out {
-		e := &out[i]
-		all := func(list, item string) []string {
-			if item != Anything {
-				return nil
+	out, all := slices.Clone(exports), NamesOf(generators)
+	expand := func(names []string) (expanded []string) {
+		for _, name := range names {
+			prefix, isAll := strings.CutSuffix(name, ItemName("", Anything))
+			if !isAll {
+				expanded = append(expanded, name)
 			}
-			return slices.DeleteFunc(slices.Clone(names),
-				func(n string) bool { return !strings.HasPrefix(n, ItemName(list, "")) })
+			for _, n := range all {
+				if isAll && strings.HasPrefix(n, ItemName(prefix, "")) {
+					expanded = append(expanded, n)
+				}
+			}
 		}
-		e.Generators, e.Candidates = resolve(e.Generators, all), resolve(e.Candidates, all)
+		return distinct(expanded)
+	}
+	for i := range out {
+		out[i].Generators, out[i].Candidates = expand(out[i].Generators), expand(out[i].Candidates)
 	}
 	return out
 }
@@ -73,34 +78,23 @@ func WithItems(exports []Export, generators Generators) []Export {
 const ownKey = "[" + expression.Key + "]"
 
 // ofItem returns the generators that an export for an item uses.
-func ofItem(generators []string, key string) []string {
-	return resolve(generators, func(list, item string) []string {
-		if item != ownKey {
-			return nil
-		}
-		return []string{ItemName(list, key)}
-	})
+func ofItem(generators []string, key string) (out []string) {
+	for _, name := range generators {
+		out = append(out, strings.ReplaceAll(name, ownKey, key))
+	}
+	return distinct(out)
 }
 
-// resolve replaces names of items that stand for others. The others are nil for a name that stays.
-func resolve(names []string, others func(list, item string) []string) []string {
-	var out []string
-	for _, name := range names {
-		list, item, ok := SplitItem(name)
-		if all := others(list, item); ok && all != nil {
-			out = append(out, all...)
-			continue
-		}
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+// distinct sorts names, and removes those that occur twice.
+func distinct(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // generatedUse returns the use of the outputs of generators by a reference.
 func (c *compiler) generatedUse(r expression.Reference, place expression.Place) use {
 	out := use{variable: r.Variable, input: StepName(r, 0), key: StepName(r, 1), place: place}
-	if c.isList(out.input) {
+	if c.declaredGenerators.List(out.input) != nil {
 		out.item, out.key = itemStep(r), StepName(r, 2)
 	}
 	return out
@@ -112,12 +106,6 @@ func itemStep(r expression.Reference) string {
 		return ownKey
 	}
 	return StepName(r, 1)
-}
-
-// isList reports whether a generator has forEachExpression.
-func (c *compiler) isList(name string) bool {
-	m := c.declaredGenerators.Named(name)
-	return m != nil && m.ForEach != nil
 }
 
 // generatorOf returns the name of the generator of a use, with the item.

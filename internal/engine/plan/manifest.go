@@ -66,13 +66,10 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 		f.Value = c.output(x)
 		m.LooksAhead = m.LooksAhead || c.readsLater(f.Value)
 		c.refuseUnknownGeneration(f.Value)
-		uses := c.reading(f.Value).uses
 		if f.At.String() == "metadata.name" {
 			c.refuseUnknown(f.Value, "the name")
-			uses = nil // they are already refused
-		}
-		for _, u := range uses {
-			c.refuseUse(u, ": leave it out")
+		} else {
+			c.refuseAllSecrets(f.Value)
 		}
 		r.Set = append(r.Set, f)
 	}

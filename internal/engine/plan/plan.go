@@ -85,19 +85,18 @@ func CompilePartly(ctx context.Context, env *expression.Environment, input *stru
 	if _, size := DigestOf(wire.Of(input)); size > limits.InputBytes {
 		return nil, tooLarge(size)
 	}
-	in, texts, wrong := strict.Decode(input, adviserOf(env))
+	in, placeholders, wrong := strict.Decode(input, adviserOf(env))
 	if len(wrong) > 0 {
 		return nil, wrong
 	}
 	c := newCompiler(ctx, env, in)
-	c.input = input
-	c.texts = texts
+	c.input, c.placeholders = input, placeholders
 	p := c.plan(in) //nolint:contextcheck // the compiler holds the context
 	if err := ctx.Err(); err != nil {
 		c.report("input", "was not compiled: %s", err.Error())
 	}
 	if len(c.diagnostics) == 0 {
-		p.Warnings = c.warnings()
+		p.Warnings = slices.Concat(c.suspicions, c.placeholders)
 	}
 	return p, c.diagnostics
 }

@@ -81,12 +81,6 @@ func (c *compiler) window(at *field.Path, in *v1beta1.RotationWindow) *rotation.
 	return w
 }
 
-// isDerived reports whether the outputs of a generator are made from a source.
-func (m *Generator) isDerived() bool {
-	k, ok := m.Makes.(*Computed)
-	return ok && k.derived
-}
-
 // Source returns the expression for the source of a derived generator, or nil.
 func (m *Generator) Source() *expression.Expression {
 	if c, ok := m.Makes.(*Computed); ok {
@@ -117,7 +111,7 @@ func (c *compiler) withSources(uses []use) []use {
 // derive compiles the source of a generator, if it is derived. It is evaluated after all other generators, so the
 // lookups for the next generation cannot depend on it.
 func (c *compiler) derive(m *Generator) {
-	if k, ok := m.Makes.(*Computed); ok && k.derived {
+	if k, ok := m.Makes.(*Computed); ok && m.derived {
 		const name = "secretExpression"
 		text, want := m.input.GetFields()[m.Kind].GetStructValue().GetFields()[name].GetStringValue(), expression.WantTextMap
 		if m.Kind == "bcrypt" {
@@ -135,7 +129,7 @@ func (c *compiler) refuseDerived(x *expression.Expression) {
 		case u.variable == "":
 		case m == nil:
 			c.reportAt(u.place, "may not use %s: write the name of one generator", u)
-		case m.isDerived():
+		case m.derived:
 			c.reportAt(u.place, "may not use %s: it has a secretExpression itself: use what that reads", u)
 		}
 	}

@@ -54,24 +54,16 @@ var (
 // IsPath reports whether a text is a path of CEL below a variable. Messages may repeat it. Any other text may be data.
 func IsPath(text string) bool { return pathForm().MatchString(text) }
 
-// A Placeholder is a part of a text, with the warning about it.
-type Placeholder struct {
-	Text    string
-	Warning *diagnostic.Diagnostic
-}
-
 // HasPlaceholder reports whether a text contains a placeholder of another tool.
 func HasPlaceholder(text string) bool { return placeholder().MatchString(text) }
 
-// PlaceholderIn returns the first placeholder of another tool in a text, and the beginning of the message about it.
+// PlaceholderIn returns the beginning of the message about the first placeholder of another tool in a text, or nothing.
 // Some texts are scripts or templates for another program. Therefore a placeholder is only a warning.
-func PlaceholderIn(text string) (found, message string) {
-	m := placeholder().FindStringSubmatch(text)
-	if m == nil {
-		return "", ""
+func PlaceholderIn(text string) (message string) {
+	if m := placeholder().FindStringSubmatch(text); m != nil {
+		message = fmt.Sprintf("%q looks like a placeholder of another tool, but is used as it is: ", strings.Join(m[1:], ""))
 	}
-	return m[0], fmt.Sprintf("%q looks like a placeholder of another tool, but is used as it is: ",
-		strings.Join(m[1:], ""))
+	return message
 }
 
 // declaredSteps returns the names that an input declares, after the variables that have them.
@@ -116,12 +108,12 @@ func (d *decoder) literal(n Node) {
 		}
 		return
 	}
-	if found, message := PlaceholderIn(text); found != "" && !strings.Contains(path, ".rewrite[") {
+	if message := PlaceholderIn(text); message != "" && !strings.Contains(path, ".rewrite[") {
 		instead := "write the text that it stands for"
 		if name != "" {
 			instead = "write an expression in the field " + name
 		}
-		d.warn(path, found, message+instead)
+		d.warn(path, message+instead)
 	}
 }
 
@@ -136,15 +128,15 @@ func (d *decoder) manifest(root string, path *field.Path, v *structpb.Value) {
 		d.manifest(root, path.Child(k), fields[k])
 	}
 	if text := v.GetStringValue(); d.beginsExpression(text) {
-		d.warn(path.String(), text, "is literal: write the expression into set beside the manifest, as {fieldPath: "+
+		d.warn(path.String(), "is literal: write the expression into set beside the manifest, as {fieldPath: "+
 			strings.TrimPrefix(path.String(), root)+", value: ...}")
 	}
 }
 
-func (d *decoder) warn(path, text, message string) {
-	if len(d.texts) < limits.Diagnostics {
+func (d *decoder) warn(path, message string) {
+	if len(d.warnings) < limits.Diagnostics {
 		w := &diagnostic.Diagnostic{Path: path, Rule: diagnostic.Input, Warning: true, Message: message}
-		d.texts = append(d.texts, Placeholder{text, w})
+		d.warnings = append(d.warnings, w)
 	}
 }
 

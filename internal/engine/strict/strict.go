@@ -26,25 +26,24 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
-// Decode an input. It returns either the input, with its literal texts that look like placeholders of another tool, or
-// diagnostics in the order of the input. Without an adviser, messages only say what is wrong.
-func Decode(in *structpb.Struct, a Adviser) (*v1beta1.Exports, []Placeholder, diagnostic.List) {
+// Decode an input. It returns either the input, with warnings about literal texts that look like placeholders of another
+// tool, or diagnostics in the order of the input. Without an adviser, messages only say what is wrong.
+func Decode(in *structpb.Struct, a Adviser) (out *v1beta1.Exports, warnings, wrong diagnostic.List) {
 	d := newDecoder(a)
 	d.declared = declaredSteps(in)
 	if in == nil {
 		return nil, nil, d.wrong(field.NewPath("input"), "must be set: add an input of kind Exports to the "+
 			"pipeline step")
 	}
-	out := &v1beta1.Exports{}
-	found := d.check(Node{Schema: definition.Exports(), Value: structpb.NewStructValue(in)})
-	if len(found) == 0 {
+	out, wrong = &v1beta1.Exports{}, d.check(Node{Schema: definition.Exports(), Value: structpb.NewStructValue(in)})
+	if len(wrong) == 0 {
 		fields := maps.Clone(in.GetFields())
 		delete(fields, "metadata") // nothing reads it
 		if raw, err := (&structpb.Struct{Fields: fields}).MarshalJSON(); err != nil || json.Unmarshal(raw, out) != nil {
-			found = d.wrong(field.NewPath("input"), "cannot be read as an input of kind Exports")
+			wrong = d.wrong(field.NewPath("input"), "cannot be read as an input of kind Exports")
 		}
 	}
-	return out, d.texts, found
+	return out, d.warnings, wrong
 }
 
 // Fields returns the diagnostics of an object that has a schema of its own. Its texts may look like expressions.
@@ -56,7 +55,7 @@ type decoder struct {
 	adviser  Adviser
 	refused  diagnostic.List // unknown fields, values of another type, and expressions in literal fields
 	count    int             // of the other diagnostics
-	texts    []Placeholder
+	warnings diagnostic.List
 	declared map[string]bool // names in the input, after their variables; nil if literal texts are not checked
 }
 

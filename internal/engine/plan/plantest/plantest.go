@@ -77,7 +77,5 @@ func StructOf(t testing.TB, m map[string]any) wire.Struct {
 	return wire.Of(s)
 }
 
-var (
-	// App is the kind of the composite resources in tests.
-	App = plan.Kind{APIVersion: "example.org/v1", Kind: "App"}
-)
+// App is the kind of the composite resources in tests.
+var App = plan.Kind{APIVersion: "example.org/v1", Kind: "App"}
