@@ -3,27 +3,36 @@ package environment
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
-// choose returns the EnvironmentConfigs to merge, in order. It does not change found.
-func (l *Lookup) choose(by chosen, asked *Selector, found []wire.Struct) ([]wire.Struct, *diagnostic.Diagnostic) {
-	switch n := len(found); {
-	case by.name != "" && n == 0 && !l.optional:
-		return nil, wrong(by.at, "EnvironmentConfig %q of apiextensions.crossplane.io/v1beta1 does not exist: "+
-			"create it, or set %s to Optional", by.name, l.policy)
-	case by.many && uint64(n) < by.min:
-		return nil, wrong(by.at.Child("minMatch"), "needs at least %d EnvironmentConfigs with the labels %s, "+
-			"and %d have them: add the labels to more, or lower minMatch", by.min, asked.labels(), n)
-	case by.many:
-		out, d := by.sorted(found)
-		return out[:min(uint64(len(out)), by.max)], d
-	case by.name == "" && n != 1:
-		return nil, wrong(by.at, "mode Single needs one EnvironmentConfig with the labels %s, and %d have them%s: "+
+// choose returns the EnvironmentConfigs of an item to merge, in order. It does not change found.
+func (l *Lookup) choose(i int, asked *Selector, found []wire.Struct) ([]wire.Struct, *diagnostic.Diagnostic) {
+	in, at, n := l.configs[i].Selector, l.source(i).Child("selector"), len(found)
+	switch {
+	case asked.Name != "" && n == 0 && !l.optional:
+		return nil, wrong(l.source(i).Child("ref", "name"), "EnvironmentConfig %q of apiextensions.crossplane.io/v1beta1 "+
+			"does not exist: create it, or set %s to Optional", asked.Name, l.at.Child("policy", "resolution"))
+	case asked.Name != "":
+		return found, nil
+	case in.Mode == v1beta1.EnvironmentSelectorMultiple:
+		if least := ptr.Deref(in.MinMatch, 0); uint64(n) < least {
+			return nil, wrong(at.Child("minMatch"), "needs at least %d EnvironmentConfigs with the labels %s, "+
+				"and %d have them: add the labels to more, or lower minMatch", least, asked.labels(), n)
+		}
+		out, d := sorted(at.Child("sortByFieldPath"), l.paths[sortBy(in)], found)
+		return out[:min(uint64(len(out)), ptr.Deref(in.MaxMatch, math.MaxUint64))], d
+	case n != 1:
+		return nil, wrong(at, "mode Single needs one EnvironmentConfig with the labels %s, and %d have them%s: "+
 			"add the labels to one, correct matchLabels, or set mode to Multiple",
 			asked.labels(), n, several(namesOf(found)))
 	}
@@ -40,14 +49,14 @@ type keyed struct {
 
 // sorted returns the EnvironmentConfigs in an order that does not depend on their order in found. A field that is
 // absent or null has the zero value of the type that the others have.
-func (by chosen) sorted(found []wire.Struct) ([]wire.Struct, *diagnostic.Diagnostic) {
+func sorted(at *field.Path, by Path, found []wire.Struct) ([]wire.Struct, *diagnostic.Diagnostic) {
 	if len(found) < 2 {
 		return found, nil
 	}
 	keys := make([]keyed, len(found))
 	kinds := map[wire.Kind]bool{}
 	for i, c := range found {
-		v, free := by.sortBy.Find(c)
+		v, free := by.Find(c)
 		keys[i] = keyed{config: c, text: v.Text(), number: v.Number(), name: nameOf(c)}
 		if kind := v.Kind(); !free {
 			kinds[wire.Object] = true
@@ -57,8 +66,7 @@ func (by chosen) sorted(found []wire.Struct) ([]wire.Struct, *diagnostic.Diagnos
 	}
 	texts, numbers := kinds[wire.Text], kinds[wire.Number]
 	if len(kinds) > 1 || len(kinds) == 1 && !texts && !numbers {
-		return nil, wrong(by.at.Child("sortByFieldPath"),
-			"cannot sort by %q: use a string in all EnvironmentConfigs, or a number in all", by.sortBy)
+		return nil, wrong(at, "cannot sort by %q: use a string in all EnvironmentConfigs, or a number in all", by)
 	}
 	slices.SortStableFunc(keys, func(a, b keyed) int {
 		return cmp.Or(cmp.Compare(a.text, b.text), cmp.Compare(a.number, b.number), cmp.Compare(a.name, b.name))

@@ -11,12 +11,12 @@ import (
 )
 
 // choosing merges what was found by a selector of mode Multiple that sorts by a path.
-func choosing(t *testing.T, sortBy string) chosen {
+func choosing(t *testing.T, sortBy string) *Lookup {
 	t.Helper()
 	in := fromYAML[*v1beta1.Environment](t, `{environmentConfigs: [{type: Selector, selector: {mode: Multiple, `+
 		`matchLabels: [{type: Value, key: a, value: b}]}}]}`)
 	in.EnvironmentConfigs[0].Selector.SortByFieldPath = sortBy
-	return compiled(t, in).sources[0].by
+	return compiled(t, in)
 }
 
 func TestSort(t *testing.T) {
@@ -91,7 +91,7 @@ func TestSort(t *testing.T) {
 			for range len(configs) { // in whatever order they come
 				configs = append(configs[1:], configs[0])
 				before := namesOf(configs)
-				got, fault := m.sorted(configs)
+				got, fault := m.choose(0, &Selector{}, configs)
 				if fault != nil {
 					if diff := cmp.Diff(tc.fault, fault.Error()); diff != "" {
 						t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)

@@ -15,7 +15,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -23,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
@@ -41,40 +41,10 @@ const labelText = "use at most 63 letters, digits, '-', '_' and '.', and start a
 // It is immutable, and safe for concurrent use.
 type Lookup struct {
 	at       *field.Path
-	policy   *field.Path // which makes references optional
-	optional bool
+	optional bool // a missing EnvironmentConfig is left out
 	defaults *structpb.Struct
-	sources  []source
-}
-
-// A source is one item of environmentConfigs.
-type source struct {
-	at *field.Path
-	to Path   // zero is the top level
-	by chosen // the EnvironmentConfigs that are asked for
-}
-
-// chosen is the EnvironmentConfig with a name, or those with the labels. If there may be many, at
-// least min and at most max are merged, in the order of sortBy.
-type chosen struct {
-	at     *field.Path // of the ref's name, or of the selector
-	name   string
-	labels []Label
-
-	many     bool
-	min, max uint64
-	sortBy   Path
-}
-
-// A Label is a label whose value is Text, or the value at Path, in the environment of earlier steps or in the
-// composite.
-type Label struct {
-	Key, Text   string
-	Path        Path
-	Environment bool
-	Optional    bool // it is left out if the path has no value
-
-	at *field.Path // of the valueFromFieldPath
+	configs  []v1beta1.EnvironmentSource
+	paths    map[string]Path // by their texts; the empty text is the top level
 }
 
 // A Selector selects the EnvironmentConfig with the Name, or all that have the Labels. One of the two
@@ -87,15 +57,16 @@ type Selector struct {
 // Compile compiles a section of the input, which is at path and may be nil. It returns the
 // diagnostics that the definition of the input does not report, in the order of the fields.
 func Compile(path *field.Path, in *v1beta1.Environment) (*Lookup, diagnostic.List) {
-	l := &Lookup{at: path, policy: path.Child("policy", "resolution")}
+	l := &Lookup{at: path}
 	if in == nil {
 		return l, nil
 	}
-	c := &compiler{}
+	c := &compiler{paths: map[string]Path{}}
 	l.optional = in.Policy != nil && in.Policy.Resolution == v1beta1.Optional
 	l.defaults = c.defaults(path.Child("defaultData"), in.DefaultData)
-	for i, s := range in.EnvironmentConfigs {
-		l.sources = append(l.sources, c.source(path.Child("environmentConfigs").Index(i), s))
+	l.configs, l.paths = in.EnvironmentConfigs, c.paths
+	for i, s := range l.configs {
+		c.source(l.source(i), s)
 	}
 	if len(c.list) > 0 {
 		return nil, c.list
@@ -103,8 +74,14 @@ func Compile(path *field.Path, in *v1beta1.Environment) (*Lookup, diagnostic.Lis
 	return l, nil
 }
 
-// A compiler collects the diagnostics of an input.
-type compiler struct{ list diagnostic.List }
+// source returns the path of an item of environmentConfigs.
+func (l *Lookup) source(i int) *field.Path { return l.at.Child("environmentConfigs").Index(i) }
+
+// A compiler collects the diagnostics of an input, and its paths.
+type compiler struct {
+	list  diagnostic.List
+	paths map[string]Path
+}
 
 func (c *compiler) refuse(at *field.Path, format string, args ...any) {
 	c.list = append(c.list, wrong(at, format, args...))
@@ -121,61 +98,40 @@ func (c *compiler) defaults(at *field.Path, raw *v1beta1.JSON) *structpb.Struct 
 	return s
 }
 
-func (c *compiler) source(at *field.Path, in v1beta1.EnvironmentSource) source {
-	s := source{at: at}
+func (c *compiler) source(at *field.Path, in v1beta1.EnvironmentSource) {
 	switch {
 	case in.Type == v1beta1.EnvironmentSourceSelector && in.Selector != nil:
-		s.by = c.selector(at.Child("selector"), in.Selector)
+		c.selector(at.Child("selector"), in.Selector)
 	case in.Type != v1beta1.EnvironmentSourceSelector && in.Ref != nil:
-		s.by = chosen{at: at.Child("ref", "name"), name: in.Ref.Name}
 		for _, why := range path.IsValidPathSegmentName(in.Ref.Name) {
-			c.refuse(s.by.at, "is not a valid name of an object: it %s", why)
+			c.refuse(at.Child("ref", "name"), "is not a valid name of an object: it %s", why)
 		}
 	}
-	s.to = c.path(at.Child("toFieldPath"), in.ToFieldPath)
-	if i := s.to.largestIndex(); i > maxIndex {
+	to := c.path(at.Child("toFieldPath"), in.ToFieldPath)
+	if i := to.largestIndex(); i > maxIndex {
 		c.refuse(at.Child("toFieldPath"), "has the index %d, over the limit of %d", i, maxIndex)
 	}
-	return s
 }
 
-func (c *compiler) selector(at *field.Path, in *v1beta1.EnvironmentSelector) chosen {
-	out := chosen{at: at, many: in.Mode == v1beta1.EnvironmentSelectorMultiple, max: math.MaxUint64}
-	if in.MaxMatch != nil {
-		out.max = *in.MaxMatch
-	}
-	if in.MinMatch != nil {
-		out.min = *in.MinMatch
-	}
-	if out.many {
-		out.sortBy = c.path(at.Child("sortByFieldPath"), cmp.Or(in.SortByFieldPath, "metadata.name"))
+func (c *compiler) selector(at *field.Path, in *v1beta1.EnvironmentSelector) {
+	if in.Mode == v1beta1.EnvironmentSelectorMultiple {
+		c.path(at.Child("sortByFieldPath"), sortBy(in))
 	}
 	for i, m := range in.MatchLabels {
-		out.labels = append(out.labels, c.matcher(at.Child("matchLabels").Index(i), m))
-	}
-	return out
-}
-
-func (c *compiler) matcher(at *field.Path, in v1beta1.EnvironmentLabelMatcher) Label {
-	m := Label{
-		at: at.Child("valueFromFieldPath"), Key: in.Key,
-		Environment: in.Type == v1beta1.EnvironmentLabelFromEnvironment,
-		Optional:    in.FromFieldPathPolicy == v1beta1.Optional,
-	}
-	if in.Key != "" && len(validation.IsQualifiedName(in.Key)) > 0 {
-		c.refuse(at.Child("key"), "is not a valid label key: %s; a DNS name and a slash may precede it", labelText)
-	}
-	switch {
-	case in.Type != v1beta1.EnvironmentLabelValue:
-		m.Path = c.path(m.at, in.ValueFromFieldPath)
-	case in.Value != nil:
-		m.Optional, m.Text = false, *in.Value
-		if len(validation.IsValidLabelValue(m.Text)) > 0 {
+		at := at.Child("matchLabels").Index(i)
+		if m.Key != "" && len(validation.IsQualifiedName(m.Key)) > 0 {
+			c.refuse(at.Child("key"), "is not a valid label key: %s; a DNS name and a slash may precede it", labelText)
+		}
+		switch {
+		case m.Type != v1beta1.EnvironmentLabelValue:
+			c.path(at.Child("valueFromFieldPath"), m.ValueFromFieldPath)
+		case len(validation.IsValidLabelValue(ptr.Deref(m.Value, ""))) > 0:
 			c.refuse(at.Child("value"), "is not a valid label value: %s", labelText)
 		}
 	}
-	return m
 }
+
+func sortBy(in *v1beta1.EnvironmentSelector) string { return cmp.Or(in.SortByFieldPath, "metadata.name") }
 
 // path parses a path. An empty path is the top level, unless the definition refuses it.
 func (c *compiler) path(at *field.Path, text string) Path {
@@ -186,6 +142,7 @@ func (c *compiler) path(at *field.Path, text string) Path {
 	if err != nil {
 		c.refuse(at, "%s", err)
 	}
+	c.paths[text] = p
 	return p
 }
 
@@ -193,16 +150,17 @@ func (c *compiler) path(at *field.Path, text string) Path {
 // nil if none of its labels has a value. before is the environment of earlier steps, or empty. It
 // always returns the same selectors for the same arguments.
 func (l *Lookup) Selectors(composite, before wire.Struct) ([]*Selector, diagnostic.List) {
-	out := make([]*Selector, len(l.sources))
+	out := make([]*Selector, len(l.configs))
 	var list diagnostic.List
-	for i, s := range l.sources {
-		if s.by.name != "" {
-			out[i] = &Selector{Name: s.by.name}
+	for i, s := range l.configs {
+		if s.Type != v1beta1.EnvironmentSourceSelector {
+			out[i] = &Selector{Name: s.Ref.Name}
 			continue
 		}
 		labels := map[string]string{} // if two have the same key, the last one counts
-		for _, m := range s.by.labels {
-			v, ok, d := m.value(composite, before)
+		for j, m := range s.Selector.MatchLabels {
+			at := l.source(i).Child("selector", "matchLabels").Index(j).Child("valueFromFieldPath")
+			v, ok, d := l.label(at, m, composite, before)
 			if d != nil {
 				list = append(list, d)
 			} else if ok {
@@ -219,26 +177,29 @@ func (l *Lookup) Selectors(composite, before wire.Struct) ([]*Selector, diagnost
 	return out, nil
 }
 
-// value of the label. It is not ok if the label is left out.
-func (m Label) value(composite, before wire.Struct) (text string, ok bool, d *diagnostic.Diagnostic) {
-	if m.Path.isTop() {
-		return m.Text, true, nil
+// label returns the value of a label. It is not ok if the label is left out.
+func (l *Lookup) label(
+	at *field.Path, m v1beta1.EnvironmentLabelMatcher, composite, before wire.Struct,
+) (text string, ok bool, d *diagnostic.Diagnostic) {
+	if m.Type == v1beta1.EnvironmentLabelValue {
+		return ptr.Deref(m.Value, ""), true, nil
 	}
 	in, name := composite, "the composite"
-	if m.Environment {
+	if m.Type == v1beta1.EnvironmentLabelFromEnvironment {
 		in, name = before, "the environment of earlier steps"
 	}
-	v, _ := m.Path.Find(in)
+	p := l.paths[m.ValueFromFieldPath]
+	v, _ := p.Find(in)
 	switch {
 	case v.Kind() == wire.Text && len(validation.IsValidLabelValue(v.Text())) == 0:
 		return v.Text(), true, nil
 	case v.Kind() == wire.Text:
-		return "", false, wrong(m.at, "the value at %q in %s is not a valid label value: %s", m.Path, name, labelText)
-	case m.Optional:
+		return "", false, wrong(at, "the value at %q in %s is not a valid label value: %s", p, name, labelText)
+	case m.FromFieldPathPolicy == v1beta1.Optional:
 		return "", false, nil
 	}
 	const absent = "%s has no string at %q: set it, or set fromFieldPathPolicy to Optional"
-	return "", false, wrong(m.at, absent, name, m.Path)
+	return "", false, wrong(at, absent, name, p)
 }
 
 func wrong(at *field.Path, format string, args ...any) *diagnostic.Diagnostic {

@@ -42,7 +42,7 @@ func (l *Lookup) Merge(b *budget.Budget, before *structpb.Struct, selectors []*S
 		if asked == nil {
 			continue
 		}
-		data, d := l.data(b, l.sources[i], asked, found[i])
+		data, d := l.data(b, i, asked, found[i])
 		if d != nil {
 			list = append(list, d)
 		}
@@ -89,14 +89,15 @@ func spent(at *field.Path, err error) *diagnostic.Diagnostic {
 	return wrong(at, "was stopped: %s: merge fewer or smaller EnvironmentConfigs", err)
 }
 
-// data returns the data to merge for a source, at its path.
+// data returns the data to merge for an item, at its path.
 func (l *Lookup) data(
-	b *budget.Budget, s source, asked *Selector, found []wire.Struct,
+	b *budget.Budget, i int, asked *Selector, found []wire.Struct,
 ) ([]*structpb.Struct, *diagnostic.Diagnostic) {
+	at, to := l.source(i), l.paths[l.configs[i].ToFieldPath]
 	if err := b.Spend(budget.Counted(sortCost*len(found), 0)); err != nil {
-		return nil, spent(s.at, err)
+		return nil, spent(at, err)
 	}
-	configs, d := l.choose(s.by, asked, found)
+	configs, d := l.choose(i, asked, found)
 	if d != nil {
 		return nil, d
 	}
@@ -105,12 +106,12 @@ func (l *Lookup) data(
 		switch d := c.Get("data"); d.Kind() {
 		case wire.Object: // which is decoded, and then copied
 			if err := b.Decode(2*d.Size() + configCost); err != nil {
-				return nil, spent(s.at, err)
+				return nil, spent(at, err)
 			}
-			out = append(out, s.to.holding(d.Proto()))
+			out = append(out, to.holding(d.Proto()))
 		case wire.Absent, wire.Null:
 		default:
-			return nil, wrong(s.at, "data of EnvironmentConfig %q must be an object", nameOf(c))
+			return nil, wrong(at, "data of EnvironmentConfig %q must be an object", nameOf(c))
 		}
 	}
 	return out, nil
