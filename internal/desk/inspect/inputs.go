@@ -54,11 +54,11 @@ func (x *explainer) inputs(e *expression.Expression) []Input {
 	var out []Input
 	for _, r := range e.Reads() {
 		most := expression.Required
-		if r.Branched {
+		if r.Branched() {
 			most = expression.Conditional
 		}
-		name := plan.StepName(r.Reference, 0)
-		in := Input{Name: r.Text, Secret: isSecretVariable(r.Variable), Need: r.Need}
+		name := plan.StepName(r, 0)
+		in := Input{Name: e.TextOf(r), Secret: isSecretVariable(r.Variable), Need: r.Need}
 		switch r.Variable {
 		case expression.Index, expression.Key: // each item has them
 			continue

@@ -221,13 +221,13 @@ func optionalField(v *View, say Say) {
 		for _, r := range x.Reads() {
 			own := r.Variable == expression.Composite ||
 				(r.Variable == expression.Resource || r.Variable == expression.Self) && x.Source().From == "" && !x.Source().Own
-			ofCrossplane := slices.Contains(setByCrossplane, plan.StepName(r.Reference, 1))
-			if !own || ofCrossplane || r.Need != expression.Required || plan.StepName(r.Reference, 0) != "spec" {
+			ofCrossplane := slices.Contains(setByCrossplane, plan.StepName(r, 1))
+			if !own || ofCrossplane || r.Need != expression.Required || plan.StepName(r, 0) != "spec" {
 				continue
 			}
 			if path := mayLack(s, r.Path); path != "" && !told[path] {
 				told[path] = true
-				say(plan.Place(x, r.Reference), "waits for ever if the author does not set %s, which the XRD does "+
+				say(plan.Place(x, r), "waits for ever if the author does not set %s, which the XRD does "+
 					"not require: read it with .? and orValue(...), or give it a default in the XRD", path)
 			}
 		}

@@ -257,8 +257,8 @@ func (s *Session) NotTrue(x *expression.Expression) error {
 		if !observes(x, r.Variable) {
 			continue
 		}
-		reads = append(reads, r.Text)
-		in, _, _ := s.inputs.find(r.Text)
+		reads = append(reads, x.TextOf(r))
+		in, _, _ := s.inputs.find(x.TextOf(r))
 		o := s.Sees.Resources[in.name].Object
 		if all := s.Sees.Sources[in.name].Objects; in.source && len(all) == 1 {
 			o = all[0]

@@ -113,15 +113,15 @@ func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing b
 	all := make([]string, 0, len(x.byNode[id]))
 	for _, i := range x.byNode[id] {
 		r := x.references[i].in(vars)
-		all = append(all, x.name(r))
+		all = append(all, x.TextOf(r))
 		switch n, v, end := walk(vars, r); {
 		case end == endScalar:
 			failed = x.noObject(v, r, n, id)
 		case end != endAbsent:
-		case x.mayLack[x.name(x.references[i].upTo(n+1))]:
-			optional = append(optional, x.name(r.upTo(n+1)))
+		case x.mayLack[x.TextOf(x.references[i].upTo(n+1))]:
+			optional = append(optional, x.TextOf(r.upTo(n+1)))
 		default:
-			needed = append(needed, x.name(r.upTo(n+1)))
+			needed = append(needed, x.TextOf(r.upTo(n+1)))
 		}
 	}
 	switch {
@@ -139,12 +139,12 @@ func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing b
 
 // noObject returns the failure of the step after the first n steps of a path, whose value is v.
 func (x *Expression) noObject(v ref.Val, r Reference, n int, id int64) *Failed {
-	f := Failure{Cause: NoObject, Node: x.node(id), Above: x.name(r.upTo(n))}
+	f := Failure{Cause: NoObject, Node: x.node(id), Above: x.TextOf(r.upTo(n))}
 	what := "not an object"
 	if _, f.IsList = v.(traits.Lister); f.IsList {
 		what = "a list"
 	}
-	f.What = fmt.Sprintf("cannot select %s: %s is %s", x.name(r.upTo(n+1)), f.Above, what)
+	f.What = fmt.Sprintf("cannot select %s: %s is %s", x.TextOf(r.upTo(n+1)), f.Above, what)
 	return x.failedBy(f)
 }
 
@@ -159,7 +159,7 @@ func (x *Expression) nulls(vars cel.Activation, node ast.Expr) (out []string) {
 		switch {
 		case !ids[r.node] || r.tested || end == endAbsent || end == endScalar:
 		case v == types.NullValue, (isList || end == endUnknown) && hasNull(v, &budget):
-			out = append(out, x.name(r))
+			out = append(out, x.TextOf(r))
 		}
 	}
 	return out
@@ -232,7 +232,7 @@ func (x *Expression) below(node ast.Expr) string {
 	ids := nodesOf(node)
 	for _, r := range x.references {
 		if ids[r.node] && !slices.ContainsFunc(r.Path, Step.Any) {
-			return "an element of " + x.name(r)
+			return "an element of " + x.TextOf(r)
 		}
 	}
 	return "a computed value of " + x.source.Path
@@ -244,7 +244,7 @@ func (x *Expression) absent(vars cel.Activation) []string {
 	names := make([]string, 0, len(absent))
 	for _, r := range absent {
 		n, _, _ := walk(vars, r)
-		names = append(names, x.name(r.upTo(n+1)))
+		names = append(names, x.TextOf(r.upTo(n+1)))
 	}
 	return names
 }

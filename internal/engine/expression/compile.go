@@ -177,8 +177,9 @@ func (x *Expression) plan() (*Expression, diagnostic.List) {
 	return x, nil
 }
 
-// name returns the text of a reference in the source of the expression.
-func (x *Expression) name(r Reference) string { return r.text(x.source.from()) }
+// TextOf returns a reference as it is written in CEL. It contains the name of the composed resource that resource, self
+// and secret stand for.
+func (x *Expression) TextOf(r Reference) string { return r.text(x.source.from()) }
 
 // Source the expression was compiled from.
 func (x *Expression) Source() Source { return x.source }
@@ -197,7 +198,7 @@ func (x *Expression) Reading(e ast.Expr) (r *Reference, optional bool) {
 		return nil, false
 	}
 	r = &x.references[refs[0]]
-	return r, x.mayLack[x.name(*r)]
+	return r, x.mayLack[x.TextOf(*r)]
 }
 
 // LacksOptional reports whether a node is a method of optionals or an optional entry whose operand is a part of the

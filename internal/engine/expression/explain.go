@@ -28,33 +28,32 @@ func (n Need) String() string { return [...]string{"optional", "conditional", "r
 // MarshalText returns String.
 func (n Need) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
 
-// A Read is one input that an expression can read.
-type Read struct {
-	Reference
-
-	// Text is the input as it is written in CEL. It contains the name of the composed resource that
-	// resource, self and secret stand for.
-	Text string
-
-	// Branched is set if all positions that read the input are in branches. The need is the strongest of theirs.
-	Branched bool
-}
-
 // Reads returns the inputs that the expression can read, over all branches, each once, in the order of
-// the source. The path that leads to an optional step, or to the field that has() tests, is a separate
+// the source. The need of an input is the strongest of the positions that read it, and it is branched if all of these
+// are in branches. The path that leads to an optional step, or to the field that has() tests, is a separate
 // input unless another input already requires it: without it, the expression waits.
-func (x *Expression) Reads() []Read {
-	var out reads
-	var leading []Read
+func (x *Expression) Reads() (out []Reference) {
+	index := map[string]int{} // by the text
+	add := func(r Reference) {
+		text := x.TextOf(r)
+		i, ok := index[text]
+		if !ok {
+			index[text] = len(out)
+			out = append(out, r)
+			return
+		}
+		out[i].Need, out[i].branch = max(out[i].Need, r.Need), out[i].branch && r.branch
+	}
+	var leading []Reference
 	for _, r := range x.references {
-		out.add(Read{Reference: r, Text: x.name(r), Branched: r.branch})
+		add(r)
 		if l, ok := x.leading(r); ok {
 			leading = append(leading, l)
 		}
 	}
 	for _, l := range leading {
-		if !out.needs(l) {
-			out.add(l)
+		if !slices.ContainsFunc(out, func(r Reference) bool { return r.Need >= l.Need && x.leadsTo(l, r) }) {
+			add(l)
 		}
 	}
 	return out
@@ -63,14 +62,14 @@ func (x *Expression) Reads() []Read {
 // ReadsBelow reports whether the expression reads an optional step directly below an input.
 func (x *Expression) ReadsBelow(input string) bool {
 	return slices.ContainsFunc(x.references, func(r Reference) bool {
-		return !r.tested && r.mayLack() && x.name(r.upTo(r.must)) == input
+		return !r.tested && r.mayLack() && x.TextOf(r.upTo(r.must)) == input
 	})
 }
 
 // leading returns the part of an optional reference that must exist.
-func (x *Expression) leading(r Reference) (Read, bool) {
+func (x *Expression) leading(r Reference) (Reference, bool) {
 	if !r.mayLack() {
-		return Read{}, false
+		return r, false
 	}
 	local := r.Variable == Resource || r.Variable == Self || r.Variable == Secret
 	switch {
@@ -80,35 +79,20 @@ func (x *Expression) leading(r Reference) (Read, bool) {
 		r.Variable, r.Path = Resources, []Step{{Key: x.source.From}}
 		r.must = len(r.Path)
 	default:
-		return Read{}, false
+		return r, false
 	}
 	r.Need = x.needOf(r)
-	return Read{Reference: r, Text: x.name(r), Branched: r.branch}, true
+	return r, true
 }
 
-// reads is a list of reads without duplicates.
-type reads []Read
-
-func (l *reads) add(r Read) {
-	i := slices.IndexFunc(*l, func(o Read) bool { return o.Text == r.Text })
-	if i < 0 {
-		*l = append(*l, r)
-		return
+// leadsTo reports whether a reference is another one or above it. A composed resource is above its connection details.
+func (x *Expression) leadsTo(l, r Reference) bool {
+	rest, below := strings.CutPrefix(x.TextOf(r), x.TextOf(l))
+	if l.Variable == Resources && len(l.Path) == 1 && !below {
+		name, _ := l.Path[0].Key.(string)
+		rest, below = strings.CutPrefix(x.TextOf(r), PathText(Secrets, name))
 	}
-	same := &(*l)[i]
-	same.Need, same.Branched = max(same.Need, r.Need), same.Branched && r.Branched
-}
-
-// needs reports whether something below r has at least the same need.
-func (l *reads) needs(r Read) bool {
-	return slices.ContainsFunc(*l, func(o Read) bool {
-		rest, below := strings.CutPrefix(o.Text, r.Text)
-		if r.Variable == Resources && len(r.Path) == 1 && !below {
-			name, _ := r.Path[0].Key.(string)
-			rest, below = strings.CutPrefix(o.Text, PathText(Secrets, name))
-		}
-		return below && (rest == "" || rest[0] == '.' || rest[0] == '[') && o.Need >= r.Need
-	})
+	return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // A SpelledKey is a key of a map literal.

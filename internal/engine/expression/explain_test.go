@@ -54,8 +54,9 @@ func TestReads(t *testing.T) {
 	} {
 		t.Run(tc.text, func(t *testing.T) {
 			var got []string
-			for _, r := range compile(t, tc.text, expression.WantAny, "db").Reads() {
-				got = append(got, r.Text+" "+r.Need.String())
+			x := compile(t, tc.text, expression.WantAny, "db")
+			for _, r := range x.Reads() {
+				got = append(got, x.TextOf(r)+" "+r.Need.String())
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)

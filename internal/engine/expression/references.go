@@ -51,6 +51,9 @@ var nameable = []string{Composite, Resource, Self, Resources, Env, Item, Key} //
 // Any reports whether the key or index is not known from the source.
 func (s Step) Any() bool { return s.Key == nil }
 
+// Branched reports whether the path is only read under a condition.
+func (r Reference) Branched() bool { return r.branch }
+
 // mayLack reports whether the expression evaluates without the last step of the path.
 func (r Reference) mayLack() bool { return r.must < len(r.Path) }
 
@@ -59,7 +62,7 @@ func (r Reference) mayLack() bool { return r.must < len(r.Path) }
 func (x *Expression) needs() {
 	for _, r := range x.references {
 		if r.mayLack() {
-			x.mayLack[x.name(r)] = true
+			x.mayLack[x.TextOf(r)] = true
 		}
 	}
 	for i, r := range x.references {
@@ -69,7 +72,7 @@ func (x *Expression) needs() {
 
 func (x *Expression) needOf(r Reference) Need {
 	switch {
-	case r.mayLack(), r.branch && x.mayLack[x.name(r)]:
+	case r.mayLack(), r.branch && x.mayLack[x.TextOf(r)]:
 		return Optional
 	case r.branch:
 		return Conditional

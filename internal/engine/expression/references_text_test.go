@@ -51,7 +51,7 @@ func TestTextOfReferences(t *testing.T) {
 		}
 		var got []string
 		for _, r := range x.Reads() {
-			got = append(got, r.Text)
+			got = append(got, x.TextOf(r))
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: -want, +got:\n%s", c.text, diff)

@@ -203,7 +203,7 @@ func (x *Expression) text(v ref.Val, c *functions.Converter, node ast.Expr, entr
 // null returns an error that waits for the value of a node.
 func (x *Expression) null(node ast.Expr) error {
 	if r, _ := x.Reading(node); r != nil && !r.tested {
-		return waitingForNull(x.name(*r))
+		return waitingForNull(x.TextOf(*r))
 	}
 	return NewWaiting("a value of " + x.source.Path + " that is null")
 }

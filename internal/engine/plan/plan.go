@@ -199,8 +199,8 @@ func (c *compiler) needed() (out []*expression.Expression) {
 		}
 		out = append(out, x.Expression)
 		for _, r := range x.Reads() {
-			i := slices.Index(c.variables, StepName(r.Reference, 0))
-			if r.Variable == expression.Variables && !r.Branched && i >= 0 {
+			i := slices.Index(c.variables, StepName(r, 0))
+			if r.Variable == expression.Variables && !r.Branched() && i >= 0 {
 				variables[variablesPath(i).Child("value").String()] = true
 			}
 		}
