@@ -83,17 +83,12 @@ func (r reading) check(
 		variables[name] = r.as(v)
 	}
 	t.Objects, t.Variables = r, variables
-	typed, errs := env.CheckTree(s, tree, t)
-	out := &expression.Errors{Source: s, Environment: env, Typing: t, Tree: typed.Tree}
-	for _, err := range errs {
-		if r.isCertain(err) {
-			out.All = append(out.All, err)
-		}
-	}
+	out := env.CheckTree(s, tree, t)
+	out.All = slices.DeleteFunc(out.All, func(err *expression.Error) bool { return !r.isCertain(err) })
 	if len(out.All) == 0 {
-		out.All = typed.Results()
+		out.All = out.Results()
 	}
-	return typed.Tree.GetType(tree.Expr().ID()), out
+	return out.Tree.GetType(tree.Expr().ID()), out
 }
 
 // either returns the type of a result that has one type if numbers are doubles, and another one if

@@ -83,6 +83,5 @@ func (i *Inspection) Tree(env *expression.Environment, s expression.Source, t ex
 		return nil
 	}
 	selectKeys(tree)
-	typed, _ := env.CheckTree(s, tree, t)
-	return typed.Tree
+	return env.CheckTree(s, tree, t).Tree
 }

@@ -114,9 +114,9 @@ func (e *Environment) compile(s Source) (*Expression, *Errors) {
 	if wrong := x.unseen(); len(wrong) > 0 {
 		return nil, e.refused(s, wrong)
 	}
-	untyped := &Typed{Typing: Typing{Objects: noObjects{}}, Tree: x.ast, source: s}
-	if wrong := untyped.Results(); len(wrong) > 0 {
-		return nil, &Errors{Source: s, Environment: e, Tree: x.ast, Typing: untyped.Typing, All: wrong}
+	errs := &Errors{Source: s, Environment: e, Tree: x.ast, Typing: Typing{Objects: noObjects{}}}
+	if errs.All = errs.Results(); len(errs.All) > 0 {
+		return nil, errs
 	}
 	return x, nil
 }
@@ -124,12 +124,10 @@ func (e *Environment) compile(s Source) (*Expression, *Errors) {
 // refused returns the errors of a source that CEL's checker refuses. It checks the source again, because the checker
 // does not keep the types of a tree that it refuses. Literals that a validator refuses have valid types.
 func (e *Environment) refused(s Source, errs []*Error) *Errors {
-	out := &Errors{Source: s, Environment: e, Typing: Typing{Objects: noObjects{}}}
 	if len(s.Text) <= limits.ExplainedCharacters {
 		if parsed, iss := e.env.ParseSource(common.NewStringSource(s.Text, s.Path)); iss.Err() == nil {
-			c, again := e.CheckTree(s, parsed.NativeRep(), out.Typing)
-			out.Tree, out.All = c.Tree, again
-			for _, err := range again {
+			out := e.CheckTree(s, parsed.NativeRep(), Typing{Objects: noObjects{}})
+			for _, err := range out.All {
 				switch {
 				case err.Class == NoVariable && s.lacksItem(err.Name):
 					err.Class = NoItem
@@ -137,12 +135,13 @@ func (e *Environment) refused(s Source, errs []*Error) *Errors {
 					err.Names = e.Names(s)
 				}
 			}
+			if len(out.All) == 0 {
+				out.All = errs
+			}
+			return out
 		}
 	}
-	if len(out.All) == 0 {
-		out.All = errs
-	}
-	return out
+	return &Errors{Source: s, Environment: e, Typing: Typing{Objects: noObjects{}}, All: errs}
 }
 
 func (e *Environment) exceeds(s Source, format string, n, limit int) *Errors {

@@ -69,42 +69,32 @@ func (t Typing) Plain(of *types.Type) *types.Type {
 	return celast.MapParameters(of, t.Plain)
 }
 
-// A Typed is a tree of a source with the types that CEL's checker found.
-type Typed struct {
-	Typing
-
-	Tree   *ast.AST
-	source Source
-	env    *cel.Env
-}
-
-// CheckTree runs CEL's checker on the tree of a source. It returns the errors with their classes, and with the names
-// and types that belong to these, in the order of the source.
-func (e *Environment) CheckTree(s Source, tree *ast.AST, t Typing) (*Typed, []*Error) {
-	c := &Typed{t, tree, s, e.env}
+// CheckTree runs CEL's checker on the tree of a source. It returns the tree with its types, and the errors with their
+// classes, and with the names and types that belong to these, in the order of the source.
+func (e *Environment) CheckTree(s Source, tree *ast.AST, t Typing) *Errors {
+	c := &Errors{Source: s, Environment: e, Typing: t, Tree: tree}
 	env, err := e.checkerOf(s, t)
 	if err != nil { // a defect of the program
-		return c, nil
+		return c
 	}
 	checked, errs := checker.Check(tree, common.NewStringSource(s.Text, s.Path), env)
-	c.Tree = checked
+	c.Tree, c.All = checked, s.errorsOf(Checked, errs.GetErrors())
 	nodes := map[int64]ast.NavigableExpr{}
 	for _, n := range ast.MatchDescendants(ast.NavigateAST(checked), ast.AllMatcher()) {
 		nodes[n.ID()] = n
 	}
-	out := s.errorsOf(Checked, errs.GetErrors())
-	for _, err := range out {
+	for _, err := range c.All {
 		if n, ok := nodes[err.id]; ok {
 			err.Node = n
 			c.classify(err, n)
 		}
 	}
-	return c, out
+	return c
 }
 
-func (c *Typed) typeOf(e ast.Expr) *types.Type { return c.Tree.GetType(e.ID()) }
+func (c *Errors) typeOf(e ast.Expr) *types.Type { return c.Tree.GetType(e.ID()) }
 
-func (c *Typed) typesOf(all ...ast.Expr) []*types.Type {
+func (c *Errors) typesOf(all ...ast.Expr) []*types.Type {
 	out := make([]*types.Type, 0, len(all))
 	for _, e := range all {
 		out = append(out, c.typeOf(e))
@@ -113,7 +103,7 @@ func (c *Typed) typesOf(all ...ast.Expr) []*types.Type {
 }
 
 // classify adds the class of an error at a node, with the names and types that belong to it.
-func (c *Typed) classify(err *Error, e ast.NavigableExpr) {
+func (c *Errors) classify(err *Error, e ast.NavigableExpr) {
 	parent, _ := e.Parent()
 	operand, field, selects := celast.Selection(e)
 	switch {
@@ -122,15 +112,15 @@ func (c *Typed) classify(err *Error, e ast.NavigableExpr) {
 		err.Class = classOfPlace(e, parent)
 	case selects:
 		err.Class, err.Name, err.Text, err.Types = NoField, field, "", c.typesOf(operand)
-		if of := celast.WithoutOptional(err.Types[0]); of.Kind() == types.StructKind && c.Objects.Has(of.TypeName()) {
-			err.Text = c.Objects.Lacks(of.TypeName(), field)
+		if of := celast.WithoutOptional(err.Types[0]); of.Kind() == types.StructKind && c.Typing.Objects.Has(of.TypeName()) {
+			err.Text = c.Typing.Objects.Lacks(of.TypeName(), field)
 		}
 	case e.Kind() == ast.IdentKind:
 		err.Class, err.Name = NoVariable, strings.TrimLeft(e.AsIdent(), ".")
 	case e.Kind() == ast.CallKind:
 		err.Class, err.Name = NoOverload, e.AsCall().FunctionName()
 		err.Types = c.typesOf(celast.Operands(e.AsCall())...)
-		if c.env.Functions()[err.Name] == nil {
+		if c.Environment.env.Functions()[err.Name] == nil {
 			err.Class = NoFunction
 		}
 	}
@@ -151,7 +141,7 @@ func classOfPlace(e, parent ast.NavigableExpr) Class {
 // isPlaceError reports whether an error at a node is about its place in another node, and the node
 // itself is valid. The checker assigns the error type to an invalid node, or any type to an invalid
 // selection.
-func (c *Typed) isPlaceError(e ast.Expr) bool {
+func (c *Errors) isPlaceError(e ast.Expr) bool {
 	if e.Kind() != ast.SelectKind && !celast.IsCall(e, operators.OptSelect) {
 		return c.typeOf(e).Kind() != types.ErrorKind
 	}
@@ -160,7 +150,7 @@ func (c *Typed) isPlaceError(e ast.Expr) bool {
 	case types.MapKind, types.DynKind, types.ErrorKind, types.TypeParamKind:
 		return true
 	case types.StructKind:
-		_, ok := c.Objects.Field(of.TypeName(), field)
+		_, ok := c.Typing.Objects.Field(of.TypeName(), field)
 		return ok
 	}
 	return false

@@ -124,13 +124,16 @@ func valueOfKey(key string) string { return fmt.Sprintf("the value of key %q", k
 
 // Results returns the errors of the values that an expression can return. If all of them are refused, it is about the
 // expression.
-func (c *Typed) Results() []*Error {
-	all := c.source.Parts(c.Tree)
-	root := Part{Expr: c.Tree.Expr(), Want: c.source.Want}
-	out, whole := c.refused(all), c.result(root, c.typeOf(root))
+func (c *Errors) Results() (out []*Error) {
+	all, root := c.Source.Parts(c.Tree), Part{Expr: c.Tree.Expr(), Want: c.Source.Want}
+	for _, p := range all {
+		if err := c.result(p, c.typeOf(p)); err != nil {
+			out = append(out, err)
+		}
+	}
+	whole := c.result(root, c.typeOf(root))
 	if len(all) > 1 && len(out) == len(all) && !root.Want.IsMap() {
-		whole = c.result(root, celast.WithoutOptional(c.typeOf(all[0])))
-		out = nil
+		whole, out = c.result(root, celast.WithoutOptional(c.typeOf(all[0]))), nil
 	}
 	if whole == nil || len(out) > 0 && all[0].ID() != root.ID() {
 		return out
@@ -139,19 +142,9 @@ func (c *Typed) Results() []*Error {
 	return []*Error{whole}
 }
 
-// refused returns the errors of some parts.
-func (c *Typed) refused(parts []Part) (out []*Error) {
-	for _, p := range parts {
-		if err := c.result(p, c.typeOf(p)); err != nil {
-			out = append(out, err)
-		}
-	}
-	return out
-}
-
 // result returns the error of a part whose value has a type that cannot be used, or nil.
-func (c *Typed) result(p Part, of *types.Type) *Error {
-	of = c.Plain(of)
+func (c *Errors) result(p Part, of *types.Type) *Error {
+	of = c.Typing.Plain(of)
 	plain := of
 	for celast.IsOptional(plain) {
 		plain = celast.WithoutOptional(plain) // an optional inside another optional
@@ -159,6 +152,6 @@ func (c *Typed) result(p Part, of *types.Type) *Error {
 	if p.Want.accepts(plain) {
 		return nil
 	}
-	line, column := c.source.startOf(c.Tree, p)
+	line, column := c.Source.startOf(c.Tree, p)
 	return &Error{Class: Result, Line: line, Column: column, Node: p.Expr, Types: []*types.Type{of}, Part: &p}
 }
