@@ -117,7 +117,7 @@ func (s scenario) compositions(o takeOver) (out []*unstructured.Unstructured) {
 		case o.migrated != nil:
 			steps += o.migrated[i]
 		case o.prune:
-			steps += exportStep + "    prune: true\n"
+			steps += exportStep + "      prune: true\n"
 		case o.exports:
 			steps += exportStep
 		default:

@@ -172,10 +172,15 @@ func (s scenario) killCrossplane(rng *rand.Rand, stage string) (done []int, err 
 	}
 
 	least := rng.IntN(len(allComposites()))
-	for n := -1; n < least; {
-		if n, err = changed(); err != nil {
-			return done, err
+	if err := eventually(s.Context(), soon, "composites that have changed", func() error {
+		n, err := changed()
+		if err == nil && n < least {
+			err = fmt.Errorf("%d of %d have changed", n, least)
 		}
+
+		return err
+	}); err != nil {
+		return nil, err
 	}
 
 	for range 2 {
