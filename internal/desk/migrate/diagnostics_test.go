@@ -80,7 +80,7 @@ spec:
 				"f:1: spec.dataFrom[0]: must have extract, find or sourceRef.generatorRef",
 				"f:1: spec.dataFrom[1].extract.key: must be set",
 				"f:1: spec.dataFrom[2].sourceRef.generatorRef.name: must be set",
-				"f:1: spec.target.template.metadata.labels[a]: must be a string",
+				"f:1: spec.target.template.metadata.labels.a: must be a string",
 				"f:1: spec.target.immutable: must be true or false",
 			},
 		},
