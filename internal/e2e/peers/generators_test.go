@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/credential"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
@@ -63,7 +64,7 @@ var keyKinds = map[string]keyFunc{
 }
 
 // made compiles a section of the input, and returns the outputs of one generation.
-func made[In any, K credential.Kind](t *testing.T, compile func(*field.Path, *In) (K, field.ErrorList), section string,
+func made[In any](t *testing.T, compile func(*field.Path, *In) (credential.Kind, field.ErrorList), section string,
 	from credential.From) credential.Outputs {
 	t.Helper()
 	var in In
@@ -82,8 +83,13 @@ func made[In any, K credential.Kind](t *testing.T, compile func(*field.Path, *In
 }
 
 // without returns the compiler of a kind without rules of its own.
-func without[In any, K credential.Kind](compile func(*In) K) func(*field.Path, *In) (K, field.ErrorList) {
-	return func(_ *field.Path, in *In) (K, field.ErrorList) { return compile(in), nil }
+func without[In any](compile func(*In) credential.Kind) func(*field.Path, *In) (credential.Kind, field.ErrorList) {
+	return func(_ *field.Path, in *In) (credential.Kind, field.ErrorList) { return compile(in), nil }
+}
+
+func certificate(at *field.Path, in *v1beta1.CertificateGenerator) (credential.Kind, field.ErrorList) {
+	c, diagnostics := credential.CompileCertificate(at, in)
+	return c.Kind, diagnostics
 }
 
 func ofMap(texts map[string]string) credential.From {
@@ -166,7 +172,7 @@ func TestCertificateByOpenSSL(t *testing.T) {
 	for _, keyType := range []string{"ecdsa", "rsa", "ed25519"} {
 		t.Run(keyType, func(t *testing.T) {
 			of := func(section string, issuer *credential.Issuer) credential.Outputs {
-				return made(t, credential.CompileCertificate, section,
+				return made(t, certificate, section,
 					credential.From{Random: rand.Reader, Now: now, Issuer: issuer})
 			}
 			root := of(strings.Replace(rootInput, "{", "{keyType: "+keyType+", ", 1), nil)

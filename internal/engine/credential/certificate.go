@@ -71,6 +71,8 @@ var (
 
 // A Certificate generates certificates and their keys. It is immutable, and safe for concurrent use.
 type Certificate struct {
+	Kind
+
 	// template has no serial number and no validity.
 	template x509.Certificate
 
@@ -92,29 +94,12 @@ func CompileCertificate(at *field.Path, in *v1beta1.CertificateGenerator) (*Cert
 			EmailAddresses: slices.Clone(in.EmailAddresses)},
 		ca: in.CA, newKey: keys[in.KeyType], keyFormat: in.KeyFormat,
 	}
+	c.Kind = Kind{Keys: []string{tlsCert, tlsKey, caCert}, Make: c.make}
 	c.usages(in)
-	if errs := slices.Concat(c.subject(at.Child("subject"), in.Subject), c.names(at, in),
-		c.times(at, in)); len(errs) > 0 {
+	if errs := slices.Concat(c.names(at, in), c.times(at, in)); len(errs) > 0 {
 		return nil, errs
 	}
 	return c, nil
-}
-
-func (c *Certificate) subject(at *field.Path, in *v1beta1.CertificateSubject) (errs field.ErrorList) {
-	if in == nil {
-		return nil
-	}
-	if strings.ContainsFunc(in.CommonName, unicode.IsControl) {
-		errs = append(errs, invalid(at.Child("commonName"), oneLine))
-	}
-	for i, text := range in.Organizations {
-		if strings.ContainsFunc(text, unicode.IsControl) {
-			errs = append(errs, invalid(at.Child("organizations").Index(i), oneLine))
-		}
-	}
-	name := pkix.Name{CommonName: in.CommonName, Organization: in.Organizations}
-	c.template.RawSubject, _ = asn1.Marshal(name.ToRDNSequence()) // it never fails for a text in UTF-8
-	return errs
 }
 
 // usages are restricted: a CA signs certificates that are not CAs. Other certificates are for servers and clients.
@@ -132,45 +117,59 @@ func (c *Certificate) usages(in *v1beta1.CertificateGenerator) {
 	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 }
 
+// names sets the subject and the alternative names.
 func (c *Certificate) names(at *field.Path, in *v1beta1.CertificateGenerator) (errs field.ErrorList) {
-	for i, name := range in.DNSNames {
-		if _, err := netip.ParseAddr(name); err == nil {
-			errs = append(errs, invalid(at.Child("dnsNames").Index(i), "is an IP address: list it in ipAddresses"))
-		} else if !dnsName.MatchString(name) {
-			errs = append(errs, invalid(at.Child("dnsNames").Index(i),
-				"is not a DNS name: each of its labels must have "+
-					"1 to 63 letters, digits and '-', and not start or end with '-', and only the first one may be "+
-					"'*'"))
+	check := func(at *field.Path, texts []string, wrong func(text string) string) {
+		for i, text := range texts {
+			if why := wrong(text); why != "" {
+				errs = append(errs, invalid(at.Index(i), "%s", why))
+			}
 		}
 	}
-	for i, text := range in.IPAddresses {
+	if s := in.Subject; s != nil {
+		at := at.Child("subject")
+		if !isLine(s.CommonName) {
+			errs = append(errs, invalid(at.Child("commonName"), oneLine))
+		}
+		check(at.Child("organizations"), s.Organizations, func(text string) string {
+			if !isLine(text) {
+				return oneLine
+			}
+			return ""
+		})
+		name := pkix.Name{CommonName: s.CommonName, Organization: s.Organizations}
+		c.template.RawSubject, _ = asn1.Marshal(name.ToRDNSequence()) // it never fails for a text in UTF-8
+	}
+	check(at.Child("dnsNames"), in.DNSNames, func(text string) string {
+		switch _, err := netip.ParseAddr(text); {
+		case err == nil:
+			return "is an IP address: list it in ipAddresses"
+		case !dnsName.MatchString(text):
+			return "is not a DNS name: each of its labels must have 1 to 63 letters, digits and '-', and not start or " +
+				"end with '-', and only the first one may be '*'"
+		}
+		return ""
+	})
+	check(at.Child("ipAddresses"), in.IPAddresses, func(text string) string {
 		a, err := netip.ParseAddr(text)
-		if err != nil || a.Zone() != "" {
-			errs = append(errs, invalid(at.Child("ipAddresses").Index(i),
-				"is not an IP address: write for example 10.0.0.1 or fd00::1"))
-			continue
+		if c.template.IPAddresses = append(c.template.IPAddresses, a.AsSlice()); err != nil || a.Zone() != "" {
+			return "is not an IP address: write for example 10.0.0.1 or fd00::1"
 		}
-		c.template.IPAddresses = append(c.template.IPAddresses, a.AsSlice())
-	}
-	return append(errs, c.otherNames(at, in)...)
-}
-
-func (c *Certificate) otherNames(at *field.Path, in *v1beta1.CertificateGenerator) (errs field.ErrorList) {
-	for i, text := range in.URIs {
+		return ""
+	})
+	check(at.Child("uris"), in.URIs, func(text string) string {
 		u, err := url.Parse(text)
-		if err != nil || !u.IsAbs() || !isASCII(text) {
-			errs = append(errs, invalid(at.Child("uris").Index(i),
-				"is not a URI: write for example spiffe://example.org/db"))
-			continue
+		if c.template.URIs = append(c.template.URIs, u); err != nil || !u.IsAbs() || !isASCII(text) {
+			return "is not a URI: write for example spiffe://example.org/db"
 		}
-		c.template.URIs = append(c.template.URIs, u)
-	}
-	for i, text := range in.EmailAddresses {
+		return ""
+	})
+	check(at.Child("emailAddresses"), in.EmailAddresses, func(text string) string {
 		if a, err := mail.ParseAddress(text); err != nil || a.Address != text || !isASCII(text) {
-			errs = append(errs, invalid(at.Child("emailAddresses").Index(i),
-				"is not an email address: write for example db@example.org"))
+			return "is not an email address: write for example db@example.org"
 		}
-	}
+		return ""
+	})
 	return errs
 }
 
@@ -194,7 +193,7 @@ func (c *Certificate) times(at *field.Path, in *v1beta1.CertificateGenerator) fi
 	c.renewBefore = in.RenewBefore.Duration
 	if most := c.duration - minRenewal; c.renewBefore > most {
 		return field.ErrorList{invalid(at.Child("renewBefore"), "is %s: must be from %s to %s with a duration of %s",
-			DurationText(c.renewBefore), DurationText(minRenewal), DurationText(most), DurationText(c.duration))}
+			c.renewBefore, minRenewal, most, c.duration)}
 	}
 	return nil
 }
@@ -215,14 +214,11 @@ func (c *Certificate) CheckCA(at *field.Path, ca *Certificate) *field.Error {
 	return nil
 }
 
-// Keys are the names of the outputs.
-func (c *Certificate) Keys() []string { return []string{tlsCert, tlsKey, caCert} }
-
-// Make generates a certificate and its key. A self-signed certificate is its own ca.crt.
+// make generates a certificate and its key. A self-signed certificate is its own ca.crt.
 //
 // It is valid from five minutes before now, and for the duration after, but not outside of the validity of the issuer.
 // An issuer that has expired is an error.
-func (c *Certificate) Make(from From) (Outputs, error) {
+func (c *Certificate) make(from From) (Outputs, error) {
 	t, err := c.limited(from)
 	if err != nil {
 		return nil, err
@@ -248,7 +244,7 @@ func (c *Certificate) Make(from From) (Outputs, error) {
 	}
 	private, err := keyInPEM(key, c.keyFormat)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cannot encode a private key: %w", err)
 	}
 	cert := block(certificateBlock, der)
 	out := Outputs{tlsCert: cert, tlsKey: private, caCert: cert}
@@ -282,27 +278,18 @@ func (c *Certificate) limited(from From) (*x509.Certificate, error) {
 }
 
 // RenewAt returns the time when another generation must follow the one with these outputs: renewBefore the end of its
-// validity. A certificate that ends together with its CA is only followed at its end, because until there is another CA
-// the next certificate would end at the same time. Errors contain no part of the outputs.
-func (c *Certificate) RenewAt(o Outputs) (time.Time, error) {
+// validity, which it also returns. A certificate that ends together with its CA is only followed at its end, because
+// until there is another CA the next certificate would end at the same time. Errors contain no part of the outputs.
+func (c *Certificate) RenewAt(o Outputs) (renew, end time.Time, err error) {
 	cert, err := parseCertificate(o, tlsCert)
 	ca, errOfCA := parseCertificate(o, caCert)
 	switch err := cmp.Or(err, errOfCA); {
 	case err != nil:
-		return time.Time{}, err
+		return time.Time{}, time.Time{}, err
 	case c.ca != "" && !cert.NotAfter.Before(ca.NotAfter):
-		return cert.NotAfter, nil
+		return cert.NotAfter, cert.NotAfter, nil
 	}
-	return cert.NotAfter.Add(-c.renewBefore), nil
-}
-
-// EndsAt returns the end of the validity of a certificate, or zero if the outputs have none.
-func (c *Certificate) EndsAt(o Outputs) time.Time {
-	cert, err := parseCertificate(o, tlsCert)
-	if err != nil {
-		return time.Time{}
-	}
-	return cert.NotAfter
+	return cert.NotAfter.Add(-c.renewBefore), cert.NotAfter, nil
 }
 
 // certificateBlock is the type of a PEM block.

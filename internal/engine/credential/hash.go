@@ -16,7 +16,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
-// hashKey is the only output of a Bcrypt.
+// hashKey is the only output of bcrypt.
 const hashKey = "hash"
 
 const defaultCost = 10
@@ -31,28 +31,22 @@ var (
 	errZeroByte = errors.New("a password contains a zero byte, where many programs end it: use a password of text")
 )
 
-// A Bcrypt hashes passwords. It is immutable, and safe for concurrent use.
-type Bcrypt struct{ cost int }
-
-// NewBcrypt compiles a section of the input, except for its expression.
-func NewBcrypt(in *v1beta1.BcryptGenerator) *Bcrypt { return &Bcrypt{cost: cost(in.Cost)} }
+// NewBcrypt compiles a section of the input, except for its expression. A hash has the prefix $2a$, which all programs
+// accept.
+func NewBcrypt(in *v1beta1.BcryptGenerator) Kind {
+	return Kind{Keys: []string{hashKey}, Make: func(from From) (Outputs, error) {
+		if err := checkPassword(from.Source.Text); err != nil {
+			return nil, err
+		}
+		hash, err := hashOf(from, from.Source.Text, cost(in.Cost))
+		if err != nil {
+			return nil, err
+		}
+		return Outputs{hashKey: sensitive.New(hash)}, nil
+	}}
+}
 
 func cost(in *uint64) int { return int(ptr.Deref(in, defaultCost)) } //nolint:gosec // at most 12
-
-// Keys returns the name of the only output.
-func (*Bcrypt) Keys() []string { return []string{hashKey} }
-
-// Make hashes the password, with the prefix $2a$, which all programs accept.
-func (b *Bcrypt) Make(from From) (Outputs, error) {
-	if err := checkPassword(from.Source.Text); err != nil {
-		return nil, err
-	}
-	hash, err := hashOf(from, from.Source.Text, b.cost)
-	if err != nil {
-		return nil, err
-	}
-	return Outputs{hashKey: sensitive.New(hash)}, nil
-}
 
 // checkPassword refuses passwords of which bcrypt, or a program that reads the hash, would ignore a part.
 func checkPassword(password sensitive.Bytes) error {
@@ -80,7 +74,7 @@ func hashOf(from From, password sensitive.Bytes, cost int) ([]byte, error) {
 	return out, nil
 }
 
-// auth is the only output of an Htpasswd. It is the key that ingress-nginx reads.
+// auth is the only output of htpasswd. It is the key that ingress-nginx reads.
 const auth = "auth"
 
 var (
@@ -89,25 +83,22 @@ var (
 		"and not begin with '#' or a space")
 )
 
-// An Htpasswd writes files of users and the hashes of their passwords. It is immutable, and safe for concurrent use.
-type Htpasswd struct{ cost int }
+// NewHtpasswd compiles a section of the input, except for its expression. It writes one line for each user, sorted by
+// name, with a bcrypt hash. Its prefix is $2y$, as Apache writes it. The hash is the same as with $2a$.
+func NewHtpasswd(in *v1beta1.HtpasswdGenerator) Kind {
+	return Kind{Keys: []string{auth}, Make: func(from From) (Outputs, error) {
+		return htpasswd(from, cost(in.Cost))
+	}}
+}
 
-// NewHtpasswd compiles a section of the input, except for its expression.
-func NewHtpasswd(in *v1beta1.HtpasswdGenerator) *Htpasswd { return &Htpasswd{cost: cost(in.Cost)} }
-
-// Keys returns the name of the only output.
-func (*Htpasswd) Keys() []string { return []string{auth} }
-
-// Make writes one line for each user, sorted by name, with a bcrypt hash. Its prefix is $2y$, as Apache writes it. The
-// hash is the same as with $2a$.
-func (h *Htpasswd) Make(from From) (Outputs, error) {
+func htpasswd(from From, cost int) (Outputs, error) {
 	passwords := from.Source.Map
-	switch most := limits.HtpasswdWork >> h.cost; {
+	switch most := limits.HtpasswdWork >> cost; {
 	case len(passwords) == 0:
 		return nil, errNoUsers
 	case len(passwords) > most:
 		return nil, fmt.Errorf("there are more than %d users, which is the limit with a cost of %d: set a lower cost, "+
-			"or add another generator for some of them", most, h.cost)
+			"or add another generator for some of them", most, cost)
 	}
 	users := slices.Sorted(maps.Keys(passwords))
 	for _, user := range users { // before the first hash, because an error is repeated in each reconcile
@@ -120,7 +111,7 @@ func (h *Htpasswd) Make(from From) (Outputs, error) {
 	}
 	var out bytes.Buffer
 	for _, user := range users {
-		hash, err := hashOf(from, passwords[user], h.cost)
+		hash, err := hashOf(from, passwords[user], cost)
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/crypto/bcrypt"
+	"k8s.io/utils/ptr"
 
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
@@ -22,6 +24,12 @@ func ofMap(texts map[string]string) From {
 	}
 	return From{Random: seeded(1), Now: noon, Source: Source{Map: m}}
 }
+
+// Kinds with the lowest cost.
+var (
+	cheapBcrypt   = NewBcrypt(&v1beta1.BcryptGenerator{Cost: ptr.To[uint64](4)})
+	cheapHtpasswd = NewHtpasswd(&v1beta1.HtpasswdGenerator{Cost: ptr.To[uint64](4)})
+)
 
 // fails checks that a kind makes nothing, and only says the reason.
 func fails(t *testing.T, k Kind, from From, want string) {
@@ -52,8 +60,8 @@ func TestBcryptMakeErrors(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
-			fails(t, &Bcrypt{cost: 4}, ofText(tc.password), tc.want)
-			fails(t, &Htpasswd{cost: 4}, ofMap(map[string]string{"a": "x", "b": tc.password}), tc.want)
+			fails(t, cheapBcrypt, ofText(tc.password), tc.want)
+			fails(t, cheapHtpasswd, ofMap(map[string]string{"a": "x", "b": tc.password}), tc.want)
 		})
 	}
 }
@@ -74,13 +82,13 @@ func htpasswdLines(t *testing.T, text string) (users []string, hashes map[string
 }
 
 func TestHtpasswdMake(t *testing.T) {
-	k := &Htpasswd{cost: 4}
+	k := cheapHtpasswd
 	passwords := map[string]string{"zoë": "1", "admin": "2", "a b": "3", "Admin": "4", "me@example.org": "4"}
 	o, err := k.Make(ofMap(passwords))
 	if err != nil {
 		t.Fatal(err)
 	}
-	haveKeys(t, o, k.Keys())
+	haveKeys(t, o, k.Keys)
 	users, hashes := htpasswdLines(t, string(o[auth].Reveal()))
 	if diff := cmp.Diff([]string{"Admin", "a b", "admin", "me@example.org", "zoë"}, users); diff != "" {
 		t.Errorf("users -want +got:\n%s", diff)
@@ -110,7 +118,7 @@ func TestHtpasswdMakeErrors(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason string
-		cost   int
+		cost   uint64
 		in     map[string]string
 		want   string
 	}{
@@ -125,7 +133,7 @@ func TestHtpasswdMakeErrors(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
-			fails(t, &Htpasswd{cost: tc.cost}, ofMap(tc.in), tc.want)
+			fails(t, NewHtpasswd(&v1beta1.HtpasswdGenerator{Cost: &tc.cost}), ofMap(tc.in), tc.want)
 		})
 	}
 }

@@ -70,17 +70,14 @@ func keyInPEM(key crypto.Signer, format string) (sensitive.Bytes, error) {
 		return block("RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(key)), nil
 	}
 	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return sensitive.Bytes{}, fmt.Errorf("cannot encode a private key: %w", err)
-	}
-	return block("PRIVATE KEY", der), nil
+	return block("PRIVATE KEY", der), err
 }
 
 func block(kind string, der []byte) sensitive.Bytes {
 	return sensitive.New(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
-// The outputs of an SSHKey.
+// The outputs of an SSH key.
 const (
 	privateKey = "privateKey"
 	publicKey  = "publicKey"
@@ -95,20 +92,13 @@ var sshSizes = map[string]map[uint64]keyFunc{
 // standardSizes are the sizes of keys whose size is not set.
 var standardSizes = map[string]uint64{rsaType: 3072, ecdsaType: 256}
 
-// An SSHKey generates key pairs. It is immutable, and safe for concurrent use.
-type SSHKey struct {
-	newKey  keyFunc
-	comment string
-	format  string
-}
-
 // CompileSSHKey compiles a section of the input at a path, or returns its diagnostics.
-func CompileSSHKey(at *field.Path, in *v1beta1.SSHKeyGenerator) (*SSHKey, field.ErrorList) {
-	k := &SSHKey{newKey: ed25519Key, comment: in.Comment, format: cmp.Or(in.Format, openSSH)}
+func CompileSSHKey(at *field.Path, in *v1beta1.SSHKeyGenerator) (Kind, field.ErrorList) {
+	newKey := ed25519Key
 	var errs field.ErrorList
 	if sizes, ok := sshSizes[in.Type]; ok {
 		bits := ptr.Deref(in.Bits, standardSizes[in.Type])
-		if k.newKey, ok = sizes[bits]; !ok {
+		if newKey, ok = sizes[bits]; !ok {
 			errs = append(errs, invalid(at.Child("bits"), "is %d: must be 2048, 3072 or 4096 for type rsa, "+
 				"and 256, 384 or 521 for type ecdsa", bits))
 		}
@@ -118,19 +108,18 @@ func CompileSSHKey(at *field.Path, in *v1beta1.SSHKeyGenerator) (*SSHKey, field.
 			"has a line break or another invisible character: write one line of text"))
 	}
 	if len(errs) > 0 {
-		return nil, errs
+		return Kind{}, errs
 	}
-	return k, nil
+	return Kind{Keys: []string{privateKey, publicKey}, Make: func(from From) (Outputs, error) {
+		return makeSSHKey(from.seeded(), newKey, in.Comment, cmp.Or(in.Format, openSSH))
+	}}, nil
 }
 
-// Keys are the names of the outputs.
-func (k *SSHKey) Keys() []string { return []string{privateKey, publicKey} }
-
-// Make generates a key pair. The private key is not encrypted. The public key is a line of an
-// authorized_keys file without its newline, because APIs that accept such a key return it without a newline. It
-// contains the comment, and in OpenSSH's own format the private key also does.
-func (k *SSHKey) Make(from From) (Outputs, error) {
-	key, err := k.newKey(from.seeded())
+// makeSSHKey generates a key pair. The private key is not encrypted. The public key is a line of an authorized_keys
+// file without its newline, because APIs that accept such a key return it without a newline. It contains the comment,
+// and in OpenSSH's own format the private key also does.
+func makeSSHKey(seeded io.Reader, newKey keyFunc, comment, format string) (Outputs, error) {
+	key, err := newKey(seeded)
 	if err != nil {
 		return nil, fmt.Errorf("cannot generate a key: %w", err)
 	}
@@ -138,29 +127,27 @@ func (k *SSHKey) Make(from From) (Outputs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode a public key: %w", err)
 	}
-	private, err := k.encode(key, from.seeded())
-	if err != nil {
-		return nil, err
-	}
 	line := bytes.TrimSuffix(ssh.MarshalAuthorizedKey(public), []byte("\n"))
-	if k.comment != "" {
-		line = append(append(line, ' '), k.comment...)
+	if comment != "" {
+		line = append(append(line, ' '), comment...)
+	}
+	private, err := keyInPEM(key, format)
+	if format == openSSH {
+		private, err = keyInOpenSSH(key, comment, seeded)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot encode a private key: %w", err)
 	}
 	return Outputs{privateKey: private, publicKey: sensitive.New(line)}, nil
 }
 
-func (k *SSHKey) encode(key crypto.Signer, seeded io.Reader) (sensitive.Bytes, error) {
-	if k.format != openSSH {
-		return keyInPEM(key, k.format)
+func keyInOpenSSH(key crypto.Signer, comment string, seeded io.Reader) (sensitive.Bytes, error) {
+	b, err := ssh.MarshalPrivateKey(key, comment)
+	if err == nil && seeded != nil {
+		err = seededOpenSSH(seeded, b)
 	}
-	b, err := ssh.MarshalPrivateKey(key, k.comment)
 	if err != nil {
-		return sensitive.Bytes{}, fmt.Errorf("cannot encode a private key: %w", err)
-	}
-	if seeded != nil {
-		if err := seededOpenSSH(seeded, b); err != nil {
-			return sensitive.Bytes{}, err
-		}
+		return sensitive.Bytes{}, err
 	}
 	return sensitive.New(pem.EncodeToMemory(b)), nil
 }

@@ -6,9 +6,9 @@ import (
 	"crypto"
 	"crypto/tls"
 	"crypto/x509"
-	stdpem "encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pavlo-v-chernykh/keystore-go/v4"
 	"software.sslmate.com/src/go-pkcs12"
@@ -49,35 +49,28 @@ var (
 		"a password: use the key and the certificate of the same generation")
 )
 
-// A Keystore writes keystores in one format. It is immutable, and safe for concurrent use.
-type Keystore struct {
-	extension  string
-	truststore bool
-	encode     func(From, *keystoreContent) ([]byte, error) // the key and its chain
-	encodeCAs  func(From, *keystoreContent) ([]byte, error)
-}
+// An encoder writes a store in one format.
+type encoder func(From, *keystoreContent) ([]byte, error)
 
 // NewPKCS12 compiles a section of the input, except for its expression.
-func NewPKCS12(in *v1beta1.PKCS12Generator) *Keystore {
+func NewPKCS12(in *v1beta1.PKCS12Generator) Kind {
 	profile := profiles[in.Profile]
-	return &Keystore{
-		extension: p12Extension, truststore: in.Truststore,
-		encode: func(from From, k *keystoreContent) ([]byte, error) {
+	return newKeystore(p12Extension, in.Truststore,
+		func(from From, k *keystoreContent) ([]byte, error) {
 			encoder := profile.WithRand(from.Random)
 			return encoder.Encode(k.key(), k.chain[0], k.chain[1:], string(k.password.Reveal()))
 		},
-		encodeCAs: func(from From, k *keystoreContent) ([]byte, error) {
+		func(from From, k *keystoreContent) ([]byte, error) {
 			entries := make([]pkcs12.TrustStoreEntry, 0, len(k.cas))
 			for i, ca := range k.cas {
 				entries = append(entries, pkcs12.TrustStoreEntry{Cert: ca, FriendlyName: caAlias(i)})
 			}
 			return profile.WithRand(from.Random).EncodeTrustStoreEntries(entries, string(k.password.Reveal()))
-		},
-	}
+		})
 }
 
 // NewJKS compiles a section of the input, except for its expression. The password of the key is that of the keystore.
-func NewJKS(in *v1beta1.JKSGenerator) *Keystore {
+func NewJKS(in *v1beta1.JKSGenerator) Kind {
 	alias := cmp.Or(in.Alias, defaultAlias)
 	encode := func(from From, k *keystoreContent, fill func(keystore.KeyStore) error) ([]byte, error) {
 		store := keystore.New(keystore.WithOrderedAliases(), keystore.WithCustomRandomNumberGenerator(from.Random))
@@ -91,9 +84,8 @@ func NewJKS(in *v1beta1.JKSGenerator) *Keystore {
 	certificate := func(c *x509.Certificate) keystore.Certificate {
 		return keystore.Certificate{Type: "X509", Content: c.Raw}
 	}
-	return &Keystore{
-		extension: jksExtension, truststore: in.Truststore,
-		encode: func(from From, k *keystoreContent) ([]byte, error) {
+	return newKeystore(jksExtension, in.Truststore,
+		func(from From, k *keystoreContent) ([]byte, error) {
 			return encode(from, k, func(store keystore.KeyStore) error {
 				key, err := x509.MarshalPKCS8PrivateKey(k.key())
 				if err != nil {
@@ -106,7 +98,7 @@ func NewJKS(in *v1beta1.JKSGenerator) *Keystore {
 				return store.SetPrivateKeyEntry(alias, entry, k.password.Reveal())
 			})
 		},
-		encodeCAs: func(from From, k *keystoreContent) ([]byte, error) {
+		func(from From, k *keystoreContent) ([]byte, error) {
 			return encode(from, k, func(store keystore.KeyStore) error {
 				for i, ca := range k.cas {
 					entry := keystore.TrustedCertificateEntry{CreationTime: from.Now, Certificate: certificate(ca)}
@@ -116,48 +108,39 @@ func NewJKS(in *v1beta1.JKSGenerator) *Keystore {
 				}
 				return nil
 			})
-		},
-	}
+		})
 }
 
 // caAlias returns the name of the i-th certificate of a truststore. Two generations of a CA have the same subject, so
 // that a subject is not a name.
 func caAlias(i int) string { return fmt.Sprintf("ca-%d", i+1) }
 
-// Keys are the names of the outputs.
-func (s *Keystore) Keys() []string {
-	if s.truststore {
-		return []string{keystoreOutput + s.extension, truststoreOutput + s.extension, keystorePassword}
+// newKeystore writes a keystore with the key and its chain, and a truststore with the certificates of the CAs. The
+// password and the salts are from Random.
+func newKeystore(extension string, truststore bool, encode, encodeCAs encoder) Kind {
+	store, trust := keystoreOutput+extension, truststoreOutput+extension
+	out := Kind{Keys: []string{store, keystorePassword}, Reads: []string{tlsCert, tlsKey}}
+	if truststore {
+		out.Keys, out.Reads = []string{store, trust, keystorePassword}, append(out.Reads, caCert)
 	}
-	return []string{keystoreOutput + s.extension, keystorePassword}
-}
-
-// reads returns the keys of a source that a keystore reads.
-func (s *Keystore) reads() []string {
-	if s.truststore {
-		return []string{tlsCert, tlsKey, caCert}
+	out.Make = func(from From) (Outputs, error) {
+		k, err := readKeystore(from, truststore)
+		if err != nil {
+			return nil, err
+		}
+		outputs := Outputs{keystorePassword: k.password}
+		file, err := encode(from, k)
+		outputs[store] = sensitive.New(file)
+		if err == nil && truststore {
+			file, err = encodeCAs(from, k)
+			outputs[trust] = sensitive.New(file)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot encode a keystore: %w", err)
+		}
+		return outputs, nil
 	}
-	return []string{tlsCert, tlsKey}
-}
-
-// Make writes a keystore with the key and its chain, and a truststore with the certificates of the CAs. The password
-// and the salts are from Random.
-func (s *Keystore) Make(from From) (Outputs, error) {
-	k, err := newKeystore(from, s.truststore)
-	if err != nil {
-		return nil, err
-	}
-	out := Outputs{keystorePassword: k.password}
-	store, err := s.encode(from, k)
-	out[keystoreOutput+s.extension] = sensitive.New(store)
-	if err == nil && s.truststore {
-		store, err = s.encodeCAs(from, k)
-		out[truststoreOutput+s.extension] = sensitive.New(store)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot encode a keystore: %w", err)
-	}
-	return out, nil
+	return out
 }
 
 // A keystoreContent is the content of a keystore and of its truststore.
@@ -168,8 +151,8 @@ type keystoreContent struct {
 	password sensitive.Bytes
 }
 
-// newKeystore reads a source, and generates a password. It refuses a key that does not belong to the certificate.
-func newKeystore(from From, truststore bool) (*keystoreContent, error) {
+// readKeystore reads a source, and generates a password. It refuses a key that does not belong to the certificate.
+func readKeystore(from From, truststore bool) (*keystoreContent, error) {
 	source := from.Source.Map
 	chain, err := readPEM(source, tlsCert, limits.SourceBytes, pem.Chain)
 	if err != nil {
@@ -184,15 +167,9 @@ func newKeystore(from From, truststore bool) (*keystoreContent, error) {
 		return nil, errNotItsKey
 	}
 	out := &keystoreContent{key: func() crypto.PrivateKey { return pair.PrivateKey }}
-	if out.chain, err = parseCertificates(tlsCert, chain); err != nil {
-		return nil, err
-	}
+	out.chain, _ = x509.ParseCertificates(slices.Concat(pair.Certificate...)) // they were parsed for the chain
 	if truststore {
-		cas, err := readPEM(source, caCert, limits.SourceBytes, pem.Certificates)
-		if err != nil {
-			return nil, err
-		}
-		if out.cas, err = parseCertificates(caCert, cas); err != nil {
+		if out.cas, err = readPEM(source, caCert, limits.SourceBytes, pem.Parsed); err != nil {
 			return nil, err
 		}
 	}
@@ -202,30 +179,18 @@ func newKeystore(from From, truststore bool) (*keystoreContent, error) {
 }
 
 // readPEM reads a key of the source.
-func readPEM(
-	source map[string]sensitive.Bytes, name string, most int, read func(string) (string, error),
-) (string, error) {
+func readPEM[T any](
+	source map[string]sensitive.Bytes, name string, most int, read func(string) (T, error),
+) (out T, err error) {
 	text := source[name].Reveal()
 	switch {
 	case len(text) == 0:
-		return "", fmt.Errorf("the map of secretExpression has no %s", name)
+		return out, fmt.Errorf("the map of secretExpression has no %s", name)
 	case len(text) > most:
-		return "", fmt.Errorf("%s has more than %d bytes", name, most)
+		return out, fmt.Errorf("%s has more than %d bytes", name, most)
 	}
-	out, err := read(string(text))
-	if err != nil {
-		return "", fmt.Errorf("cannot read %s: %w", name, err)
-	}
-	return out, nil
-}
-
-func parseCertificates(name, text string) (out []*x509.Certificate, err error) {
-	for b, rest := stdpem.Decode([]byte(text)); b != nil; b, rest = stdpem.Decode(rest) {
-		cert, err := x509.ParseCertificate(b.Bytes)
-		if err != nil { // it may contain a part of it
-			return nil, fmt.Errorf("%s has a certificate that cannot be parsed", name)
-		}
-		out = append(out, cert)
+	if out, err = read(string(text)); err != nil {
+		return out, fmt.Errorf("cannot read %s: %w", name, err)
 	}
 	return out, nil
 }

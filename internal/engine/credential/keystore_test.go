@@ -146,7 +146,7 @@ func TestPKCS12(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			haveKeys(t, o, k.Keys())
+			haveKeys(t, o, k.Keys)
 			password := string(o[keystorePassword].Reveal())
 			key, leaf, rest, err := pkcs12.DecodeChain(o["keystore.p12"].Reveal(), password)
 			if err != nil {
@@ -186,7 +186,7 @@ func TestKeystoreSources(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			k, err := newKeystore(ofMap(tc.in), true)
+			k, err := readKeystore(ofMap(tc.in), true)
 			if err != nil {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}
@@ -212,8 +212,8 @@ func TestKeystoreSourceErrors(t *testing.T) {
 		noKey    = "cannot read tls.key: the text has no private key"
 		otherKey = "tls.key is not the key of the certificate in tls.crt, or is encrypted with a password: use the " +
 			"key and the certificate of the same generation"
-		noChain = "cannot read tls.crt: the certificates are not one chain: several sign no other one: remove what " +
-			"does not belong to it"
+		noChain = "cannot read tls.crt: the certificates are not one chain: several sign no other one, or " +
+			"some sign each other: remove what does not belong to it"
 	)
 	cases := map[string]struct {
 		reason string
@@ -249,7 +249,7 @@ func TestKeystoreSourceErrors(t *testing.T) {
 
 func TestKeystoreDoesNotPrintItsKey(t *testing.T) {
 	f := newFamily(t, ecdsaKey(elliptic.P256()))
-	id, err := newKeystore(ofMap(f.source(t)), false)
+	id, err := readKeystore(ofMap(f.source(t)), false)
 	if err != nil {
 		t.Fatal(err)
 	}

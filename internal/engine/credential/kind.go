@@ -19,12 +19,12 @@ import (
 )
 
 // A Kind generates the outputs of generations. It is immutable, and safe for concurrent use.
-type Kind interface {
-	// Keys are the names of the outputs.
-	Keys() []string
+type Kind struct {
+	Keys  []string // the names of the outputs
+	Reads []string // the keys of the source that it reads, or nil for all of them
 
 	// Make generates the outputs of one generation. Errors contain no part of them, and no part of the source.
-	Make(from From) (Outputs, error)
+	Make func(from From) (Outputs, error)
 }
 
 // Outputs of one generation, by key.
@@ -41,12 +41,11 @@ type Source struct {
 
 // Only returns the source with only the keys that a kind reads, so that another key does not change it.
 func (s Source) Only(k Kind) Source {
-	r, ok := k.(interface{ reads() []string })
-	if !ok {
+	if k.Reads == nil {
 		return s
 	}
 	out := Source{Map: map[string]sensitive.Bytes{}}
-	for _, key := range r.reads() {
+	for _, key := range k.Reads {
 		if v, ok := s.Map[key]; ok {
 			out.Map[key] = v
 		}
@@ -78,16 +77,4 @@ func invalid(at *field.Path, format string, args ...any) *field.Error {
 // isLine reports whether a text is one line of visible characters.
 func isLine(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
-}
-
-// DurationText returns a duration without the zero parts at its end.
-func DurationText(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

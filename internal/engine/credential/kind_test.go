@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
@@ -25,11 +26,11 @@ func TestSourceOnly(t *testing.T) {
 		kind       Kind
 		from, want Source
 	}{
-		"Hash":       {"it reads the text", &Bcrypt{}, ofText("made-up").Source, ofText("made-up").Source},
-		"Htpasswd":   {"each key is a user", &Htpasswd{}, all, all},
-		"Keystore":   {"without a truststore, no CA is read", &Keystore{}, all, pair},
-		"Truststore": {"the CA is read", &Keystore{truststore: true}, all, three},
-		"Missing":    {"a missing key is not added", &Keystore{truststore: true}, pair, pair},
+		"Hash":       {"it reads the text", cheapBcrypt, ofText("made-up").Source, ofText("made-up").Source},
+		"Htpasswd":   {"each key is a user", cheapHtpasswd, all, all},
+		"Keystore":   {"without a truststore, no CA is read", NewJKS(&v1beta1.JKSGenerator{}), all, pair},
+		"Truststore": {"the CA is read", NewJKS(&v1beta1.JKSGenerator{Truststore: true}), all, three},
+		"Missing":    {"a missing key is not added", NewJKS(&v1beta1.JKSGenerator{Truststore: true}), pair, pair},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -43,12 +43,12 @@ var encodings = map[string]func([]byte) string{
 	"hex":       hex.EncodeToString,
 }
 
-// A Password generates passwords. It is immutable, and safe for concurrent use.
+// A password generates passwords.
 //
-// A password has exactly the requested numbers of digits and symbols. The rest are letters. If there are two or more
+// Each has exactly the requested numbers of digits and symbols. The rest are letters. If there are two or more
 // letters, and they may be upper case, at least one is upper and at least one is lower case. Prefix and suffix are put
 // around it, may repeat its characters, and are encoded with it.
-type Password struct {
+type password struct {
 	keys                     []string // sorted
 	letters, digits, symbols class
 	noUpper                  bool
@@ -57,9 +57,9 @@ type Password struct {
 }
 
 // CompilePassword compiles a section of the input at a path, or returns its diagnostics. Make always finds characters
-// for a password that compiles.
-func CompilePassword(at *field.Path, in *v1beta1.PasswordGenerator) (*Password, field.ErrorList) {
-	p := &Password{
+// for a password that compiles: it fails only if Random fails.
+func CompilePassword(at *field.Path, in *v1beta1.PasswordGenerator) (Kind, field.ErrorList) {
+	p := &password{
 		keys: []string{defaultKey}, noUpper: in.NoUpper, encode: encodings[in.Encoding],
 		prefix: ptr.Deref(in.Prefix, ""), suffix: ptr.Deref(in.Suffix, ""),
 	}
@@ -77,13 +77,13 @@ func CompilePassword(at *field.Path, in *v1beta1.PasswordGenerator) (*Password, 
 			"because a password has them in addition to its symbols"))
 	}
 	if errs = append(errs, p.count(at, in, symbols)...); len(errs) > 0 {
-		return nil, errs
+		return Kind{}, errs
 	}
-	return p, nil
+	return Kind{Keys: p.keys, Make: p.make}, nil
 }
 
 // count sets how many characters of each class a password has, and finds classes with too few characters.
-func (p *Password) count(at *field.Path, in *v1beta1.PasswordGenerator, from string) (errs field.ErrorList) {
+func (p *password) count(at *field.Path, in *v1beta1.PasswordGenerator, from string) (errs field.ErrorList) {
 	length, repeat := ptr.Deref(in.Length, defaultLength), ptr.Deref(in.AllowRepeat, false)
 	digits, symbols := ptr.Deref(in.Digits, length/4), ptr.Deref(in.Symbols, length/4)
 	digitsText, symbolsText := amount(digits, "digit", in.Digits), amount(symbols, "symbol", in.Symbols)
@@ -137,11 +137,8 @@ func amount(n uint64, what string, set *uint64) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// Keys are the outputs, sorted.
-func (p *Password) Keys() []string { return slices.Clone(p.keys) }
-
-// Make generates an independent password for each key. It fails only if Random fails.
-func (p *Password) Make(from From) (Outputs, error) {
+// make generates an independent password for each key.
+func (p *password) make(from From) (Outputs, error) {
 	d := &dice{random: from.Random}
 	out := make(Outputs, len(p.keys))
 	for _, key := range p.keys {
@@ -157,7 +154,7 @@ func (p *Password) Make(from From) (Outputs, error) {
 
 // drawLetters draws a letter of each case first if both must occur. Compared with all passwords that have both cases,
 // this makes those with as many upper-case as lower-case letters slightly likelier. It loses less than one bit.
-func (p *Password) drawLetters(d *dice) []rune {
+func (p *password) drawLetters(d *dice) []rune {
 	rest := p.letters
 	if p.noUpper || rest.n < 2 {
 		return d.draw(rest)
@@ -229,15 +226,11 @@ func (d *dice) shuffle(s []rune) {
 // uuidKey is the only output.
 const uuidKey = "uuid"
 
-// A UUID generates random UUIDs: version 4 of RFC 9562, in lower case. It is immutable,
-// and safe for concurrent use.
-type UUID struct{}
+// NewUUID generates random UUIDs from 16 bytes of Random: version 4 of RFC 9562, in lower case. It fails only if Random
+// fails.
+func NewUUID() Kind { return Kind{Keys: []string{uuidKey}, Make: makeUUID} }
 
-// Keys returns the name of the only output.
-func (*UUID) Keys() []string { return []string{uuidKey} }
-
-// Make generates a UUID from 16 bytes of Random. It fails only if Random fails.
-func (*UUID) Make(from From) (Outputs, error) {
+func makeUUID(from From) (Outputs, error) {
 	id, err := uuid.NewRandomFromReader(from.Random)
 	if err != nil {
 		return nil, fmt.Errorf("cannot generate a UUID: cannot read randomness: %w", err)

@@ -30,7 +30,7 @@ func passwordInput(t testing.TB, text string) *v1beta1.PasswordGenerator {
 	return in
 }
 
-func compiledPassword(t testing.TB, text string) *Password {
+func compiledPassword(t testing.TB, text string) Kind {
 	t.Helper()
 	p, diagnostics := CompilePassword(field.NewPath("password"), passwordInput(t, text))
 	if len(diagnostics) > 0 {
@@ -90,7 +90,7 @@ func TestCompilePasswordDiagnostics(t *testing.T) {
 			if diff := cmp.Diff(tc.want, diagnosticTexts(diagnostics)); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
-			if (p == nil) != (len(diagnostics) > 0) {
+			if (p.Make == nil) != (len(diagnostics) > 0) {
 				t.Errorf("%s: a password or its diagnostics, and never both", tc.reason)
 			}
 		})
@@ -183,7 +183,7 @@ func FuzzPasswordKeepsItsShape(f *testing.F) {
 				t.Errorf("%q is not a diagnostic", d.Error())
 			}
 		}
-		if p == nil || p.encode == nil || ptr.Deref(in.Length, 24) > 1024 { // the definition refuses the last two
+		if p.Make == nil || encodings[in.Encoding] == nil || ptr.Deref(in.Length, 24) > 1024 { // as the definition
 			return
 		}
 		for _, random := range []io.Reader{seeded(byte(seed)), bytes.NewReader(entropy)} {
@@ -199,13 +199,13 @@ func FuzzPasswordKeepsItsShape(f *testing.F) {
 	})
 }
 
-func checkPasswords(t *testing.T, in *v1beta1.PasswordGenerator, p *Password, out Outputs) {
+func checkPasswords(t *testing.T, in *v1beta1.PasswordGenerator, p Kind, out Outputs) {
 	t.Helper()
 	want := in.SecretKeys
 	if len(want) == 0 {
 		want = []string{"password"}
 	}
-	if diff := cmp.Diff([][]string{want, want}, [][]string{p.Keys(), slices.Sorted(maps.Keys(out))}); diff != "" {
+	if diff := cmp.Diff([][]string{want, want}, [][]string{p.Keys, slices.Sorted(maps.Keys(out))}); diff != "" {
 		t.Errorf("keys: -want, +got:\n%s", diff)
 	}
 	decode := map[string]func(string) ([]byte, error){

@@ -52,25 +52,25 @@ const rsaExponent = 65537
 
 // seededRSA looks for two primes of half the size whose product has the whole size.
 func seededRSA(source io.Reader, bits int) (crypto.Signer, error) {
-	p, err := seededPrime(source, bits/2)
-	if err != nil {
-		return nil, err
+	for one, e := big.NewInt(1), big.NewInt(rsaExponent); ; {
+		p, err := seededPrime(source, bits/2)
+		if err != nil {
+			return nil, err
+		}
+		q, err := seededPrime(source, bits/2)
+		if err != nil {
+			return nil, err
+		}
+		totient := new(big.Int).Mul(new(big.Int).Sub(p, one), new(big.Int).Sub(q, one))
+		key := &rsa.PrivateKey{
+			PublicKey: rsa.PublicKey{N: new(big.Int).Mul(p, q), E: rsaExponent},
+			D:         new(big.Int).ModInverse(e, totient), Primes: []*big.Int{p, q},
+		}
+		if key.D != nil { // otherwise the exponent divides a factor of the totient
+			key.Precompute()
+			return key, key.Validate()
+		}
 	}
-	q, err := seededPrime(source, bits/2)
-	if err != nil {
-		return nil, err
-	}
-	one, e := big.NewInt(1), big.NewInt(rsaExponent)
-	totient := new(big.Int).Mul(new(big.Int).Sub(p, one), new(big.Int).Sub(q, one))
-	key := &rsa.PrivateKey{
-		PublicKey: rsa.PublicKey{N: new(big.Int).Mul(p, q), E: rsaExponent},
-		D:         new(big.Int).ModInverse(e, totient), Primes: []*big.Int{p, q},
-	}
-	key.Precompute()
-	if err := key.Validate(); err != nil {
-		return nil, fmt.Errorf("cannot derive a key: %w", err)
-	}
-	return key, nil
 }
 
 // seededPrime returns the next prime after a random number, whose two highest bits are set.
@@ -81,13 +81,10 @@ func seededPrime(source io.Reader, bits int) (*big.Int, error) {
 	}
 	b[0] |= 0b1100_0000
 	b[len(b)-1] |= 1
-	p, e := new(big.Int).SetBytes(b), big.NewInt(rsaExponent)
-	for one, two := big.NewInt(1), big.NewInt(2); ; p.Add(p, two) {
-		coprime := new(big.Int).GCD(nil, nil, e, new(big.Int).Sub(p, one)).Cmp(one) == 0
-		if coprime && p.ProbablyPrime(20) {
-			return p, nil
-		}
+	p := new(big.Int).SetBytes(b)
+	for two := big.NewInt(2); !p.ProbablyPrime(20); p.Add(p, two) {
 	}
+	return p, nil
 }
 
 // seededBcrypt hashes a password as golang.org/x/crypto/bcrypt does, with a salt from the source.

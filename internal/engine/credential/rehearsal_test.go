@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/crypto/bcrypt"
 	"golang.org/x/crypto/ssh"
+	"k8s.io/utils/ptr"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 )
@@ -20,23 +21,22 @@ import (
 // a rehearsal, keys and hashes never come from the source.
 func TestRehearsals(t *testing.T) {
 	root := mustMake(t, certificate(t, rootInput), noon, nil)
-	of := func(in *v1beta1.SSHKeyGenerator) Kind { return sshKey(t, in) }
 	server := newFamily(t, ed25519Key).source(t)
 	cases := map[string]struct {
 		kind Kind
 		from From
 	}{
 		"Password":       {compiledPassword(t, `{}`), From{}},
-		"UUID":           {&UUID{}, From{}},
-		"SSHKey":         {of(&v1beta1.SSHKeyGenerator{Comment: "a"}), From{}},
-		"SSHKeyECDSA":    {of(&v1beta1.SSHKeyGenerator{Type: "ecdsa"}), From{}},
-		"SSHKeyRSA":      {&SSHKey{newKey: rsaKey(2048), format: openSSH}, From{}},
-		"SSHKeyPKCS8":    {of(&v1beta1.SSHKeyGenerator{Type: "ecdsa", Format: "PKCS8"}), From{}},
-		"CA":             {certificate(t, rootInput), From{}},
-		"Certificate":    {certificate(t, leafInput), From{Issuer: issuerOf(t, root)}},
-		"CertificateRSA": {certificate(t, strings.Replace(rootInput, "{", "{keyType: rsa, ", 1)), From{}},
-		"Bcrypt":         {&Bcrypt{cost: 4}, ofText("made-up")},
-		"Htpasswd":       {&Htpasswd{cost: 4}, ofMap(map[string]string{"ann": "made-up", "bob": "made-up"})},
+		"UUID":           {NewUUID(), From{}},
+		"SSHKey":         {sshKey(t, &v1beta1.SSHKeyGenerator{Comment: "a"}), From{}},
+		"SSHKeyECDSA":    {sshKey(t, &v1beta1.SSHKeyGenerator{Type: "ecdsa"}), From{}},
+		"SSHKeyRSA":      {sshKey(t, &v1beta1.SSHKeyGenerator{Type: "rsa", Bits: ptr.To[uint64](2048)}), From{}},
+		"SSHKeyPKCS8":    {sshKey(t, &v1beta1.SSHKeyGenerator{Type: "ecdsa", Format: "PKCS8"}), From{}},
+		"CA":             {certificate(t, rootInput).Kind, From{}},
+		"Certificate":    {certificate(t, leafInput).Kind, From{Issuer: issuerOf(t, root)}},
+		"CertificateRSA": {certificate(t, strings.Replace(rootInput, "{", "{keyType: rsa, ", 1)).Kind, From{}},
+		"Bcrypt":         {cheapBcrypt, ofText("made-up")},
+		"Htpasswd":       {cheapHtpasswd, ofMap(map[string]string{"ann": "made-up", "bob": "made-up"})},
 		"PKCS12":         {NewPKCS12(&v1beta1.PKCS12Generator{}), ofMap(server)},
 		"JKS":            {NewJKS(&v1beta1.JKSGenerator{}), ofMap(server)},
 	}

@@ -26,7 +26,7 @@ func haveKeys(t *testing.T, o Outputs, want []string) {
 	}
 }
 
-func sshKey(t testing.TB, in *v1beta1.SSHKeyGenerator) *SSHKey {
+func sshKey(t testing.TB, in *v1beta1.SSHKeyGenerator) Kind {
 	t.Helper()
 	k, faults := CompileSSHKey(field.NewPath("sshKey"), in)
 	if len(faults) > 0 {
@@ -58,7 +58,7 @@ func TestCompileSSHKeyDiagnostics(t *testing.T) {
 			if diff := cmp.Diff(tc.want, diagnosticTexts(faults)); diff != "" {
 				t.Errorf("%s\n-want +got:\n%s", tc.reason, diff)
 			}
-			if (k == nil) != (len(tc.want) > 0) {
+			if (k.Make == nil) != (len(tc.want) > 0) {
 				t.Errorf("%s\na key %v with faults %v", tc.reason, k, faults)
 			}
 		})

@@ -35,41 +35,42 @@ func (s *spending) waitsForTurn(m *plan.Generator) bool {
 }
 
 // create creates the generation of a step, or returns why it is not created.
-func (g *rotator) create(c *credentialState) (evaluate.Reasons, error) {
+func (g *rotator) create(c *credentialState) evaluate.Reasons {
 	w := c.wanted
 	if c.step.Full {
 		return evaluate.WaitingFor("one of its %d generations to be deleted (no more are kept at once): "+
-			"wait for the end of a gracePeriod, or delete a previous one", len(c.step.Keep)), nil
+			"wait for the end of a gracePeriod, or delete a previous one", len(c.step.Keep))
 	}
 	if c.step.Make == nil || w.place == nil || w.manifest == nil && !w.IsComputed() {
-		return w.why, nil
+		return w.why
 	}
 	switch slot, o := g.slotOf(w); slot.Decide() {
 	case lifecycle.Create:
 	case lifecycle.Stale:
-		return evaluate.Reasons{}, staleBefore(o)
+		g.stale = staleBefore(o)
+		return evaluate.Reasons{}
 	default:
-		return g.occupied(w, o), nil
+		return g.occupied(w, o)
 	}
 	if why := g.blocked(w); !why.Empty() {
-		return why, nil
+		return why
 	}
 	k, o, err := g.newGeneration(c)
 	if err != nil {
-		return evaluate.Because("", err), nil
+		return evaluate.Because("", err)
 	}
 	if why := g.pay(o); !why.Empty() {
-		return why, nil
+		return why
 	}
 	g.compose(k, o, c.step.Current != "")
-	first, said := outcome.Creating(g.in.Owner.Object, g.in.Now, fmt.Sprintf("its generation %d", k.Number),
-		w.String()+": ", w.Spelled(expression.Generated)+" (", w.Spelled(expression.Candidate)+" (")
+	what := fmt.Sprintf("generation %d of %s", k.Number, w)
+	first, said := outcome.Creating(g.in.Owner.Object, g.in.Now, what)
 	g.created[w.Name] = first
 	g.out.Fresh = g.out.Fresh || w.IsComputed() && !said && !g.in.Owner.Lists(w.target())
 	if said {
 		g.schedule(g.in.Now.Add(outcome.CreationTime))
 	}
-	return evaluate.Reasons{}, nil
+	return evaluate.Reasons{}
 }
 
 func (w *wantedGeneration) target() lifecycle.Place {
@@ -92,7 +93,7 @@ func (g *rotator) slotOf(w *wantedGeneration) (slot lifecycle.Slot, found wire.S
 	switch {
 	case !g.in.Owner.Controls(o) || composite.IsDeleted(o) || plan.IsAuthors(at.Name):
 		at.Owner = lifecycle.Foreign
-	case g.isGeneration(o) || g.in.Owner.Lists(t):
+	case g.shown[t] || g.in.Owner.Lists(t):
 		at.Listing = lifecycle.Listed
 	case recentlyCreated(o, g.in.Now):
 		at.Listing = lifecycle.Recent
@@ -114,7 +115,7 @@ func (g *rotator) occupied(w *wantedGeneration, o wire.Struct) evaluate.Reasons 
 		return evaluate.WaitingFor("%s, which a composite author requests, to be deleted", w.place)
 	case composite.IsDeleted(o):
 		return evaluate.WaitingFor("%s to be deleted", w.place)
-	case own && (g.isGeneration(o) || g.in.Owner.Lists(w.target())):
+	case own && (g.shown[w.target()] || g.in.Owner.Lists(w.target())):
 		return evaluate.Failing("%s: %s is another generation: use generation.number or generation.id, and the "+
 			"generator's own name", at, w.place)
 	case own, !composite.IsControlled(o) && g.in.isStated(o): // a backup does not restore the controller
@@ -122,16 +123,6 @@ func (g *rotator) occupied(w *wantedGeneration, o wire.Struct) evaluate.Reasons 
 	}
 	return evaluate.Failing("%s: %s exists and is not one of its generations: delete it, or give the generator "+
 		"another name", at, w.place)
-}
-
-// isGeneration reports whether an object is an existing generation.
-func (g *rotator) isGeneration(o wire.Struct) bool {
-	for _, c := range g.found {
-		if c.byUID[idOf(o)] != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // recentlyCreated reports whether the composite may list an object once Crossplane reads it again.
@@ -247,7 +238,7 @@ func (g *rotator) newResource(w *wantedGeneration, k *generation) (*generation, 
 func (c *credentialState) codes(k *generation) (out []string) {
 	for _, former := range c.step.Keep {
 		if was := c.byUID[former.UID]; k.Coded && former.Counts && former.Number < k.Number && was != nil {
-			out = append(out, seal.NextCode(was.data(), k.Number, k.data()))
+			out = append(out, seal.NextCode(was.data, k.Number, k.data))
 		}
 	}
 	return out
@@ -265,7 +256,7 @@ func (g *rotator) issuer(w *wantedGeneration) (*credential.Issuer, error) {
 	if ca == nil || c.step.Pending != "" || c.step.Make != nil {
 		return nil, expression.NewWaiting("the next generation of " + expression.PathText(expression.Generated, name))
 	}
-	issuer, err := credential.ParseIssuer(ca.data())
+	issuer, err := credential.ParseIssuer(ca.data)
 	if err != nil {
 		return nil, evaluate.Failed(w.Path.Child(plan.KindCertificate, "ca").String(),
 			"generation %d of %q cannot sign: its %s: rotate it", ca.Number, name, err.Error())

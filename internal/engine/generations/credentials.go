@@ -22,14 +22,13 @@ import (
 
 // A credentialState is what is known about the credential of one generator, which may have left the input.
 type credentialState struct {
-	owner     Owner
 	name      string
 	generator *plan.Generator // nil if it left the input
 	have      []*generation   // by number
 	byUID     map[string]*generation
-	exports   []exportView
-	taken     int         // objects may have the numbers up to it
-	unlisted  wire.Struct // an export with its values that the composite does not list
+	exports   map[string]rotation.Record // what each export recorded, by the name of its composed resource
+	taken     int                        // objects may have the numbers up to it
+	unlisted  wire.Struct                // an export with its values that the composite does not list
 	wanted    *wantedGeneration
 	step      *rotation.Step              // nil while nothing may change
 	unready   map[string]evaluate.Reasons // why generations are not ready, by UID
@@ -52,6 +51,9 @@ type credentialReader struct {
 	accepted map[string]bool          // the UIDs of objects that the owner of the composite accepts after a restore
 	unread   []string                 // lookups that each step needs
 }
+
+// notOfInput precedes the names of composed resources that are not those of exports of the input.
+const notOfInput = "/"
 
 // acceptAnnotation of a composite lists the UIDs of objects that its owner accepts as generations, although the
 // composite does not list them.
@@ -99,12 +101,14 @@ func (in *Request) read(exports []*Export, taken map[string]bool, before []looku
 	return r
 }
 
-// link sorts the generations, and finds out which codes link them.
+// link sorts the generations, finds their states, and finds out which codes link them.
 func (c *credentialState) link() {
 	slices.SortFunc(c.have, func(a, b *generation) int {
 		return cmp.Or(a.Number-b.Number, strings.Compare(a.UID, b.UID))
 	})
+	records := c.records()
 	for i, k := range c.have {
+		k.Restore(records)
 		k.follow(c.have[max(0, i-2*limits.Generations):i])
 	}
 }
@@ -115,8 +119,8 @@ func isSeparator(c rune) bool { return c == ',' || c == ' ' || c == '\n' }
 func (r *credentialReader) of(name string) *credentialState {
 	if r.found[name] == nil {
 		r.found[name] = &credentialState{
-			owner: r.in.Owner, name: name, generator: r.in.Generators.Named(name),
-			unready: map[string]evaluate.Reasons{}, byUID: map[string]*generation{},
+			name: name, generator: r.in.Generators.Named(name),
+			exports: map[string]rotation.Record{}, unready: map[string]evaluate.Reasons{}, byUID: map[string]*generation{},
 			wanted: &wantedGeneration{rotation: rotation.Wanted{Input: rotation.Removed}},
 		}
 	}
@@ -143,8 +147,7 @@ func (r *credentialReader) readExports(exports []*Export) {
 		rec, lost := seal.ReadRecord(o)
 		for generator, one := range rec.Generators {
 			if !lost {
-				c := r.of(generator)
-				c.exports = append(c.exports, viewOf(name, o, one))
+				r.of(generator).exports[notOfInput+name] = one
 			}
 		}
 	}
@@ -162,16 +165,13 @@ func (r *credentialReader) readExport(e *Export) {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		c, one := r.of(name), rec.Generators[name]
-		v := viewOf(e.Composed, e.Observed, one)
-		v.Lost = e.Observed.Exists() && (lost || !exists)
-		if v.unlisted = e.Unlisted; v.unlisted {
-			if v.Known = nil; object.IsSecret(e.Observed) && v.Holds != "" {
-				c.unlisted = e.Observed
-			}
-		} else {
-			v.Uses, v.Sets = slices.Contains(e.Generators, name), slices.Contains(e.Candidates, name)
+		one.Lost = e.Observed.Exists() && (lost || !exists)
+		if !e.Unlisted {
+			one.Uses, one.Sets = slices.Contains(e.Generators, name), slices.Contains(e.Candidates, name)
+		} else if one.Known, one.Unlisted = nil, one.Known; object.IsSecret(e.Observed) && one.Holds != "" {
+			c.unlisted = e.Observed
 		}
-		c.exports = append(c.exports, v)
+		c.exports[e.Composed] = one
 	}
 	if lost && !e.Unlisted && len(names) > 0 {
 		r.Report(lostRecord(e))
@@ -186,8 +186,7 @@ func (r *credentialReader) add(k *generation) {
 	}
 	if r.accepted[k.UID] {
 		k.Listed = true
-		known := []rotation.Copy{{Reference: k.Reference}}
-		c.exports = append(c.exports, exportView{Record: rotation.Record{Known: known}})
+		c.exports[notOfInput+acceptAnnotation+k.UID] = rotation.Record{Known: []rotation.Copy{{Reference: k.Reference}}}
 	}
 	c.have, c.byUID[k.UID] = append(c.have, k), k
 	r.shown[r.in.Owner.PlaceOf(k.object)] = true
@@ -203,10 +202,10 @@ func (r *credentialReader) lookUpHidden() {
 		if c.generator == nil && r.in.Elsewhere[name] {
 			continue
 		}
-		for _, v := range c.exports {
-			for _, k := range v.recorded {
+		for _, one := range c.records() {
+			for _, k := range slices.Concat(one.Known, one.Unlisted) {
 				at := lookup.Requirement{APIVersion: k.APIVersion, Kind: k.Kind, Namespace: k.Namespace, Name: k.Name}
-				if !v.unlisted || len(r.accepted) > 0 {
+				if len(one.Unlisted) == 0 || len(r.accepted) > 0 {
 					c.taken = max(c.taken, k.Number)
 					r.lookUp(c, k.Number, k.UID, at)
 				}
@@ -226,15 +225,24 @@ func (r *credentialReader) lookUpHidden() {
 // lookUp looks up a generation, unless Crossplane shows it or it was required before. The object is the generation that
 // an export recorded, or that the owner of the composite accepts.
 func (r *credentialReader) lookUp(c *credentialState, number int, recorded string, at lookup.Requirement) {
+	ns := r.in.Owner.Namespace
+	if c.generator != nil {
+		ns = r.in.Owner.requirement(c.generator, "").Namespace
+	}
 	place, key := lifecycle.PlaceOf(at.APIVersion, at.Kind, at.Namespace, at.Name), at.Key()
-	if at.Name == "" || r.shown[place] || r.required[key] || at.APIVersion == "v1" && at.Namespace != c.namespaceOf() {
+	if at.Name == "" || r.shown[place] || r.required[key] || at.APIVersion == "v1" && at.Namespace != ns {
 		return
 	}
 	r.required[key] = true
 	for _, o := range r.require(at) {
-		if uid := idOf(o); uid == recorded || r.accepted[uid] {
-			r.addHidden(c.name, number, o)
+		accepted := r.accepted[idOf(o)]
+		if !accepted && (idOf(o) != recorded || !r.in.Owner.Controls(o)) ||
+			plan.IsAuthors(object.CompositionResourceName(o)) {
+			continue
 		}
+		k := readGeneration(c.generator, c.name, number, observation.Resource{Object: o})
+		k.Listed = r.in.Owner.Lists(r.in.Owner.PlaceOf(o))
+		r.add(k)
 	}
 }
 
@@ -246,24 +254,6 @@ func (r *credentialReader) require(at lookup.Requirement) []wire.Struct {
 		r.unread = append(r.unread, at.String())
 	}
 	return a.Objects
-}
-
-// namespaceOf returns the namespace of the generations.
-func (c *credentialState) namespaceOf() string {
-	if c.generator == nil {
-		return c.owner.Namespace
-	}
-	return c.owner.requirement(c.generator, "").Namespace
-}
-
-// addHidden adds an object that Crossplane does not show.
-func (r *credentialReader) addHidden(name string, number int, o wire.Struct) {
-	if !r.in.Owner.Controls(o) && !r.accepted[idOf(o)] || plan.IsAuthors(object.CompositionResourceName(o)) {
-		return
-	}
-	k := readGeneration(r.in.Generators.Named(name), name, number, observation.Resource{Object: o})
-	k.Listed = r.in.Owner.Lists(r.in.Owner.PlaceOf(o))
-	r.add(k)
 }
 
 // readRequests reads the composite's annotation: by generator, a hash of what requests another generation. An error
@@ -285,11 +275,7 @@ func (r *credentialReader) readRequests() map[string]string {
 		case m != nil && token != "":
 			out[name] = seal.Hash(r.in.Owner.Salt(), name, token)
 		case token == "":
-			example := "admin"
-			if len(r.in.Generators) > 0 {
-				example = r.in.Generators[0].Name
-			}
-			refuse("must be <generator>=<anything new>, for example %s=1", example)
+			refuse("must be <generator>=<anything new>, for example admin=1")
 		case len(r.in.Generators) > 0 && !r.in.Elsewhere[name] && (c == nil || len(c.have) == 0):
 			refuse("names a generator that this step does not have. This step has: %s",
 				plan.Shorten(plan.NamesOf(r.in.Generators), ", "))
@@ -313,8 +299,8 @@ func (c *credentialState) generations() []rotation.Generation {
 // records returns what exports recorded.
 func (c *credentialState) records() []rotation.Record {
 	out := make([]rotation.Record, 0, len(c.exports))
-	for _, v := range c.exports {
-		out = append(out, v.Record)
+	for _, name := range plan.SortedKeys(c.exports) {
+		out = append(out, c.exports[name])
 	}
 	return out
 }

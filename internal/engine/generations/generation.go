@@ -28,7 +28,7 @@ type generation struct {
 	generator string // its name, for an item <generator>/<key>
 	object    wire.Struct
 	details   observation.Details // its outputs, or its connection details
-	salt      []byte              // of a derived generation, in addition to its outputs
+	data      credential.Outputs  // the same, and the salt of a derived generation
 	codes     []string            // in its state: each is keyed with the data of a generation that it follows
 	resource  []byte              // in its state: what it was made from, as JSON
 	composed  string              // the composition resource name under which Crossplane shows it, or empty
@@ -37,19 +37,23 @@ type generation struct {
 
 // readGeneration reads the state and the outputs of an object. The generator is nil if the input does not have it.
 func readGeneration(m *plan.Generator, name string, number int, res observation.Resource) *generation {
-	k := &generation{generator: name, object: res.Object, details: res.Details, withheld: res.Withheld}
+	k := &generation{generator: name, object: res.Object, withheld: res.Withheld}
 	k.Number, k.UID, k.Created = number, idOf(res.Object), createdAt(res.Object)
 	k.APIVersion, k.Kind, k.Namespace, k.Name = object.Identity(res.Object)
-	if plan.HasData(k.APIVersion, k.Kind) {
-		data, _ := object.DataOf(res.Object) // an API server returns no invalid object
-		k.setOutputs(data)
+	data := credential.Outputs{}
+	for key, v := range res.Details {
+		data[key] = sensitive.Own(v)
 	}
+	if plan.HasData(k.APIVersion, k.Kind) {
+		data, _ = object.DataOf(res.Object) // an API server returns no invalid object
+	}
+	k.setOutputs(data)
 	k.Coded = isCoded(m, res.Object)
 	s, text := seal.ReadState(res.Object)
 	fits := s.Generator == name && s.Number == number && s.State.Stage != rotation.Lost
 	if k.Coded {
 		fits = fits && object.IsImmutable(res.Object) && len(k.details) > 0 &&
-			seal.Fits(rotation.AnnotationState, k.data(), text)
+			seal.Fits(rotation.AnnotationState, k.data, text)
 	}
 	if fits {
 		k.Intact, k.State, k.codes, k.resource = true, s.State, s.Codes, s.Resource
@@ -70,6 +74,12 @@ func isCoded(m *plan.Generator, o wire.Struct) bool {
 	return object.IsImmutable(o)
 }
 
+// isComputed reports whether the function computed the outputs, now or when its generator was another one.
+func (k *generation) isComputed() bool {
+	kind := k.State.Origin.Kind
+	return k.Coded || kind != "" && kind != plan.KindResource
+}
+
 // createdAt returns when an object was created, or zero if that is unknown.
 func createdAt(o wire.Struct) time.Time {
 	at, _ := time.Parse(time.RFC3339, plan.MetadataOf(o).Get("creationTimestamp").Text())
@@ -77,22 +87,9 @@ func createdAt(o wire.Struct) time.Time {
 }
 
 // setOutputs sets the outputs from the whole data of a generation.
-func (k *generation) setOutputs(data map[string]sensitive.Bytes) {
-	k.details = lookup.Revealed(data)
-	k.salt = k.details[credential.SaltKey]
+func (k *generation) setOutputs(data credential.Outputs) {
+	k.data, k.details = data, lookup.Revealed(data)
 	delete(k.details, credential.SaltKey)
-}
-
-// data returns the whole data of a generation: its outputs, and its salt if it has one.
-func (k *generation) data() credential.Outputs {
-	out := credential.Outputs{}
-	for key, v := range k.details {
-		out[key] = sensitive.New(v)
-	}
-	if k.salt != nil {
-		out[credential.SaltKey] = sensitive.New(k.salt)
-	}
-	return out
 }
 
 // follow finds the former generations whose values key a code of this one. A whole object is immutable, and controlled
@@ -103,7 +100,7 @@ func (k *generation) follow(formers []*generation) {
 		if former.Number >= k.Number || len(k.codes) == 0 {
 			continue
 		}
-		code := seal.NextCode(former.data(), k.Number, k.data())
+		code := seal.NextCode(former.data, k.Number, k.data)
 		if slices.ContainsFunc(k.codes, func(c string) bool { return seal.Equal(c, code) }) {
 			k.Follows = append(k.Follows, former.UID)
 		}
@@ -127,7 +124,7 @@ func (k *generation) marked(o *structpb.Struct) *structpb.Struct {
 	}
 	var data credential.Outputs
 	if k.Coded {
-		data = k.data()
+		data = k.data
 	}
 	state := seal.GenerationState{
 		Generator: k.generator, Number: k.Number, Resource: k.resource, State: k.State, Codes: k.codes,
@@ -136,12 +133,6 @@ func (k *generation) marked(o *structpb.Struct) *structpb.Struct {
 	return object.WithMetadata(o, map[string]*structpb.Value{
 		"labels": object.Texts(labels), "annotations": object.Texts(annotations),
 	})
-}
-
-// gcKey names a generation that waits to be dropped: a hash of its state and of what it was made from, as in External
-// Secrets' generator state.
-func (k *generation) gcKey() string {
-	return seal.Hash(string(k.resource), k.State.Origin.Kind, strconv.Itoa(k.Number), timeText(k.Created))
 }
 
 // observation returns the variables of the expressions of a generation.
@@ -163,34 +154,11 @@ func (c Owner) requirement(m *plan.Generator, name string) lookup.Requirement {
 
 // defaultName returns the own name of a generation, unless the input sets it.
 func (c Owner) defaultName(generator string, number int) string {
-	return c.Name + "-" + plan.ObjectName(generator) + "-" + strconv.Itoa(number)
+	return c.namePrefix(generator) + strconv.Itoa(number)
 }
 
-// generationNamed returns the generator and the number of the generation whose object has a name. For a list, the
-// generator is that of an item.
-func (c Owner) generationNamed(m *plan.Generator, name string) (generator string, number int, ok bool) {
-	rest, ok := strings.CutPrefix(name, c.Name+"-"+plan.ObjectName(m.Name)+"-")
-	if !ok || m.Makes.Names() {
-		return "", 0, false
-	}
-	generator = m.Name
-	if m.ForEach != nil && m.Item == nil {
-		end := strings.LastIndexByte(rest, '-')
-		if end < 1 {
-			return "", 0, false
-		}
-		generator, rest = plan.ItemName(m.Name, rest[:end]), rest[end+1:]
-	}
-	number, err := strconv.Atoi(rest)
-	return generator, number, err == nil && plan.IsNumber(number) && rest == strconv.Itoa(number)
-}
-
-// generationOf returns which generation of a generator an object is by its own name, which cannot be changed.
-func (c Owner) generationOf(m *plan.Generator, o wire.Struct) (generator string, number int, ok bool) {
-	if k := m.Makes.Object(); !o.Get("apiVersion").Is(k.APIVersion) || !o.Get("kind").Is(k.Kind) {
-		return "", 0, false
-	}
-	return c.generationNamed(m, plan.MetadataOf(o).Get("name").Text())
+func (c Owner) namePrefix(generator string) string {
+	return c.Name + "-" + plan.ObjectName(generator) + "-"
 }
 
 // ReadState returns the state in the annotation of an object, which is empty if it is none of a generation, and whether
@@ -218,19 +186,14 @@ func idOf(o wire.Struct) string {
 // idDigits of generation.id: 40 bits.
 const idDigits = 10
 
-// generationVariable returns the variable generation.
+// generationVariable returns the variable generation. Its id is the same on each call, and unique to each generation of
+// each generator of each composite, even if another composite had the same name before.
 func (c Owner) generationVariable(m *plan.Generator, number int) wire.Struct {
-	return wire.Of(&structpb.Struct{Fields: map[string]*structpb.Value{
-		"number": structpb.NewNumberValue(float64(max(number, 1))),
-		"id":     structpb.NewStringValue(c.generationID(m, number)),
-	}})
-}
-
-// generationID returns generation.id. It is the same on each call, and unique to each generation of each
-// generator of each composite, even if another composite had the same name before.
-func (c Owner) generationID(m *plan.Generator, number int) string {
-	if number == 0 {
-		return strings.Repeat("0", idDigits)
+	id := strings.Repeat("0", idDigits)
+	if number > 0 {
+		id = seal.Hash(c.UID, m.Name, strconv.Itoa(number))[:idDigits]
 	}
-	return seal.Hash(c.UID, m.Name, strconv.Itoa(number))[:idDigits]
+	return wire.Of(&structpb.Struct{Fields: map[string]*structpb.Value{
+		"number": structpb.NewNumberValue(float64(max(number, 1))), "id": structpb.NewStringValue(id),
+	}})
 }

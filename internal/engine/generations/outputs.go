@@ -20,28 +20,42 @@ import (
 
 // publish sets the outputs that expressions see of a generator after its step, and reports the step.
 func (g *rotator) publish(c *credentialState, why evaluate.Reasons) {
-	w := c.wanted
-	g.outputs.generated[w.Name] = observation.Generated{Waits: g.waits(c, c.unready, why)}
-	if k := c.current(); k != nil {
-		g.outputs.generated[w.Name] = g.fitting(c, k)
+	w, waits := c.wanted, observation.Generated{Waits: g.waits(c, why)}
+	outputs := func(uid string) observation.Generated {
+		if k := c.byUID[uid]; k != nil {
+			return g.fitting(c, k)
+		}
+		return waits
 	}
-	g.outputs.candidates[w.Name] = observation.Generated{Waits: g.waits(c, nil, why)}
-	if k := c.byUID[c.step.Candidate]; k != nil {
-		g.outputs.candidates[w.Name] = g.fitting(c, k)
-	}
+	g.outputs.generated[w.Name], g.outputs.candidates[w.Name] = outputs(c.step.Current), outputs(c.step.Candidate)
 	g.outputs.missing[w.Spelled(expression.Previous)] =
 		"no generation is in its grace period: set optional: true, or read it with ? and orValue(...)"
 	if k := c.byUID[c.step.Previous]; k != nil {
 		g.outputs.previous[w.Name] = g.generated(w.Generator, k)
 	}
-	g.reportStep(c, why)
+	o := g.outcome(c, why)
+	o.Ready = c.step.Current != ""
+	isExported := slices.ContainsFunc(g.exports, func(e *Export) bool { return slices.Contains(e.Generators, c.name) })
+	if (o.State == outcome.Created || o.State == outcome.Waiting) && !o.Ready && isExported {
+		return // the exports that wait for it say why
+	}
+	if o.State != outcome.Available || o.Warn {
+		g.out.Report(o)
+	}
 }
 
-func (c *credentialState) pendingReasons() evaluate.Reasons { return c.unready[c.step.Pending] }
-
 // ready returns why a generation cannot be used. Only the pending one is verified.
-func (g *rotator) ready(c *credentialState, k *generation) evaluate.Reasons {
-	why := c.unusable(k)
+func (g *rotator) ready(c *credentialState, k *generation) (why evaluate.Reasons) {
+	switch {
+	case k.withheld != nil:
+		why.Add("", k.withheld)
+	case resourceOf(c.generator) == nil || k.isComputed():
+		if len(k.details) == 0 {
+			why.Failed = []string{"it has no data"}
+		}
+	case c.generator.Ready == nil && !object.IsReady(k.object):
+		why.Missing = []string{"its condition Ready"}
+	}
 	verified := k.Intact && k.Stage != rotation.Pending && k.Stage != rotation.Abandoned
 	if verified || !why.Empty() {
 		return why
@@ -50,34 +64,13 @@ func (g *rotator) ready(c *credentialState, k *generation) evaluate.Reasons {
 		why.Add("", g.checkReady(c.generator, k))
 	}
 	if why.Empty() {
-		why.Missing = c.missingDetails(k)
-	}
-	if why.Empty() {
 		_, err := g.outputsOf(c.generator, k)
 		why.Add("", err)
 	}
-	return why
-}
-
-// unusable returns why a generation has no outputs, or is not ready by itself.
-func (c *credentialState) unusable(k *generation) (why evaluate.Reasons) {
-	switch {
-	case k.withheld != nil:
-		why.Add("", k.withheld)
-	case resourceOf(c.generator) == nil || c.isOfAnotherKind(k):
-		if len(k.details) == 0 {
-			why.Failed = []string{"it has no data"}
-		}
-	case c.generator.Ready == nil && !object.IsReady(k.object):
-		why.Missing = []string{"its condition Ready"}
+	if why.Empty() {
+		why.Missing = c.missingDetails(k)
 	}
 	return why
-}
-
-// isOfAnotherKind reports whether a generation is from a time when its generator computed its outputs.
-func (c *credentialState) isOfAnotherKind(k *generation) bool {
-	kind := c.originOf(k).Kind
-	return kind != "" && kind != plan.KindResource
 }
 
 // checkReady evaluates whether a pending generation works.
@@ -104,23 +97,18 @@ func (g *rotator) checkReady(m *plan.Generator, k *generation) error {
 	return err
 }
 
-// missingDetails returns the connection details that a generation lacks: all of them, or those that the generation in
-// use has.
-func (c *credentialState) missingDetails(k *generation) []string {
-	if object.HasConnectionSecret(k.object) && len(k.details) == 0 {
-		return []string{"its connection details"}
-	}
+// missingDetails returns the connection details that a generation lacks, and the one in use has.
+func (c *credentialState) missingDetails(k *generation) (out []string) {
 	used := &generation{}
 	for _, other := range c.have {
-		if other.Stage == rotation.Current && other.Number > used.Number {
+		if other.Stage == rotation.Current {
 			used = other
 		}
 	}
 	// A readyExpression may not need them.
-	if c.generator.Ready != nil || c.isOfAnotherKind(used) || c.isOfAnotherKind(k) || k.Coded {
+	if c.generator.Ready != nil || used.isComputed() || k.isComputed() {
 		return nil
 	}
-	var out []string
 	for _, key := range plan.SortedKeys(used.details) {
 		if _, ok := k.details[key]; !ok {
 			out = append(out, fmt.Sprintf("%q among its connection details", key))
@@ -130,11 +118,13 @@ func (c *credentialState) missingDetails(k *generation) []string {
 }
 
 func (g *rotator) outputsOf(m *plan.Generator, k *generation) (observation.Details, error) {
-	if k.withheld != nil {
-		return nil, k.withheld
-	}
 	r := resourceOf(m)
-	if r == nil || k.Coded || g.found[m.Name].isOfAnotherKind(k) {
+	switch {
+	case k.withheld != nil:
+		return nil, k.withheld
+	case object.HasConnectionSecret(k.object) && len(k.details) == 0:
+		return nil, expression.NewWaiting("its connection details")
+	case r == nil || k.isComputed():
 		return k.details, nil
 	}
 	out, s := observation.Details{}, g.in.Session.ForItem(m.Item)
@@ -156,126 +146,86 @@ func (g *rotator) outputsOf(m *plan.Generator, k *generation) (observation.Detai
 // fitting returns the outputs of a generation, unless they may not belong to the present source. Then, objects that
 // use them are kept until the next generation is in use.
 func (g *rotator) fitting(c *credentialState, k *generation) observation.Generated {
-	if why := c.unfit(k); why != "" {
-		return observation.Generated{Waits: why, Keeps: true}
+	why := "belongs to another source, and the next one is not in use yet"
+	switch k.Fit {
+	case rotation.Fits:
+		return g.generated(c.generator, k)
+	case rotation.Unsure:
+		why = "cannot be compared with its source: " + c.wanted.why.Text()
 	}
-	return g.generated(c.generator, k)
-}
-
-// unfit returns why the outputs of a generation may not be used, or an empty text.
-func (c *credentialState) unfit(k *generation) string {
-	switch {
-	case k.Fit == rotation.Unsure:
-		return fmt.Sprintf("generation %d cannot be compared with its source: %s", k.Number, c.wanted.why.Text())
-	case k.Fit == rotation.Fits:
-		return ""
-	}
-	return fmt.Sprintf("generation %d belongs to another source, and the next one is not in use yet", k.Number)
+	return observation.Generated{Waits: fmt.Sprintf("generation %d %s", k.Number, why), Keeps: true}
 }
 
 // generated returns the outputs of a generation, or why it has none.
 func (g *rotator) generated(m *plan.Generator, k *generation) observation.Generated {
 	d, err := g.outputsOf(m, k)
-	if err == nil && object.HasConnectionSecret(k.object) && len(k.details) == 0 {
-		err = expression.NewWaiting("its connection details")
-	}
 	if err != nil {
 		why := evaluate.Because("", err)
 		out := observation.Generated{Waits: fmt.Sprintf("generation %d: %s", k.Number, why.Text())}
 		errors.As(k.withheld, &out.Failed)
 		return out
 	}
-	if d == nil {
-		d = observation.Details{}
-	}
 	return observation.Generated{Outputs: d}
 }
 
 // waits names the missing inputs of a generator without a generation in use.
-func (g *rotator) waits(c *credentialState, unready map[string]evaluate.Reasons, why evaluate.Reasons) string {
-	pending, not := c.byUID[c.step.Pending], unready[c.step.Pending]
+func (g *rotator) waits(c *credentialState, why evaluate.Reasons) string {
+	pending, not := c.byUID[c.step.Pending], c.unready[c.step.Pending]
 	switch {
 	case !why.Empty():
 		return why.Text()
 	case c.step.Make != nil:
 		return g.created[c.name].Message
 	case pending != nil && !not.Empty():
-		return fmt.Sprintf("its generation %d is not ready: %s", pending.Number, not.Sentence())
+		return fmt.Sprintf("generation %d is not ready: %s", pending.Number, not.Sentence())
 	case pending != nil:
-		return fmt.Sprintf("its generation %d is not adopted yet", pending.Number)
+		return fmt.Sprintf("generation %d is not adopted yet", pending.Number)
 	}
 	return "its next generation"
 }
 
-// reportStep reports the state of a generator.
-func (g *rotator) reportStep(c *credentialState, why evaluate.Reasons) {
-	o := g.outcome(c, why)
-	o.Ready = c.step.Current != ""
-	isExported := slices.ContainsFunc(g.exports, func(e *Export) bool { return slices.Contains(e.Generators, c.name) })
-	if (o.State == outcome.Created || o.State == outcome.Waiting) && !o.Ready && isExported {
-		return // the exports that wait for it say why
-	}
-	if o.State != outcome.Available || o.Warn {
-		g.out.Report(o)
-	}
-}
-
 // outcome returns what a step does, and what it waits for.
 func (g *rotator) outcome(c *credentialState, why evaluate.Reasons) outcome.Outcome {
-	w, step, not := c.wanted, c.step, c.pendingReasons()
+	w, step, not := c.wanted, c.step, c.unready[c.step.Pending]
 	pending := c.byUID[step.Pending]
-	o := outcome.Outcome{State: outcome.Waiting, See: not.See}
+	o := outcome.Outcome{State: outcome.Waiting, See: not.See, Message: fmt.Sprintf("%s: %s", w, g.waits(c, why))}
 	switch {
 	case !why.Empty():
 		o = outcome.Of(why, w.String(), "creates no generation", false)
-		o.Message += c.stays()
 	case pending != nil && pending.Stage == rotation.Abandoned:
-		o.Warn = true
-		o.Message = fmt.Sprintf("%s: generation %d is abandoned: %s%s", w, pending.Number, not.Sentence(), c.stays())
-	case pending != nil && !not.Empty():
-		o.Message = fmt.Sprintf("%s: generation %d is not ready: %s%s%s",
-			w, pending.Number, not.Sentence(), c.stays(), c.abandonedAt())
-	case step.Failed != nil && step.Make == nil && step.Current != "":
+		o.Warn, o.Message = true, fmt.Sprintf("%s: generation %d is abandoned: %s", w, pending.Number, not.Sentence())
+	case step.Failed != nil && step.Make == nil && step.Current != "" && not.Empty():
 		return c.failedBefore(g.in.Now)
 	case step.Make != nil:
 		o = g.created[w.Name]
-		o.Message = fmt.Sprintf("%s: %s%s", w, o.Message, c.stays())
-	case step.Current == "":
-		o.Message = fmt.Sprintf("%s: %s", w, g.waits(c, c.unready, why))
-	default:
+	case step.Current != "" && not.Empty():
 		return g.checkCurrent(w, c.current())
 	}
+	o.Message += c.stays()
 	return o
 }
 
-// stays says what happens to the generation in use while there is no next one, or returns an empty text.
-func (c *credentialState) stays() string {
+// stays says what happens to the generation in use while there is no next one, and when the pending one is abandoned.
+func (c *credentialState) stays() (out string) {
 	switch k := c.current(); {
-	case k != nil && k.Fit != rotation.Fits:
-		return fmt.Sprintf("; exports of generation %d are kept", k.Number)
-	case k != nil:
-		return fmt.Sprintf("; generation %d stays in use", k.Number)
+	case k == nil:
+		return ""
+	case k.Fit != rotation.Fits:
+		out = fmt.Sprintf("; exports of generation %d are kept", k.Number)
+	default:
+		out = fmt.Sprintf("; generation %d stays in use", k.Number)
 	}
-	return ""
-}
-
-// abandonedAt says when a pending generation is abandoned, or returns an empty text.
-func (c *credentialState) abandonedAt() string {
 	for _, k := range c.step.Keep {
-		at := c.wanted.rotation.AbandonAt(k)
-		if k.UID == c.step.Pending && c.step.Current != "" && !at.IsZero() {
-			return fmt.Sprintf(", and generation %d is abandoned at %s", k.Number, timeText(at))
+		if at := c.wanted.rotation.AbandonAt(k); !at.IsZero() {
+			out += fmt.Sprintf(", and generation %d is abandoned at %s", k.Number, timeText(at))
 		}
 	}
-	return ""
+	return out
 }
 
 // failedBefore says that the same rotation was abandoned, and when it starts again.
 func (c *credentialState) failedBefore(now time.Time) outcome.Outcome {
 	f, w := c.step.Failed, c.wanted
-	if i := slices.IndexFunc(c.step.Keep, func(k rotation.Generation) bool { return k.UID == f.UID }); i >= 0 {
-		f = &c.step.Keep[i] // with the time from which no export has its value
-	}
 	not, still := c.unready[f.UID], ""
 	if !not.Empty() {
 		still = ": " + not.Sentence()

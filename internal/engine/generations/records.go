@@ -1,8 +1,9 @@
 package generations
 
 import (
-	"maps"
+	"cmp"
 	"slices"
+	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -14,26 +15,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
-// An exportView is what one export shows about one generator: its record, which says whose value it has. From the
-// records comes which generations count, and which must not be deleted. So an export that keeps its data still writes
-// new copies of the states of its generations.
-type exportView struct {
-	rotation.Record
-
-	composed string          // the composition resource name of the export's object
-	unlisted bool            // the composite does not list it, so that its record does not count
-	recorded []rotation.Copy // also then
-}
-
-// viewOf returns what an export shows about a generator. The record of a ConfigMap only keeps the generations that it
-// names, because any client could seal it.
-func viewOf(composed string, o wire.Struct, r rotation.Record) exportView {
-	if !object.IsSecret(o) {
-		r.Known = nil
-	}
-	return exportView{Record: r, composed: composed, recorded: r.Known}
-}
-
 // RecordOf returns the record that an export stores together with data of the generations in use.
 func (all Credentials) RecordOf(e *Export, now time.Time) (out map[string]rotation.Record) {
 	for _, name := range slices.Concat(e.Generators, e.Candidates) {
@@ -41,7 +22,7 @@ func (all Credentials) RecordOf(e *Export, now time.Time) (out map[string]rotati
 		if _, written := out[name]; written || !ok {
 			continue
 		}
-		next := c.view(e.Composed).Record
+		next := c.exports[e.Composed]
 		next.Uses, next.Sets = slices.Contains(e.Generators, name), slices.Contains(e.Candidates, name)
 		if c.step != nil {
 			next = next.Next(*c.step, now)
@@ -65,7 +46,7 @@ func (all Credentials) Again(at *Export, kept *structpb.Struct, now time.Time) *
 	}
 	for name := range rec.Generators {
 		if c := all[name]; c != nil && c.step != nil {
-			rec.Generators[name] = c.view(at.Composed).Again(*c.step, now)
+			rec.Generators[name] = c.exports[at.Composed].Again(*c.step, now)
 		}
 	}
 	annotations := plan.Texts(wire.OfValue(object.Metadata(kept)["annotations"]))
@@ -73,70 +54,52 @@ func (all Credentials) Again(at *Export, kept *structpb.Struct, now time.Time) *
 	return object.WithMetadata(kept, map[string]*structpb.Value{"annotations": object.Texts(annotations)})
 }
 
-// view returns what an export shows about the generator.
-func (c *credentialState) view(composed string) exportView {
-	if i := slices.IndexFunc(c.exports, func(v exportView) bool { return v.composed == composed }); i >= 0 {
-		return c.exports[i]
-	}
-	return exportView{}
-}
-
-// saveStates saves the state of all generators for later steps.
+// saveStates saves the state of all generators for later steps: latest is the generation in use, and pending the next
+// one. If latest were absent, a step that refers to it would leave out its resource, and Crossplane would delete that
+// resource. So latest stays while its generation is missing, until another generation is in use.
 func (g *rotator) saveStates() {
-	for _, name := range plan.SortedKeys(g.found) {
-		switch c := g.found[name]; {
-		case c.generator != nil:
-			g.saveState(c, g.in.ID)
-		case c.step != nil: // its generator left the input
-			g.saveState(c, "")
+	for name, c := range g.found {
+		fields, gc, step := map[string]any{}, map[string]any{}, cmp.Or(c.step, &rotation.Step{})
+		if c.generator != nil {
+			fields["input"] = g.in.ID
+		} else if c.step == nil {
+			continue
 		}
-	}
-}
-
-// saveState saves the state of a generator: latest is the generation in use, and pending
-// the next one. If latest were absent, a step that refers to it would leave out its resource, and
-// Crossplane would delete that resource. So latest stays while its generation is missing, until another
-// generation is in use.
-func (g *rotator) saveState(c *credentialState, input string) {
-	fields := map[string]*structpb.Value{}
-	if input != "" {
-		fields["input"] = structpb.NewStringValue(input)
-	}
-	gc := map[string]*structpb.Value{}
-	step := c.step
-	if step == nil {
-		step = &rotation.Step{}
-	}
-	for _, next := range step.Keep {
-		k := c.byUID[next.UID]
-		entry := stateReference(k.composed, k.Reference, map[string]string{
-			"generatedAt": timeText(k.Created), "specHash": k.State.Origin.Spec, "keepersHash": k.State.Origin.Keepers,
-			"flaggedForGCTime": flaggedText(next),
-		})
-		switch k.UID {
-		case step.Current:
-			fields["latest"] = entry
-		case step.Pending:
-			fields["pending"] = entry
-		default:
-			gc[k.gcKey()] = entry
+		for _, next := range step.Keep {
+			k := c.byUID[next.UID]
+			entry := stateReference(k.composed, k.Reference)
+			put(entry, "generatedAt", timeText(k.Created))
+			put(entry, "specHash", k.State.Origin.Spec)
+			put(entry, "keepersHash", k.State.Origin.Keepers)
+			switch k.UID {
+			case step.Current:
+				fields["latest"] = entry
+			case step.Pending:
+				fields["pending"] = entry
+			default:
+				key := seal.Hash(string(k.resource), k.State.Origin.Kind, strconv.Itoa(k.Number), timeText(k.Created))
+				gc[key] = entry // by a hash of its state and of what it was made from, as in External Secrets
+			}
+			if next.Stage != rotation.Pending {
+				put(entry, "flaggedForGCTime", timeText(next.Since))
+			}
 		}
+		if len(gc) > 0 {
+			fields["gc"] = gc
+		}
+		if ref := c.lastInUse(); fields["latest"] == nil && c.generator != nil && ref.Name != "" {
+			fields["latest"] = stateReference(plan.GenerationName(name, ref.Number), ref)
+		}
+		state, _ := structpb.NewStruct(fields) // it only has texts and numbers
+		g.out.GeneratorState = plan.With(g.out.GeneratorState, name, structpb.NewStructValue(state))
 	}
-	if len(gc) > 0 {
-		fields["gc"] = structpb.NewStructValue(&structpb.Struct{Fields: gc})
-	}
-	if ref := c.lastInUse(); fields["latest"] == nil && input != "" && ref.Name != "" {
-		fields["latest"] = stateReference(plan.GenerationName(c.name, ref.Number), ref, nil)
-	}
-	state := structpb.NewStructValue(&structpb.Struct{Fields: fields})
-	g.out.GeneratorState = plan.With(g.out.GeneratorState, c.name, state)
 }
 
 // lastInUse returns the generation that was last in use: as exports recorded it, or as it says itself.
 func (c *credentialState) lastInUse() (out rotation.Reference) {
-	for _, v := range c.exports {
-		for _, k := range v.recorded {
-			if k.UID == v.Holds && k.Number > out.Number {
+	for _, one := range c.exports {
+		for _, k := range slices.Concat(one.Known, one.Unlisted) {
+			if k.UID == one.Holds && k.Number > out.Number {
 				out = k.Reference
 			}
 		}
@@ -149,23 +112,21 @@ func (c *credentialState) lastInUse() (out rotation.Reference) {
 	return out
 }
 
-func flaggedText(k rotation.Generation) string {
-	if k.Stage == rotation.Pending {
-		return ""
-	}
-	return timeText(k.Since)
+func stateReference(composed string, ref rotation.Reference) map[string]any {
+	out := map[string]any{"generation": float64(ref.Number)}
+	put(out, "apiVersion", ref.APIVersion)
+	put(out, "kind", ref.Kind)
+	put(out, "namespace", ref.Namespace)
+	put(out, "name", ref.Name)
+	put(out, "resourceName", composed)
+	return out
 }
 
-func stateReference(composed string, ref rotation.Reference, texts map[string]string) *structpb.Value {
-	all := map[string]string{
-		"apiVersion": ref.APIVersion, "kind": ref.Kind, "namespace": ref.Namespace, "name": ref.Name,
-		"resourceName": composed,
+// put sets a text that is not empty.
+func put(to map[string]any, name, text string) {
+	if text != "" {
+		to[name] = text
 	}
-	maps.Copy(all, texts)
-	maps.DeleteFunc(all, func(_, text string) bool { return text == "" })
-	out := object.Texts(all)
-	out.GetStructValue().Fields["generation"] = structpb.NewNumberValue(float64(ref.Number))
-	return out
 }
 
 func timeText(t time.Time) string {

@@ -97,7 +97,7 @@ func (in *Request) Run(
 		return Result{}, err
 	}
 	g := &rotator{
-		in: in, exports: exports, found: read.found, unread: read.unread,
+		in: in, exports: exports, found: read.found, shown: read.shown, unread: read.unread,
 		created: map[string]outcome.Outcome{}, outputs: outputs{
 			map[string]observation.Generated{}, map[string]observation.Generated{}, map[string]observation.Generated{},
 			map[string]string{}, in.Unknown,
@@ -106,9 +106,7 @@ func (in *Request) Run(
 	}
 	independent, derived := inOrder(in.Generators)
 	for _, m := range independent {
-		if err := g.rotate(g.found[m.Name]); err != nil {
-			return Result{}, err
-		}
+		g.rotate(g.found[m.Name])
 	}
 	sees := g.outputs.seenBy(in.Session)
 	for _, m := range derived {
@@ -116,16 +114,15 @@ func (in *Request) Run(
 		if len(c.have) > 0 || !g.spent.waitsForTurn(m) { // otherwise its source is not needed
 			c.wanted.readSource(sees)
 		}
-		if err := g.rotate(c); err != nil {
-			return Result{}, err
-		}
+		g.rotate(c)
 	}
 	for _, name := range plan.SortedKeys(g.found) { // those that are in neither the input nor an earlier step
 		if c := g.found[name]; c.generator == nil && len(c.have) > 0 {
-			if err := g.rotate(c); err != nil {
-				return Result{}, err
-			}
+			g.rotate(c)
 		}
+	}
+	if g.stale != nil {
+		return Result{}, g.stale
 	}
 	slices.SortFunc(g.out.Generations, func(a, b Composed) int { return strings.Compare(a.Name, b.Name) })
 	g.saveStates()

@@ -32,22 +32,24 @@ type rotator struct {
 	in      *Request
 	exports []*Export
 	found   Credentials
-	unread  []string // lookups that each step needs
+	shown   map[lifecycle.Place]bool // the objects of generations
+	unread  []string                 // lookups that each step needs
 	spent   spending
 	created map[string]outcome.Outcome // of the generations that are created, by generator
+	stale   *outcome.Stale             // why nothing may change, or nil
 	outputs outputs
 	out     Result
 }
 
 // rotate performs the next step of a generator, which may have left the input.
-func (g *rotator) rotate(c *credentialState) error {
+func (g *rotator) rotate(c *credentialState) {
 	m := c.generator
 	if len(g.unread) > 0 || m != nil && m.Unknown {
 		g.hold(c)
 		if m != nil {
 			g.wait(m)
 		}
-		return nil
+		return
 	}
 	for _, k := range c.have {
 		if k.Ready = true; m != nil {
@@ -57,16 +59,9 @@ func (g *rotator) rotate(c *credentialState) error {
 	step := rotation.Next(c.wanted.rotation, c.generations(), c.records(), g.in.Now)
 	c.step = &step
 	g.schedule(step.Due)
-	g.keep(c)
-	if m == nil {
-		return nil
+	if g.keep(c); m != nil {
+		g.publish(c, g.create(c))
 	}
-	why, err := g.create(c)
-	if err != nil {
-		return err
-	}
-	g.publish(c, why)
-	return nil
 }
 
 // wait says why the outputs of a generator are not known.
@@ -82,18 +77,12 @@ func (g *rotator) wait(m *plan.Generator) {
 // verify compares a generation with the input, and finds out whether it can be used.
 func (g *rotator) verify(c *credentialState, k *generation) {
 	w, ca := c.wanted, g.found[c.wanted.Makes.SignedBy()].current()
-	k.Fit, k.Valid = w.fit(c, k), w.validity(k, ca, g.in.Now)
+	k.Fit, k.Valid = w.fit(k), w.validity(k, ca, g.in.Now)
 	why := g.ready(c, k)
 	if k.Ready = why.Empty(); !k.Ready {
 		why.See = cmp.Or(why.See, evaluate.See(k.object))
 		c.unready[k.UID] = why
 	}
-}
-
-// isUnlisted reports whether only an export that the composite does not list has values of the generator.
-func (c *credentialState) isUnlisted() bool {
-	recorded := func(v exportView) bool { return len(v.Known) > 0 }
-	return c.unlisted.Exists() && !slices.ContainsFunc(c.exports, recorded)
 }
 
 // stale returns an error if the composite may list more of its objects once Crossplane reads it again: a list that is
@@ -105,7 +94,9 @@ func (r *credentialReader) stale() error {
 	for _, name := range plan.SortedKeys(r.found) {
 		c := r.found[name]
 		isListed := func(k *generation) bool { return k.Listed }
-		if c.isUnlisted() && (recentlyCreated(c.unlisted, r.in.Now) || !slices.ContainsFunc(c.have, isListed)) {
+		isRecorded := func(r rotation.Record) bool { return len(r.Known) > 0 }
+		if c.unlisted.Exists() && !slices.ContainsFunc(c.records(), isRecorded) && // only that export has values
+			(recentlyCreated(c.unlisted, r.in.Now) || !slices.ContainsFunc(c.have, isListed)) {
 			return staleBefore(c.unlisted)
 		}
 		for _, k := range c.have {
@@ -132,7 +123,7 @@ func (g *rotator) hold(c *credentialState) {
 		}
 		desired := object.Held(k.object)
 		if desired == nil {
-			desired = withState(g.manifestAsCreated(k), k.object)
+			desired = k.marked(g.manifestAsCreated(k))
 		}
 		g.compose(k, desired, false)
 	}
@@ -143,24 +134,21 @@ func (g *rotator) hold(c *credentialState) {
 // recorded it, and once it is desired, the composite lists it.
 func (g *rotator) keep(c *credentialState) {
 	for _, next := range c.step.Keep {
-		was := c.byUID[next.UID]
+		k := c.byUID[next.UID]
 		switch {
-		case !was.Listed:
-			g.write(lifecycle.PlaceOf(object.Identity(was.object)), plan.GenerationName(c.name, was.Number))
-			g.out.Report(unlistedGeneration(was))
+		case !k.Listed:
+			g.write(lifecycle.PlaceOf(object.Identity(k.object)), plan.GenerationName(c.name, k.Number))
+			g.out.Report(unlistedGeneration(k))
 			continue
-		case next.Foreign || !was.Intact && !next.Counts:
-			g.out.Report(foreignOutcome(was))
-		case !was.Intact:
-			g.out.Report(lostState(was, next))
+		case !next.Counts:
+			g.out.Report(foreignOutcome(k))
+		case !k.Intact:
+			g.out.Report(lostState(k, next))
 		}
-		k := *was
-		k.Generation = next
-		if !was.Intact && next.Counts { // otherwise nothing proves it once no export does
-			k.codes = c.codes(&k)
+		if k.Generation = next; !k.Intact && k.Counts { // otherwise nothing proves it once no export does
+			k.codes = c.codes(k)
 		}
-		was.Generation = next
-		g.compose(&k, g.desire(&k), k.Ready || c.step.Current != "")
+		g.compose(k, g.desire(k), k.Ready || c.step.Current != "")
 	}
 	for _, k := range c.step.Drop { // its number is not free before it is deleted
 		g.write(lifecycle.PlaceOf(object.Identity(c.byUID[k.UID].object)), c.byUID[k.UID].composed)
@@ -195,9 +183,6 @@ func (g *rotator) compose(k *generation, desired *structpb.Struct, ready bool) {
 	}
 	g.write(lifecycle.PlaceOf(object.Identity(k.object)), name)
 	k.composed = name
-	if was := g.found[k.generator].byUID[k.UID]; was != nil {
-		was.composed = name
-	}
 	g.out.Generations = append(g.out.Generations, Composed{Name: name, Desired: desired, Ready: ready})
 }
 

@@ -1,6 +1,8 @@
 package generations
 
 import (
+	"maps"
+	"strconv"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
@@ -60,16 +62,13 @@ func (x Splitter) Run(all map[string]observation.Resource) Split {
 			out.Generations = plan.With(out.Generations, name, id)
 		}
 	}
-	rest := len(all) - len(out.Authors) - len(out.Generations)
-	if rest == len(all) { // there may be many, and a copy takes memory
-		return out
-	}
-	out.Resources = make(map[string]observation.Resource, rest)
-	for name, res := range all {
-		_, generation := out.Generations[name]
-		if _, author := out.Authors[name]; !generation && !author {
-			out.Resources[name] = res
-		}
+	if len(out.Authors)+len(out.Generations) > 0 { // otherwise no copy is needed: there may be many
+		out.Resources = maps.Clone(all)
+		maps.DeleteFunc(out.Resources, func(name string, _ observation.Resource) bool {
+			_, generation := out.Generations[name]
+			_, author := out.Authors[name]
+			return generation || author
+		})
 	}
 	return out
 }
@@ -80,27 +79,20 @@ func (r *Split) readAnnotations() (known map[string]Identified, isMixed bool) {
 	known = map[string]Identified{}
 	for name, res := range r.Resources {
 		author, recorded := plan.IsAuthors(name), seal.HasRecord(res.Object)
-		if recorded && !author {
-			r.readKnown(res.Object, known)
-		}
 		isMixed = isMixed || author || recorded || strings.HasPrefix(name, plan.GenerationPrefix) ||
 			plan.MetadataOf(res.Object).At("annotations", rotation.AnnotationState).Exists()
-	}
-	return known, isMixed
-}
-
-// readKnown adds the generations that an export recorded, by their UIDs, and their generators.
-func (r *Split) readKnown(o wire.Struct, known map[string]Identified) {
-	if !object.IsSecret(o) { // any client could seal the record of a ConfigMap
-		return
-	}
-	rec, _ := seal.ReadRecord(o)
-	for name, one := range rec.Generators {
-		r.Recorded = plan.With(r.Recorded, name, true)
-		for _, k := range one.Known {
-			known[k.UID] = Identified{Generator: name, Number: k.Number}
+		if author || !recorded || !object.IsSecret(res.Object) { // any client could seal the record of a ConfigMap
+			continue
+		}
+		rec, _ := seal.ReadRecord(res.Object)
+		for generator, one := range rec.Generators {
+			r.Recorded = plan.With(r.Recorded, generator, true)
+			for _, k := range one.Known {
+				known[k.UID] = Identified{Generator: generator, Number: k.Number}
+			}
 		}
 	}
+	return known, isMixed
 }
 
 // identify finds out which generation a composed resource is. An object of an earlier step is none only because of its
@@ -116,9 +108,8 @@ func (x Splitter) identify(known map[string]Identified, composed string, o wire.
 	_, earlier := x.Desired[composed]
 	name, number, named := plan.ParseGeneration(composed)
 	own := !earlier && composed != "" && x.Owner.Controls(o)
-	of, n, ok := x.byOwnName(o)
-	if ok && (named || s.Generator == of || own && object.IsImmutable(o)) {
-		return Identified{Generator: of, Number: n}, true
+	if id, ok := x.byOwnName(o); ok && (named || s.Generator == id.Generator || own && object.IsImmutable(o)) {
+		return id, true
 	}
 	isExport := s.Generator != name && plan.MetadataOf(o).At("annotations", object.AnnotationRevision).Exists()
 	isDeclared := x.Declared.Declares(name) || s.Generator == name || own
@@ -127,22 +118,35 @@ func (x Splitter) identify(known map[string]Identified, composed string, o wire.
 
 // IsGeneration reports whether the own name of an object, or its state, says that it is a generation.
 func (x Splitter) IsGeneration(o wire.Struct) bool {
-	_, _, named := x.byOwnName(o)
+	_, named := x.byOwnName(o)
 	return named || x.isStated(o)
-}
-
-// byOwnName returns which generation an object is by its own name, which cannot be changed.
-func (x Splitter) byOwnName(o wire.Struct) (generator string, number int, ok bool) {
-	for i := range x.Declared {
-		if generator, number, ok = x.Owner.generationOf(&x.Declared[i], o); ok {
-			return generator, number, true
-		}
-	}
-	return "", 0, false
 }
 
 // isStated reports whether the state of an object says that it is a generation.
 func (x Splitter) isStated(o wire.Struct) bool {
-	id, ok := x.identify(nil, "", o)
-	return ok && !id.Claimed
+	_, ok := x.identify(nil, "", o)
+	return ok
+}
+
+// byOwnName returns which generation an object is by its own name, which cannot be changed. For a list, the generator
+// is that of an item.
+func (x Splitter) byOwnName(o wire.Struct) (Identified, bool) {
+	for i := range x.Declared {
+		m, k := &x.Declared[i], x.Declared[i].Makes.Object()
+		rest, ok := strings.CutPrefix(plan.MetadataOf(o).Get("name").Text(), x.Owner.namePrefix(m.Name))
+		id, end := Identified{Generator: m.Name}, strings.LastIndexByte(rest, '-')
+		isList := m.ForEach != nil && m.Item == nil
+		if !ok || m.Makes.Names() || !o.Get("apiVersion").Is(k.APIVersion) || !o.Get("kind").Is(k.Kind) ||
+			isList && end < 1 {
+			continue
+		}
+		if isList {
+			id.Generator, rest = plan.ItemName(m.Name, rest[:end]), rest[end+1:]
+		}
+		id.Number, _ = strconv.Atoi(rest)
+		if plan.IsNumber(id.Number) && rest == strconv.Itoa(id.Number) {
+			return id, true
+		}
+	}
+	return Identified{}, false
 }

@@ -2,7 +2,6 @@ package generations
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -164,24 +163,15 @@ func (w *wantedGeneration) readSource(s *evaluate.Session) {
 }
 
 // fit compares the source of a generation with the present one. One of another kind never fits.
-func (w *wantedGeneration) fit(c *credentialState, k *generation) rotation.Fit {
+func (w *wantedGeneration) fit(k *generation) rotation.Fit {
 	switch {
 	case w.Generator.Source() == nil || k.withheld != nil || len(k.details) == 0:
 		return rotation.Fits
 	case w.source == nil:
 		return rotation.Unsure
 	}
-	codes := []string{k.State.Origin.Source}
-	for _, v := range c.exports {
-		if c := v.Of(k.UID); c != nil {
-			codes = append(codes, c.Origin.Source)
-		}
-	}
-	is := seal.SourceCode(k.data(), *w.source)
-	for _, code := range codes {
-		if seal.Equal(code, is) {
-			return rotation.Fits
-		}
+	if seal.Equal(k.State.Origin.Source, seal.SourceCode(k.data, *w.source)) {
+		return rotation.Fits
 	}
 	return rotation.Other
 }
@@ -193,15 +183,14 @@ func (w *wantedGeneration) validity(k, ca *generation, now time.Time) (out rotat
 	if c == nil {
 		return out
 	}
-	out.Renew, _ = c.RenewAt(k.data()) // zero if it is not a certificate
-	out.Ends = c.EndsAt(k.data())
+	out.Renew, out.Ends, _ = c.RenewAt(k.data) // zero if it is not a certificate
 	if is, was := w.rotation.Origin.Spec, k.State.Origin.Spec; is != "" && was != "" && is != was {
 		out.Renew = now // with other names
 	}
 	if ca == nil {
 		return out
 	}
-	if issuer, err := credential.ParseIssuer(ca.data()); err == nil && !c.IssuedBy(k.data(), issuer) {
+	if issuer, err := credential.ParseIssuer(ca.data); err == nil && !c.IssuedBy(k.data, issuer) {
 		return rotation.Validity{Renew: now, Ends: now}
 	}
 	return out
@@ -252,22 +241,6 @@ func refuseMetadata(m *plan.Generator, o *structpb.Struct) (out []string) {
 	return out
 }
 
-// withState returns a manifest with the state that Crossplane applied to its generation, which would otherwise be
-// removed.
-func withState(manifest *structpb.Struct, observed wire.Struct) *structpb.Struct {
-	more, meta := map[string]*structpb.Value{}, wire.OfValue(object.HeldMetadata(observed)).Struct()
-	for _, field := range []string{"labels", "annotations"} {
-		texts := plan.Texts(wire.OfValue(object.Metadata(manifest)[field]))
-		for name, text := range plan.Texts(meta.Get(field)) {
-			if strings.HasPrefix(name, object.StatePrefix) {
-				texts[name] = text
-			}
-		}
-		more[field] = object.Texts(texts)
-	}
-	return object.WithMetadata(manifest, more)
-}
-
 // resourceOf returns the manifest of a generator whose outputs another controller makes, or nil.
 func resourceOf(m *plan.Generator) *plan.Manifest {
 	if m == nil {
@@ -280,11 +253,11 @@ func resourceOf(m *plan.Generator) *plan.Manifest {
 // manifestAsCreated returns the manifest of a composed resource whose annotations can be changed. If the input has not
 // changed, the manifest comes from the input. Otherwise it has the observed values.
 func (g *rotator) manifestAsCreated(k *generation) *structpb.Struct {
-	m, c := g.in.Generators.Named(k.generator), g.found[k.generator]
+	m := g.in.Generators.Named(k.generator)
 	if r := resourceOf(m); r != nil && r.APIVersion == k.APIVersion && r.Kind == k.Kind {
 		fresh, why := g.in.manifestOf(m, r, k.Number, k.Name)
-		is := c.wanted.rotation.Origin.Spec
-		if why.Empty() && is != "" && c.originOf(k).Spec == is {
+		is := g.found[k.generator].wanted.rotation.Origin.Spec
+		if why.Empty() && is != "" && k.State.Origin.Spec == is {
 			return object.WithName(fresh, k.Namespace, k.Name)
 		}
 	}
@@ -298,17 +271,4 @@ func (g *rotator) manifestAsCreated(k *generation) *structpb.Struct {
 	out.Fields["apiVersion"] = structpb.NewStringValue(k.APIVersion)
 	out.Fields["kind"] = structpb.NewStringValue(k.Kind)
 	return object.WithName(out, k.Namespace, k.Name)
-}
-
-// originOf returns what a generation was made from, as it says itself or as an export recorded it.
-func (c *credentialState) originOf(k *generation) rotation.Origin {
-	if k.Intact {
-		return k.State.Origin
-	}
-	for _, v := range c.exports {
-		if c := v.Of(k.UID); c != nil && c.Origin.Kind != "" {
-			return c.Origin
-		}
-	}
-	return rotation.Origin{}
 }

@@ -99,22 +99,13 @@ const (
 	CreationTime = time.Minute
 )
 
-// Creating returns the outcome for an object that is not observed yet. The argument forms are how the condition
-// contains the message; if there are none, as it is.
-func Creating(xr wire.Struct, now time.Time, what string, forms ...string) (out Outcome, said bool) {
-	if len(forms) == 0 {
-		forms = []string{""}
-	}
+// Creating returns the outcome for an object that is not observed yet, and whether the condition has said so before.
+func Creating(xr wire.Struct, now time.Time, what string) (out Outcome, said bool) {
 	out = Outcome{State: Created, Message: what + creates}
 	condition := object.Condition(xr, ConditionType)
 	text, since := condition.Get("message").Text(), object.Transition(condition)
-	overdue := false
-	for _, before := range forms {
-		form := before + out.Message
-		said = said || strings.Contains(text, form)
-		overdue = overdue || strings.Contains(text, form+notCreated) ||
-			strings.Contains(text, form) && !since.IsZero() && now.Sub(since) >= CreationTime
-	}
+	said = strings.Contains(text, out.Message)
+	overdue := strings.Contains(text, out.Message+notCreated) || said && !since.IsZero() && now.Sub(since) >= CreationTime
 	if overdue {
 		out = Outcome{State: Waiting, Message: out.Message + notCreated, See: evaluate.See(xr), Warn: true}
 	}

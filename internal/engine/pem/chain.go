@@ -19,8 +19,7 @@ var (
 	errNoCA          = errors.New("the text has no certificate of a CA")
 
 	errIssuers = notOneChain("the issuer of one may be any of several others")
-	errLeaves  = notOneChain("several sign no other one")
-	errLoop    = notOneChain("some sign each other")
+	errLeaves  = notOneChain("several sign no other one, or some sign each other")
 )
 
 func notOneChain(reason string) error {
@@ -94,8 +93,13 @@ func distinct(text string) ([]*x509.Certificate, error) {
 	if len(blocks) > limits.ChainCertificates {
 		return nil, errCertificates
 	}
+	return parse(blocks)
+}
+
+func parse(blocks []*pem.Block) ([]*x509.Certificate, error) {
 	out := make([]*x509.Certificate, len(blocks))
 	for i, b := range blocks {
+		var err error
 		if out[i], err = x509.ParseCertificate(b.Bytes); err != nil {
 			return nil, errCertificate
 		}
@@ -139,22 +143,18 @@ func signs(issuer, c *x509.Certificate) bool {
 
 // walk returns the certificates from the only one that is not an issuer to the only one without an issuer.
 func walk(all []*x509.Certificate, issuers []int) ([]*x509.Certificate, error) {
-	leaf := -1
-	for i := range all {
-		switch {
-		case slices.Contains(issuers, i):
-		case leaf >= 0:
-			return nil, errLeaves
-		default:
-			leaf = i
+	i := -1
+	for j := range all {
+		if !slices.Contains(issuers, j) {
+			i = j
 		}
 	}
-	chain, i := make([]*x509.Certificate, 0, len(all)), leaf
+	chain := make([]*x509.Certificate, 0, len(all))
 	for ; i >= 0 && len(chain) < len(all); i = issuers[i] {
 		chain = append(chain, all[i])
 	}
 	if i >= 0 || len(chain) < len(all) {
-		return nil, errLoop
+		return nil, errLeaves
 	}
 	return chain, nil
 }

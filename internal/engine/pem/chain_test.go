@@ -75,7 +75,8 @@ func TestChainRefuses(t *testing.T) {
 	below := issueWith(t, issue(t, "x", nil).key, "leaf", notCA, server)
 	renewed := issueWith(t, root.key, "root", nil)
 	const (
-		leaves  = "the certificates are not one chain: several sign no other one: remove what does not belong to it"
+		leaves = "the certificates are not one chain: several sign no other one, or some sign each other: " +
+			"remove what does not belong to it"
 		issuers = "the certificates are not one chain: the issuer of one may be any of several others: remove what " +
 			"does not belong to it"
 	)

@@ -8,6 +8,7 @@
 package pem
 
 import (
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -72,6 +73,15 @@ func Join(texts []string) (string, error) {
 func Certificates(text string) (string, error) {
 	blocks, err := certificateBlocks(text)
 	return encode(blocks...), err
+}
+
+// Parsed returns the certificates of a text in their order.
+func Parsed(text string) ([]*x509.Certificate, error) {
+	blocks, err := certificateBlocks(text)
+	if err != nil {
+		return nil, err
+	}
+	return parse(blocks)
 }
 
 // PrivateKey returns the only private key of a text.

@@ -125,12 +125,10 @@ func (m *Generator) IsComputed() bool {
 
 // Certificate returns the certificate that it generates, or nil.
 func (m *Generator) Certificate() *credential.Certificate {
-	c, _ := m.Makes.(*Computed)
-	if c == nil {
-		return nil
+	if c, ok := m.Makes.(*Computed); ok {
+		return c.certificate
 	}
-	k, _ := c.Kind.(*credential.Certificate)
-	return k
+	return nil
 }
 
 // A GeneratorKind is how a generator gets its outputs: a *Computed or a *Manifest. It is chosen once, when
@@ -163,6 +161,8 @@ type Computed struct {
 	SecretType string
 	Source     *expression.Expression // of a derived generator; nil for others
 	ca         string
+
+	certificate *credential.Certificate // nil for other kinds
 }
 
 // Object returns a Secret.
@@ -200,14 +200,16 @@ func (m *Generator) compile(c *compiler, g v1beta1.Generator) {
 		}
 		k.Kind, wrong = credential.CompilePassword(m.Path.Child(m.Kind), g.Password)
 	case g.UUID != nil:
-		m.Kind, section, k.Kind = "uuid", g.UUID, &credential.UUID{}
+		m.Kind, section, k.Kind = "uuid", g.UUID, credential.NewUUID()
 	case g.SSHKey != nil:
 		m.Kind, section, k.Slow = "sshKey", g.SSHKey, g.SSHKey.Type == "rsa"
 		k.Kind, wrong = credential.CompileSSHKey(m.Path.Child(m.Kind), g.SSHKey)
 	case g.Certificate != nil:
 		m.Kind, section, k.Slow = KindCertificate, g.Certificate, g.Certificate.KeyType == "rsa"
 		k.SecretType, k.ca = "kubernetes.io/tls", g.Certificate.CA
-		k.Kind, wrong = credential.CompileCertificate(m.Path.Child(m.Kind), g.Certificate)
+		if k.certificate, wrong = credential.CompileCertificate(m.Path.Child(m.Kind), g.Certificate); k.certificate != nil {
+			k.Kind = k.certificate.Kind
+		}
 	case g.Resource != nil:
 		m.resource(c, g.Resource)
 		return
@@ -216,7 +218,7 @@ func (m *Generator) compile(c *compiler, g v1beta1.Generator) {
 	}
 	if c.fields(wrong); len(wrong) == 0 {
 		k.Spec, _ = json.Marshal(section) //nolint:errchkjson // it was JSON in the input
-		m.Makes, m.Keys = k, k.Kind.Keys()
+		m.Makes, m.Keys = k, k.Kind.Keys
 	}
 }
 

@@ -131,7 +131,7 @@ func (w *world) checkDue(s Step, have []Generation, records []Record) {
 		until = s.Due.Add(-1)
 	}
 	if w.input.Input == Removed && slices.ContainsFunc(have, func(g Generation) bool { return g.Since.Equal(w.now) }) {
-		return // a later step of the pipeline may have the generator
+		return // its copies are written now
 	}
 	if slices.ContainsFunc(have, func(g Generation) bool { return !g.Coded && ahead(g, records) }) {
 		return // the copies count, and are written now

@@ -64,6 +64,8 @@ type Record struct {
 	Holds     string `json:"holds,omitempty"`     // the UID of the generation whose value the export has
 	Candidate string `json:"candidate,omitempty"` // the UID of the generation that it has as the candidate
 	Known     []Copy `json:"known,omitempty"`     // by number
+
+	Unlisted []Copy `json:"-"` // copies that do not count, because the composite does not list the export
 }
 
 // Of returns what the export recorded about a generation, or nil.

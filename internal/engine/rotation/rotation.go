@@ -89,7 +89,6 @@ type Facts struct {
 	Held     bool // an export has its value, or may have it
 	Counts   bool // it is trusted
 	Lost     bool // neither it nor an export knows its state
-	Foreign  bool // it is abandoned in this step because another client made it
 }
 
 // An Input says whether a generator is in the input.
@@ -181,7 +180,7 @@ func Next(w Wanted, have []Generation, records []Record, now time.Time) Step {
 func next(rows []row, w Wanted, have []Generation, records []Record, now time.Time) Step {
 	s := &situation{Wanted: w, table: rows, now: now}
 	for _, g := range slices.SortedFunc(slices.Values(have), byNumber) {
-		restore(&g, records)
+		g.Restore(records)
 		if g.Stage == Pending && w.PausedAt.After(g.Since) && !g.Since.IsZero() && w.PausedAt.Before(now) {
 			g.Since = g.Since.Add(now.Sub(w.PausedAt))
 		}
@@ -195,14 +194,15 @@ func next(rows []row, w Wanted, have []Generation, records []Record, now time.Ti
 		}
 	}
 	step := s.outputs()
-	step.Failed = s.failed
 	step.Make, step.Full = s.create()
 	for _, g := range s.all { // all rows see the same stages
 		next := *g
-		next.Foreign = s.foreign(g) && g.Stage != Abandoned
 		if next.State = s.step(g); next.Stage == Gone {
 			step.Drop = append(step.Drop, *g)
 			continue
+		}
+		if g == s.failed {
+			step.Failed = &next
 		}
 		step.Keep = append(step.Keep, next)
 	}
@@ -233,8 +233,9 @@ func (s *situation) findBase() {
 	}
 }
 
-// restore finds the state of a generation: the later one of its own state and of the copies that exports recorded.
-func restore(g *Generation, records []Record) {
+// Restore finds the state of a generation: the later one of its own state and of the copies that exports recorded. To
+// do so again changes nothing.
+func (g *Generation) Restore(records []Record) {
 	if !g.Intact {
 		g.State = State{}
 	}
@@ -243,7 +244,7 @@ func restore(g *Generation, records []Record) {
 	if !g.Coded && g.Stage != Abandoned && slices.ContainsFunc(records, copied) {
 		g.Stage, g.Since = Pending, time.Time{} // any client could write it
 	}
-	used, left := readCopies(g, records)
+	used, left := g.readCopies(records)
 	switch {
 	case used && (g.Stage == Lost || g.Stage == Pending || g.Stage == Abandoned):
 		g.Stage, g.Since = Current, time.Time{}
@@ -258,7 +259,7 @@ func restore(g *Generation, records []Record) {
 
 // readCopies reads what exports recorded about a generation. It returns whether one uses it, and when the last one let
 // go of it.
-func readCopies(g *Generation, records []Record) (used bool, left time.Time) {
+func (g *Generation) readCopies(records []Record) (used bool, left time.Time) {
 	for _, r := range records {
 		g.Held = g.Held || r.has(g.UID)
 		used = used || !r.Lost && r.Uses && r.Holds == g.UID

@@ -89,7 +89,7 @@ func TestNext(t *testing.T) {
 		"FirstUnknown": {"an input is missing", wanted(unknown), nil, nil, 5, "see //"},
 		"FirstRemoved": {"nothing is wanted", wanted(removed), nil, nil, 5, "see //"},
 		"Unlisted": {"it may not be stored", again, second(Abandoned, since(5), unlisted), inUse, 5,
-			"1 current 2 abandoned since 5 see 1//1"},
+			"1 current 2 abandoned since 5 see 1//1 due 15"},
 		"OneAtATime": {"a pending one is on its way", again, second(Pending, unready), inUse, 5,
 			"1 current 2 pending since 5 see 1//2 due 20"},
 		"Full": {"there are as many as may be", again, full, inUse, 5,

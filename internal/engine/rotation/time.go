@@ -81,8 +81,15 @@ func (s *situation) due(step *Step) (out time.Time) {
 			out = at
 		}
 	}
-	for i := range step.Keep {
-		soonest(s.endsAt(&step.Keep[i]))
+	for _, g := range step.Keep {
+		switch {
+		case g.Stage.ends() && !g.Since.IsZero():
+			soonest(g.Since.Add(g.Grace.Duration))
+		case g.Stage == Pending && !s.same(&g):
+			soonest(g.Created.Add(limits.RefreshInterval))
+		default:
+			soonest(s.AbandonAt(g))
+		}
 	}
 	if s.failed != nil {
 		soonest(RetryAt(s.failed, s.now))
@@ -93,30 +100,11 @@ func (s *situation) due(step *Step) (out time.Time) {
 	return out
 }
 
-// endsAt returns when the stage of a generation ends if nothing changes, or zero.
-func (s *situation) endsAt(g *Generation) time.Time {
-	switch {
-	case g.Stage.ends() && !g.Since.IsZero() && g.Listed:
-		stored := func(o *Generation) bool { return o.State == g.State }
-		if s.Input == Removed && !slices.ContainsFunc(s.all, stored) { // a later step may have the generator
-			return time.Time{}
-		}
-		return g.Since.Add(g.Grace.Duration)
-	case g.Stage != Pending || s.Input != Present:
-	case g.Listed && !s.same(g):
-		return g.Created.Add(limits.RefreshInterval)
-	case s.base != nil:
-		return s.AbandonAt(*g)
-	}
-	return time.Time{}
-}
-
 // A Window says when rotations may start. Nil is always.
 type Window struct {
 	text     string
-	schedule cron.Schedule
+	schedule cron.SpecSchedule
 	open     time.Duration
-	zone     *time.Location
 }
 
 // format of a schedule, as in a CronJob of Kubernetes, without @hourly and the like.
@@ -135,19 +123,20 @@ func ParseSchedule(schedule string, open time.Duration) (*Window, error) {
 	if strings.Contains(schedule, "=") { // the parser would read a time zone
 		return nil, errSchedule
 	}
-	s, err := format.Parse(schedule)
+	parsed, err := format.Parse(schedule)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", errSchedule, strings.ReplaceAll(err.Error(), "\n", " "))
 	}
 	// A list without items, as in ", * * * *", is no error for the parser. The search for its next time takes long.
-	if f, ok := s.(*cron.SpecSchedule); ok && slices.Contains([]uint64{f.Minute, f.Hour, f.Dom, f.Month, f.Dow}, 0) {
+	s, ok := parsed.(*cron.SpecSchedule)
+	if !ok || slices.Contains([]uint64{s.Minute, s.Hour, s.Dom, s.Month, s.Dow}, 0) {
 		return nil, errSchedule
 	}
 	leapYear := time.Date(2028, 1, 1, 0, 0, 0, 0, time.UTC)
-	if s.Next(leapYear).IsZero() {
+	if s.Location = time.UTC; s.Next(leapYear).IsZero() {
 		return nil, errNever
 	}
-	return &Window{schedule, s, open, time.UTC}, nil
+	return &Window{schedule, *s, open}, nil
 }
 
 // In returns the window with its schedule in a time zone of the IANA database. Empty is UTC.
@@ -156,12 +145,14 @@ func (w *Window) In(timeZone string) (*Window, error) {
 	if err != nil || strings.EqualFold(timeZone, "local") {
 		return nil, errZone
 	}
-	return &Window{w.text, w.schedule, w.open, zone}, nil
+	out := *w
+	out.schedule.Location = zone
+	return &out, nil
 }
 
 // String describes the window.
 func (w *Window) String() string {
-	return fmt.Sprintf("a window of %s from %q in %s", w.open, w.text, w.zone)
+	return fmt.Sprintf("a window of %s from %q in %s", w.open, w.text, w.schedule.Location)
 }
 
 // Open reports whether the window is open at a time.
@@ -169,20 +160,15 @@ func (w *Window) Open(t time.Time) bool {
 	if w == nil {
 		return true
 	}
-	opens := w.opensAfter(t.Add(-w.open))
+	opens := w.schedule.Next(t.Add(-w.open))
 	return !opens.IsZero() && !opens.After(t)
 }
 
-// Next returns the first time from t on at which the window is open, or zero if there is none in five years.
+// Next returns the first time from t on at which the window is open, or zero if there is none in five years. Like a
+// CronJob, a window does not open at a time that the clocks skip.
 func (w *Window) Next(t time.Time) time.Time {
 	if w.Open(t) {
 		return t
 	}
-	return w.opensAfter(t)
-}
-
-// opensAfter returns the first time after t at which the window opens, or zero. Like a CronJob, it does not open at a
-// time that the clocks skip.
-func (w *Window) opensAfter(t time.Time) time.Time {
-	return w.schedule.Next(t.In(w.zone)).In(t.Location())
+	return w.schedule.Next(t)
 }

@@ -13,13 +13,17 @@ const lostHash = "lost"
 // counts. If no listed one counts, the oldest listed one does, because no other client can create an older one. If
 // all states and the record of an export are lost, it is in use if it works, because the export may have its value.
 func (s *situation) trust(recordLost bool) {
+	var listed []*Generation
 	for _, g := range s.all {
-		g.Counts = g.Recorded || !g.Coded
+		if g.Counts = g.Recorded || !g.Coded; g.Listed {
+			listed = append(listed, g)
+		}
 	}
-	if oldest := s.oldest(); oldest != nil {
-		oldest.Counts = oldest.Counts || !s.hasListed(func(g *Generation) bool { return g.Counts })
-		isUsed := func(g *Generation) bool { return g.Stage != Abandoned }
-		if recordLost && oldest.Lost && oldest.Ready && oldest.Fit == Fits && !s.hasListed(isUsed) {
+	if len(listed) > 0 {
+		oldest := slices.MinFunc(listed, func(a, b *Generation) int { return a.Created.Compare(b.Created) })
+		oldest.Counts = oldest.Counts || !slices.ContainsFunc(listed, func(g *Generation) bool { return g.Counts })
+		isUsed := slices.ContainsFunc(listed, func(g *Generation) bool { return g.Stage != Abandoned })
+		if recordLost && oldest.Lost && oldest.Ready && oldest.Fit == Fits && !isUsed {
 			s.putInUse(oldest)
 		}
 	}
@@ -28,40 +32,20 @@ func (s *situation) trust(recordLost bool) {
 
 // followLinks makes each generation count that a code links, in a chain, with one that counts.
 func (s *situation) followLinks() {
-	links := map[string][]string{} // by UID, in both directions
 	byUID := map[string]*Generation{}
-	var counting []*Generation
 	for _, g := range s.all {
 		byUID[g.UID] = g
-		for _, uid := range g.Follows {
-			links[g.UID], links[uid] = append(links[g.UID], uid), append(links[uid], g.UID)
-		}
-		if g.Counts {
-			counting = append(counting, g)
-		}
 	}
-	for i := 0; i < len(counting); i++ { // it grows
-		for _, uid := range links[counting[i].UID] {
-			if g := byUID[uid]; g != nil && !g.Counts {
-				g.Counts = true
-				counting = append(counting, g)
+	for changed := true; changed; {
+		changed = false
+		for _, g := range s.all {
+			for _, uid := range g.Follows {
+				if former := byUID[uid]; former != nil && former.Counts != g.Counts {
+					former.Counts, g.Counts, changed = true, true, true
+				}
 			}
 		}
 	}
-}
-
-// oldest returns the listed generation that was created first, or nil.
-func (s *situation) oldest() (out *Generation) {
-	for _, g := range s.all {
-		if g.Listed && (out == nil || g.Created.Before(out.Created)) {
-			out = g
-		}
-	}
-	return out
-}
-
-func (s *situation) hasListed(is func(*Generation) bool) bool {
-	return slices.ContainsFunc(s.all, func(g *Generation) bool { return g.Listed && is(g) })
 }
 
 // putInUse makes a generation the one in use. It is unknown what it was made for.
