@@ -191,7 +191,7 @@ func (x *explainer) generator(m *plan.Generator) Part {
 	}
 	add(m.Keepers, "keepersExpression")
 	add(m.Source(), "secretExpression")
-	if kind, ok := m.Makes.(*plan.Manifest); ok {
+	if kind := m.Manifest; kind != nil {
 		for _, f := range kind.Set {
 			add(f.Value, f.At.String())
 		}

@@ -57,7 +57,7 @@ func rulesOf(p *plan.Plan, plural func(plan.Kind) string) []Rule {
 	}
 	for i := range p.Generators {
 		m := &p.Generators[i]
-		add(m.Makes.Object().APIVersion, m.Makes.Object().Kind, compose, m.Path.String())
+		add(m.Object().APIVersion, m.Object().Kind, compose, m.Path.String())
 	}
 	out := make([]Rule, 0, len(by))
 	for _, k := range plan.SortedKeys(by) {

@@ -61,7 +61,7 @@ func literalCredential(v *View, say Say) {
 		}
 	}
 	for _, m := range v.Plan.Generators {
-		if r, ok := m.Makes.(*plan.Manifest); ok && tokens().MatchString(r.Base.String()) {
+		if m.Manifest != nil && tokens().MatchString(m.Manifest.Base.String()) {
 			say(field(m.Path.Child(plan.KindResource, "manifest").String()), "contains a credential, "+readable)
 		}
 		for key, text := range m.Labels {

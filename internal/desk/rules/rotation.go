@@ -83,7 +83,7 @@ func candidateForConsumers(v *View, say Say) {
 	for _, m := range v.Plan.Generators {
 		setters, _ := v.setters(m)
 		for _, e := range setters {
-			if m.Ready == nil && m.IsComputed() {
+			if m.Ready == nil && m.Computed != nil {
 				say(field(e.Path.String()), "uses %s, but generator %q has no readyExpression: each generation is in "+
 					"use as soon as it is stored, "+
 					"so consumers have it before it is set: add a readyExpression to the generator, or use %s",

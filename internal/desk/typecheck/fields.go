@@ -25,8 +25,8 @@ func (c *typeCheck) status(s plan.StatusField) {
 
 // manifest refuses fields in set that the kind does not have.
 func (c *typeCheck) manifest(m plan.Generator) {
-	r, ok := m.Makes.(*plan.Manifest)
-	if !ok {
+	r := m.Manifest
+	if r == nil {
 		return
 	}
 	kind := c.kind(r.Object())

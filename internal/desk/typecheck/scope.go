@@ -35,9 +35,8 @@ func (c *typeCheck) withoutDetails() bool {
 func (c *typeCheck) scopes() {
 	for i := range c.plan.Generators {
 		m := &c.plan.Generators[i]
-		_, isManifest := m.Makes.(*plan.Manifest)
-		if isManifest && c.scopeOf(c.Known.Composite) == catalog.Namespaced &&
-			c.scopeOf(m.Makes.Object()) == catalog.Cluster {
+		if m.Manifest != nil && c.scopeOf(c.Known.Composite) == catalog.Namespaced &&
+			c.scopeOf(m.Object()) == catalog.Cluster {
 			c.report(m.Path.Child(plan.KindResource, "manifest", "kind").String(), "is a cluster scoped kind, "+
 				"but a namespaced composite can compose only namespaced objects: use a namespaced kind")
 		}

@@ -7,15 +7,14 @@ import (
 	"crypto/elliptic"
 	"crypto/rsa"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"math/big"
 	"slices"
 
 	"golang.org/x/crypto/blowfish" //nolint:staticcheck // bcrypt is built on it
-	"golang.org/x/crypto/ssh"
 )
 
 // A rehearsal shows what a Composition generates at a moment, and shows the same each time. Go takes the randomness of
@@ -113,26 +112,11 @@ func seededBcrypt(source io.Reader, password []byte, cost int) ([]byte, error) {
 	return fmt.Appendf(nil, "$2a$%02d$%s%s", cost, encode(salt), encode(hash[:len(hash)-1])), nil
 }
 
-// errOpenSSH is never expected: the block was just encoded.
-var errOpenSSH = errors.New("cannot read the format of OpenSSH")
-
-// seededOpenSSH replaces the two random check numbers of a private key that is not encrypted.
+// seededOpenSSH replaces the two random check numbers of a private key that is not encrypted. They follow the public
+// key, whose size is after the name of the format and the parts about encryption.
 func seededOpenSSH(source io.Reader, b *pem.Block) error {
-	const magic = "openssh-key-v1\x00"
-	var file struct {
-		CipherName, KdfName, KdfOpts string
-		NumKeys                      uint32
-		PubKey, PrivKeyBlock         []byte
-	}
-	rest, ok := bytes.CutPrefix(b.Bytes, []byte(magic))
-	if err := ssh.Unmarshal(rest, &file); !ok || err != nil || len(file.PrivKeyBlock) < 8 {
-		return errOpenSSH
-	}
+	const size = len("openssh-key-v1\x00" + "0004none" + "0004none" + "0000" + "0001")
 	check, err := randomBytes(source, 4)
-	if err != nil {
-		return err
-	}
-	copy(file.PrivKeyBlock, slices.Concat(check, check))
-	b.Bytes = append([]byte(magic), ssh.Marshal(file)...)
-	return nil
+	copy(b.Bytes[size+4+int(binary.BigEndian.Uint32(b.Bytes[size:]))+4:], slices.Concat(check, check))
+	return err
 }

@@ -30,8 +30,7 @@ type spending struct {
 
 // waitsForTurn reports whether other generations have used up the work of this request.
 func (s *spending) waitsForTurn(m *plan.Generator) bool {
-	c, ok := m.Makes.(*plan.Computed)
-	return s.work >= limits.GenerationsFuel || ok && c.Slow && s.slow >= limits.SlowGenerations
+	return s.work >= limits.GenerationsFuel || m.Computed != nil && m.Computed.Slow && s.slow >= limits.SlowGenerations
 }
 
 // create creates the generation of a step, or returns why it is not created.
@@ -41,7 +40,7 @@ func (g *rotator) create(c *credentialState) evaluate.Reasons {
 		return evaluate.WaitingFor("one of its %d generations to be deleted (no more are kept at once): "+
 			"wait for the end of a gracePeriod, or delete a previous one", len(c.step.Keep))
 	}
-	if c.step.Make == nil || w.place == nil || w.manifest == nil && !w.IsComputed() {
+	if c.step.Make == nil || w.place == nil || w.manifest == nil && w.Computed == nil {
 		return w.why
 	}
 	switch slot, o := g.slotOf(w); slot.Decide() {
@@ -66,7 +65,7 @@ func (g *rotator) create(c *credentialState) evaluate.Reasons {
 	what := fmt.Sprintf("generation %d of %s", k.Number, w)
 	first, said := outcome.Creating(g.in.Owner.Object, g.in.Now, what)
 	g.created[w.Name] = first
-	g.out.Fresh = g.out.Fresh || w.IsComputed() && !said && !g.in.Owner.Lists(w.target())
+	g.out.Fresh = g.out.Fresh || w.Computed != nil && !said && !g.in.Owner.Lists(w.target())
 	if said {
 		g.schedule(g.in.Now.Add(outcome.CreationTime))
 	}
@@ -106,7 +105,7 @@ func (g *rotator) slotOf(w *wantedGeneration) (slot lifecycle.Slot, found wire.S
 func (g *rotator) occupied(w *wantedGeneration, o wire.Struct) evaluate.Reasons {
 	own := g.in.Owner.Controls(o)
 	at := w.Path.Child("name")
-	if w.Makes.Names() {
+	if w.Manifest.Names() {
 		at = w.Path.Child(w.Kind, "set")
 	}
 	switch {
@@ -173,8 +172,8 @@ func (g *rotator) pay(o *structpb.Struct) evaluate.Reasons {
 func (g *rotator) newGeneration(c *credentialState) (*generation, *structpb.Struct, error) {
 	w := c.wanted
 	k := &generation{Generation: *c.step.Make, generator: w.Name}
-	kind, ok := w.Makes.(*plan.Computed)
-	if !ok {
+	kind := w.Computed
+	if kind == nil {
 		return g.newResource(w, k)
 	}
 	k.resource, k.Coded = kind.Spec, true
@@ -246,7 +245,7 @@ func (c *credentialState) codes(k *generation) (out []string) {
 
 // issuer returns the issuer of a certificate that another generator signs.
 func (g *rotator) issuer(w *wantedGeneration) (*credential.Issuer, error) {
-	name := w.Makes.SignedBy()
+	name := w.SignedBy()
 	if name == "" {
 		return nil, nil
 	}

@@ -216,8 +216,8 @@ func (r *credentialReader) lookUpHidden() {
 		m := &r.in.Generators[i]
 		c := r.of(m.Name)
 		next := c.taken + 1 // what is found must not change it
-		for n := next; n < next+len(r.accepted) && !m.Makes.Names(); n++ {
-			r.lookUp(c, n, "", r.in.Owner.requirement(m, r.in.Owner.defaultName(m.Name, n)))
+		for n := next; n < next+len(r.accepted) && !m.Manifest.Names(); n++ {
+			r.lookUp(c, n, "", r.in.requirement(m, r.in.defaultName(m.Name, n)))
 		}
 	}
 }
@@ -227,7 +227,7 @@ func (r *credentialReader) lookUpHidden() {
 func (r *credentialReader) lookUp(c *credentialState, number int, recorded string, at lookup.Requirement) {
 	ns := r.in.Owner.Namespace
 	if c.generator != nil {
-		ns = r.in.Owner.requirement(c.generator, "").Namespace
+		ns = r.in.requirement(c.generator, "").Namespace
 	}
 	place, key := lifecycle.PlaceOf(at.APIVersion, at.Kind, at.Namespace, at.Name), at.Key()
 	if at.Name == "" || r.shown[place] || r.required[key] || at.APIVersion == "v1" && at.Namespace != ns {

@@ -1,6 +1,7 @@
 package generations
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,8 +69,8 @@ func isCoded(m *plan.Generator, o wire.Struct) bool {
 	switch {
 	case !object.IsSecret(o):
 		return false
-	case m != nil && (m.IsComputed() || m.Makes.Object() == secret):
-		return m.IsComputed()
+	case m != nil && (m.Computed != nil || m.Object() == secret):
+		return m.Computed != nil
 	}
 	return object.IsImmutable(o)
 }
@@ -140,34 +141,63 @@ func (k *generation) observation() *observation.Generation {
 	return &observation.Generation{Resource: k.object, Details: k.details}
 }
 
-// An Owner is a composite with generations. Generations have names from which their generator and number can be read.
-type Owner struct{ composite.Composite }
+// A Split has the composed resources of a request, by their purpose. Expressions cannot read generations, and
+// only those of the composite author can read the author's objects.
+//
+// The purpose of an object is read from what only this function can write: the UID that an export recorded, a seal, or
+// the object's own name. All other annotations can be changed, including the one with the composition resource name.
+type Split struct {
+	Splitter
+
+	Resources   map[string]observation.Resource // that expressions see
+	Authors     map[string]observation.Resource // the composite author's
+	Generations map[string]Identified           // resources that look like a generation
+	Recorded    map[string]bool                 // the generators whose generations exports recorded
+}
+
+// An Identified is a composed resource that looks like a generation.
+type Identified struct {
+	observation.Resource
+
+	Generator string
+	Number    int
+
+	// Claimed is set if only annotations say so: neither an export, nor its own name, nor its seal.
+	Claimed bool
+}
+
+// A Splitter groups composed resources. Generations have names from which their generator and number can be read.
+type Splitter struct {
+	Owner    composite.Composite
+	Declared plan.Generators        // the generators of the input
+	Desired  map[string]wire.Struct // the resources of earlier steps
+}
 
 // requirement returns the requirement for the generation of a generator that has a name.
-func (c Owner) requirement(m *plan.Generator, name string) lookup.Requirement {
-	kind, ns := m.Makes.Object(), m.Namespace
-	if ns == "" && (m.Kind != plan.KindResource || !c.Cluster) {
-		ns = c.Namespace
+func (x Splitter) requirement(m *plan.Generator, name string) lookup.Requirement {
+	kind, ns := m.Object(), m.Namespace
+	if ns == "" && (m.Kind != plan.KindResource || !x.Owner.Cluster) {
+		ns = x.Owner.Namespace
 	}
 	return lookup.Requirement{APIVersion: kind.APIVersion, Kind: kind.Kind, Namespace: ns, Name: name}
 }
 
 // defaultName returns the own name of a generation, unless the input sets it.
-func (c Owner) defaultName(generator string, number int) string {
-	return c.namePrefix(generator) + strconv.Itoa(number)
+func (x Splitter) defaultName(generator string, number int) string {
+	return x.namePrefix(generator) + strconv.Itoa(number)
 }
 
-func (c Owner) namePrefix(generator string) string {
-	return c.Name + "-" + plan.ObjectName(generator) + "-"
+func (x Splitter) namePrefix(generator string) string {
+	return x.Owner.Name + "-" + plan.ObjectName(generator) + "-"
 }
 
-// ReadState returns the state in the annotation of an object, which is empty if it is none of a generation, and whether
+// readState returns the state in the annotation of an object, which is empty if it is none of a generation, and whether
 // its seal fits. An export can have the data of a generation, so that a copy of the state would also fit there. Its own
 // name shows that it is not the generation.
-func (c Owner) ReadState(o wire.Struct) (s seal.GenerationState, sealed bool) {
+func (x Splitter) readState(o wire.Struct) (s seal.GenerationState, sealed bool) {
 	s, text := seal.ReadState(o)
 	name := plan.MetadataOf(o).Get("name")
-	if s.Generator == "" || !object.IsSecret(o) || !name.Is(c.defaultName(s.Generator, s.Number)) {
+	if s.Generator == "" || !object.IsSecret(o) || !name.Is(x.defaultName(s.Generator, s.Number)) {
 		return s, false
 	}
 	data, err := object.DataOf(o)
@@ -188,12 +218,118 @@ const idDigits = 10
 
 // generationVariable returns the variable generation. Its id is the same on each call, and unique to each generation of
 // each generator of each composite, even if another composite had the same name before.
-func (c Owner) generationVariable(m *plan.Generator, number int) wire.Struct {
+func (x Splitter) generationVariable(m *plan.Generator, number int) wire.Struct {
 	id := strings.Repeat("0", idDigits)
 	if number > 0 {
-		id = seal.Hash(c.UID, m.Name, strconv.Itoa(number))[:idDigits]
+		id = seal.Hash(x.Owner.UID, m.Name, strconv.Itoa(number))[:idDigits]
 	}
 	return wire.Of(&structpb.Struct{Fields: map[string]*structpb.Value{
 		"number": structpb.NewNumberValue(float64(max(number, 1))), "id": structpb.NewStringValue(id),
 	}})
+}
+
+// Run groups all observed composed resources of a request.
+func (x Splitter) Run(all map[string]observation.Resource) Split {
+	out := Split{Splitter: x, Resources: all}
+	known, isMixed := out.readAnnotations()
+	if !isMixed && len(x.Declared) == 0 {
+		return out
+	}
+	for name, res := range all {
+		if plan.IsAuthors(name) && known[idOf(res.Object)].Generator == "" {
+			out.Authors = plan.With(out.Authors, name, res)
+			continue
+		}
+		if id, ok := x.identify(known, name, res.Object); ok {
+			id.Resource = res
+			out.Generations = plan.With(out.Generations, name, id)
+		}
+	}
+	if len(out.Authors)+len(out.Generations) > 0 { // otherwise no copy is needed: there may be many
+		out.Resources = maps.Clone(all)
+		maps.DeleteFunc(out.Resources, func(name string, _ observation.Resource) bool {
+			_, generation := out.Generations[name]
+			_, author := out.Authors[name]
+			return generation || author
+		})
+	}
+	return out
+}
+
+// readAnnotations returns the generations that exports recorded, by UID, and whether any resource can be a generation
+// or is the composite author's.
+func (r *Split) readAnnotations() (known map[string]Identified, isMixed bool) {
+	known = map[string]Identified{}
+	for name, res := range r.Resources {
+		author, recorded := plan.IsAuthors(name), seal.HasRecord(res.Object)
+		isMixed = isMixed || author || recorded || strings.HasPrefix(name, plan.GenerationPrefix) ||
+			plan.MetadataOf(res.Object).At("annotations", rotation.AnnotationState).Exists()
+		if author || !recorded || !object.IsSecret(res.Object) { // any client could seal the record of a ConfigMap
+			continue
+		}
+		rec, _ := seal.ReadRecord(res.Object)
+		for generator, one := range rec.Generators {
+			r.Recorded = plan.With(r.Recorded, generator, true)
+			for _, k := range one.Known {
+				known[k.UID] = Identified{Generator: generator, Number: k.Number}
+			}
+		}
+	}
+	return known, isMixed
+}
+
+// identify finds out which generation a composed resource is. An object of an earlier step is none only because of its
+// names.
+func (x Splitter) identify(known map[string]Identified, composed string, o wire.Struct) (Identified, bool) {
+	if id, ok := known[idOf(o)]; ok {
+		return id, true
+	}
+	s, sealed := x.readState(o)
+	if sealed {
+		return Identified{Generator: s.Generator, Number: s.Number}, true
+	}
+	_, earlier := x.Desired[composed]
+	name, number, named := plan.ParseGeneration(composed)
+	own := !earlier && composed != "" && x.Owner.Controls(o)
+	if id, ok := x.byOwnName(o); ok && (named || s.Generator == id.Generator || own && object.IsImmutable(o)) {
+		return id, true
+	}
+	isExport := s.Generator != name && plan.MetadataOf(o).At("annotations", object.AnnotationRevision).Exists()
+	isDeclared := x.Declared.Declares(name) || s.Generator == name || own
+	return Identified{Generator: name, Number: number, Claimed: true}, named && isDeclared && !isExport
+}
+
+// IsGeneration reports whether the own name of an object, or its state, says that it is a generation.
+func (x Splitter) IsGeneration(o wire.Struct) bool {
+	_, named := x.byOwnName(o)
+	return named || x.isStated(o)
+}
+
+// isStated reports whether the state of an object says that it is a generation.
+func (x Splitter) isStated(o wire.Struct) bool {
+	_, ok := x.identify(nil, "", o)
+	return ok
+}
+
+// byOwnName returns which generation an object is by its own name, which cannot be changed. For a list, the generator
+// is that of an item.
+func (x Splitter) byOwnName(o wire.Struct) (Identified, bool) {
+	for i := range x.Declared {
+		m, k := &x.Declared[i], x.Declared[i].Object()
+		rest, ok := strings.CutPrefix(plan.MetadataOf(o).Get("name").Text(), x.namePrefix(m.Name))
+		id, end := Identified{Generator: m.Name}, strings.LastIndexByte(rest, '-')
+		isList := m.ForEach != nil && m.Item == nil
+		if !ok || m.Manifest.Names() || !o.Get("apiVersion").Is(k.APIVersion) || !o.Get("kind").Is(k.Kind) ||
+			isList && end < 1 {
+			continue
+		}
+		if isList {
+			id.Generator, rest = plan.ItemName(m.Name, rest[:end]), rest[end+1:]
+		}
+		id.Number, _ = strconv.Atoi(rest)
+		if plan.IsNumber(id.Number) && rest == strconv.Itoa(id.Number) {
+			return id, true
+		}
+	}
+	return Identified{}, false
 }

@@ -49,7 +49,7 @@ func (g *rotator) ready(c *credentialState, k *generation) (why evaluate.Reasons
 	switch {
 	case k.withheld != nil:
 		why.Add("", k.withheld)
-	case resourceOf(c.generator) == nil || k.isComputed():
+	case c.generator.Manifest == nil || k.isComputed():
 		if len(k.details) == 0 {
 			why.Failed = []string{"it has no data"}
 		}
@@ -79,13 +79,8 @@ func (g *rotator) checkReady(m *plan.Generator, k *generation) error {
 	if !x.Source().Own { // resource and secret are those of the composite
 		in = &observation.Generation{}
 	}
-	in.Generation = g.in.Owner.generationVariable(m, k.Number)
-	list, _, isItem := plan.SplitItem(m.Name)
-	unknown := map[string]string{}
-	if isItem {
-		unknown[list] = ""
-	}
-	in.Candidate = withItems(map[string]observation.Generated{m.Name: g.generated(m, k)}, unknown)
+	in.Generation = g.in.generationVariable(m, k.Number)
+	in.Candidate = withItems(map[string]observation.Generated{m.Name: g.generated(m, k)}, nil)
 	v, err := s.Evaluate(x, s.GenerationScope(in))
 	if err != nil {
 		return err
@@ -118,18 +113,17 @@ func (c *credentialState) missingDetails(k *generation) (out []string) {
 }
 
 func (g *rotator) outputsOf(m *plan.Generator, k *generation) (observation.Details, error) {
-	r := resourceOf(m)
 	switch {
 	case k.withheld != nil:
 		return nil, k.withheld
 	case object.HasConnectionSecret(k.object) && len(k.details) == 0:
 		return nil, expression.NewWaiting("its connection details")
-	case r == nil || k.isComputed():
+	case m.Manifest == nil || k.isComputed():
 		return k.details, nil
 	}
 	out, s := observation.Details{}, g.in.Session.ForItem(m.Item)
 	maps.Copy(out, k.details)
-	for _, o := range r.Outputs {
+	for _, o := range m.Manifest.Outputs {
 		text, ok, err := evaluate.Value(s, o.Value, s.GenerationScope(k.observation()), o.Value.Text)
 		switch {
 		case err != nil:
@@ -243,26 +237,21 @@ func (c *credentialState) failedBefore(now time.Time) outcome.Outcome {
 
 // checkCurrent warns about the generation in use if no other generation is pending.
 func (g *rotator) checkCurrent(w *wantedGeneration, k *generation) outcome.Outcome {
-	rotate := fmt.Sprintf("create another generation with the composite's annotation %s: %s=<anything new>",
-		plan.RotateAnnotation, w.Name)
-	once := w.Policy == "" || w.Policy == v1beta1.CreatedOnce
-	if renew := k.Valid.Renew; once && !renew.IsZero() && !g.in.Now.Before(renew) {
-		return outcome.Outcome{Warn: true, Message: fmt.Sprintf(
-			"%s: the certificate of generation %d expires soon, or its CA has changed, "+
-				"and refreshPolicy CreatedOnce creates no other generation: %s, or set refreshPolicy to OnChange",
-			w, k.Number, rotate)}
+	renew, once := k.Valid.Renew, w.Policy == "" || w.Policy == v1beta1.CreatedOnce
+	if !once || renew.IsZero() || g.in.Now.Before(renew) {
+		return outcome.Outcome{}
 	}
-	return outcome.Outcome{}
+	return outcome.Outcome{Warn: true, Message: fmt.Sprintf(
+		"%s: the certificate of generation %d expires soon, or its CA has changed, and refreshPolicy CreatedOnce "+
+			"creates no other generation: create another generation with the composite's annotation %s: "+
+			"%s=<anything new>, or set refreshPolicy to OnChange",
+		w, k.Number, plan.RotateAnnotation, w.Name)}
 }
 
 // lostState says that another client changed the state of a generation, and what follows.
 func lostState(k *generation, next rotation.Generation) outcome.Outcome {
-	ref := k.Reference
-	follows := "It is restored from what exports recorded"
-	switch {
-	case next.Lost && next.Stage == rotation.Abandoned:
-		follows = "It is not used, because no export recorded it. It is kept for the grace period, and then deleted"
-	case next.Lost:
+	ref, follows := k.Reference, "It is restored from what exports recorded"
+	if next.Lost {
 		follows = "It is unknown what it was created for, so each request counts as a new one"
 	}
 	return outcome.Outcome{Warn: true, Message: fmt.Sprintf(
@@ -296,7 +285,8 @@ func unlistedGeneration(k *generation) outcome.Outcome {
 	}
 }
 
-// foreignOutcome warns that the composite lists an object that does not count as a generation.
+// foreignOutcome warns that the composite lists an object that does not count as a generation, or whose state is lost
+// and that no export recorded.
 func foreignOutcome(k *generation) outcome.Outcome {
 	ref := k.Reference
 	return outcome.Outcome{Warn: true, Message: fmt.Sprintf(

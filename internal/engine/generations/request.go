@@ -138,7 +138,7 @@ func inOrder(generators []plan.Generator) (independent, derived []*plan.Generato
 		switch m := &generators[i]; {
 		case m.Source() != nil:
 			derived = append(derived, m)
-		case m.Makes.SignedBy() != "":
+		case m.SignedBy() != "":
 			signed = append(signed, m)
 		default:
 			independent = append(independent, m)
@@ -161,7 +161,6 @@ type Lists struct {
 	Session    *evaluate.Session
 	Generators plan.Generators
 	Exports    []plan.Export
-	Owner      Owner
 	Recorded   map[string]bool       // the generators whose generations exports recorded
 	Observed   map[string]Identified // the generations
 }
@@ -199,20 +198,13 @@ func (x Lists) Run() Items {
 			one.Unknown = true
 			all = append(all, one)
 		}
-		out.Report(keptItems(m, why, kept))
+		said := outcome.Of(why, m.String(), "creates nothing for some items", false)
+		if len(kept) > 0 {
+			said.State, said.Warn = outcome.Held, true
+		}
+		out.Report(said)
 	}
 	out.Generators, out.Exports = all, plan.WithItems(x.Exports, all)
-	return out
-}
-
-// keptItems says why not all items of a generator are known.
-func keptItems(m *plan.Generator, why evaluate.Reasons, kept []string) outcome.Outcome {
-	out := outcome.Of(why, m.String(), "creates nothing for some items", false)
-	if len(kept) > 0 { // one message for all
-		out.State, out.Warn = outcome.Held, true
-		out.Message += "; the generations for these keys are kept unchanged until all keys are known: " +
-			plan.Shorten(kept, ", ")
-	}
 	return out
 }
 
@@ -242,10 +234,14 @@ func withItems(all map[string]observation.Generated, unknown map[string]string) 
 		out[list] = observation.Generated{Items: map[string]observation.Generated{}, Waits: why}
 	}
 	for name, one := range all {
-		if list, key, ok := plan.SplitItem(name); ok {
-			out[list].Items[key] = one
-		} else {
+		list, key, isItem := plan.SplitItem(name)
+		switch {
+		case !isItem:
 			out[name] = one
+		case out[list].Items == nil:
+			out[list] = observation.Generated{Items: map[string]observation.Generated{key: one}}
+		default:
+			out[list].Items[key] = one
 		}
 	}
 	return out

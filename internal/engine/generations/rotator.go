@@ -76,7 +76,7 @@ func (g *rotator) wait(m *plan.Generator) {
 
 // verify compares a generation with the input, and finds out whether it can be used.
 func (g *rotator) verify(c *credentialState, k *generation) {
-	w, ca := c.wanted, g.found[c.wanted.Makes.SignedBy()].current()
+	w, ca := c.wanted, g.found[c.wanted.SignedBy()].current()
 	k.Fit, k.Valid = w.fit(k), w.validity(k, ca, g.in.Now)
 	why := g.ready(c, k)
 	if k.Ready = why.Empty(); !k.Ready {
@@ -140,7 +140,7 @@ func (g *rotator) keep(c *credentialState) {
 			g.write(lifecycle.PlaceOf(object.Identity(k.object)), plan.GenerationName(c.name, k.Number))
 			g.out.Report(unlistedGeneration(k))
 			continue
-		case !next.Counts:
+		case !next.Counts, next.Lost && next.Stage == rotation.Abandoned:
 			g.out.Report(foreignOutcome(k))
 		case !k.Intact:
 			g.out.Report(lostState(k, next))

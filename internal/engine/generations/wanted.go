@@ -91,11 +91,10 @@ func (in *Request) withParameters(m *plan.Generator) (*plan.Generator, evaluate.
 func (w *wantedGeneration) hash(in *Request) {
 	hash := func(what string) string { return seal.Hash(in.Owner.Salt(), w.Name, what) }
 	var spec []byte
-	switch kind := w.Makes.(type) {
-	case *plan.Computed:
-		spec = kind.Spec
-	case *plan.Manifest:
-		common, why := in.manifestOf(w.Generator, kind, 0, in.Owner.defaultName(w.Name, 0))
+	if w.Computed != nil {
+		spec = w.Computed.Spec
+	} else {
+		common, why := in.manifestOf(w.Generator, 0, in.defaultName(w.Name, 0))
 		w.why, spec = why, plan.AppendStruct(nil, wire.Of(common))
 	}
 	w.rotation.Origin.Spec = hash(w.Kind + string(spec))
@@ -117,11 +116,11 @@ func (w *wantedGeneration) waitFor(why evaluate.Reasons) {
 
 // placeNext finds the place of the next generation.
 func (w *wantedGeneration) placeNext(in *Request) {
-	name := in.Owner.defaultName(w.Name, w.number)
-	if r, ok := w.Makes.(*plan.Manifest); ok {
-		m, why := in.manifestOf(w.Generator, r, w.number, name)
+	name := in.defaultName(w.Name, w.number)
+	if w.Manifest != nil {
+		m, why := in.manifestOf(w.Generator, w.number, name)
 		if !why.Empty() {
-			if w.waitFor(why); r.Names() {
+			if w.waitFor(why); w.Manifest.Names() {
 				return
 			}
 		} else {
@@ -133,7 +132,7 @@ func (w *wantedGeneration) placeNext(in *Request) {
 		w.waitFor(evaluate.Failing("%s: %s", w.Path.Child("name"), err.Error()))
 		return
 	}
-	at := in.Owner.requirement(w.Generator, name)
+	at := in.requirement(w.Generator, name)
 	w.place = &at
 }
 
@@ -158,7 +157,7 @@ func (w *wantedGeneration) readSource(s *evaluate.Session) {
 		w.waitFor(evaluate.Because("", err))
 		return
 	}
-	source = source.Only(w.Makes.(*plan.Computed).Kind) //nolint:forcetypeassert // only a computed one has a source
+	source = source.Only(w.Computed.Kind)
 	w.source = &source
 }
 
@@ -198,13 +197,11 @@ func (w *wantedGeneration) validity(k, ca *generation, now time.Time) (out rotat
 
 // manifestOf returns the manifest of a generation by its number. The manifest of number 0 is common to all
 // generations, and changes if the input changes.
-func (in *Request) manifestOf(
-	m *plan.Generator, r *plan.Manifest, number int, name string,
-) (*structpb.Struct, evaluate.Reasons) {
+func (in *Request) manifestOf(m *plan.Generator, number int, name string) (*structpb.Struct, evaluate.Reasons) {
 	s := in.Session.ForItem(m.Item)
-	out, why := r.Base, evaluate.Reasons{}
-	scope := s.GenerationScope(&observation.Generation{Generation: in.Owner.generationVariable(m, number)})
-	for _, f := range r.Set {
+	out, why := m.Manifest.Base, evaluate.Reasons{}
+	scope := s.GenerationScope(&observation.Generation{Generation: in.generationVariable(m, number)})
+	for _, f := range m.Manifest.Set {
 		value, err := s.JSON(f.Value, scope)
 		if err == nil && value != nil { // nil for optional.none()
 			var set *structpb.Struct
@@ -226,7 +223,7 @@ func (in *Request) manifestOf(
 	if err := object.ValidateName(name); err != nil {
 		return nil, evaluate.Failing("%s: %s", m.Path, err.Error())
 	}
-	return object.WithName(out, in.Owner.requirement(m, name).Namespace, name), why
+	return object.WithName(out, in.requirement(m, name).Namespace, name), why
 }
 
 // refuseMetadata returns the errors of labels and annotations whose values are not strings.
@@ -241,21 +238,12 @@ func refuseMetadata(m *plan.Generator, o *structpb.Struct) (out []string) {
 	return out
 }
 
-// resourceOf returns the manifest of a generator whose outputs another controller makes, or nil.
-func resourceOf(m *plan.Generator) *plan.Manifest {
-	if m == nil {
-		return nil
-	}
-	r, _ := m.Makes.(*plan.Manifest)
-	return r
-}
-
 // manifestAsCreated returns the manifest of a composed resource whose annotations can be changed. If the input has not
 // changed, the manifest comes from the input. Otherwise it has the observed values.
 func (g *rotator) manifestAsCreated(k *generation) *structpb.Struct {
 	m := g.in.Generators.Named(k.generator)
-	if r := resourceOf(m); r != nil && r.APIVersion == k.APIVersion && r.Kind == k.Kind {
-		fresh, why := g.in.manifestOf(m, r, k.Number, k.Name)
+	if m != nil && m.Manifest != nil && m.Object() == (plan.Kind{APIVersion: k.APIVersion, Kind: k.Kind}) {
+		fresh, why := g.in.manifestOf(m, k.Number, k.Name)
 		is := g.found[k.generator].wanted.rotation.Origin.Spec
 		if why.Empty() && is != "" && k.State.Origin.Spec == is {
 			return object.WithName(fresh, k.Namespace, k.Name)

@@ -78,10 +78,11 @@ type Generator struct {
 	input   *structpb.Struct
 	derived bool // its outputs are made from secretExpression
 
-	Kind       string // as it is in the input
-	Makes      GeneratorKind
-	Keys       []string // of its outputs; nil if they are not known
-	LooksAhead bool     // sources decide whether another generation is needed, so its place is always looked up
+	Kind       string    // as it is in the input
+	Computed   *Computed // how the function computes the outputs, or nil
+	Manifest   *Manifest // the resource whose controller makes the outputs, or nil
+	Keys       []string  // of its outputs; nil if they are not known
+	LooksAhead bool      // sources decide whether another generation is needed, so its place is always looked up
 }
 
 // String returns the generator for messages.
@@ -113,47 +114,39 @@ func (m *Generator) NamespacePath() *field.Path {
 
 // LacksNamespace reports whether its generations are in the namespace of the composite, which must have one.
 func (m *Generator) LacksNamespace() bool {
-	o := m.Makes.Object()
+	o := m.Object()
 	return HasData(o.APIVersion, o.Kind) && m.Namespace == ""
-}
-
-// IsComputed reports whether the function itself generates the outputs.
-func (m *Generator) IsComputed() bool {
-	_, ok := m.Makes.(*Computed)
-	return ok
 }
 
 // Certificate returns the certificate that it generates, or nil.
 func (m *Generator) Certificate() *credential.Certificate {
-	if c, ok := m.Makes.(*Computed); ok {
-		return c.certificate
+	if m.Computed == nil {
+		return nil
 	}
-	return nil
+	return m.Computed.certificate
 }
 
-// A GeneratorKind is how a generator gets its outputs: a *Computed or a *Manifest. It is chosen once, when
-// the input is compiled.
-type GeneratorKind interface {
-	// Object returns the kind of a generation.
-	Object() Kind
-
-	// SignedBy returns the generator of the CA that signs a certificate, or an empty text.
-	SignedBy() string
-
-	// Names reports whether the input sets the names of the generations.
-	Names() bool
+// Object returns the kind of a generation, which is empty for an invalid generator.
+func (m *Generator) Object() (out Kind) {
+	switch {
+	case m.Computed != nil:
+		out = Kind{APIVersion: "v1", Kind: string(object.Secret)}
+	case m.Manifest != nil:
+		out = m.Manifest.Object()
+	}
+	return out
 }
 
-// A noKind is the kind of an invalid generator.
-type noKind struct{}
-
-func (noKind) Object() Kind     { return Kind{} }
-func (noKind) SignedBy() string { return "" }
-func (noKind) Names() bool      { return false }
+// SignedBy returns the generator of the CA that signs a certificate, or an empty text.
+func (m *Generator) SignedBy() string {
+	if m.Computed == nil {
+		return ""
+	}
+	return m.Computed.ca
+}
 
 // A Computed is a kind whose outputs the function itself generates. Each generation is a Secret.
 type Computed struct {
-	noKind
 	credential.Kind
 
 	Spec       json.RawMessage // as it is in the input
@@ -165,12 +158,6 @@ type Computed struct {
 	certificate *credential.Certificate // nil for other kinds
 }
 
-// Object returns a Secret.
-func (*Computed) Object() Kind { return Kind{APIVersion: "v1", Kind: string(object.Secret)} }
-
-// SignedBy returns the generator of the CA, or an empty text.
-func (c *Computed) SignedBy() string { return c.ca }
-
 func generatorsPath(i int) *field.Path { return field.NewPath("generators").Index(i) }
 
 // declareGenerators compiles the generators without their expressions. The expressions may read
@@ -178,7 +165,7 @@ func generatorsPath(i int) *field.Path { return field.NewPath("generators").Inde
 func (c *compiler) declareGenerators(list []v1beta1.Generator) {
 	for i, g := range list {
 		at := generatorsPath(i)
-		m := Generator{Name: g.Name, Path: at, Namespace: g.Namespace, Policy: g.RefreshPolicy, Makes: noKind{}}
+		m := Generator{Name: g.Name, Path: at, Namespace: g.Namespace, Policy: g.RefreshPolicy}
 		m.input = c.input.GetFields()["generators"].GetListValue().GetValues()[i].GetStructValue()
 		c.kindsWrong = append(c.kindsWrong, c.section(func() { c.literals(&m, withoutDependent(g)) }))
 		if g.ForEachExpression != "" || g.KeyExpression != "" {
@@ -218,7 +205,7 @@ func (m *Generator) compile(c *compiler, g v1beta1.Generator) {
 	}
 	if c.fields(wrong); len(wrong) == 0 {
 		k.Spec, _ = json.Marshal(section) //nolint:errchkjson // it was JSON in the input
-		m.Makes, m.Keys = k, k.Kind.Keys
+		m.Computed, m.Keys = k, k.Kind.Keys
 	}
 }
 
@@ -243,7 +230,7 @@ func (m *Generator) compileDerived(k *Computed, g v1beta1.Generator) (section an
 // resource reads the kind in a manifest.
 func (m *Generator) resource(c *compiler, g *v1beta1.ResourceGenerator) {
 	r := &Manifest{Base: &structpb.Struct{}}
-	m.Kind, m.Makes = KindResource, r
+	m.Kind, m.Manifest = KindResource, r
 	if err := r.Base.UnmarshalJSON(g.Manifest.Raw); err != nil {
 		c.refuse(m.Path.Child(KindResource, "manifest"), "must be an object")
 		return
@@ -253,7 +240,7 @@ func (m *Generator) resource(c *compiler, g *v1beta1.ResourceGenerator) {
 
 // authority returns the CA of a certificate.
 func (c *compiler) authority(m *Generator) {
-	name := m.Makes.SignedBy()
+	name := m.SignedBy()
 	if name == "" {
 		return
 	}
@@ -305,8 +292,8 @@ func (c *compiler) generators(list []v1beta1.Generator) {
 		}
 		c.parameters(m, generatorSchema(), m.input)
 		c.derive(m)
-		if r, ok := m.Makes.(*Manifest); ok {
-			c.manifest(m, r, g.Resource)
+		if m.Manifest != nil {
+			c.manifest(m, m.Manifest, g.Resource)
 		}
 		if g.ReadyExpression != "" {
 			m.Ready = c.readyExpression(m, source(m.Path.Child("readyExpression"), g.ReadyExpression, expression.WantBool))

@@ -19,8 +19,6 @@ import (
 
 // A Manifest is the kind of a resource generator: another controller generates the outputs.
 type Manifest struct {
-	noKind
-
 	APIVersion, Kind string
 	Base             *structpb.Struct
 	Set              []manifestField
@@ -30,9 +28,9 @@ type Manifest struct {
 // Object returns the kind in the manifest.
 func (r *Manifest) Object() Kind { return Kind{APIVersion: r.APIVersion, Kind: r.Kind} }
 
-// Names reports whether set writes metadata.name.
+// Names reports whether set writes metadata.name. Nil writes nothing.
 func (r *Manifest) Names() bool {
-	return slices.ContainsFunc(r.Set, func(f manifestField) bool { return f.At.String() == "metadata.name" })
+	return r != nil && slices.ContainsFunc(r.Set, func(f manifestField) bool { return f.At.String() == "metadata.name" })
 }
 
 type manifestField struct {

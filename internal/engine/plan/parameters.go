@@ -75,7 +75,8 @@ func (m *Generator) With(values []*structpb.Value) (*Generator, diagnostic.List)
 		return nil, diagnostics
 	}
 	if !slices.ContainsFunc(m.Parameters, func(p Parameter) bool { return p.literal[0] == m.Kind }) {
-		out.Makes, out.Keys, out.Namespace = m.Makes, m.Keys, m.Namespace // with its own expressions
+		out.Computed, out.Manifest = m.Computed, m.Manifest
+		out.Keys, out.Namespace = m.Keys, m.Namespace // with its own expressions
 	}
 	return out, nil
 }

@@ -13,8 +13,8 @@ import (
 // readyExpression compiles the verification of a pending generation. Expressions see the outputs of that generation as
 // candidate.<name>. The outputs of other generations do not tell whether it works.
 func (c *compiler) readyExpression(m *Generator, s expression.Source) *expression.Expression {
-	if r, ok := m.Makes.(*Manifest); ok {
-		s.Own, c.own = true, r.Object()
+	if m.Manifest != nil {
+		s.Own, c.own = true, m.Object()
 		defer func() { c.own = Kind{} }()
 	}
 	s.Scope = expression.GenerationScope
@@ -83,10 +83,10 @@ func (c *compiler) window(at *field.Path, in *v1beta1.RotationWindow) *rotation.
 
 // Source returns the expression for the source of a derived generator, or nil.
 func (m *Generator) Source() *expression.Expression {
-	if c, ok := m.Makes.(*Computed); ok {
-		return c.Source
+	if m.Computed == nil {
+		return nil
 	}
-	return nil
+	return m.Computed.Source
 }
 
 // withSources adds the uses of the sources of derived generators. An export with a hash of a password needs the
@@ -111,7 +111,7 @@ func (c *compiler) withSources(uses []use) []use {
 // derive compiles the source of a generator, if it is derived. It is evaluated after all other generators, so the
 // lookups for the next generation cannot depend on it.
 func (c *compiler) derive(m *Generator) {
-	if k, ok := m.Makes.(*Computed); ok && m.derived {
+	if k := m.Computed; k != nil && m.derived {
 		const name = "secretExpression"
 		text, want := m.input.GetFields()[m.Kind].GetStructValue().GetFields()[name].GetStringValue(), expression.WantTextMap
 		if m.Kind == "bcrypt" {

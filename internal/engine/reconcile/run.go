@@ -35,8 +35,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	owner := generations.Owner{Composite: xr}
-	split := generations.Splitter{Owner: owner, Declared: p.Generators, Desired: desired}.Run(observed)
+	split := generations.Splitter{Owner: xr, Declared: p.Generators, Desired: desired}.Run(observed)
 	var consent *lookup.Consent
 	if in.RequireGrants || p.Input.RequireGrants {
 		consent = xr.Consent()
@@ -69,7 +68,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Session: merged.session, Sources: p.Sources, Answers: answers, Namespace: xr.Namespace, Consent: consent,
 	}.Read()
 	items := generations.Lists{
-		Session: sourced, Generators: p.Generators, Exports: p.Exports, Owner: owner, Recorded: split.Recorded,
+		Session: sourced, Generators: p.Generators, Exports: p.Exports, Recorded: split.Recorded,
 		Observed: details.generations,
 	}.Run()
 	exports := exportLists{sourced, items.Exports, desired}.run()
