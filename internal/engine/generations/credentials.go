@@ -3,6 +3,7 @@ package generations
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -47,7 +48,6 @@ type credentialReader struct {
 	in       *Request
 	found    Credentials
 	shown    map[lifecycle.Place]bool // the objects of generations
-	required map[string]bool          // the keys of all requirements
 	accepted map[string]bool          // the UIDs of objects that the owner of the composite accepts after a restore
 	unread   []string                 // lookups that each step needs
 }
@@ -59,20 +59,16 @@ const notOfInput = "/"
 // composite does not list them.
 const acceptAnnotation = object.StatePrefix + "accept-generation"
 
-// read reads the credentials. The argument before has what the request requires already.
-func (in *Request) read(exports []*Export, taken map[string]bool, before []lookup.Requirement) *credentialReader {
+// read reads the credentials.
+func (in *Request) read(exports []*Export, taken map[string]bool) *credentialReader {
 	r := &credentialReader{
-		in: in, found: Credentials{}, shown: map[lifecycle.Place]bool{}, required: map[string]bool{},
-		accepted: map[string]bool{},
+		in: in, found: Credentials{}, shown: map[lifecycle.Place]bool{}, accepted: map[string]bool{},
 	}
 	accepted := plan.MetadataOf(in.Owner.Object).At("annotations", acceptAnnotation).Text()
 	for uid := range strings.FieldsFuncSeq(accepted, isSeparator) {
 		if len(r.accepted) < limits.Generations {
 			r.accepted[uid] = true
 		}
-	}
-	for _, q := range before {
-		r.required[q.Key()] = true
 	}
 	r.readExports(exports)
 	for _, name := range plan.SortedKeys(in.Identified) {
@@ -139,16 +135,13 @@ func (r *credentialReader) readExports(exports []*Export) {
 		}
 		r.readExport(e)
 	}
-	for _, name := range plan.SortedKeys(r.in.Session.Sees.Resources) {
+	for name, res := range r.in.Session.Sees.Resources {
 		if read[name] {
 			continue
 		}
-		o := r.in.Session.Sees.Resources[name].Object
-		rec, lost := seal.ReadRecord(o)
+		rec, _ := seal.ReadRecord(res.Object)
 		for generator, one := range rec.Generators {
-			if !lost {
-				r.of(generator).exports[notOfInput+name] = one
-			}
+			r.of(generator).exports[notOfInput+name] = one
 		}
 	}
 }
@@ -157,15 +150,10 @@ func (r *credentialReader) readExports(exports []*Export) {
 // it, so it only keeps generations.
 func (r *credentialReader) readExport(e *Export) {
 	rec, lost := seal.ReadRecord(e.Observed)
-	exists := seal.HasRecord(e.Observed)
-	names := slices.Concat(e.Generators, e.Candidates)
-	for name := range rec.Generators {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
+	names := slices.AppendSeq(slices.Concat(e.Generators, e.Candidates), maps.Keys(rec.Generators))
+	for _, name := range names {
 		c, one := r.of(name), rec.Generators[name]
-		one.Lost = e.Observed.Exists() && (lost || !exists)
+		one.Lost = e.Observed.Exists() && (lost || !seal.HasRecord(e.Observed))
 		if !e.Unlisted {
 			one.Uses, one.Sets = slices.Contains(e.Generators, name), slices.Contains(e.Candidates, name)
 		} else if one.Known, one.Unlisted = nil, one.Known; object.IsSecret(e.Observed) && one.Holds != "" {
@@ -222,18 +210,17 @@ func (r *credentialReader) lookUpHidden() {
 	}
 }
 
-// lookUp looks up a generation, unless Crossplane shows it or it was required before. The object is the generation that
-// an export recorded, or that the owner of the composite accepts.
+// lookUp looks up a generation, unless Crossplane shows it or it was found before. The object is the generation that an
+// export recorded, or that the owner of the composite accepts.
 func (r *credentialReader) lookUp(c *credentialState, number int, recorded string, at lookup.Requirement) {
 	ns := r.in.Owner.Namespace
 	if c.generator != nil {
 		ns = r.in.requirement(c.generator, "").Namespace
 	}
-	place, key := lifecycle.PlaceOf(at.APIVersion, at.Kind, at.Namespace, at.Name), at.Key()
-	if at.Name == "" || r.shown[place] || r.required[key] || at.APIVersion == "v1" && at.Namespace != ns {
+	place := lifecycle.PlaceOf(at.APIVersion, at.Kind, at.Namespace, at.Name)
+	if at.Name == "" || r.shown[place] || at.APIVersion == "v1" && at.Namespace != ns {
 		return
 	}
-	r.required[key] = true
 	for _, o := range r.require(at) {
 		accepted := r.accepted[idOf(o)]
 		if !accepted && (idOf(o) != recorded || !r.in.Owner.Controls(o)) ||
@@ -250,7 +237,7 @@ func (r *credentialReader) lookUp(c *credentialState, number int, recorded strin
 func (r *credentialReader) require(at lookup.Requirement) []wire.Struct {
 	r.Require(at)
 	a := r.in.Answers.To(at)
-	if !a.Read {
+	if !a.Read && !slices.Contains(r.unread, at.String()) {
 		r.unread = append(r.unread, at.String())
 	}
 	return a.Objects

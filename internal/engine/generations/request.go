@@ -84,15 +84,13 @@ type Export struct {
 
 // Run performs the next step of each generator. Expressions see the outputs of the generations in use. They do not see
 // the generations that are created here, because those are not stored yet. The composition resource names in taken
-// belong to exports, and required has what the request requires already.
-func (in *Request) Run(
-	exports []*Export, writers lifecycle.Writers, taken map[string]bool, required []lookup.Requirement,
-) (Result, error) {
+// belong to exports.
+func (in *Request) Run(exports []*Export, writers lifecycle.Writers, taken map[string]bool) (Result, error) {
 	unlisted := slices.ContainsFunc(exports, func(e *Export) bool { return e.Unlisted })
 	if len(in.Declared)+len(in.Identified)+len(in.Recorded) == 0 && !unlisted {
 		return Result{Writers: writers, Session: in.Session}, nil
 	}
-	read := in.read(exports, taken, required)
+	read := in.read(exports, taken)
 	if err := read.stale(); err != nil {
 		return Result{}, err
 	}

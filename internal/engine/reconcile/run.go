@@ -8,7 +8,6 @@ package reconcile
 import (
 	"context"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/collect"
@@ -84,8 +83,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Identified: details.generations, Recorded: split.Recorded, Elsewhere: in.Elsewhere,
 		Now: in.Now, Random: in.Random, Size: in.Size, ID: p.ID(),
 	}
-	generated, err := rotating.Run(placed.objects(), placed.writers, placed.names(),
-		slices.Concat(details.Requirements, merged.Requirements, sources, placed.Requirements))
+	generated, err := rotating.Run(placed.objects(), placed.writers, placed.names())
 	if err != nil {
 		return nil, err
 	}

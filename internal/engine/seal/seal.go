@@ -21,7 +21,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
-	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
@@ -132,11 +131,13 @@ type GenerationState struct {
 // text.
 func ReadState(o wire.Struct) (s GenerationState, text string) {
 	text = annotation(o, rotation.AnnotationState).Text()
-	if text == "" || json.Unmarshal([]byte(text), &s) != nil || s.Generator == "" || !plan.IsNumber(s.Number) {
+	if text == "" || json.Unmarshal([]byte(text), &s) != nil || s.Generator == "" || !isNumber(s.Number) {
 		return GenerationState{}, text
 	}
 	return s, text
 }
+
+func isNumber(n int) bool { return n > 0 && n <= limits.GenerationNumber }
 
 func annotation(o wire.Struct, name string) wire.Value { return o.At("metadata", "annotations", name) }
 
@@ -179,7 +180,7 @@ func ReadRecord(o wire.Struct) (out Record, lost bool) {
 	isSecret := object.IsSecret(o) // any client could seal the record of a ConfigMap: it only keeps what it holds
 	for name, one := range out.Generators {
 		one.Known = slices.DeleteFunc(one.Known, func(c rotation.Copy) bool {
-			return !isSecret || c.UID == "" || !plan.IsNumber(c.Number) // a user who can read the data can seal any number
+			return !isSecret || c.UID == "" || !isNumber(c.Number) // a user who can read the data can seal any number
 		})
 		out.Generators[name] = one
 	}
