@@ -43,72 +43,56 @@ var profiles = map[string]*pkcs12.Encoder{
 	"LegacyRC2": pkcs12.LegacyRC2,
 }
 
-// The errors of a source contain no part of it.
-var (
-	errNotItsKey = errors.New(tlsKey + " is not the key of the certificate in " + tlsCert + ", or is encrypted with " +
-		"a password: use the key and the certificate of the same generation")
-)
-
-// An encoder writes a store in one format.
-type encoder func(From, *keystoreContent) ([]byte, error)
+// errNotItsKey contains no part of a source.
+var errNotItsKey = errors.New(tlsKey + " is not the key of the certificate in " + tlsCert + ", or is encrypted with " +
+	"a password: use the key and the certificate of the same generation")
 
 // NewPKCS12 compiles a section of the input, except for its expression.
 func NewPKCS12(in *v1beta1.PKCS12Generator) Kind {
-	profile := profiles[in.Profile]
-	return newKeystore(p12Extension, in.Truststore,
-		func(from From, k *keystoreContent) ([]byte, error) {
-			encoder := profile.WithRand(from.Random)
-			return encoder.Encode(k.key(), k.chain[0], k.chain[1:], string(k.password.Reveal()))
-		},
-		func(from From, k *keystoreContent) ([]byte, error) {
-			entries := make([]pkcs12.TrustStoreEntry, 0, len(k.cas))
-			for i, ca := range k.cas {
-				entries = append(entries, pkcs12.TrustStoreEntry{Cert: ca, FriendlyName: caAlias(i)})
-			}
-			return profile.WithRand(from.Random).EncodeTrustStoreEntries(entries, string(k.password.Reveal()))
-		})
+	return newKeystore(p12Extension, in.Truststore, func(k keystoreContent) ([]byte, error) {
+		encoder, password := profiles[in.Profile].WithRand(k.from.Random), string(k.password.Reveal())
+		if k.key != nil {
+			return encoder.Encode(k.key(), k.chain[0], k.chain[1:], password)
+		}
+		entries := make([]pkcs12.TrustStoreEntry, 0, len(k.cas))
+		for i, ca := range k.cas {
+			entries = append(entries, pkcs12.TrustStoreEntry{Cert: ca, FriendlyName: caAlias(i)})
+		}
+		return encoder.EncodeTrustStoreEntries(entries, password)
+	})
 }
 
 // NewJKS compiles a section of the input, except for its expression. The password of the key is that of the keystore.
 func NewJKS(in *v1beta1.JKSGenerator) Kind {
-	alias := cmp.Or(in.Alias, defaultAlias)
-	encode := func(from From, k *keystoreContent, fill func(keystore.KeyStore) error) ([]byte, error) {
-		store := keystore.New(keystore.WithOrderedAliases(), keystore.WithCustomRandomNumberGenerator(from.Random))
-		if err := fill(store); err != nil {
-			return nil, err
+	return newKeystore(jksExtension, in.Truststore, func(k keystoreContent) ([]byte, error) {
+		store := keystore.New(keystore.WithOrderedAliases(), keystore.WithCustomRandomNumberGenerator(k.from.Random))
+		certificate := func(c *x509.Certificate) keystore.Certificate {
+			return keystore.Certificate{Type: "X509", Content: c.Raw}
+		}
+		if k.key != nil {
+			key, err := x509.MarshalPKCS8PrivateKey(k.key())
+			if err != nil {
+				return nil, err
+			}
+			entry := keystore.PrivateKeyEntry{CreationTime: k.from.Now, PrivateKey: key}
+			for _, cert := range k.chain {
+				entry.CertificateChain = append(entry.CertificateChain, certificate(cert))
+			}
+			err = store.SetPrivateKeyEntry(cmp.Or(in.Alias, defaultAlias), entry, k.password.Reveal())
+			if err != nil {
+				return nil, err
+			}
+		}
+		for i, ca := range k.cas {
+			entry := keystore.TrustedCertificateEntry{CreationTime: k.from.Now, Certificate: certificate(ca)}
+			if err := store.SetTrustedCertificateEntry(caAlias(i), entry); err != nil {
+				return nil, err
+			}
 		}
 		var out bytes.Buffer
 		err := store.Store(&out, k.password.Reveal())
 		return out.Bytes(), err
-	}
-	certificate := func(c *x509.Certificate) keystore.Certificate {
-		return keystore.Certificate{Type: "X509", Content: c.Raw}
-	}
-	return newKeystore(jksExtension, in.Truststore,
-		func(from From, k *keystoreContent) ([]byte, error) {
-			return encode(from, k, func(store keystore.KeyStore) error {
-				key, err := x509.MarshalPKCS8PrivateKey(k.key())
-				if err != nil {
-					return err
-				}
-				entry := keystore.PrivateKeyEntry{CreationTime: from.Now, PrivateKey: key}
-				for _, cert := range k.chain {
-					entry.CertificateChain = append(entry.CertificateChain, certificate(cert))
-				}
-				return store.SetPrivateKeyEntry(alias, entry, k.password.Reveal())
-			})
-		},
-		func(from From, k *keystoreContent) ([]byte, error) {
-			return encode(from, k, func(store keystore.KeyStore) error {
-				for i, ca := range k.cas {
-					entry := keystore.TrustedCertificateEntry{CreationTime: from.Now, Certificate: certificate(ca)}
-					if err := store.SetTrustedCertificateEntry(caAlias(i), entry); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		})
+	})
 }
 
 // caAlias returns the name of the i-th certificate of a truststore. Two generations of a CA have the same subject, so
@@ -117,22 +101,23 @@ func caAlias(i int) string { return fmt.Sprintf("ca-%d", i+1) }
 
 // newKeystore writes a keystore with the key and its chain, and a truststore with the certificates of the CAs. The
 // password and the salts are from Random.
-func newKeystore(extension string, truststore bool, encode, encodeCAs encoder) Kind {
+func newKeystore(extension string, truststore bool, encode func(keystoreContent) ([]byte, error)) Kind {
 	store, trust := keystoreOutput+extension, truststoreOutput+extension
 	out := Kind{Keys: []string{store, keystorePassword}, Reads: []string{tlsCert, tlsKey}}
 	if truststore {
 		out.Keys, out.Reads = []string{store, trust, keystorePassword}, append(out.Reads, caCert)
 	}
 	out.Make = func(from From) (Outputs, error) {
-		k, err := readKeystore(from, truststore)
+		all, err := readKeystore(from, truststore)
 		if err != nil {
 			return nil, err
 		}
-		outputs := Outputs{keystorePassword: k.password}
-		file, err := encode(from, k)
+		outputs, pair, cas := Outputs{keystorePassword: all.password}, *all, *all
+		pair.cas, cas.key = nil, nil
+		file, err := encode(pair)
 		outputs[store] = sensitive.New(file)
 		if err == nil && truststore {
-			file, err = encodeCAs(from, k)
+			file, err = encode(cas)
 			outputs[trust] = sensitive.New(file)
 		}
 		if err != nil {
@@ -143,11 +128,12 @@ func newKeystore(extension string, truststore bool, encode, encodeCAs encoder) K
 	return out
 }
 
-// A keystoreContent is the content of a keystore and of its truststore.
+// A keystoreContent is the content of a keystore, or of its truststore.
 type keystoreContent struct {
-	key      func() crypto.PrivateKey // a function, because fmt would print a key in a field
+	from     From
+	key      func() crypto.PrivateKey // a function, because fmt would print a key in a field; nil in a truststore
 	chain    []*x509.Certificate      // each one is signed by the next one
-	cas      []*x509.Certificate      // nil without a truststore
+	cas      []*x509.Certificate      // nil in a keystore
 	password sensitive.Bytes
 }
 
@@ -166,7 +152,7 @@ func readKeystore(from From, truststore bool) (*keystoreContent, error) {
 	if err != nil { // it may contain a part of the key
 		return nil, errNotItsKey
 	}
-	out := &keystoreContent{key: func() crypto.PrivateKey { return pair.PrivateKey }}
+	out := &keystoreContent{from: from, key: func() crypto.PrivateKey { return pair.PrivateKey }}
 	out.chain, _ = x509.ParseCertificates(slices.Concat(pair.Certificate...)) // they were parsed for the chain
 	if truststore {
 		if out.cas, err = readPEM(source, caCert, limits.SourceBytes, pem.Parsed); err != nil {
