@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
@@ -85,14 +84,10 @@ type Certificate struct {
 // CompileCertificate compiles a section of the input at a path, or returns its diagnostics. It does not check the
 // generator of the CA: see [Certificate.CheckCA].
 func CompileCertificate(at *field.Path, in *v1beta1.CertificateGenerator) (*Certificate, field.ErrorList) {
-	keys := map[string]keyFunc{
-		"": ecdsaKey(elliptic.P256()), ecdsaType: ecdsaKey(elliptic.P256()), rsaType: rsaKey(3072),
-		ed25519Type: ed25519Key,
-	}
 	c := &Certificate{
 		template: x509.Certificate{BasicConstraintsValid: true, DNSNames: slices.Clone(in.DNSNames),
 			EmailAddresses: slices.Clone(in.EmailAddresses)},
-		ca: in.CA, newKey: keys[in.KeyType], keyFormat: in.KeyFormat,
+		ca: in.CA, newKey: keySizes[cmp.Or(in.KeyType, ecdsaType)][0], keyFormat: in.KeyFormat,
 	}
 	c.Kind = Kind{Keys: []string{tlsCert, tlsKey, caCert}, Make: c.make}
 	c.usages(in)

@@ -83,25 +83,24 @@ const (
 	publicKey  = "publicKey"
 )
 
-// sshSizes are the sizes in bits of the types that have several.
-var sshSizes = map[string]map[uint64]keyFunc{
-	rsaType:   {2048: rsaKey(2048), 3072: rsaKey(3072), 4096: rsaKey(4096)},
-	ecdsaType: {256: ecdsaKey(elliptic.P256()), 384: ecdsaKey(elliptic.P384()), 521: ecdsaKey(elliptic.P521())},
+// keySizes are the sizes of keys in bits, by their type. Size 0 is that of keys whose size is not set.
+var keySizes = map[string]map[uint64]keyFunc{
+	ed25519Type: {0: ed25519Key},
+	rsaType:     {0: rsaKey(3072), 2048: rsaKey(2048), 3072: rsaKey(3072), 4096: rsaKey(4096)},
+	ecdsaType: {
+		0: ecdsaKey(elliptic.P256()), 256: ecdsaKey(elliptic.P256()), 384: ecdsaKey(elliptic.P384()),
+		521: ecdsaKey(elliptic.P521()),
+	},
 }
-
-// standardSizes are the sizes of keys whose size is not set.
-var standardSizes = map[string]uint64{rsaType: 3072, ecdsaType: 256}
 
 // CompileSSHKey compiles a section of the input at a path, or returns its diagnostics.
 func CompileSSHKey(at *field.Path, in *v1beta1.SSHKeyGenerator) (Kind, field.ErrorList) {
-	newKey := ed25519Key
 	var errs field.ErrorList
-	if sizes, ok := sshSizes[in.Type]; ok {
-		bits := ptr.Deref(in.Bits, standardSizes[in.Type])
-		if newKey, ok = sizes[bits]; !ok {
-			errs = append(errs, invalid(at.Child("bits"), "is %d: must be 2048, 3072 or 4096 for type rsa, "+
-				"and 256, 384 or 521 for type ecdsa", bits))
-		}
+	bits := ptr.Deref(in.Bits, 0)
+	newKey, ok := keySizes[cmp.Or(in.Type, ed25519Type)][bits]
+	if !ok && in.Bits != nil {
+		errs = append(errs, invalid(at.Child("bits"), "is %d: must be 2048, 3072 or 4096 for type rsa, "+
+			"and 256, 384 or 521 for type ecdsa", bits))
 	}
 	if !isLine(in.Comment) { // another line of authorized_keys would be another key
 		errs = append(errs, invalid(at.Child("comment"),
