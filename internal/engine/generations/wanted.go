@@ -1,6 +1,7 @@
 package generations
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -34,15 +35,14 @@ type wantedGeneration struct {
 
 // want returns the wanted generation of a generator. A new request asks for another one.
 func (in *Request) want(c *credentialState, m *plan.Generator, request string) *wantedGeneration {
+	if m.Unknown {
+		return &wantedGeneration{Generator: m, rotation: rotation.Wanted{Input: rotation.Unknown}}
+	}
 	m, why := in.withParameters(m)
 	w := &wantedGeneration{Generator: m, number: c.taken + 1, rotation: rotation.Wanted{
 		Origin: rotation.Origin{Kind: m.Kind}, Request: request, Policy: m.Policy, Interval: m.Interval, Grace: m.Grace,
 		AbandonAfter: m.AbandonAfter, Window: m.Window, PausedAt: in.Owner.PausedAt(), Taken: c.taken,
 	}}
-	if m.Unknown {
-		w.rotation.Input = rotation.Unknown
-		return w
-	}
 	if w.waitFor(why); why.Empty() {
 		w.hash(in)
 	}
@@ -62,9 +62,6 @@ func (in *Request) want(c *credentialState, m *plan.Generator, request string) *
 // without them, and the reason.
 func (in *Request) withParameters(m *plan.Generator) (*plan.Generator, evaluate.Reasons) {
 	var why evaluate.Reasons
-	if m.Unknown {
-		return m, why
-	}
 	one, values := in.Session.ForItem(m.Item), make([]*structpb.Value, len(m.Parameters))
 	for i, p := range m.Parameters {
 		v, err := one.JSON(p.Value, one.Scope(""))
@@ -81,10 +78,7 @@ func (in *Request) withParameters(m *plan.Generator) (*plan.Generator, evaluate.
 	for _, d := range diagnostics {
 		why.Add("", evaluate.Failed(d.Path, "%s", d.Message))
 	}
-	if out == nil {
-		return m, why
-	}
-	return out, why
+	return cmp.Or(out, m), why
 }
 
 // hash computes the hashes of the input.
