@@ -131,7 +131,9 @@ func (c *compiler) selector(at *field.Path, in *v1beta1.EnvironmentSelector) {
 	}
 }
 
-func sortBy(in *v1beta1.EnvironmentSelector) string { return cmp.Or(in.SortByFieldPath, "metadata.name") }
+func sortBy(in *v1beta1.EnvironmentSelector) string {
+	return cmp.Or(in.SortByFieldPath, "metadata.name")
+}
 
 // path parses a path. An empty path is the top level, unless the definition refuses it.
 func (c *compiler) path(at *field.Path, text string) Path {
