@@ -4,6 +4,7 @@ package render
 import (
 	"bytes"
 	"context"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/kong"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -27,8 +29,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/e2e"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
+	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 )
 
 // A recorder keeps what a function is asked.
@@ -63,7 +67,8 @@ func (s *script) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*
 func rendered(t *testing.T, c render.Command, fn fnv1.FunctionRunnerServiceServer) (stdout, stderr, failure string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if err := c.RunWith(t.Context(), terminal.Disk(nil), fn.RunFunction, &out, &errs); err != nil {
+	engine := func(func() time.Time, io.Reader, func(*reconcile.Result)) world.Function { return fn.RunFunction }
+	if err := c.RunWith(t.Context(), terminal.Disk(nil), engine, &out, &errs); err != nil {
 		failure = err.Error()
 	}
 	return out.String(), errs.String(), failure

@@ -3,9 +3,11 @@ package render
 import (
 	"bytes"
 	"context"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -13,6 +15,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 )
 
 // A fakeFunction answers as its script says, and keeps what it was asked.
@@ -52,12 +57,17 @@ func renderResponse(t *testing.T, text string) *fnv1.RunFunctionResponse {
 	return rsp
 }
 
+// engineOf returns a function at any time.
+func engineOf(call world.Function) pipeline.Engine {
+	return func(func() time.Time, io.Reader, func(*reconcile.Result)) world.Function { return call }
+}
+
 // rendered runs the command; stdout, stderr and the error as a user sees them,
 // without the folder in them.
 func rendered(t *testing.T, c Command, fn fnv1.FunctionRunnerServiceServer) (stdout, stderr, failure string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if err := c.RunWith(t.Context(), terminal.Disk(nil), fn.RunFunction, &out, &errs); err != nil {
+	if err := c.RunWith(t.Context(), terminal.Disk(nil), engineOf(fn.RunFunction), &out, &errs); err != nil {
 		failure = err.Error()
 	}
 	dir := ""

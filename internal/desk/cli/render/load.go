@@ -28,6 +28,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
@@ -46,40 +47,31 @@ type inputs struct {
 	now     time.Time // in now.txt, or zero
 }
 
-// A layout holds the path of each file. The path of a missing file is "".
-type layout struct {
-	xr, composition, environment, now string
-
-	observed, required, xrd []string
-}
-
 // The end of errors about the wrong files.
 const (
 	wantFiles = "the files xr.yaml composition.yaml [functions.yaml]"
 	wantOrder = "pass the files in the order xr.yaml composition.yaml [functions.yaml]"
 )
 
-// layout finds the files by their names in a folder, or by their order. Functions are not read, because the input of a
-// step decides which function it runs.
-func (c *Command) layout(system *files.System) (layout, error) {
-	switch n := len(c.Paths); n {
-	case 2, 3:
-		return layout{xr: c.Paths[0], composition: c.Paths[1]}, nil
-	case 1:
-		if isFolder, err := system.IsFolder(c.Paths[0]); err != nil {
-			return layout{}, files.CannotRead(c.Paths[0], err)
-		} else if isFolder {
-			return folderLayout(system, c.Paths[0])
-		}
+// inFolder returns the command with the files of a folder, if its path is one, and the paths of files that no flag has.
+// Files of flags follow those of the folder. Functions are not read, because the input of a step decides which function
+// it runs.
+func (c Command) inFolder(system *files.System) (out Command, environment, now string, err error) {
+	if n := len(c.Paths); n == 2 || n == 3 {
+		return c, "", "", nil
 	}
-	count := terminal.Counted(len(c.Paths), "file", "files")
-	return layout{}, fmt.Errorf("cannot render %s: pass one folder, or %s", count, wantFiles)
-}
-
-func folderLayout(system *files.System, dir string) (layout, error) {
+	dir := c.Paths[0]
+	isFolder, err := system.IsFolder(dir)
+	if err != nil {
+		return c, "", "", files.CannotRead(dir, err)
+	}
+	if !isFolder || len(c.Paths) > 1 {
+		count := terminal.Counted(len(c.Paths), "file", "files")
+		return c, "", "", fmt.Errorf("cannot render %s: pass one folder, or %s", count, wantFiles)
+	}
 	entries, err := fs.ReadDir(system.FS, dir)
 	if err != nil {
-		return layout{}, files.CannotRead(dir, err)
+		return c, "", "", files.CannotRead(dir, err)
 	}
 	there := func(names ...string) (out []string) { // a broken link is there, and an error
 		for _, name := range names {
@@ -91,25 +83,22 @@ func folderLayout(system *files.System, dir string) (layout, error) {
 	}
 	for _, name := range []string{"xr.yaml", "composition.yaml"} {
 		if there(name) == nil {
-			return layout{}, fmt.Errorf("cannot find %s in the folder %s: add it, or pass %s", name, dir, wantFiles)
+			return c, "", "", fmt.Errorf("cannot find %s in the folder %s: add it, or pass %s", name, dir, wantFiles)
 		}
 	}
 	one := func(name string) string { return append(there(name), "")[0] }
-	return layout{
-		xr: one("xr.yaml"), composition: one("composition.yaml"), environment: one("environment.yaml"), now: one("now.txt"),
-		observed: there("observed.yaml", "observed"), required: there("required.yaml", "required"), xrd: there("xrd.yaml"),
-	}, nil
+	c.Paths, c.XRD = there("xr.yaml", "composition.yaml"), cmp.Or(c.XRD, one("xrd.yaml"))
+	c.ObservedResources = append(there("observed.yaml", "observed"), c.ObservedResources...)
+	c.RequiredResources = append(there("required.yaml", "required"), c.RequiredResources...)
+	return c, one("environment.yaml"), one("now.txt"), nil
 }
 
 // load reads and checks all files. Its errors name the file, the line and the correction, and contain no
 // value of the file.
 func (c *Command) load(system *files.System) (*inputs, error) {
-	l, err := c.layout(system)
+	l, environment, now, err := c.inFolder(system)
 	if err != nil {
 		return nil, err
-	}
-	if c.XRD != "" {
-		l.xrd = []string{c.XRD}
 	}
 	onDisk := *system
 	onDisk.Stdin = nil // it is read once, and these files can be read again
@@ -118,14 +107,12 @@ func (c *Command) load(system *files.System) (*inputs, error) {
 		return &fnv1.Schema{OpenapiV3: in.schemas.Find(catalog.Kind{APIVersion: s.GetApiVersion(), Kind: s.GetKind()})}
 	}
 	for _, load := range []func() error{
-		func() error { return in.loadXR(l.xr, l.xrd) },
-		func() (err error) { in.Pipeline, err = in.loadComposition(l.composition); return err },
-		func() error {
-			return in.loadObjects(l.observed, c.ObservedResources, slices.Concat(l.required, c.RequiredResources))
-		},
-		func() error { return in.loadSchemas(c.RequiredSchemas) },
-		func() error { return in.loadContext(c, l.environment) },
-		func() (err error) { in.now, err = in.loadNow(l.now); return err },
+		func() error { return in.loadXR(l.Paths[0], l.XRD) },
+		func() (err error) { in.Pipeline, err = in.loadComposition(l.Paths[1]); return err },
+		func() error { return in.loadObjects(l.ObservedResources, l.RequiredResources) },
+		func() error { return in.loadSchemas(l.RequiredSchemas) },
+		func() error { return in.loadContext(c, environment) },
+		func() error { return in.loadNow(now) },
 	} {
 		if err := load(); err != nil {
 			return nil, err
@@ -135,23 +122,22 @@ func (c *Command) load(system *files.System) (*inputs, error) {
 }
 
 // loadNow reads the time at which a folder is rendered.
-func (in *inputs) loadNow(file string) (time.Time, error) {
+func (in *inputs) loadNow(file string) error {
 	if file == "" {
-		return time.Time{}, nil
+		return nil
 	}
 	text, err := in.system.ReadFile(file)
 	if err != nil {
-		return time.Time{}, files.CannotRead(file, err)
+		return files.CannotRead(file, err)
 	}
-	now, err := time.Parse(time.RFC3339, strings.TrimSpace(string(text)))
-	if err != nil {
-		return time.Time{}, fmt.Errorf("%s: must be a time, for example 2026-11-21T12:00:00Z", file)
+	if in.now, err = time.Parse(time.RFC3339, strings.TrimSpace(string(text))); err != nil {
+		return fmt.Errorf("%s: must be a time, for example 2026-11-21T12:00:00Z", file)
 	}
-	return now, nil
+	return nil
 }
 
 // loadXR reads the composite. As the API server does, it sets fields to the defaults of the definition.
-func (in *inputs) loadXR(file string, xrd []string) error {
+func (in *inputs) loadXR(file, xrd string) error {
 	xr, err := in.one(file, "the composite resource (XR)")
 	if err != nil {
 		return err
@@ -159,14 +145,17 @@ func (in *inputs) loadXR(file string, xrd []string) error {
 	if g := object.GroupOf(xr.APIVersion); g == composition.Group || g == packageGroup {
 		return fmt.Errorf("%s is not a composite resource (XR): %s", xr.at(), wantOrder)
 	}
-	if err := cmp.Or(xr.named(), in.loadSchemas(xrd)); err != nil {
+	if err := xr.named(); err != nil {
 		return err
 	}
-	if len(xrd) > 0 {
+	if xrd != "" {
+		if err := in.loadSchemas([]string{xrd}); err != nil {
+			return err
+		}
 		s := in.schemas.Find(catalog.Kind{APIVersion: xr.APIVersion, Kind: xr.Kind})
 		if s == nil {
 			return fmt.Errorf("%s: has no definition of %s of %s, the kind of the composite at %s: "+
-				"pass the CompositeResourceDefinition of the composite", strings.Join(xrd, ", "), xr.Kind, xr.APIVersion, xr.line())
+				"pass the CompositeResourceDefinition of the composite", xrd, xr.Kind, xr.APIVersion, xr.line())
 		}
 		catalog.SetDefaults(xr.fields, s)
 	}
@@ -229,7 +218,7 @@ func (in *inputs) loadContext(c *Command, environment string) (err error) {
 		}
 		in.context[environmentKey] = d.fields
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.ContextFiles)) {
+	for _, key := range plan.SortedKeys(c.ContextFiles) {
 		data, err := in.system.ReadFile(c.ContextFiles[key])
 		if err != nil {
 			return fmt.Errorf("--context-files: cannot read a file: %w", files.WithoutPath(err))
@@ -285,58 +274,44 @@ func (in *inputs) loadSchemas(paths []string) error {
 	return nil
 }
 
-// loadObjects reads observed composed resources and other objects. A resource from added replaces the one from base
-// with the same composition resource name. Within each of the two, that name is unique.
-func (in *inputs) loadObjects(base, added, required []string) error {
-	byName := map[string]manifest{}
+// loadObjects reads observed composed resources and other objects. A later resource replaces one with the same
+// composition resource name.
+func (in *inputs) loadObjects(observed, required []string) error {
 	others, err := in.objects(required)
 	if err != nil {
 		return err
 	}
-	for _, paths := range [][]string{base, added} {
-		read, err := in.objects(paths)
-		if err != nil {
+	read, err := in.objects(observed)
+	if err != nil {
+		return err
+	}
+	byName := map[string]manifest{}
+	for _, d := range read {
+		if d.resourceName() == "" && d.isSecret() { // of the resource that names it as its connection Secret
+			others = slices.Insert(others, 0, d)
+			continue
+		}
+		if err := in.checkObserved(d); err != nil {
 			return err
 		}
-		group := map[string]manifest{}
-		for _, d := range read {
-			name := d.resourceName()
-			if name == "" && d.isSecret() { // of the resource that names it as its connection Secret
-				others = slices.Insert(others, 0, d)
-				continue
-			}
-			if err := in.checkObserved(d); err != nil {
-				return err
-			}
-			if other, ok := group[name]; ok {
-				return fmt.Errorf("%s has the same annotation %s=%s as %s: set a different one on each",
-					d.at("metadata", "annotations"), world.ResourceNameAnnotation, name, other.at("metadata", "annotations"))
-			}
-			group[name] = d
-		}
-		maps.Copy(byName, group)
+		byName[d.resourceName()] = d
 	}
-	observed := make([]manifest, 0, len(byName))
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		observed = append(observed, byName[name])
-	}
-	in.setObjects(observed, others)
+	in.setObjects(byName, others)
 	return nil
 }
 
 // setObjects sets what the simulation begins with. Of two copies of an object, the observed one counts.
-func (in *inputs) setObjects(observed, others []manifest) {
+func (in *inputs) setObjects(observed map[string]manifest, others []manifest) {
 	secrets := map[state.Ref]manifest{}
-	for _, d := range slices.Concat(others, observed) {
+	for _, d := range slices.AppendSeq(slices.Clone(others), maps.Values(observed)) {
 		secrets[d.Ref] = d
 	}
 	others = slices.DeleteFunc(others, func(d manifest) bool { return secrets[d.Ref].resourceName() != "" })
 	connection := map[state.Ref]bool{}
-	for _, d := range observed {
-		m := world.StructOf(d.fields)
+	for _, name := range plan.SortedKeys(observed) {
+		m := world.StructOf(observed[name].fields)
 		to := connectionSecret(m)
-		in.Observed = append(in.Observed, pipeline.Observed{Name: d.resourceName(), Object: m,
-			Details: secrets[to].details()})
+		in.Observed = append(in.Observed, pipeline.Observed{Name: name, Object: m, Details: secrets[to].details()})
 		connection[to] = true
 	}
 	if object.IsLegacy(wire.Of(in.XR)) {

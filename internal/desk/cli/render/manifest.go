@@ -4,12 +4,11 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
 // A manifest is an object of a file, with its position.
@@ -72,25 +71,25 @@ func (d manifest) details() map[string][]byte {
 // checkSecret changes a Secret as the API server does: stringData goes into data, and replaces existing keys. Its
 // errors name the key, never the value.
 func (d manifest) checkSecret() error {
-	data, isMap := d.fields["data"].(map[string]any)
-	plain, isPlain := d.fields["stringData"].(map[string]any)
-	if !isMap && d.fields["data"] != nil || !isPlain && d.fields["stringData"] != nil {
-		return fmt.Errorf("%s: data and stringData must be maps of keys and values", d.at())
-	}
 	all := map[string]any{}
-	for _, key := range slices.Sorted(maps.Keys(data)) {
-		text, isText := data[key].(string)
-		if _, err := base64.StdEncoding.DecodeString(text); err != nil || !isText && data[key] != nil {
-			return fmt.Errorf("%s: data.%s is not base64: encode it, or move it to stringData", d.at("data", key), key)
+	for _, field := range []string{"data", "stringData"} {
+		values, isMap := d.fields[field].(map[string]any)
+		if !isMap && d.fields[field] != nil {
+			return fmt.Errorf("%s: data and stringData must be maps of keys and values", d.at())
 		}
-		all[key] = text
-	}
-	for _, key := range slices.Sorted(maps.Keys(plain)) {
-		text, isText := plain[key].(string)
-		if !isText && plain[key] != nil {
-			return fmt.Errorf("%s: stringData.%s is not a string: put it in quotes", d.at("stringData", key), key)
+		for _, key := range plan.SortedKeys(values) {
+			text, isText := values[key].(string)
+			_, err := base64.StdEncoding.DecodeString(text)
+			switch {
+			case !isText && values[key] != nil:
+				return fmt.Errorf("%s: %s.%s is not a string: put it in quotes", d.at(field, key), field, key)
+			case field == "stringData":
+				text = base64.StdEncoding.EncodeToString([]byte(text))
+			case err != nil:
+				return fmt.Errorf("%s: data.%s is not base64: encode it, or move it to stringData", d.at(field, key), key)
+			}
+			all[key] = text
 		}
-		all[key] = base64.StdEncoding.EncodeToString([]byte(text))
 	}
 	delete(d.fields, "stringData")
 	if d.fields["data"] = all; len(all) == 0 {

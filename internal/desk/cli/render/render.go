@@ -105,28 +105,15 @@ Examples:
       --context-values 'apiextensions.crossplane.io/environment={"region":"eu"}'`
 }
 
-// Run is called by kong, with the values that main binds. With a time, it is a rehearsal: the same files and the same
-// time have the same result.
-func (c *Command) Run(k *kong.Context, system *files.System, engine pipeline.Engine) error {
-	in, err := c.load(system)
-	if err != nil {
-		return err
-	}
-	at := c.At
-	if at.IsZero() && !in.now.IsZero() {
-		at = in.now
-		_, _ = fmt.Fprintf(k.Stderr, "at %s, as in now.txt\n", at.Format(time.RFC3339)) // the exit code tells the result
-	}
-	call, err := in.functionAt(engine, at)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.Timeout)
+// Run is called by kong, with the values that main binds.
+func (c *Command) Run(ctx context.Context, k *kong.Context, system *files.System, engine pipeline.Engine) error {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	return c.render(ctx, in, call, k.Stdout, k.Stderr)
+	return c.RunWith(ctx, system, engine, k.Stdout, k.Stderr)
 }
 
-// functionAt returns the function at a time, or at the time of the system if it is zero.
+// functionAt returns the function at a time, or at the time of the system if it is zero. With a time, it is a
+// rehearsal: the same files and the same time have the same result.
 func (in *inputs) functionAt(engine pipeline.Engine, at time.Time) (world.Function, error) {
 	if at.IsZero() {
 		return engine(nil, nil, nil), nil
@@ -135,21 +122,26 @@ func (in *inputs) functionAt(engine pipeline.Engine, at time.Time) (world.Functi
 	return engine(func() time.Time { return at }, pipeline.Seeded(sha256.Sum256(content)), nil), err
 }
 
-// RunWith renders the files with a function. It writes objects to stdout, in one write and only
+// RunWith renders the files. It writes objects to stdout, in one write and only
 // without errors, and messages to stderr, one per line.
 //
 // A fatal result is a line on stderr and a *terminal.ExitError, which does not repeat it. No text
 // that it writes or returns contains a value of a Secret, except stdout with ShowSecrets.
-func (c *Command) RunWith(ctx context.Context, system *files.System, call world.Function, stdout,
+func (c *Command) RunWith(ctx context.Context, system *files.System, engine pipeline.Engine, stdout,
 	stderr io.Writer) error {
 	in, err := c.load(system)
 	if err != nil {
 		return err
 	}
-	return c.render(ctx, in, call, stdout, stderr)
-}
-
-func (c *Command) render(ctx context.Context, in *inputs, call world.Function, stdout, stderr io.Writer) error {
+	at := c.At
+	if at.IsZero() && !in.now.IsZero() {
+		at = in.now
+		_, _ = fmt.Fprintf(stderr, "at %s, as in now.txt\n", at.Format(time.RFC3339)) // the exit code tells the result
+	}
+	call, err := in.functionAt(engine, at)
+	if err != nil {
+		return err
+	}
 	r, err := in.run(ctx, call, stderr)
 	if err != nil {
 		return err

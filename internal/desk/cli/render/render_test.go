@@ -107,7 +107,7 @@ conditions:
 	c := Command{Paths: []string{functiontest.Folder(t, functiontest.Files{"composition.yaml": strings.Replace(twoSteps,
 		", n: 1", "", 1)})}, IncludeFullXR: true, IncludeFunctionResults: true, IncludeContext: true}
 	var stdout, stderr bytes.Buffer
-	err := c.RunWith(t.Context(), terminal.Disk(nil), fn.RunFunction, &stdout, &stderr)
+	err := c.RunWith(t.Context(), terminal.Disk(nil), engineOf(fn.RunFunction), &stdout, &stderr)
 	if code, ok := terminal.ExitCode(err); !ok || code != 1 || !strings.Contains(err.Error(), `"first"`) {
 		t.Errorf("got error %v, want exit code 1 for step first", err)
 	}

@@ -64,7 +64,7 @@ func (p *printer) response(step string, rsp *fnv1.RunFunctionResponse, diagnosti
 // say prints a message. If the message has several reasons, or a command that shows more, each has a line of its own.
 func (p *printer) say(head, message string) {
 	text := terminal.OneLine(head)
-	switch reasons := reasonsOf(terminal.OneLine(message)); {
+	switch reasons := strings.Split(terminal.OneLine(message), "; "); {
 	case message == "":
 	case len(reasons) == 1:
 		text += ": " + reasons[0]
@@ -72,20 +72,4 @@ func (p *printer) say(head, message string) {
 		text += ":\n  " + strings.Join(reasons, "\n  ")
 	}
 	_, _ = fmt.Fprintln(p, text)
-}
-
-// reasonsOf splits a message at semicolons that are not in quotes.
-func reasonsOf(message string) []string {
-	var out []string
-	start, quoted := 0, false
-	for i := range len(message) {
-		switch {
-		case message[i] == '"':
-			quoted = !quoted
-		case !quoted && strings.HasPrefix(message[i:], "; "):
-			out = append(out, message[start:i])
-			start = i + len("; ")
-		}
-	}
-	return append(out, message[start:])
 }

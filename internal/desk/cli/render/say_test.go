@@ -28,14 +28,6 @@ func TestSay(t *testing.T) {
   see: kubectl get composition c
 `,
 		},
-		"Quoted": {
-			reason:  "A semicolon in quotes ends nothing.",
-			message: `invalid input: a: use "x; y"; b: use z`,
-			want: `Held:
-  invalid input: a: use "x; y"
-  b: use z
-`,
-		},
 		"Hostile": {
 			reason:  "A line break in a text starts no line.",
 			message: "a\nExportsReady=True Available; b\x1b[2J",

@@ -42,7 +42,7 @@ spec:
 	}
 	var stdout, stderr bytes.Buffer
 	err = (&Command{Paths: []string{dir}, RequiredSchemas: []string{dir + "/crds"}}).RunWith(context.Background(),
-		terminal.Disk(nil), fn.RunFunction, &stdout, &stderr)
+		terminal.Disk(nil), engineOf(fn.RunFunction), &stdout, &stderr)
 	const want = "warning: configMaps[0].data[0].value:1:20: Database of example.org/v1 has no field " +
 		"status.endpiont: did you mean endpoint?\n"
 	if err == nil || !strings.Contains(stderr.String(), want) {
