@@ -63,12 +63,6 @@ func newParser() *kong.Kong {
 		kong.Name(terminal.Name()),
 		kong.Vars{"version": terminal.VersionText()},
 		kong.Description(description),
-		kong.Exit(func(code int) {
-			if code == terminal.ExitUsage {
-				code = terminal.ExitUnread // a command line that cannot be parsed
-			}
-			os.Exit(code)
-		}),
 		kong.Bind(serve.Builder(served)),
 		kong.Bind(terminal.Disk(os.Stdin)),
 		kong.BindSingletonProvider(pipeline.NewEngine),

@@ -229,9 +229,6 @@ func fnOutput(fn fnv1.FunctionRunnerServiceServer, args ...string) string {
 		k.FatalIfErrorf(err)
 		return 0
 	}()
-	if code == terminal.ExitUsage {
-		code = terminal.ExitUnread // as main does
-	}
 	return fmt.Sprintf("%s%sexit code %d\n", stdout.String(), stderr.String(), code)
 }
 

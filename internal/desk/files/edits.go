@@ -2,7 +2,6 @@ package files
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
@@ -73,37 +72,32 @@ var (
 	word = lazy.MustCompile(`[\w-]+`)
 )
 
-// respelled returns the edit of the name that is spelled wrong, if a message suggests another one: the key, the whole
-// text or its last step, or a step of the path in an expression.
+// respelled returns the edit of the name that is spelled wrong, if a message suggests another one: the key, or a word of
+// the text, which is a step of the path at the position in an expression.
 func (s Step) respelled(d *diagnostic.Diagnostic) []document.Edit {
 	m := suggested().FindStringSubmatch(d.Message)
 	at, whole := s.pathOf(d.Path)
-	text, _ := s.doc.At(at...).(string)
-	if m == nil || !whole {
+	if m == nil || !whole || d.Key && m[1] != "" {
 		return nil
 	}
-	name, edit := m[2], diagnostic.Edit{Path: d.Path, Text: m[2]}
-	isMeant := func(wrong string) bool { return wrong != name && suggest.Nearest(wrong, []string{name}) != "" }
-	switch last := text[strings.LastIndexByte(text, '.')+1:]; {
-	case d.Key && m[1] == "":
-		edit.Action = diagnostic.Rename
-	case d.Key:
-		return nil
-	case d.Line > 0:
-		from := max(0, document.Index(text, d.Line, d.Column))
+	name, text, from := m[2], "", 0
+	edit := diagnostic.Edit{Path: d.Path, Text: name, Action: diagnostic.Rename}
+	if !d.Key {
+		text, _ = s.doc.At(at...).(string)
+		if d.Line > 0 {
+			from = max(0, document.Index(text, d.Line, d.Column))
+		}
 		chain := path().FindString(text[from:])
-		i := slices.IndexFunc(word().FindAllStringIndex(chain, -1),
-			func(w []int) bool { return isMeant(chain[w[0]:w[1]]) })
-		if i < 0 || !isIdentifier().MatchString(name) {
+		words := word().FindAllStringIndex(chain, -1)
+		i := slices.IndexFunc(words, func(w []int) bool {
+			wrong := chain[w[0]:w[1]]
+			return wrong != name && suggest.Nearest(wrong, []string{name}) != ""
+		})
+		if i < 0 || d.Line > 0 && !isIdentifier().MatchString(name) {
 			return nil
 		}
-		w := word().FindAllStringIndex(chain, -1)[i]
-		edit.Text = text[:from+w[0]] + name + text[from+w[1]:]
-	case isMeant(text):
-	case isMeant(last):
-		edit.Text = strings.TrimSuffix(text, last) + name
-	default:
-		return nil
+		w := words[i]
+		edit.Action, edit.Text = diagnostic.SetText, text[:from+w[0]]+name+text[from+w[1]:]
 	}
 	out, ok := s.edit(edit, at)
 	if !ok {

@@ -17,17 +17,18 @@ const Stdin = "-"
 // StdinName is the name of stdin in diagnostics.
 const StdinName = "<stdin>"
 
-// A Selection selects files in a folder by the ends of their names.
+// A Selection selects files in a folder by the ends of their names. Without ends, it selects all.
 type Selection struct {
 	ends  []string
 	below bool // also in all folders below it, except hidden ones
 }
 
-// Selections of YAML files. There is at least one for In.
+// Selections of files. There is at least one for In.
 var ( //nolint:gochecknoglobals // constants
 	Below         = Selection{[]string{".yaml", ".yml"}, true}
 	WithJSONBelow = Selection{[]string{".yaml", ".yml", ".json"}, true}
 	In            = Selection{[]string{".yaml", ".yml"}, false}
+	AllBelow      = Selection{nil, true}
 )
 
 // Find returns the files that the paths select, each once, in the order of the paths, and for one
@@ -93,7 +94,7 @@ func (s *System) walk(folder string, selected Selection) ([]string, error) {
 			return CannotRead(path, err)
 		case d.IsDir() && path != folder && (!selected.below || strings.HasPrefix(d.Name(), ".")):
 			return fs.SkipDir
-		case !d.IsDir() && slices.Contains(selected.ends, filepath.Ext(path)):
+		case !d.IsDir() && (selected.ends == nil || slices.Contains(selected.ends, filepath.Ext(path))):
 			out = append(out, path)
 		}
 		return nil

@@ -165,17 +165,13 @@ func (x *explainer) find(f *plan.Find) Key {
 			add(s.Spelled(), expression.Required)
 		}
 	}
-	if input, _, whole := strings.Cut(f.Path, "/"); !whole {
+	input, _, whole := strings.Cut(f.Path, "/")
+	_, _, generated := plan.GeneratedInput(input)
+	switch {
+	case !whole:
 		add(expression.Secrets+"[*]", expression.Conditional)
-	} else if x.isComposed(input) {
+	case input != expression.Env && !generated && len(k.Inputs) == 0: // a composed resource
 		add(expression.PathText(expression.Secrets, input), expression.Conditional)
 	}
 	return k
-}
-
-// isComposed reports whether the input in the path of a find can be a composed resource.
-func (x *explainer) isComposed(input string) bool {
-	_, name, generated := plan.GeneratedInput(input)
-	return input != expression.Env && (!generated || x.plan.Generators.Named(name) == nil) &&
-		!slices.ContainsFunc(x.plan.Sources, func(s plan.Source) bool { return s.Name == input })
 }

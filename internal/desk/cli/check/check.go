@@ -63,7 +63,7 @@ Examples:
 // Run is called by kong, with the values that main binds.
 func (c *Command) Run(ctx context.Context, k *kong.Kong, system *files.System) error {
 	if c.Watch && slices.Contains(c.Paths, files.Stdin) || c.DryRun && !c.Fix {
-		return terminal.Usage(errors.New("--watch needs files, and --dry-run needs --fix"))
+		return errors.New("--watch needs files, and --dry-run needs --fix")
 	}
 	run := func() error { return c.RunWith(ctx, system, k.Stdout, k.Stderr) }
 	if c.Watch {
@@ -75,14 +75,10 @@ func (c *Command) Run(ctx context.Context, k *kong.Kong, system *files.System) e
 
 // A checked is the result for all files.
 type checked struct {
-	Diagnostics []files.Diagnostic
-	Files       int // with an input
-	Steps       int
-	Unread      bool
-	Untyped     []string // kinds without a schema
+	*files.Inputs
 
-	steps   []files.Step
-	changes bool // fixes would change a file
+	Diagnostics []files.Diagnostic
+	changes     bool // fixes would change a file
 }
 
 // RunWith checks the files. It prints their diagnostics to stdout in the selected format, and a summary to stderr. If
@@ -102,13 +98,10 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, std
 	if !c.Quiet {
 		_, _ = fmt.Fprintln(stderr, summary+result.summary())
 	}
-	switch {
-	case result.Unread:
-		return &terminal.ExitError{Code: terminal.ExitUnread, Why: "something could not be read"}
-	case result.errors() > 0 || result.changes:
-		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "there are errors"}
+	if err := terminal.Exit(result.Diagnostics); err != nil || !result.changes {
+		return err
 	}
-	return nil
+	return &terminal.ExitError{Code: terminal.ExitErrors, Why: "there are mistakes with a fix"}
 }
 
 // checkOrFix checks the files, or fixes them. It returns what is still wrong, and the beginning of the summary.
@@ -121,7 +114,7 @@ func (c *Command) checkOrFix(ctx context.Context, system *files.System, stdout i
 	if err != nil {
 		return nil, "", err
 	}
-	text, fixed := f.texts[files.StdinName], "fixed"
+	text, fixed := f.text(files.StdinName), "fixed"
 	if c.DryRun {
 		text, fixed, f.result.changes = f.diff(), "would fix", len(f.changed()) > 0
 	} else if err := f.write(); err != nil {
@@ -143,14 +136,10 @@ func (r *checked) summary() string {
 	if n := len(r.Diagnostics) - r.errors(); n > 0 {
 		found += ", " + terminal.Counted(n, "warning", "warnings")
 	}
-	text := fmt.Sprintf("%s in %s of %s", found, terminal.Counted(r.Steps, "input", "inputs"),
-		terminal.Counted(r.Files, "file", "files"))
-	if n := len(r.Untyped); n > 0 {
-		text += fmt.Sprintf("\nnot type-checked, because there is no schema (see --schema): %s",
-			strings.Join(r.Untyped[:min(n, kindsListed)], ", "))
-		if n > kindsListed {
-			text += fmt.Sprintf(" and %d more", n-kindsListed)
-		}
+	text := fmt.Sprintf("%s in %s of %s", found, terminal.Counted(len(r.Steps), "input", "inputs"),
+		terminal.Counted(len(r.Files), "file", "files"))
+	if untyped := r.Known.Untyped(); len(untyped) > 0 {
+		text += "\nnot type-checked, because there is no schema (see --schema): " + strings.Join(untyped, ", ")
 	}
 	return text
 }
@@ -166,8 +155,15 @@ func (r *checked) errors() int {
 	return n
 }
 
-// kindsListed is how many kinds the summary lists.
-const kindsListed = 5
+// unreadable returns the names of the files that cannot be read.
+func (r *checked) unreadable() (out []string) {
+	for _, d := range r.Inputs.Unread {
+		if isUnreadable(d) {
+			out = append(out, d.File)
+		}
+	}
+	return out
+}
 
 // check checks all files. An error is about the command line, or says that there is nothing to
 // check.
@@ -184,12 +180,7 @@ func (c *Command) check(ctx context.Context, system *files.System) (*checked, er
 	diagnostics := files.OnAllCores(in.Files, func(steps []files.Step) []files.Diagnostic {
 		return in.Known.Check(ctx, env, steps)
 	}, func(int) {})
-	return &checked{
-		Diagnostics: append(in.Unread, slices.Concat(diagnostics...)...), Unread: slices.ContainsFunc(in.Unread,
-			isUnreadable),
-		Files: len(in.Files), Steps: len(in.Steps), Untyped: in.Known.Untyped(),
-		steps: in.Steps,
-	}, nil
+	return &checked{Inputs: in, Diagnostics: append(in.Unread, slices.Concat(diagnostics...)...)}, nil
 }
 
 func isUnreadable(d files.Diagnostic) bool { return d.Rule == files.Unreadable }
@@ -197,10 +188,8 @@ func isUnreadable(d files.Diagnostic) bool { return d.Rule == files.Unreadable }
 // print prints the diagnostics in the selected format.
 func (c *Command) print(r *checked, w io.Writer) error {
 	if c.Quiet {
-		quiet := *r
-		quiet.Diagnostics = slices.DeleteFunc(slices.Clone(r.Diagnostics),
-			func(d files.Diagnostic) bool { return d.Warning })
-		r = &quiet
+		r = &checked{Inputs: r.Inputs, Diagnostics: slices.DeleteFunc(slices.Clone(r.Diagnostics),
+			func(d files.Diagnostic) bool { return d.Warning })}
 	}
 	switch c.Output {
 	case "json":

@@ -27,15 +27,15 @@ func checkFiles(t *testing.T, cmd Command) (*checked, string) {
 // TestExamplesAreRight checks all examples at once, with the types that they declare.
 func TestExamplesAreRight(t *testing.T) {
 	result, text := checkFiles(t, Command{Paths: []string{"../../../../example"}})
-	if text != "" || result.Unread {
+	if text != "" || len(result.unreadable()) > 0 {
 		t.Errorf("want no faults, got:\n%s", text)
 	}
 	compositions, err := filepath.Glob("../../../../example/*/composition.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Steps < len(compositions) {
-		t.Errorf("want an input of each of %d Compositions, got %d", len(compositions), result.Steps)
+	if len(result.Steps) < len(compositions) {
+		t.Errorf("want an input of each of %d Compositions, got %d", len(compositions), len(result.Steps))
 	}
 }
 
@@ -47,12 +47,12 @@ func TestMigratedIsRight(t *testing.T) {
 		t.Fatal(err)
 	}
 	result, text := checkFiles(t, Command{Paths: files})
-	if text != "" && !strings.Contains(text, "[encoded-twice]") || result.Unread || strings.Count(text, "warning: "+
-		"") > 1 {
+	if text != "" && !strings.Contains(text, "[encoded-twice]") || len(result.unreadable()) > 0 ||
+		strings.Count(text, "warning: ") > 1 {
 		t.Errorf("want no faults, got:\n%s", text)
 	}
-	if result.Files < len(files) || len(files) == 0 {
-		t.Errorf("want an input in each of %d files, got %d", len(files), result.Files)
+	if len(result.Files) < len(files) || len(files) == 0 {
+		t.Errorf("want an input in each of %d files, got %d", len(files), len(result.Files))
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
@@ -95,7 +96,7 @@ func (m mistaken) check(t *testing.T, texts map[string]string) *checked {
 	}
 	r, err := c.check(context.Background(), system)
 	if err != nil {
-		return &checked{}
+		return &checked{Inputs: &files.Inputs{}}
 	}
 	return r
 }

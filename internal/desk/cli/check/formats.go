@@ -19,7 +19,7 @@ func (r *checked) printJSON(w io.Writer) error {
 		Diagnostics []files.Diagnostic `json:"diagnostics"`
 		Inputs      int                `json:"inputs"`
 		Files       int                `json:"files"`
-	}{diagnostics, r.Steps, r.Files})
+	}{diagnostics, len(r.Steps), len(r.Files)})
 }
 
 // printJUnit prints one test for each file.
@@ -29,11 +29,11 @@ func (r *checked) printJUnit(w io.Writer) error {
 	test := func(file string) *terminal.JUnitCase {
 		if _, known := tests[file]; !known {
 			tests[file] = len(cases)
-			cases = append(cases, terminal.JUnitCase{Name: "check", Class: file, File: file})
+			cases = append(cases, terminal.JUnitCase{Name: "check", Class: file, File: file, Time: terminal.Seconds(0)})
 		}
 		return &cases[tests[file]]
 	}
-	for _, s := range r.steps {
+	for _, s := range r.Steps {
 		test(s.File)
 	}
 	for _, d := range r.Diagnostics {

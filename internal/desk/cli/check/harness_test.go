@@ -17,7 +17,7 @@ func checkText(t testing.TB, c Command, text string) (result *checked, printed s
 	c.Paths = []string{files.Stdin}
 	result, err := c.check(t.Context(), terminal.Disk(strings.NewReader(text)))
 	if err != nil {
-		result = &checked{}
+		result = &checked{Inputs: &files.Inputs{}}
 	}
 	var stdout, stderr bytes.Buffer
 	if err := c.RunWith(t.Context(), terminal.Disk(strings.NewReader(text)), &stdout, &stderr); err != nil {

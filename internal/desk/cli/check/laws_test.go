@@ -58,7 +58,7 @@ func FuzzDiagnosticsAreInsideTheFile(f *testing.F) {
 		result, printed, code := checkText(t, Command{Output: "text"}, text)
 		want := 0
 		switch {
-		case result.Unread, result.Steps == 0:
+		case len(result.unreadable()) > 0, len(result.Steps) == 0:
 			want = terminal.ExitUnread
 		case result.errors() > 0:
 			want = terminal.ExitErrors

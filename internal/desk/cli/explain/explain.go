@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -91,7 +90,7 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, std
 		_ = terminal.PrintText(stderr, wrong) // the exit code tells the result
 		why := fmt.Sprintf("cannot explain %s: %s", strings.Join(c.Paths, ", "), terminal.Counted(n, "error", "errors"))
 		_, _ = fmt.Fprintln(stderr, terminal.Name()+": error: "+terminal.OneLine(why))
-		return &terminal.ExitError{Code: exitCode(wrong), Why: why}
+		return terminal.Exit(wrong)
 	}
 	for i, s := range in.Steps { // so that the role of one step does not replace another's
 		if len(out[i].Rules) > 0 {
@@ -106,14 +105,6 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, std
 		return fmt.Errorf("cannot write the explanation: %w", err)
 	}
 	return nil
-}
-
-// exitCode returns the exit code for diagnostics: a file that cannot be read matters more than an error in an input.
-func exitCode(wrong []files.Diagnostic) int {
-	if slices.ContainsFunc(wrong, func(d files.Diagnostic) bool { return d.Rule == files.Unreadable }) {
-		return terminal.ExitUnread
-	}
-	return terminal.ExitErrors
 }
 
 // An explained is an input and its explanation.

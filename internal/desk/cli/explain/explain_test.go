@@ -79,7 +79,7 @@ FILE:3:38: secrets[0].data[1]: must have value or valueMap
       |                                      ^
 function-export: error: cannot explain FILE: 2 errors
 `,
-			failure: "cannot explain FILE: 2 errors",
+			failure: "there are errors",
 		},
 		"NoInput": {
 			reason:  "A file without an input is a mistake.",

@@ -8,14 +8,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/crossplane/function-sdk-go/logging"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/render"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
-	"github.com/crossplane-contrib/function-export/internal/engine/function"
+	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
@@ -186,14 +184,13 @@ func TestMigrateAndRender(t *testing.T) {
 		"observed.yaml":    functiontest.Database + "spec: {writeConnectionSecretToRef: {name: conn}}\n",
 		"required.yaml":    functiontest.DatabaseSecret + "stringData: {password: hunter2}\n",
 	})
-	fn, err := function.New(logging.NewNopLogger(), nil)
+	engine, err := pipeline.NewEngine()
 	if err != nil {
 		t.Fatal(err)
 	}
-	fn.Now = func() time.Time { return time.Unix(0, 0) }
 	var out, errs bytes.Buffer
 	c := render.Command{Paths: []string{dir}, ShowSecrets: true}
-	if err := c.RunWith(t.Context(), terminal.Disk(nil), fn.RunFunction, &out, &errs); err != nil {
+	if err := c.RunWith(t.Context(), terminal.Disk(nil), engine, &out, &errs); err != nil {
 		t.Fatalf("%v\n%s", err, errs.String())
 	}
 	_, secret, _ := strings.Cut(out.String(), "---\napiVersion: v1\n")

@@ -2,16 +2,17 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 )
 
@@ -32,7 +33,9 @@ func (c *Command) docs(in *inputs, r *run) []map[string]any {
 	docs := []map[string]any{c.composite(in.xr, desired.GetComposite())}
 	for _, name := range slices.Sorted(maps.Keys(desired.GetResources())) {
 		if _, other := r.world.Earlier.GetResources()[name]; !other {
-			docs = append(docs, composedDoc(name, desired.GetResources()[name]))
+			o := proto.CloneOf(desired.GetResources()[name].GetResource())
+			world.Set(o, name, "metadata", "annotations", world.ResourceNameAnnotation)
+			docs = append(docs, o.AsMap())
 		}
 	}
 	if c.IncludeFunctionResults {
@@ -57,15 +60,11 @@ func (c *Command) print(in *inputs, r *run) ([]byte, error) {
 			docs[i], _ = maskSecrets(docs[i]).(map[string]any)
 		}
 	}
-	if c.Output == "json" {
-		list := map[string]any{"apiVersion": "v1", "kind": "List", "items": docs}
-		out, err := json.MarshalIndent(list, "", "  ")
-		if err != nil {
-			return nil, errors.New("cannot print the objects as JSON")
-		}
-		return append(out, '\n'), nil
-	}
 	var out bytes.Buffer
+	if c.Output == "json" {
+		err := terminal.WriteJSON(&out, map[string]any{"apiVersion": "v1", "kind": "List", "items": docs})
+		return out.Bytes(), err
+	}
 	for i, d := range docs {
 		b, err := yaml.Marshal(d)
 		if err != nil {
@@ -117,28 +116,17 @@ func mergeMaps(a, b map[string]any) map[string]any {
 	return out
 }
 
-// composedDoc returns a desired resource with its composition resource name.
-func composedDoc(name string, r *fnv1.Resource) map[string]any {
-	return mergeMaps(r.GetResource().AsMap(), map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{world.ResourceNameAnnotation: name}},
-	})
-}
-
 // doc returns the event that Crossplane creates for a result.
 func (rs result) doc() map[string]any {
 	severity := "Warning"
 	if rs.GetSeverity() == fnv1.Severity_SEVERITY_NORMAL {
 		severity = "Normal"
 	}
-	reason := rs.GetReason()
-	if reason == "" {
-		reason = "ComposeResources"
-	}
 	return map[string]any{
 		"apiVersion": apiVersion,
 		"kind":       "Result",
 		"severity":   severity,
-		"reason":     reason,
+		"reason":     cmp.Or(rs.GetReason(), "ComposeResources"),
 		"message":    fmt.Sprintf("Pipeline step %q: %s", rs.step, rs.GetMessage()),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/rules"
@@ -46,6 +47,20 @@ func PrintColored(w io.Writer, diagnostics []files.Diagnostic, colors Colors) er
 	return err
 }
 
+// Exit returns the error that ends the program for diagnostics, or nil without errors. A file that cannot be read matters
+// more than an error in an input.
+func Exit(diagnostics []files.Diagnostic) (out error) {
+	for _, d := range diagnostics {
+		switch {
+		case d.Rule == files.Unreadable:
+			return &ExitError{Code: ExitUnread, Why: "something could not be read"}
+		case !d.Warning:
+			out = &ExitError{Code: ExitErrors, Why: "there are errors"}
+		}
+	}
+	return out
+}
+
 // shownLine returns the part of a line around a column, and the blanks before the caret below it.
 // Control characters become blanks.
 func shownLine(line string, column int) (text, before string) {
@@ -55,19 +70,16 @@ func shownLine(line string, column int) (text, before string) {
 		from = min(max(0, column-1-lineShown/2), len(runes)-lineShown)
 		runes = runes[from : from+lineShown]
 	}
-	var shown, caret strings.Builder
 	for i, c := range runes {
-		blank := ' '
-		if c == '\t' {
-			blank = '\t'
-		}
-		if c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 {
-			c = blank
-		}
-		shown.WriteRune(c)
-		if i < column-1-from {
-			caret.WriteRune(blank)
+		if c != '\t' && unicode.IsControl(c) {
+			runes[i] = ' '
 		}
 	}
-	return strings.TrimRight(shown.String(), " \t"), caret.String()
+	before = strings.Map(func(c rune) rune {
+		if c != '\t' {
+			return ' '
+		}
+		return c
+	}, string(runes[:min(max(0, column-1-from), len(runes))]))
+	return strings.TrimRight(string(runes), " \t"), before
 }

@@ -15,7 +15,7 @@ type (
 		Tests    int           `xml:"tests,attr"`
 		Failures int           `xml:"failures,attr"`
 		Errors   int           `xml:"errors,attr"`
-		Time     junitDuration `xml:"time,attr"`
+		Time     string        `xml:"time,attr"`
 		Suites   []*junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
@@ -26,21 +26,19 @@ type (
 		Skipped  int         `xml:"skipped,attr"`
 		Cases    []JUnitCase `xml:"testcase"`
 	}
-	junitDuration time.Duration
 )
 
 // A JUnitCase is one test of a report.
 type JUnitCase struct {
-	Name    string        `xml:"name,attr"`
-	Class   string        `xml:"classname,attr"` // also the name of its suite
-	File    string        `xml:"file,attr"`
-	Line    int           `xml:"line,attr"`
-	Took    time.Duration `xml:"-"`
-	Time    junitDuration `xml:"time,attr"` // like Took, in the report
-	Failure *JUnitText    `xml:"failure"`
-	Error   *JUnitText    `xml:"error"`
-	Skipped *struct{}     `xml:"skipped"`
-	Out     string        `xml:"system-out,omitempty"`
+	Name    string     `xml:"name,attr"`
+	Class   string     `xml:"classname,attr"` // also the name of its suite
+	File    string     `xml:"file,attr"`
+	Line    int        `xml:"line,attr"`
+	Time    string     `xml:"time,attr"` // see Seconds
+	Failure *JUnitText `xml:"failure"`
+	Error   *JUnitText `xml:"error"`
+	Skipped *struct{}  `xml:"skipped"`
+	Out     string     `xml:"system-out,omitempty"`
 }
 
 // A JUnitText is why a test failed.
@@ -49,14 +47,12 @@ type JUnitText struct {
 	Text    string `xml:",chardata"`
 }
 
-// MarshalText returns the duration in seconds.
-func (d junitDuration) MarshalText() ([]byte, error) {
-	return fmt.Appendf(nil, "%.3f", time.Duration(d).Seconds()), nil
-}
+// Seconds returns a duration as JUnit writes it.
+func Seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
 // WriteJUnit writes a report. The suites are in the order of their first tests.
 func WriteJUnit(w io.Writer, cases []JUnitCase, took time.Duration) error {
-	out := junitReport{Time: junitDuration(took)}
+	out := junitReport{Time: Seconds(took)}
 	for _, one := range cases {
 		i := slices.IndexFunc(out.Suites, func(s *junitSuite) bool { return s.Name == one.Class })
 		if i < 0 {
@@ -71,7 +67,6 @@ func WriteJUnit(w io.Writer, cases []JUnitCase, took time.Duration) error {
 		case one.Failure != nil:
 			suite.Failures, out.Failures = suite.Failures+1, out.Failures+1
 		}
-		one.Time = junitDuration(one.Took)
 		suite.Tests, out.Tests, suite.Cases = suite.Tests+1, out.Tests+1, append(suite.Cases, one)
 	}
 	b, err := xml.MarshalIndent(out, "", "  ")

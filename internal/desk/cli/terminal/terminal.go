@@ -9,14 +9,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 )
 
-// The exit codes of all commands, and the exit code of kong for a command line that it cannot
-// parse.
+// The exit codes of all commands.
 const (
 	ExitErrors = 1 // the input has errors, as check or the function found them
 	ExitUnread = 2 // something cannot be read or written, or the command line is wrong
-	ExitUsage  = 80
 )
 
 // An ExitError ends the program with an exit code. Its reason was already printed.
@@ -54,27 +53,20 @@ func (unread) ExitCode() int { return ExitUnread }
 // Unwrap returns the error.
 func (e unread) Unwrap() error { return e.error }
 
-// A UsageError describes an error in a command line, without any value of it.
-type UsageError struct {
-	Text string // one line
-	code int
-}
+// A UsageError describes an error in a command line in one line, without any value of it.
+type UsageError struct{ Text string }
 
 // Error returns the text.
 func (e *UsageError) Error() string { return e.Text }
 
-// ExitCode returns the exit code of kong.
-func (e *UsageError) ExitCode() int { return e.code }
-
 // OneLine makes a foreign text safe to print: no second line, no control character.
 func OneLine(text string) string {
-	text = strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f || (c >= 0x80 && c < 0xa0) {
+	return strings.TrimSpace(strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
 			return ' '
 		}
 		return c
-	}, text)
-	return strings.TrimSpace(text)
+	}, text))
 }
 
 // Counted returns a number of things, in the singular or the plural.

@@ -14,15 +14,13 @@ import (
 // Usage returns the parser's message about a command line without the values that it quotes, because a value
 // may be a secret. A message that may contain a value is not passed on.
 func Usage(err error) error {
-	var parse *kong.ParseError
-	var own *UsageError
-	switch {
-	case !errors.As(err, &parse):
-		return err
-	case errors.As(err, &own):
-		return &UsageError{own.Text, parse.ExitCode()}
+	parse, own := (*kong.ParseError)(nil), (*UsageError)(nil)
+	if errors.As(err, &parse) && !errors.As(err, &own) {
+		err = errors.New(usageText(err.Error(), parse.Context))
+	} else if own != nil {
+		err = own
 	}
-	return &UsageError{usageText(err.Error(), parse.Context), parse.ExitCode()}
+	return Unread(err)
 }
 
 func usageText(text string, c *kong.Context) string {

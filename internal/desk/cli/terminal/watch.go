@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/crossplane-contrib/function-export/internal/desk/files"
 )
 
 // watchEvery is how often the times of files are compared. A change is noticed within 200 ms, also in folders whose
@@ -40,29 +40,22 @@ func Watch(ctx context.Context, paths []string, stderr io.Writer, run func() err
 	}
 }
 
-// states returns the time and the size of each file.
+// states returns the time and the size of each file. A file that is missing or removed meanwhile is a change.
 func states(paths []string) map[string]string {
-	out := map[string]string{}
+	disk, out := Disk(nil), map[string]string{}
 	for _, path := range paths {
-		switch info, err := os.Stat(path); {
-		case err != nil:
+		isFolder, err := disk.IsFolder(path)
+		if err != nil {
 			path, _ = doublestar.SplitPattern(filepath.ToSlash(path))
-		case !info.IsDir():
+		} else if !isFolder {
 			path = filepath.Dir(path)
 		}
-		_ = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error { // a missing file is a change
-			switch {
-			case err != nil:
-				return nil //nolint:nilerr // it was removed meanwhile
-			case d.IsDir() && name != path && strings.HasPrefix(d.Name(), "."):
-				return fs.SkipDir
-			case !d.IsDir():
-				if info, err := d.Info(); err == nil {
-					out[name] = fmt.Sprint(info.ModTime().UnixNano(), " ", info.Size())
-				}
+		names, _ := disk.Find([]string{path}, files.AllBelow)
+		for _, name := range names {
+			if info, err := os.Stat(name); err == nil {
+				out[name] = fmt.Sprint(info.ModTime().UnixNano(), " ", info.Size())
 			}
-			return nil
-		})
+		}
 	}
 	return out
 }

@@ -148,7 +148,7 @@ func reportJSON(w io.Writer, outcomes []*outcome) error {
 func reportJUnit(w io.Writer, outcomes []*outcome, took time.Duration) error {
 	cases := make([]terminal.JUnitCase, 0, len(outcomes))
 	for _, o := range outcomes {
-		one := terminal.JUnitCase{Name: o.name, Class: o.file, File: o.pathOf(), Line: o.line, Took: o.took}
+		one := terminal.JUnitCase{Name: o.name, Class: o.file, File: o.pathOf(), Line: o.line, Time: terminal.Seconds(o.took)}
 		var text strings.Builder
 		o.printFailures(&text, false)
 		switch {
