@@ -45,26 +45,17 @@ func (k *Knowledge) CheckEach(ctx context.Context, env *expression.Environment, 
 		all := wrong[i]
 		if p := plans[i]; p != nil {
 			var found diagnostic.List
-			c.Known = k.Of(s, p, others(steps, plans, i)...)
+			view := k.view(steps, plans, i)
+			c.Known = view.Known
 			c.Types, found = typecheck.Inspect(p, c.Known)
 			all = slices.Concat(all, p.Warnings, found)
 			if len(wrong[i]) == 0 {
-				found = rules.Check(k.View(steps, plans, i, c.Known), k.Settings.Level(s.File))
+				found = rules.Check(view, k.Settings.Level(s.File))
 				all = append(all, withoutPlacesOf(all, found)...)
 			}
 		}
 		c.Diagnostics = s.AllInFile(all)
 		out = append(out, c)
-	}
-	return out
-}
-
-// others returns the plans of the other steps of a step's Composition.
-func others(steps []Step, plans []*plan.Plan, i int) (out []*plan.Plan) {
-	for j, p := range plans {
-		if j != i && p != nil && steps[j].composition != nil && steps[j].composition == steps[i].composition {
-			out = append(out, p)
-		}
 	}
 	return out
 }

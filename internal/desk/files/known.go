@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
-	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/rules"
 	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
@@ -194,13 +193,13 @@ func kindsIn(v any) []string {
 	return out
 }
 
-// Of returns what is known about the objects that a step reads. Expressions of its plan, and of plans of other steps of
-// its Composition, show which of their fields are numbers.
-func (k *Knowledge) Of(s Step, p *plan.Plan, others ...*plan.Plan) *typecheck.Known {
+// Of returns what is known about the objects that a step reads. Expressions of plans of its Composition show which of
+// their fields are numbers.
+func (k *Knowledge) Of(s Step, plans ...*plan.Plan) *typecheck.Known {
 	out := &typecheck.Known{Resources: map[string]plan.Kind{}, ConnectionKeys: map[string][]string{}, Schema: k.find,
 		Scope: k.Catalog.ScopeOf}
 	if c := s.composition; c != nil {
-		numbers := sync.OnceValue(func() map[plan.Kind][]map[string]any { return out.Numbers(append(others, p)...) })
+		numbers := sync.OnceValue(func() map[plan.Kind][]map[string]any { return out.Numbers(plans...) })
 		out.Schema = func(kind plan.Kind) *structpb.Struct {
 			if found := k.find(kind); found != nil {
 				return found
@@ -211,8 +210,11 @@ func (k *Knowledge) Of(s Step, p *plan.Plan, others ...*plan.Plan) *typecheck.Kn
 		out.ClusterScoped = k.Catalog.ClusterScoped(out.Composite)
 		out.Closed = c.Closed()
 		for i, step := range c.Steps {
-			if s.isStep(i) {
-				out.Required = requiredNames(step)
+			if s.index == i {
+				out.Required = []string{} // not nil: all of them are known
+				for _, r := range step.Required {
+					out.Required = append(out.Required, r.Name)
+				}
 				continue
 			}
 			for _, r := range step.Resources {
@@ -225,13 +227,16 @@ func (k *Knowledge) Of(s Step, p *plan.Plan, others ...*plan.Plan) *typecheck.Kn
 		}
 	}
 	maps.Copy(out.Resources, k.resources)
-	for name, kind := range out.Resources {
-		if keys := k.connectionKeys(name, kind); keys != nil {
+	kinds := maps.Clone(out.Resources)
+	kinds[expression.Composite] = out.Composite
+	for name, kind := range kinds {
+		keys, ok := k.keys[kind.Path()]
+		if !ok {
+			keys = k.Catalog.ConnectionSecretKeys(kind)
+		}
+		if keys != nil {
 			out.ConnectionKeys[name] = keys
 		}
-	}
-	if keys := k.connectionKeys(expression.Composite, out.Composite); keys != nil {
-		out.ConnectionKeys[expression.Composite] = keys
 	}
 	for name, keys := range k.keys { // also of resources that no step names literally
 		if !strings.Contains(name, "/") {
@@ -239,25 +244,6 @@ func (k *Knowledge) Of(s Step, p *plan.Plan, others ...*plan.Plan) *typecheck.Kn
 		}
 	}
 	return out
-}
-
-// requiredNames returns the names of the resources that the Composition requires for a step; not nil.
-func requiredNames(step composition.Step) []string {
-	out := make([]string, 0, len(step.Required))
-	for _, r := range step.Required {
-		out = append(out, r.Name)
-	}
-	return out
-}
-
-func (k *Knowledge) connectionKeys(name string, kind plan.Kind) []string {
-	if keys, ok := k.keys[name]; ok {
-		return keys
-	}
-	if keys, ok := k.keys[kind.Path()]; ok {
-		return keys
-	}
-	return k.Catalog.ConnectionSecretKeys(kind)
 }
 
 // mayMatter scans a text quickly. It returns true for each text with an input of this function, the schema of a kind,

@@ -10,7 +10,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/desk/rules"
-	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
@@ -60,23 +59,19 @@ func (s Step) Owner() string {
 	return s.composition.Name
 }
 
-// View returns what rules see of a step of a file, whose plans are in the order of the steps.
-func (k *Knowledge) View(steps []Step, plans []*plan.Plan, i int, known *typecheck.Known) *rules.View {
-	s := steps[i]
-	out := &rules.View{
-		Plan: plans[i], Input: s.Input, Known: known, Composition: s.composition, Index: s.index,
-		Plans: map[int]*plan.Plan{}, Functions: k.functions,
-	}
+// view returns what is known about a step of a file, whose plans are in the order of the steps, and what rules see.
+func (k *Knowledge) view(steps []Step, plans []*plan.Plan, i int) *rules.View {
+	s, all := steps[i], []*plan.Plan(nil)
+	out := &rules.View{Plan: plans[i], Input: s.Input, Composition: s.composition, Index: s.index,
+		Plans: map[int]*plan.Plan{}, Functions: k.functions}
 	for j, other := range steps {
 		if s.composition != nil && other.composition == s.composition && plans[j] != nil {
-			out.Plans[other.index] = plans[j]
+			out.Plans[other.index], all = plans[j], append(all, plans[j])
 		}
 	}
+	out.Known = k.Of(s, all...)
 	return out
 }
-
-// isStep reports whether the step is the one at an index of the pipeline.
-func (s Step) isStep(index int) bool { return s.composition != nil && s.index == index }
 
 // FindSteps returns the inputs of this function in a file: in the pipelines of Compositions, in a
 // list of pipeline steps, and as documents. A diagnostic is about one object; the objects after it

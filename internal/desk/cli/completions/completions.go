@@ -8,13 +8,10 @@ package completions
 
 import (
 	"embed"
-	"fmt"
 	"io"
 	"strings"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 )
 
 // Command is the command `function-export completions`.
@@ -45,13 +42,10 @@ Examples:
 
 // Run is called by kong.
 func (c *Command) Run(k *kong.Context) error {
-	script, err := scripts.ReadFile("script." + c.Shell)
-	if err != nil {
-		return fmt.Errorf("cannot complete in %s", c.Shell) // kong accepts only shells with a script
+	script, err := scripts.ReadFile("script." + c.Shell) // kong accepts only shells with a script
+	if err == nil {
+		_, err = k.Stdout.Write(script)
 	}
-	name := terminal.Name()
-	text := strings.NewReplacer("PROGRAM", name, "FUNCTION", strings.ReplaceAll(name, "-", "_")).Replace(string(script))
-	_, err = io.WriteString(k.Stdout, text)
 	return err
 }
 

@@ -1,8 +1,8 @@
-# Completion of PROGRAM in fish. Load it in ~/.config/fish/config.fish: PROGRAM completions fish | source
-function __FUNCTION_complete
+# Completion of function-export in fish. Load it in ~/.config/fish/config.fish: function-export completions fish | source
+function __function_export_complete
     set -l typed (commandline --current-token)
     set -l words (commandline --current-process --tokenize --cut-at-cursor) $typed
-    set -l lines (PROGRAM __complete -- $words[2..] 2>/dev/null)
+    set -l lines (function-export __complete -- $words[2..] 2>/dev/null)
     if test "$lines" = :files
         set -l flag (string match --regex '^--[^=]*=' -- $typed; or echo)
         for path in (__fish_complete_path (string replace --regex '^--[^=]*=' '' -- $typed))
@@ -12,4 +12,4 @@ function __FUNCTION_complete
         printf '%s\n' $lines
     end
 end
-complete --command PROGRAM --no-files --arguments '(__FUNCTION_complete)'
+complete --command function-export --no-files --arguments '(__function_export_complete)'

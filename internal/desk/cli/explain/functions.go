@@ -47,15 +47,11 @@ func printFunctions(w io.Writer, texts []string) error {
 }
 
 func (p *printer) functions(g vocabulary.Group, texts []string) {
-	first := true
-	for _, e := range g.Entries {
-		if !named(e, texts) {
-			continue
-		}
-		if first {
-			p.section("%s", g.Title)
-			first = false
-		}
+	entries := slices.DeleteFunc(slices.Clone(g.Entries), func(e vocabulary.Entry) bool { return !named(e, texts) })
+	if len(entries) > 0 {
+		p.section("%s", g.Title)
+	}
+	for _, e := range entries {
 		for _, s := range e.Signatures {
 			p.line(1, "%s", s)
 		}

@@ -211,20 +211,22 @@ func (in *inputs) loadComposition(file string) (*pipeline.Pipeline, error) {
 // precedence. Its errors quote neither values nor keys: a key may be part of a value with a semicolon.
 func (in *inputs) loadContext(c *Command, environment string) (err error) {
 	in.context = map[string]any{}
+	paths := map[string]string{}
 	if environment != "" {
-		d, err := in.one(environment, "the environment")
-		if err != nil {
-			return err
-		}
-		in.context[environmentKey] = d.fields
+		paths[environmentKey] = environment
 	}
-	for _, key := range plan.SortedKeys(c.ContextFiles) {
-		data, err := in.system.ReadFile(c.ContextFiles[key])
-		if err != nil {
-			return fmt.Errorf("--context-files: cannot read a file: %w", files.WithoutPath(err))
+	maps.Copy(paths, c.ContextFiles)
+	for _, key := range plan.SortedKeys(paths) {
+		where := "--context-files: a file"
+		if paths[key] == environment {
+			where = environment
 		}
-		if in.context[key], err = valueOf(string(data)); err != nil {
-			return fmt.Errorf("--context-files: a file: %w", err)
+		data, err := in.system.ReadFile(paths[key])
+		if err == nil {
+			in.context[key], err = valueOf(string(data))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", where, files.WithoutPath(err))
 		}
 	}
 	for key, text := range c.ContextValues {
@@ -333,13 +335,10 @@ func (in *inputs) checkObserved(d manifest) error {
 			"object with -e",
 			d.at("metadata", "annotations"), world.ResourceNameAnnotation)
 	}
-	owners, _ := state.Field(d.fields, "metadata", "ownerReferences").([]any)
-	for _, o := range owners {
-		owner, _ := o.(map[string]any)
-		if uid := world.Meta(in.XR, "uid"); owner["controller"] == true && owner["uid"] != uid {
-			return fmt.Errorf("%s is controlled by an object other than the composite: set the uid of that owner reference "+
-				"to %s, or pass the object with -e", d.at("metadata", "ownerReferences"), uid)
-		}
+	of, _, _, isControlled := object.ControllerOf(wire.Of(world.StructOf(d.fields)))
+	if uid := world.Meta(in.XR, "uid"); isControlled && of != uid {
+		return fmt.Errorf("%s is controlled by an object other than the composite: set the uid of that owner reference "+
+			"to %s, or pass the object with -e", d.at("metadata", "ownerReferences"), uid)
 	}
 	return nil
 }

@@ -174,7 +174,7 @@ func TestRenderBadArguments(t *testing.T) {
 			want: "--context-files: a file: 1:9: not valid YAML: no comma before this: write one after the value or the item " +
 				"above, close the bracket above, or put the whole value in quotes"},
 		"NoContextFile": {cmd: Command{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("none")}},
-			want: "--context-files: cannot read a file: no such file or directory"},
+			want: "--context-files: a file: no such file or directory"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
