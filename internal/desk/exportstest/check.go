@@ -137,18 +137,15 @@ func parseLaw(v any) (law, string) {
 			return law{}, "is an unknown law" + suggest.ThereAre(name, known, "")
 		}
 	}
-	fields, _ := v.(map[string]any)
-	if text, ok := fields[refusedAtMost].(string); ok && len(fields) == 1 {
-		if d, err := time.ParseDuration(text); err == nil {
-			return law{name: refusedAtMost, limit: d}, ""
-		}
-	}
-	if args, ok := fields[overlap].(map[string]any); ok && len(fields) == 1 && len(args) == 2 {
-		of, _ := args["of"].(string)
-		text, _ := args["atLeast"].(string)
-		if d, err := time.ParseDuration(text); err == nil && of != "" {
-			return law{overlap, of, d}, ""
-		}
+	l, args := read(v), read(v).Get(overlap)
+	of := args.Get("of").Text()
+	atMost, err := time.ParseDuration(l.Get(refusedAtMost).Text())
+	atLeast, wrong := time.ParseDuration(args.Get("atLeast").Text())
+	switch {
+	case len(l.Keys()) == 1 && err == nil:
+		return law{name: refusedAtMost, limit: atMost}, ""
+	case len(l.Keys()) == 1 && len(args.Keys()) == 2 && of != "" && wrong == nil:
+		return law{overlap, of, atLeast}, ""
 	}
 	return law{}, "must be noLostValue, neverHalf, storedBeforeExport, overlap: {of: admin, atLeast: 24h}, or " +
 		"refusedAtMost: 30s"

@@ -70,8 +70,7 @@ func projected(o *structpb.Struct, random bool) map[string]any {
 
 // statusOf returns the status of a composite without its conditions.
 func statusOf(composite map[string]any) map[string]any {
-	status, _ := composite["status"].(map[string]any)
-	status = maps.Clone(status)
+	status := maps.Clone(read(composite).Get("status").Object())
 	delete(status, "conditions")
 	delete(status, "claimConditionTypes")
 	return status

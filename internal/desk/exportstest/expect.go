@@ -67,9 +67,9 @@ func (s *snapshot) why() string {
 			return fmt.Sprintf("\nthe pipeline has failed: %s", fields[fieldMessage])
 		}
 	}
-	c, _ := s.conditions["ExportsReady"].(map[string]any)
-	if message, _ := c[fieldMessage].(string); message != "" {
-		return fmt.Sprintf("\nExportsReady is %s: %s: %s", c["status"], c["reason"], message)
+	c := read(s.conditions["ExportsReady"])
+	if message := c.Get(fieldMessage).Text(); message != "" {
+		return fmt.Sprintf("\nExportsReady is %s: %s: %s", c.Get("status").Text(), c.Get("reason").Text(), message)
 	}
 	return ""
 }
@@ -168,13 +168,10 @@ func (p *player) matches(field, pattern string, got any, hidden bool) {
 
 // withoutServer returns an object without the fields that the API server and Crossplane set.
 func withoutServer(o map[string]any) map[string]any {
-	out := maps.Clone(o)
-	metadata, _ := o["metadata"].(map[string]any)
-	metadata = maps.Clone(metadata)
+	out, metadata := maps.Clone(o), maps.Clone(read(o).Get("metadata").Object())
 	maps.DeleteFunc(metadata, pipeline.IsServers)
 	for _, field := range []string{"annotations", "labels"} {
-		m, _ := metadata[field].(map[string]any)
-		m = maps.Clone(m)
+		m := maps.Clone(read(metadata).Get(field).Object())
 		maps.DeleteFunc(m, func(key string, _ any) bool {
 			domain, _, _ := strings.Cut(key, "/")
 			return strings.HasSuffix(domain, "crossplane.io")

@@ -1,12 +1,14 @@
 package exportstest
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 )
 
 // A Setup is what a test begins with, and what it gets later.
@@ -38,49 +40,34 @@ func (s *Setup) generators() map[string]map[string]any {
 	return out
 }
 
-// exports are the exports of a pipeline: the expression of each key that has one.
+// exports are the exports of a pipeline: the expression of each key, with those of the variables that it reads. The key
+// of a map is empty.
 type exports map[string]map[string]string
 
 func newExports(p *pipeline.Pipeline) exports {
 	out := exports{}
 	for _, input := range p.Exports() {
-		variables, _ := input["variables"].([]any)
-		for _, list := range []string{"secrets", "configMaps"} {
-			entries, _ := input[list].([]any)
-			for _, entry := range entries {
-				fields, _ := entry.(map[string]any)
-				if name, _ := fields["name"].(string); name != "" {
-					out[name] = expressionsOf(fields, variables)
+		in := read(input)
+		for _, e := range slices.Concat(in.Get("secrets").List(), in.Get("configMaps").List()) {
+			name := e.Get("name").Text()
+			out[name] = map[string]string{}
+			for _, item := range e.Get("data").List() {
+				text := cmp.Or(item.Get("value").Text(), item.Get("valueMap").Text())
+				for _, v := range slices.Backward(in.Get("variables").List()) { // a variable reads only those before it
+					if strings.Contains(text, "variables."+v.Get("name").Text()) {
+						text += " " + v.Get("value").Text()
+					}
 				}
+				out[name][item.Get("key").Text()] = text
 			}
 		}
 	}
+	delete(out, "")
 	return out
 }
 
-// expressionsOf returns the expression of each key of an export, with the texts of the variables that it reads. The key
-// of a map is empty.
-func expressionsOf(export map[string]any, variables []any) map[string]string {
-	out := map[string]string{}
-	data, _ := export["data"].([]any)
-	for _, item := range data {
-		fields, _ := item.(map[string]any)
-		key, _ := fields["key"].(string)
-		text, _ := fields["value"].(string)
-		if key == "" {
-			text, _ = fields["valueMap"].(string)
-		}
-		for _, v := range slices.Backward(variables) { // a variable reads only those before it
-			variable, _ := v.(map[string]any)
-			if name, _ := variable["name"].(string); strings.Contains(text, "variables."+name) {
-				value, _ := variable["value"].(string)
-				text += " " + value
-			}
-		}
-		out[key] = text
-	}
-	return out
-}
+// read reads a value whose fields may be missing or wrong.
+func read(v any) decode.Value { return decode.Value{Raw: v, Report: func(decode.Path, string) {}} }
 
 // exportOf returns the name of the export that composes an object: an object of a list has a key after it.
 func exportOf(resource string) string {

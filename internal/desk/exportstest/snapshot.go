@@ -89,12 +89,10 @@ func (r *Runner) Check(ctx context.Context, t *ExportsTest, index int, setup *Se
 // conditionsOf returns the conditions that a composite has, by their types.
 func conditionsOf(composite map[string]any) map[string]any {
 	out := map[string]any{}
-	status, _ := composite["status"].(map[string]any)
-	conditions, _ := status["conditions"].([]any)
-	for _, c := range conditions {
-		fields, _ := c.(map[string]any)
-		out[textOf(fields["type"])] = fieldsOf(map[string]any{
-			"type": fields["type"], "status": fields["status"], "reason": fields["reason"], fieldMessage: fields[fieldMessage],
+	for _, c := range read(composite).Get("status", "conditions").List() {
+		text := func(field string) string { return c.Get(field).Text() }
+		out[text("type")] = fieldsOf(map[string]any{
+			"type": text("type"), "status": text("status"), "reason": text("reason"), fieldMessage: text(fieldMessage),
 		})
 	}
 	return out

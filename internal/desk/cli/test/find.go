@@ -3,9 +3,7 @@ package test
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -95,27 +93,21 @@ func find(paths []string) ([]*test, []files.Diagnostic, error) {
 	return all, unread, nil
 }
 
-// The files of a folder that is a test.
-const (
-	expectedFile    = "expected.yaml"
-	xrFile          = "xr.yaml"
-	compositionFile = "composition.yaml"
-)
+// expectedFile is in a folder that is a test.
+const expectedFile = "expected.yaml"
 
+// isFolder reports whether a folder has what is rendered.
 func isFolder(dir string) bool {
-	for _, name := range []string{xrFile, compositionFile} {
-		if _, err := os.Stat(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
-			return false
-		}
-	}
-	return true
+	_, xr := os.Stat(filepath.Join(dir, "xr.yaml"))
+	_, composition := os.Stat(filepath.Join(dir, "composition.yaml"))
+	return cmp.Or(xr, composition) == nil
 }
 
 // read returns the tests of a file.
 func read(f files.File) (all []*test, unread []files.Diagnostic) {
 	for i, o := range f.Objects() {
 		fields, _ := o.Value.(map[string]any)
-		if version, _ := fields["apiVersion"].(string); !strings.HasPrefix(version, exportstest.Group+"/") {
+		if !strings.HasPrefix(state.Text(fields, "apiVersion"), exportstest.Group+"/") {
 			continue
 		}
 		step := files.StepAt(f, o)
@@ -318,9 +310,8 @@ func warnings(all []*test) (out []string) {
 			text, _ := os.ReadFile(name) //nolint:gosec // files of the user; a missing one is an error of the test
 			for i, line := range strings.Split(string(text), "\n") {
 				if realCredential().MatchString(line) && !strings.Contains(line, notReal) {
-					out = append(out, fmt.Sprintf("%s:%d: warning: looks like a real credential: write a made-up value that begins "+
-						"with %s",
-						name, i+1, notReal))
+					out = append(out, fmt.Sprintf("%s:%d: warning: looks like a real credential: "+
+						"write a made-up value that begins with %s", name, i+1, notReal))
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
+	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
@@ -89,26 +91,20 @@ func readPrograms(ctx context.Context, path string) (*programs, error) {
 
 func (p *programs) add(ctx context.Context, f files.File, o files.Object) error {
 	fields, _ := o.Value.(map[string]any)
-	version, _ := fields["apiVersion"].(string)
-	metadata, _ := fields["metadata"].(map[string]any)
-	name, _ := metadata["name"].(string)
-	at := fmt.Sprintf("%s:%d", f.Name, o.Line("metadata", "name"))
+	name, at := state.Text(fields, "metadata", "name"), fmt.Sprintf("%s:%d", f.Name, o.Line("metadata", "name"))
+	isPackage := strings.HasPrefix(state.Text(fields, "apiVersion"), "pkg.crossplane.io/")
 	switch {
-	case !strings.HasPrefix(version, "pkg.crossplane.io/") || fields["kind"] != "Function" || name == "":
+	case !isPackage || fields["kind"] != "Function" || name == "":
 		return fmt.Errorf("%s: must be a Function of pkg.crossplane.io with a name", at)
 	case p.known[name] != nil:
 		return fmt.Errorf("%s: the Function %q is also at %s: remove one of them", at, name, p.known[name].at)
 	}
-	annotations, _ := metadata["annotations"].(map[string]any)
-	text := func(key string) string {
-		v, _ := annotations[key].(string)
-		return v
+	text := func(key string) string { return state.Text(fields, "metadata", "annotations", key) }
+	out := &program{
+		name: name, at: at, runtime: text(annotationRuntime), target: cmp.Or(text(annotationTarget), defaultTarget),
+		binary: text(annotationBinary), ended: ctx,
 	}
-	out := &program{name: name, at: at, runtime: text(annotationRuntime), target: text(annotationTarget), ended: ctx}
-	if out.target == "" {
-		out.target = defaultTarget
-	}
-	if out.binary = text(annotationBinary); out.binary != "" && !filepath.IsAbs(out.binary) {
+	if out.binary != "" && !filepath.IsAbs(out.binary) {
 		out.binary = filepath.Join(filepath.Dir(f.Name), out.binary)
 	}
 	out.connect = sync.OnceValues(func() (fnv1.FunctionRunnerServiceClient, error) { return out.start(ctx, &p.running) })
@@ -139,9 +135,8 @@ func (p *programs) of(pipelines []*pipeline.Pipeline, recorded map[string]export
 				suggest.ThereAre(step.Function, slices.Sorted(maps.Keys(p.known)), "there are none"))
 		case known.binary == "" && known.runtime != "Development":
 			return nil, fmt.Errorf("%s: the Function %q would run in Docker: start it with --insecure and annotate it with "+
-				"%s: Development, "+
-				"or annotate it with %s: PATH of its program, or write what it returns in spec.steps.%s of the test",
-				known.at, known.name, annotationRuntime, annotationBinary, step.Name)
+				"%s: Development, or annotate it with %s: PATH of its program, or write what it returns in spec.steps.%s of "+
+				"the test", known.at, known.name, annotationRuntime, annotationBinary, step.Name)
 		}
 		out[step.Function] = known.call
 	}
@@ -202,6 +197,5 @@ func (p *program) call(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1
 		return nil, fmt.Errorf("%s: the Function %q: %w", p.at, p.name, why)
 	}
 	return nil, fmt.Errorf("%s: cannot call the Function %q at %s (%s): start it there with --insecure, or set its "+
-		"annotation %s",
-		p.at, p.name, p.target, status.Code(err), annotationTarget)
+		"annotation %s", p.at, p.name, p.target, status.Code(err), annotationTarget)
 }
