@@ -17,6 +17,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
+	"github.com/crossplane-contrib/function-export/internal/engine/seal"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
@@ -110,8 +111,8 @@ func (d *comparison) about(kind Kind, o *structpb.Struct, reason string) Effect 
 	out := Effect{Kind: kind, Object: &r, Reason: reason}
 	out.Export = cmp.Or(d.after.exports[pipeline.NameOf(o)].Export, d.before.exports[pipeline.NameOf(o)].Export)
 	if out.Export == "" && !pipeline.IsOurs(o) {
-		out.Reason = strings.TrimPrefix(fmt.Sprintf("%s; composed resource %q of another step", reason, pipeline.NameOf(o)),
-			"; ")
+		other := fmt.Sprintf("composed resource %q of another step", pipeline.NameOf(o))
+		out.Reason = strings.TrimPrefix(reason+"; "+other, "; ")
 	}
 	return out
 }
@@ -126,9 +127,8 @@ func (d *comparison) renamed(created, deleted []*structpb.Struct) {
 			continue
 		}
 		from[made] = gone
-		d.add(d.about(ObjectDeleted, gone, fmt.Sprintf("its export was renamed to %q: set metadata.name to %s to keep the "+
-			"object",
-			pipeline.NameOf(made), world.Meta(gone, "name"))))
+		d.add(d.about(ObjectDeleted, gone, fmt.Sprintf("its export was renamed to %q: "+
+			"set metadata.name to %s to keep the object", pipeline.NameOf(made), world.Meta(gone, "name"))))
 	}
 	for _, o := range created {
 		if gone := from[o]; gone != nil {
@@ -158,24 +158,23 @@ func (d *comparison) successor(gone *structpb.Struct, created []*structpb.Struct
 	return out[0]
 }
 
-// takenOver adds that an export has the object of another step, or of an export with another name, or the reverse.
+// takenOver adds that an export has the object of another step, or of an export with another name, or the reverse. An
+// export that is held does not take over: its object still has the record of the former one.
 func (d *comparison) takenOver(was, is *structpb.Struct) {
-	from, had := d.before.exports[pipeline.NameOf(was)]
-	to, has := d.after.exports[pipeline.NameOf(is)]
-	why := ""
-	switch {
-	case had && has && from.Export != to.Export:
-		why = fmt.Sprintf("as the export %q in place of %q", to.Export, from.Export)
-	case pipeline.NameOf(was) != pipeline.NameOf(is):
-		why = fmt.Sprintf("with the composition resource name %q in place of %q", pipeline.NameOf(is), pipeline.NameOf(was))
-	case had && !has:
-		why = "which another step composes"
-	case has && !had && d.before.pipeline != nil && !pipeline.IsOurs(was):
-		why = "which another step composed"
-	default:
-		return
+	exportOf := func(o *structpb.Struct) string {
+		record, _ := seal.ReadRecord(wire.Of(o))
+		return cmp.Or(record.Export, pipeline.NameOf(o))
 	}
-	d.add(d.about(ObjectTakenOver, is, "the same object, "+why))
+	_, had := d.before.exports[pipeline.NameOf(was)]
+	_, has := d.after.exports[pipeline.NameOf(is)]
+	switch from, to := exportOf(was), exportOf(is); {
+	case from != to:
+		d.add(d.about(ObjectTakenOver, is, fmt.Sprintf("the same object, as %q in place of %q", to, from)))
+	case had && !has:
+		d.add(d.about(ObjectTakenOver, is, "the same object, which another step composes"))
+	case has && !had && d.before.pipeline != nil && !pipeline.IsOurs(was):
+		d.add(d.about(ObjectTakenOver, is, "the same object, which another step composed"))
+	}
 }
 
 // data adds how the keys of an object change, and its type, labels and annotations.
@@ -282,17 +281,16 @@ func (d *comparison) fields() {
 }
 
 // changedPaths returns the paths of the values that differ.
-func changedPaths(path string, a, b *structpb.Value) []string {
-	x, y := a.GetStructValue(), b.GetStructValue()
-	switch {
-	case proto.Equal(a, b):
+func changedPaths(path string, a, b *structpb.Value) (out []string) {
+	if proto.Equal(a, b) {
 		return nil
-	case x == nil && y == nil:
-		return []string{path}
 	}
-	var out []string
-	for _, name := range names(x.GetFields(), y.GetFields()) {
-		out = append(out, changedPaths(path+"."+name, x.GetFields()[name], y.GetFields()[name])...)
+	x, y := a.GetStructValue().GetFields(), b.GetStructValue().GetFields()
+	for _, name := range names(x, y) {
+		out = append(out, changedPaths(path+"."+name, x[name], y[name])...)
+	}
+	if len(out) == 0 {
+		return []string{path}
 	}
 	return out
 }

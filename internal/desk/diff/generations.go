@@ -7,10 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/types/known/structpb"
+
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/exportstest"
 	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
+	"github.com/crossplane-contrib/function-export/internal/desk/world"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/rotation"
 	"github.com/crossplane-contrib/function-export/internal/engine/seal"
@@ -133,41 +136,37 @@ func (d *comparison) why(name string) string {
 	if d.before.pipeline == nil {
 		return "it was created with another input, or is due" + policy
 	}
-	if changes := changedFields("", d.before.pipeline.generator(name), is); len(changes) > 0 {
+	if changes := changedFields(d.before.pipeline.generator(name), is); len(changes) > 0 {
 		return strings.Join(changes, ", ") + policy
 	}
 	return "what its expressions return changes" + policy
 }
 
+// longest is the length of two literals that are shown.
+const longest = 48
+
 // changedFields returns the fields that differ in two sections of the input, as in "length 24 → 32".
-func changedFields(name string, a, b any) []string {
-	x, isMap := a.(map[string]any)
-	y, areMaps := b.(map[string]any)
-	if isMap && areMaps {
-		fields := names(x, y)
-		out := make([]string, 0, len(fields))
-		for _, field := range fields {
-			out = append(out, changedFields(field, x[field], y[field])...)
+func changedFields(a, b map[string]any) (out []string) {
+	was, is := world.StructOf(a), world.StructOf(b)
+	for _, path := range changedPaths("", structpb.NewStructValue(was), structpb.NewStructValue(is)) {
+		fields := strings.Split(path, ".")[1:]
+		name, from, to := fields[len(fields)-1], literal(was, fields), literal(is, fields)
+		if len(from)+len(to) > longest {
+			out = append(out, name+" changes")
+			continue
 		}
-		return out
+		out = append(out, fmt.Sprintf("%s %s → %s", name, from, to))
 	}
-	was, is := literal(a), literal(b)
-	if was == is {
-		return nil
-	}
-	const short = 24
-	if len(was)+len(is) > 2*short {
-		return []string{name + " changes"}
-	}
-	return []string{fmt.Sprintf("%s %s → %s", name, was, is)}
+	return out
 }
 
 // literal returns a value of the input as JSON, without quotes around a text.
-func literal(v any) string {
+func literal(section *structpb.Struct, path []string) string {
+	v := wire.Of(section).At(path...).Proto()
 	if v == nil {
 		return "none"
 	}
-	return strings.Trim(exportstest.Inline(v), `"`)
+	return strings.Trim(exportstest.Inline(v.AsInterface()), `"`)
 }
 
 // farthest is how far ahead the next rotation is searched. A later one does not matter.
@@ -183,7 +182,7 @@ func (d *comparison) laterRotations(ctx context.Context) ([]Effect, error) {
 	searched := map[string]bool{}
 	was, is := d.before.pipeline.Generators(), d.after.pipeline.Generators()
 	for name := range is {
-		isChanged := was[name] != nil && len(changedFields("", was[name], is[name])) > 0
+		isChanged := was[name] != nil && len(changedFields(was[name], is[name])) > 0
 		if !isChanged || d.before.latest(name) != d.after.latest(name) {
 			continue
 		}

@@ -37,8 +37,8 @@ func (d *comparison) outcomes() {
 	}
 	if refused := d.after.Invalid; refused != nil &&
 		(d.before.Invalid == nil || d.before.Invalid.Error() != refused.Error()) {
-		d.add(Effect{Kind: Refused, Reason: "the API server refuses an object: " + strings.ReplaceAll(refused.Error(), "|",
-			" ")})
+		why := strings.ReplaceAll(refused.Error(), "|", " ")
+		d.add(Effect{Kind: Refused, Reason: "the API server refuses an object: " + why})
 	}
 	d.states()
 	if d.before.pipeline != nil && d.before.isReady() && !d.after.isReady() {
@@ -77,8 +77,7 @@ func (d *comparison) calibrate() {
 	}
 	if ready && why != "" {
 		d.add(Effect{Kind: Unknown, Reason: "the exports are ready, but rehearsed with the Composition in use, they are " +
-			"not: " + why +
-			": add what it names to the state, or pass --functions if another step decides it"})
+			"not: " + why + ": add what it names to the state, or pass --functions if another step decides it"})
 	}
 }
 

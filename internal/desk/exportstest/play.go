@@ -24,6 +24,7 @@ type Failure struct {
 	Moment  int    `json:"moment"`  // its index, from 0
 	Field   string `json:"field"`   // of the test, for example spec.tests[0].moments[1].expect.gone[0]
 	Message string `json:"message"` // in one or more lines
+	Line    int    `json:"line"`    // of the field in its file; the command that reads the file sets it
 
 	// Edit makes the test expect what exists. It is nil if the failure is about something else than a value.
 	Edit *diagnostic.Edit `json:"-"`

@@ -92,7 +92,7 @@ func (c *Command) Run(ctx context.Context, k *kong.Kong, system *files.System, e
 // RunWith rehearses, and prints the effects. Its error tells the exit code.
 func (c *Command) RunWith(ctx context.Context, system *files.System, engine pipeline.Engine, stdout,
 	stderr io.Writer) error {
-	changed, err := readCompositions(ctx, system, c.Compositions, stderr)
+	changed, err := readCompositions(system, c.Compositions)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func TestEffects(t *testing.T) {
 		"RenamePinned": {
 			"the same object under another name in the pipeline",
 			[]string{"name: conn", "name: connection\n  metadata: {nameExpression: composite.metadata.name + '-conn'}"},
-			[]string{`= Secret orders-conn is taken over: the same object, as the export "connection" in place of "conn"`},
+			[]string{`= Secret orders-conn is taken over: the same object, as "connection" in place of "conn"`},
 		},
 		"ObjectName": {
 			"Crossplane does not rename objects",

@@ -14,7 +14,6 @@ import (
 	rehearsal "github.com/crossplane-contrib/function-export/internal/desk/diff"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
-	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 )
 
@@ -93,17 +92,11 @@ type composition struct {
 	pipeline   *rehearsal.Pipeline
 }
 
-// readCompositions reads the Compositions in files. Other objects in them are left out. The errors of their inputs are
-// printed as check does: what Crossplane would then do is an effect.
-func readCompositions(ctx context.Context, system *files.System, paths []string, stderr io.Writer) ([]*composition,
-	error) {
+// readCompositions reads the Compositions in files. Other objects in them are left out.
+func readCompositions(system *files.System, paths []string) ([]*composition, error) {
 	names, err := system.Find(paths, files.Below)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the file
-	}
-	env, err := advice.NewEnvironment()
-	if err != nil {
-		return nil, err //nolint:wrapcheck // of this program
 	}
 	var out []*composition
 	for _, f := range system.ReadAll(names, files.AnyText) {
@@ -118,12 +111,6 @@ func readCompositions(ctx context.Context, system *files.System, paths []string,
 			if c != nil {
 				out = append(out, c)
 			}
-		}
-		steps, unread := files.FindSteps(f)
-		_ = terminal.PrintText(stderr, unread) // the exit code tells the result
-		for _, s := range steps {
-			_, wrong := s.Compile(ctx, env)
-			_ = terminal.PrintText(stderr, s.AllInFile(wrong)) // the exit code tells the result
 		}
 	}
 	if len(out) == 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
@@ -16,7 +17,7 @@ import (
 type timeline struct {
 	Until  time.Time `json:"until"`
 	Events []*event  `json:"events"`
-	Bursts []*burst  `json:"bursts,omitempty"`
+	Bursts []burst   `json:"bursts,omitempty"`
 }
 
 // An event is what time does to one composite.
@@ -74,24 +75,20 @@ func (t *task) later(ctx context.Context, run *rehearsal.Rehearsal, until time.T
 func newTimeline(until time.Time, events []*event) *timeline {
 	slices.SortStableFunc(events, func(a, b *event) int { return a.At.Compare(b.At) })
 	out := &timeline{Until: until, Events: events}
-	found := map[burst]*burst{}
+	counts := map[burst]int{}
 	for _, e := range events {
-		if e.Kind != rehearsal.Rotates {
-			continue
+		if at := e.At.Truncate(time.Minute).Format(time.RFC3339); e.Kind == rehearsal.Rotates {
+			counts[burst{At: at, Composition: e.Composition, Generator: e.Generator, RotationWindow: spreading}]++
 		}
-		key := burst{
-			At: e.At.Truncate(time.Minute).Format(time.RFC3339), Composition: e.Composition, Generator: e.Generator,
-			RotationWindow: spreading,
-		}
-		b := found[key]
-		if b == nil {
-			b = &key
-			found[key] = b
-		}
-		if b.Rotations++; b.Rotations == manyAtOnce {
+	}
+	for b, n := range counts {
+		if b.Rotations = n; n >= manyAtOnce {
 			out.Bursts = append(out.Bursts, b)
 		}
 	}
+	slices.SortFunc(out.Bursts, func(a, b burst) int {
+		return strings.Compare(a.At+a.Composition+a.Generator, b.At+b.Composition+b.Generator)
+	})
 	return out
 }
 

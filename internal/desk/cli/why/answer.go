@@ -49,17 +49,7 @@ type answer struct {
 type step struct {
 	*reconcile.Result
 
-	plan        *plan.Plan
-	credentials []*credential
-}
-
-// A credential is what a generator has.
-type credential struct {
-	wire.Struct // latest, pending and gc
-
-	name  string
-	ends  map[int]string // when former generations are deleted
-	known bool           // none of its Secrets is unknown
+	plan *plan.Plan
 }
 
 // answerOf returns the answer for a composite whose Composition in use is known.
@@ -87,10 +77,10 @@ func answerOf(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*answ
 		if len(wrong) > 0 {
 			return nil, wrong.Error()
 		}
-		s := step{end.Results[i], compiled, a.credentials(end, end.Results[i])}
-		for _, c := range s.credentials {
-			if s.rotates(c) {
-				rotating[c.name] = true
+		s := step{end.Results[i], compiled}
+		for name, v := range s.GeneratorState {
+			if s.rotates(name) && a.isKnown(wire.OfValue(v).Struct()) {
+				rotating[name] = true
 			}
 		}
 		steps = append(steps, s)
@@ -232,8 +222,8 @@ func (a *answer) step(s step) {
 			a.problem(0, o.State.String(), o, s.Missing)
 		}
 	}
-	for _, c := range s.credentials {
-		a.credential(c)
+	for _, name := range plan.SortedKeys(s.GeneratorState) {
+		a.generator(name, wire.OfValue(s.GeneratorState[name]).Struct())
 	}
 }
 
@@ -247,23 +237,15 @@ func readsSecret(keys []inspect.Key) bool {
 	})
 }
 
-// credentials reads the states of generators, which later steps of the pipeline also see.
-func (a *answer) credentials(end *diff.End, result *reconcile.Result) (out []*credential) {
-	for _, name := range plan.SortedKeys(result.GeneratorState) {
-		c := &credential{wire.OfValue(result.GeneratorState[name]).Struct(), name, map[int]string{}, true}
-		for _, g := range append(c.former(), c.Get("latest").Struct(), c.Get("pending").Struct()) {
-			c.known = c.known && !a.state.IsUnknown(refOf(g))
-			read, _ := seal.ReadState(wire.Of(end.Stored[refOf(g).Key()]))
-			c.ends[numberOf(g)] = diff.Ends(read.State)
-		}
-		out = append(out, c)
-	}
-	return out
+// isKnown reports whether none of the Secrets of a generator is unknown.
+func (a *answer) isKnown(generator wire.Struct) bool {
+	all := append(former(generator), generator.Get("latest").Struct(), generator.Get("pending").Struct())
+	return !slices.ContainsFunc(all, func(g wire.Struct) bool { return a.state.IsUnknown(refOf(g)) })
 }
 
-// former returns the generations in their grace periods.
-func (c *credential) former() (out []wire.Struct) {
-	for _, g := range c.Get("gc").Struct().All() {
+// former returns the generations of a generator in their grace periods.
+func former(generator wire.Struct) (out []wire.Struct) {
+	for _, g := range generator.Get("gc").Struct().All() {
 		out = append(out, g.Struct())
 	}
 	slices.SortFunc(out, func(a, b wire.Struct) int { return numberOf(a) - numberOf(b) })
@@ -277,24 +259,28 @@ func refOf(generation wire.Struct) state.Ref {
 	return state.Ref{APIVersion: text("apiVersion"), Kind: text("kind"), Namespace: text("namespace"), Name: text("name")}
 }
 
-func (a *answer) credential(c *credential) {
+// generator prints the generations of a generator, whose state later steps of the pipeline also see.
+func (a *answer) generator(name string, generator wire.Struct) {
 	a.line(0, "")
-	a.line(0, "Generator %q", c.name)
+	a.line(0, "Generator %q", name)
 	for _, of := range [][2]string{{"latest", "is in use"}, {"pending", "is pending"}} {
-		if g := c.Get(of[0]).Struct(); g.Exists() {
+		if g := generator.Get(of[0]).Struct(); g.Exists() {
 			r := refOf(g)
 			a.line(1, "generation %d %s: %s %s%s", numberOf(g), of[1], r.Kind, r.Name, a.created(r))
 		}
 	}
-	for _, g := range c.former() {
+	for _, g := range former(generator) {
 		text := fmt.Sprintf("generation %d is not used anymore: %s %s", numberOf(g), refOf(g).Kind, refOf(g).Name)
-		if ends := c.ends[numberOf(g)]; ends != "" {
-			text += ", deleted at " + ends
+		if o := a.state.Find(refOf(g)); o != nil {
+			read, _ := seal.ReadState(wire.Of(o.Struct()))
+			if ends := diff.Ends(read.State); ends != "" {
+				text += ", deleted at " + ends
+			}
 		}
 		a.line(1, "%s", text)
 	}
-	switch next, rotates := a.next[c.name]; {
-	case !c.known:
+	switch next, rotates := a.next[name]; {
+	case !a.isKnown(generator):
 		a.line(1, "the next rotation cannot be known without its Secrets")
 	case !rotates:
 		a.line(1, "time alone does not rotate it in the next 400 days")
@@ -304,9 +290,9 @@ func (a *answer) credential(c *credential) {
 }
 
 // rotates reports whether the policy of a generator may let time rotate it.
-func (s step) rotates(c *credential) bool {
-	return c.known && slices.ContainsFunc(s.plan.Generators, func(g plan.Generator) bool {
-		return (g.Name == c.name || strings.HasPrefix(c.name, g.Name+"/")) && g.Policy != v1beta1.CreatedOnce
+func (s step) rotates(name string) bool {
+	return slices.ContainsFunc(s.plan.Generators, func(g plan.Generator) bool {
+		return (g.Name == name || strings.HasPrefix(name, g.Name+"/")) && g.Policy != v1beta1.CreatedOnce
 	})
 }
 
