@@ -8,7 +8,6 @@ import (
 
 	"cel.dev/cel-go/common/types"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
@@ -18,7 +17,7 @@ type completion struct {
 	*expr
 
 	snippets bool // the client knows places to fill in
-	in       document.Range
+	in       span
 	items    []CompletionItem
 }
 
@@ -48,7 +47,7 @@ func (e *expr) complete(offset int, snippets bool) []CompletionItem {
 			start, n = last.start, n-1
 		}
 	}
-	c.in = e.rangeOf(start, e.nameEnd(offset))
+	c.in = e.span(start, e.nameEnd(offset))
 	if n > 1 && before[n-1].is(".", ".?") {
 		c.members(before[:n-1], before[n-1])
 	} else {
@@ -70,7 +69,7 @@ func (e *expr) nameEnd(offset int) int {
 // quoted completes a key in quotes: secret['|.
 func (c *completion) quoted(before []token, offset int) []CompletionItem {
 	n := len(before) - 1
-	c.in = c.rangeOf(min(before[n].start+len(textStart().FindString(before[n].text)), offset), offset)
+	c.in = c.span(min(before[n].start+len(textStart().FindString(before[n].text)), offset), offset)
 	for _, m := range c.membersOf(before[:n-1]) {
 		c.add(m.name, kindField, m.detail, m.name, "0").Documentation = markdown(m.does)
 	}
@@ -80,7 +79,7 @@ func (c *completion) quoted(before []token, offset int) []CompletionItem {
 func (c *completion) add(name string, kind int, detail, text string, order string) *CompletionItem {
 	c.items = append(c.items, CompletionItem{
 		Label: name, Kind: kind, Detail: detail, SortText: order + name,
-		TextEdit: &TextEdit{Range: c.view.text.editorRange(c.in), NewText: text},
+		TextEdit: &TextEdit{Range: c.view.text.rangeOf(c.in), NewText: text},
 	})
 	return &c.items[len(c.items)-1]
 }
@@ -93,7 +92,7 @@ func (c *completion) members(before []token, dot token) {
 		text := m.name
 		if !isIdentifier().MatchString(m.name) { // the dot is replaced
 			text = "[" + strings.TrimPrefix(dot.text, ".") + "'" + m.name + "']"
-			c.in.Position = c.rangeOf(dot.start, dot.end).Position
+			c.in.start = c.letters[dot.start]
 		}
 		i := c.add(m.name, kindField, m.detail, text, "0")
 		i.Documentation = markdown(m.does)

@@ -3,8 +3,6 @@ package lsp
 import (
 	"slices"
 	"strings"
-
-	"github.com/crossplane-contrib/function-export/internal/desk/document"
 )
 
 // definition returns where the name at the position is declared: a variable, a generator, a source, an export, the step
@@ -20,46 +18,60 @@ func (v *question) definition() any {
 	if e == nil {
 		return nil
 	}
-	t, path, ok := e.pathAt(offset)
-	if !ok || len(path) < 2 {
+	n := e.nameAt(offset)
+	if n == nil || n.before == 0 {
 		return nil
 	}
-	s := e.site(e.beforeName(t))
-	kind, steps := e.Types.Path(s.object())
-	return v.fieldOfKind(kind, append(slices.Clone(steps), path[len(path)-1]))
+	kind, steps := e.Types.Path(e.site(n.before).object())
+	return v.fieldOfKind(kind, append(slices.Clone(steps), n.path[len(n.path)-1]))
 }
 
-// pathAt returns the name at an offset with the path that leads to it.
-func (e *expr) pathAt(offset int) (token, []string, bool) {
+// A name is a word of an expression that names something: a variable, a function, or a part of what is before it.
+type name struct {
+	token
+
+	path          []string // with the names before it; the first one is empty if they are no path
+	before, after int      // the ends of the operand before it, or 0, and of the operand with it
+	called        bool
+}
+
+// nameOf returns the name that a token is, or nil.
+func (e *expr) nameOf(i int) *name {
+	n, end := &name{token: e.tokens[i]}, i+1
+	selected := i > 1 && e.tokens[i-1].is(".", ".?")
+	switch inBrackets := i > 1 && end < len(e.tokens) && e.tokens[i-1].is("[", "[?") && e.tokens[end].is("]"); {
+	case n.kind == tokenText && inBrackets:
+		end++
+	case n.kind != tokenName:
+		return nil
+	}
+	if selected || n.kind == tokenText {
+		n.before = e.tokens[i-2].end
+	}
+	n.after, n.called = e.tokens[end-1].end, end < len(e.tokens) && e.tokens[end].is("(")
+	var isPath bool
+	if _, n.path, isPath = operandBefore(e.tokens, end); !isPath {
+		n.path = []string{"", n.text}
+	}
+	if !isPath && !selected {
+		return nil
+	}
+	return n
+}
+
+// nameAt returns the name at an offset, or nil.
+func (e *expr) nameAt(offset int) *name {
 	for i, t := range e.tokens {
-		if t.isName() && t.start <= offset && offset <= t.end {
-			_, path, ok := operandBefore(e.tokens, i+1)
-			if !ok {
-				return t, []string{"", t.text}, i > 0 && e.tokens[i-1].is(".", ".?")
+		if (span{t.start, t.end}).has(offset) {
+			if n := e.nameOf(i); n != nil {
+				return n
 			}
-			return t, path, true
-		}
-		if text, closed := t.textValue(); t.kind == tokenText && closed && t.start < offset && offset < t.end &&
-			i > 1 && e.tokens[i-1].is("[", "[?") {
-			_, path, ok := operandBefore(e.tokens, i-1)
-			return t, append(path, text), ok
 		}
 	}
-	return token{}, nil, false
+	return nil
 }
 
-// beforeName returns the end of the operand from which a name is selected.
-func (e *expr) beforeName(name token) int {
-	end := 0
-	for i, t := range e.tokens {
-		if t.start == name.start && i > 1 {
-			end = e.tokens[i-2].end
-		}
-	}
-	return end
-}
-
-func (v *view) here(in document.Range) []Location { return []Location{{v.uri, v.text.editorRange(in)}} }
+func (v *view) here(in span) []Location { return []Location{{v.uri, v.text.rangeOf(in)}} }
 
 // fieldOfKind returns where a definition in the workspace declares a field of a kind.
 func (v *view) fieldOfKind(kind string, steps []string) []Location {
@@ -88,7 +100,8 @@ func (v *view) fieldOfKind(kind string, steps []string) []Location {
 					}
 				}
 				if place, exact := o.Doc.Find(append(o.At, path...)...); exact {
-					return []Location{{v.uriOf(f.Name), v.textOf(f.Name).editorRange(place.Key)}}
+					text := v.textOf(f.Name)
+					return []Location{{v.uriOf(f.Name), text.rangeOf(text.spanOf(place.Key))}}
 				}
 			}
 		}

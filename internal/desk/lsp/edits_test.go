@@ -86,7 +86,7 @@ func (e *edited) edit() {
 	start := e.random.IntN(len(e.before) + 1)
 	end := min(start+e.random.IntN(12)*e.random.IntN(2), len(e.before))
 	t := e.text()
-	at := func(end int) Position { return t.at(len(strings.ToValidUTF8(e.before[:end], ""))) }
+	at := func(end int) Position { return t.position(len(strings.ToValidUTF8(e.before[:end], ""))) }
 	in := Range{at(start), at(end)}
 	e.change([]any{map[string]any{"range": in, "text": e.pieces[e.random.IntN(len(e.pieces))]}})
 }
@@ -115,7 +115,8 @@ func (e *edited) compare() {
 	if err == nil {
 		for _, d := range append(in.Unread, in.Known.Check(e.t.Context(), e.server.env, in.Steps)...) {
 			if d.File == "composition.yaml" {
-				shown := newText(text).editorRange(d.Range)
+				t := newText(text)
+				shown := t.rangeOf(t.spanOf(d.Range))
 				text := strings.TrimPrefix(d.Field+": ", ": ") + d.Message
 				want = append(want, fmt.Sprint(shown, d.Level(), d.Rule, " ", text))
 			}
@@ -134,8 +135,8 @@ func (e *edited) compare() {
 
 // askSomething asks what an editor asks after a change.
 func (e *edited) askSomething() {
-	e.at = e.text().at(len(strings.ToValidUTF8(e.text().string[:e.random.IntN(len(e.text().string)+1)], "")))
-	end := e.text().at(len(e.text().string))
+	e.at = e.text().position(len(strings.ToValidUTF8(e.text().string[:e.random.IntN(len(e.text().string)+1)], "")))
+	end := e.text().position(len(e.text().string))
 	for _, method := range []string{
 		"completion", "hover", "definition", "references", "codeAction", "inlayHint", "semanticTokens/full",
 		"documentSymbol", "formatting", "rename",

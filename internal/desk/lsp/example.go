@@ -77,32 +77,20 @@ func (e *expr) madeUp(path []any) any {
 	return e.sample(last, cmp.Or(of, types.DynType), e.Types.Schema(above, last), 0)
 }
 
-// put writes a value to a path, into objects and lists that are made up as needed. An existing value stays.
+// put writes a value to a path, into objects that are made up as needed. An existing value stays. Items of lists are
+// not made up.
 func put(in any, path []any, value any) any {
 	if len(path) == 0 {
-		if in == nil {
-			return value
-		}
-		return in
+		return cmp.Or(in, value)
 	}
-	if name, ok := path[0].(string); ok {
-		object, _ := in.(map[string]any)
-		if object == nil {
-			object = map[string]any{}
-		}
-		object[name] = put(object[name], path[1:], value)
-		return object
+	object, _ := in.(map[string]any)
+	if object == nil {
+		object = map[string]any{}
 	}
-	list, _ := in.([]any)
-	index, _ := path[0].(int64)
-	for int64(len(list)) <= min(index, longestSample) {
-		list = append(list, put(nil, path[1:], value))
-	}
-	return list
+	name := textOf(path[0])
+	object[name] = put(object[name], path[1:], value)
+	return object
 }
-
-// longestSample is how many items of a list are made up at most.
-const longestSample = 8
 
 // deepestSample is how many levels of an object are made up.
 const deepestSample = 2

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/desk/vocabulary"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
@@ -18,18 +17,13 @@ var (
 	valueBefore = lazy.MustCompile(`^(\s*(?:- +)*)([\w./-]+):\s+["']?([\w./-]*)$`)
 )
 
-// completeField returns the fields or the values of the input that can be written at a position.
-func (v *view) completeField(p document.Position) []CompletionItem {
-	before := v.before(p)
+// completeField returns the fields or the values of the input that can be written at a place.
+func (v *view) completeField(at int) []CompletionItem {
+	before := v.text.before(at)
+	line := at - len(before)
 	if m := valueBefore().FindStringSubmatch(before); m != nil {
-		key := document.Position{Line: p.Line, Column: len([]rune(m[1])) + 1}
-		for _, s := range v.steps {
-			for _, f := range s.fields {
-				place, exact := s.Document().Find(s.At(f.path...)...)
-				if _, isItem := f.last().(int); exact && !isItem && place.Key.Position == key {
-					return v.items(p, m[3], s.valuesOf(f))
-				}
-			}
+		if s, f, key := v.fieldAt(line + len(m[1])); s != nil && key.start == line+len(m[1]) {
+			return v.items(at, m[3], s.valuesOf(f))
 		}
 		return nil
 	}
@@ -37,51 +31,48 @@ func (v *view) completeField(p document.Position) []CompletionItem {
 	if m == nil {
 		return nil
 	}
-	column := len([]rune(m[1])) + 1
 	for _, s := range v.steps {
-		if f, ok := s.container(p.Line, column); ok {
-			return v.items(p, m[2], s.below(f, strings.Contains(m[1], "-")))
+		if f, ok := s.container(line + len(m[1])); ok {
+			return v.items(at, m[2], s.below(f, strings.Contains(m[1], "-")))
 		}
 	}
 	return nil
 }
 
-// items returns completions that replace the word before a position.
-func (v *view) items(p document.Position, word string, items []CompletionItem) []CompletionItem {
-	from := document.Position{Line: p.Line, Column: p.Column - len([]rune(word))}
+// items returns completions that replace the word before a place.
+func (v *view) items(at int, word string, items []CompletionItem) []CompletionItem {
 	for i := range items {
-		items[i].TextEdit.Range = v.text.editorRange(document.Range{Position: from, End: p})
+		items[i].TextEdit.Range = v.text.rangeOf(span{at - len(word), at})
 	}
 	return items
 }
 
-// container returns the object or list that a key in a line and a column belongs to.
-func (s *step) container(line, column int) (inputField, bool) {
-	var found *document.Entry
+// container returns the object or list that a key at a place belongs to.
+func (s *step) container(at int) (inputField, bool) {
+	t, column, input := s.view.text, len(s.view.text.before(at)), s.At()
+	var path []any
 	for _, e := range s.Document().Entries() {
-		if e.Key.Line > line || e.Key.Line == line && e.Key.Column > column {
+		key := t.offsetIn(e.Key.Position)
+		if key > at {
 			break
 		}
-		if e.Key.Column <= column && len(e.Path) >= len(s.At()) {
-			found = &e
+		n := len(e.Path) - 1
+		if len(t.before(key)) > column || n+1 < len(input) {
+			continue
+		}
+		path = e.Path
+		if len(t.before(key)) == column && n >= 0 && textOf(path[n]) != "" { // it is beside that key
+			path = path[:n]
 		}
 	}
-	if found == nil {
+	if len(path) < len(input) || !slices.Equal(path[:len(input)], input) {
 		return inputField{}, false
 	}
-	path := found.Path
-	if _, isItem := found.Path[max(len(path)-1, 0):][0].(int); found.Key.Column == column && !isItem {
-		path = path[:len(path)-1]
-	}
-	if len(path) < len(s.At()) || !slices.Equal(path[:len(s.At())], s.At()) {
+	i := slices.IndexFunc(s.fields, func(f inputField) bool { return slices.Equal(f.path, path[len(input):]) })
+	if i < 0 {
 		return inputField{}, false
 	}
-	for _, f := range s.fields {
-		if slices.Equal(f.path, path[len(s.At()):]) {
-			return f, true
-		}
-	}
-	return inputField{}, false
+	return s.fields[i], true
 }
 
 // below returns what an object or a list can have.

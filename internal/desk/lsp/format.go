@@ -1,7 +1,5 @@
 package lsp
 
-import "github.com/crossplane-contrib/function-export/internal/desk/document"
-
 // format returns edits of the blanks in expressions: one around an operator and after a comma, and none inside of
 // brackets and around a dot. Lines and the blanks around the signs of a condition, of a map and of an optional entry
 // stay as they are, because YAML gives some of them a meaning. Nothing else in the file changes.
@@ -11,25 +9,21 @@ func (v *question) format() any {
 		return out
 	}
 	for _, e := range v.inOrder() {
-		out = append(out, v.edits(e.formatted())...)
+		out = append(out, e.formatted()...)
 	}
 	return out
 }
 
 // formatted returns the edits of the blanks between the tokens of an expression that are in one line.
-func (e *expr) formatted() (out []document.Edit) {
+func (e *expr) formatted() (out []TextEdit) {
 	for i := 1; i < len(e.tokens); i++ {
 		a, b := e.tokens[i-1], e.tokens[i]
 		if a.kind == tokenUnknown || b.kind == tokenUnknown {
 			return nil
 		}
-		in := e.rangeOf(a.end, b.start)
-		if a.end == b.start {
-			in.End = in.Position
-		}
-		oneLine := in.Line == in.End.Line && e.letters[a.end-1].Line == in.Line
-		if want := e.between(i); oneLine && want != e.text[a.end:b.start] {
-			out = append(out, document.Edit{Range: in, Text: want})
+		in := e.view.text.rangeOf(span{e.span(a.start, a.end).end, e.letters[b.start]})
+		if want := e.between(i); in.Start.Line == in.End.Line && want != e.text[a.end:b.start] {
+			out = append(out, TextEdit{in, want})
 		}
 	}
 	return out

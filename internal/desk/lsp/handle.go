@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 )
 
@@ -99,7 +98,7 @@ type question struct {
 	*params
 
 	ctx context.Context //nolint:containedctx // of the request
-	at  document.Position
+	at  int             // of the position
 }
 
 // answers are the results of the methods that only ask.
@@ -123,7 +122,7 @@ func (s *Server) ask(ctx context.Context, method string, p *params) (any, []Mess
 	case b == nil:
 		return nil, nil, &InvalidError{fmt.Errorf("cannot find %s: it is not open", p.TextDocument.URI)}
 	}
-	q := &question{s.view(ctx, b, p.Position.Line), p, ctx, b.text.document(p.Position)}
+	q := &question{s.view(ctx, b, p.Position.Line), p, ctx, b.text.offset(p.Position)}
 	if q.load(); answer != nil {
 		return answer(q), nil, nil
 	}

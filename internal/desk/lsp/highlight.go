@@ -6,7 +6,6 @@ import (
 
 	"cel.dev/cel-go/common/types"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
@@ -33,16 +32,17 @@ func (v *question) semanticTokens() any {
 			if class == "variable" && variableNamed(t.text).Secret {
 				modifiers = 1
 			}
-			for _, r := range e.lines(t) {
-				in := v.text.editorRange(r)
-				from := in.Start.Character
-				if in.Start.Line == last.Line {
-					from -= last.Character
-				}
-				data = append(data, in.Start.Line-last.Line, from, in.End.Character-in.Start.Character,
-					slices.Index(tokenTypes, class), modifiers)
-				last = in.Start
+			in := v.text.rangeOf(e.span(t.start, t.end))
+			if in.Start.Line != in.End.Line { // the protocol has no class for it
+				continue
 			}
+			from := in.Start.Character
+			if in.Start.Line == last.Line {
+				from -= last.Character
+			}
+			data = append(data, in.Start.Line-last.Line, from, in.End.Character-in.Start.Character,
+				slices.Index(tokenTypes, class), modifiers)
+			last = in.Start
 		}
 	}
 	return map[string]any{"data": data}
@@ -57,28 +57,9 @@ func (v *view) inOrder() (out []*expr) {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b *expr) int {
-		if a.letters[0].Before(b.letters[0]) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(out, func(a, b *expr) int { return a.letters[0] - b.letters[0] })
 	// An anchor's expression is also that of its aliases.
 	return slices.CompactFunc(out, func(a, b *expr) bool { return a.letters[0] == b.letters[0] })
-}
-
-// lines returns the parts of a token in each line of the file.
-func (e *expr) lines(t token) (out []document.Range) {
-	start := t.start
-	for i := t.start + 1; i <= t.end; i++ {
-		if i == t.end || e.letters[i].Line != e.letters[start].Line {
-			if r := e.rangeOf(start, i); r.Line == r.End.Line && r.Column < r.End.Column {
-				out = append(out, r)
-			}
-			start = i
-		}
-	}
-	return out
 }
 
 var keywords = []string{"true", "false", "null", "in"} //nolint:gochecknoglobals // a table
@@ -116,7 +97,7 @@ func (e *expr) classOf(i int) string {
 func (v *question) hints() any {
 	out := []InlayHint{}
 	for _, e := range v.inOrder() {
-		at := v.text.editor(e.letters[len(e.letters)-1])
+		at := v.text.position(e.letters[len(e.letters)-1])
 		if at.Line < v.Range.Start.Line || at.Line > v.Range.End.Line {
 			continue
 		}
@@ -130,7 +111,8 @@ func (v *question) hints() any {
 // hint returns the type of the value of an expression, and whether it is secret. It is empty if nothing is known.
 func (e *expr) hint() string {
 	var out []string
-	if t := e.Types.Result(e.at); t != nil && e.compiled(e.at) != nil {
+	x := e.compiled(e.at)
+	if t := e.Types.Result(e.at); t != nil && x != nil {
 		s := site{Typing: expression.Typing{Objects: e.Types}}
 		if name := s.typeName(celast.WithoutOptional(t)); name != "any value" {
 			if celast.IsOptional(t) && t.Kind() == types.OpaqueKind {
@@ -139,30 +121,26 @@ func (e *expr) hint() string {
 			out = append(out, name)
 		}
 	}
-	if e.isSecret(e.at) {
+	if x != nil && e.isSecret(x.Expression) {
 		out = append(out, "secret")
 	}
 	return strings.Join(out, ", ")
 }
 
-// isSecret reports whether the expression in a field uses a secret, directly or through variables.
-func (s *step) isSecret(at string) bool {
-	x := s.compiled(at)
-	if x == nil {
-		return false
-	}
-	for _, r := range x.References() {
-		if variableNamed(r.Variable).Secret {
-			return true
-		}
-		if r.Variable != expression.Variables || len(r.Path) == 0 {
-			continue
-		}
-		for _, v := range s.Plan.Variables {
-			if path := v.Value.Source().Path; v.Name == r.Path[0].Key && path != at && s.isSecret(path) {
-				return true
-			}
+// isSecret reports whether an expression uses a secret, directly or through variables, which use earlier ones.
+func (s *step) isSecret(x *expression.Expression) bool {
+	return x != nil && slices.ContainsFunc(x.References(), func(r expression.Reference) bool {
+		return variableNamed(r.Variable).Secret || r.Variable == expression.Variables && len(r.Path) > 0 &&
+			s.isSecret(s.variable(textOf(r.Path[0].Key)))
+	})
+}
+
+// variable returns the value of a variable, or nil if it does not compile. It uses only variables above it.
+func (s *step) variable(name string) *expression.Expression {
+	for _, v := range s.Plan.Variables {
+		if v.Name == name {
+			return v.Value
 		}
 	}
-	return false
+	return nil
 }

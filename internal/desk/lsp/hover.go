@@ -8,41 +8,49 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/composition"
-	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/desk/vocabulary"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
-// hover describes what is at the position: a function, a variable or a field in an expression, or a field of the input.
+// hover describes what is at the place: a function, a variable or a field in an expression, or a field of the input.
 func (v *question) hover() any {
 	if e, offset := v.expr(v.at); e != nil {
-		text, t := e.describe(v.ctx, offset)
-		if text == "" {
+		n := e.nameAt(offset)
+		if n == nil {
 			return nil
 		}
-		return &Hover{markdown(text), v.text.editorRange(e.rangeOf(t.start, t.end))}
-	}
-	for _, s := range v.steps {
-		for _, f := range s.fields {
-			place, exact := s.Document().Find(s.At(f.path...)...)
-			if _, isItem := f.last().(int); exact && !isItem && len(f.path) > 0 && contains(place.Key, v.at) {
-				return &Hover{markdown(s.describeField(v.ctx, f)), v.text.editorRange(place.Key)}
-			}
+		if text := e.describe(v.ctx, n); text != "" {
+			return &Hover{markdown(text), v.text.rangeOf(e.span(n.start, n.end))}
 		}
+		return nil
+	}
+	if s, f, key := v.fieldAt(v.at); s != nil {
+		return &Hover{markdown(s.describeField(v.ctx, f)), v.text.rangeOf(key)}
 	}
 	return nil
 }
 
-func contains(r document.Range, p document.Position) bool {
-	return !p.Before(r.Position) && !r.End.Before(p)
+// fieldAt returns the field of the input whose key is at a place, or nil.
+func (v *view) fieldAt(at int) (*step, inputField, span) {
+	for _, s := range v.steps {
+		for _, f := range s.fields {
+			place, exact := s.Document().Find(s.At(f.path...)...)
+			if key := v.text.spanOf(place.Key); exact && f.isKey() && key.has(at) {
+				return s, f, key
+			}
+		}
+	}
+	return nil, inputField{}, span{}
 }
 
-func (f inputField) last() any {
+// isKey reports whether a value has a key of its own, as an item of a list and the input have not.
+func (f inputField) isKey() bool {
 	if len(f.path) == 0 {
-		return nil
+		return false
 	}
-	return f.path[len(f.path)-1]
+	_, isItem := f.path[len(f.path)-1].(int)
+	return !isItem
 }
 
 // describeField describes a field of the input.
@@ -78,51 +86,21 @@ func (s *step) describeField(ctx context.Context, f inputField) string {
 	return b.String()
 }
 
-// describe describes the name at an offset.
-func (e *expr) describe(ctx context.Context, offset int) (string, token) {
-	for i, t := range e.tokens {
-		if !t.isName() || offset < t.start || offset > t.end {
-			continue
+// describe describes a name in an expression.
+func (e *expr) describe(ctx context.Context, n *name) string {
+	path := strings.Join(e.spelled(n.path), "")
+	switch s := e.site(n.after); {
+	case n.called:
+		forms := append(functionsNamed(strings.Join(n.path, "."), false), functionsNamed(n.text, n.before > 0)...)
+		if len(forms) == 0 {
+			return ""
 		}
-		if i+1 < len(e.tokens) && e.tokens[i+1].is("(") {
-			return e.describeCall(i), t
-		}
+		return forms[0].help()
+	case n.path[0] == "":
+		return fmt.Sprintf("```cel\n%s: %s\n```", path, s.typeName(s.of))
+	default:
+		return fmt.Sprintf("```cel\n%s: %s\n```", path, s.typeName(s.of)) + e.origin(n) + e.exampleOf(ctx, path)
 	}
-	t, path, ok := e.pathAt(offset)
-	if !ok || path[0] == "" && len(path) < 2 {
-		return "", t
-	}
-	s := e.site(e.endOf(t))
-	var b strings.Builder
-	fmt.Fprintf(&b, "```cel\n%s: %s\n```", strings.Join(e.spelled(path), ""), s.typeName(s.of))
-	if path[0] != "" {
-		b.WriteString(e.origin(path))
-		b.WriteString(e.exampleOf(ctx, strings.Join(e.spelled(path), "")))
-	}
-	return b.String(), t
-}
-
-// endOf returns the end of the operand that a name ends: a key in brackets ends with its bracket.
-func (e *expr) endOf(name token) int {
-	for i, t := range e.tokens {
-		if t.start == name.start && t.kind == tokenText && i+1 < len(e.tokens) {
-			return e.tokens[i+1].end
-		}
-	}
-	return name.end
-}
-
-// describeCall describes the function that a token names.
-func (e *expr) describeCall(i int) string {
-	name, method := e.tokens[i].text, i > 0 && e.tokens[i-1].is(".", ".?")
-	forms := functionsNamed(name, method)
-	if _, path, ok := operandBefore(e.tokens, i+1); ok && method {
-		forms = slices.Concat(functionsNamed(strings.Join(path, "."), false), forms)
-	}
-	if len(forms) == 0 {
-		return ""
-	}
-	return forms[0].help()
 }
 
 // spelled returns a path as an expression selects it.
@@ -142,10 +120,11 @@ func (e *expr) spelled(path []string) []string {
 }
 
 // origin says where the value of a path comes from, and whether it is secret.
-func (e *expr) origin(path []string) string {
-	variable := variableNamed(path[0])
-	out := []string{e.fieldDoc(path), e.declared(path), variable.Does}
-	if variable.Secret || e.readsSecret(path) {
+func (e *expr) origin(n *name) string {
+	variable := variableNamed(n.path[0])
+	out := []string{e.fieldDoc(n), e.declared(n.path), variable.Does}
+	isVariable := n.path[0] == expression.Variables && len(n.path) > 1
+	if variable.Secret || isVariable && e.isSecret(e.variable(n.path[1])) {
 		out = append(out, "Its value is **secret**: it may flow only into Secrets.")
 	}
 	return "\n\n" + strings.Join(slices.DeleteFunc(out, func(s string) bool { return s == "" }), "\n\n")
@@ -169,20 +148,14 @@ func (e *expr) declared(path []string) string {
 	return ""
 }
 
-// readsSecret reports whether a path begins with a variable of the input that uses a secret.
-func (e *expr) readsSecret(path []string) bool {
-	i := slices.Index(e.namesIn(string(ofVariable), ""), path[min(1, len(path)-1)])
-	return path[0] == expression.Variables && e.isSecret(fmt.Sprintf("variables[%d].value", i))
-}
-
-// fieldDoc returns the description of the last field of a path in its schema.
-func (e *expr) fieldDoc(path []string) string {
-	if len(path) < 2 {
+// fieldDoc returns the description of a field in its schema.
+func (e *expr) fieldDoc(n *name) string {
+	if n.before == 0 {
 		return ""
 	}
-	s := e.siteOf(strings.Join(e.spelled(path[:len(path)-1]), "") + "." + mark)
-	kind, _ := e.Types.Path(s.object())
-	text := e.Types.Schema(s.object(), path[len(path)-1]).Get("description").Text()
+	above := e.site(n.before).object()
+	kind, _ := e.Types.Path(above)
+	text := e.Types.Schema(above, n.path[len(n.path)-1]).Get("description").Text()
 	if kind == "" || kindsOfVariables[kind] != "" {
 		return text
 	}

@@ -123,7 +123,7 @@ func newClient(t testing.TB, input string) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &client{t, server, newText(before + after).at(len(before))}
+	c := &client{t, server, newText(before + after).position(len(before))}
 	c.call("initialize", map[string]any{"rootUri": "file:///", "capabilities": json.RawMessage(
 		`{"textDocument":{"completion":{"completionItem":{"snippetSupport":true}}}}`)})
 	c.call("textDocument/didOpen",
@@ -275,6 +275,8 @@ func TestHover(t *testing.T) {
 		"quoted": {fmt.Sprintf(exports, "secret['ca.¦crt']"), []string{"secret['ca.crt']: string", "**secret**"}},
 		"variable": {fmt.Sprintf(exports, "variables.ho¦st"),
 			[]string{"string", "resources.db.status.atProvider.endpoint", `"example-host"`}},
+		"cycle": {"variables:\n- {name: a, value: variables.b}\n- {name: b, value: variables.¦a}\n",
+			[]string{"variables.a", "```cel\nvariables.b\n```"}},
 		"generated": {fmt.Sprintf(exports, "generated.ad¦min.password"),
 			[]string{"The generator `admin`", "**secret**"}},
 		"function": {fmt.Sprintf(exports, "json.enc¦ode(composite)"),
@@ -336,7 +338,7 @@ func TestDefinition(t *testing.T) {
 			if c.file == "composition.yaml" {
 				text = client.text()
 			}
-			if line := text.line(got[0].Range.Start.Line); !strings.HasPrefix(strings.TrimSpace(line), c.line) {
+			if line := text.in(text.line(got[0].Range.Start.Line)); !strings.HasPrefix(strings.TrimSpace(line), c.line) {
 				t.Errorf("want the line %q, got %q", c.line, line)
 			}
 		})

@@ -48,8 +48,8 @@ func (out *Symbol) place(v *view, entries []document.Entry, path []any) bool {
 		return false
 	}
 	e := entries[i]
-	out.Range = v.text.editorRange(document.Range{Position: e.Key.Position, End: e.End})
-	out.SelectionRange = v.text.editorRange(e.Key)
+	out.Range = v.text.rangeOf(v.text.spanOf(document.Range{Position: e.Key.Position, End: e.End}))
+	out.SelectionRange = v.text.rangeOf(v.text.spanOf(e.Key))
 	if out.SelectionRange.End.Line > out.Range.End.Line || out.SelectionRange.End == out.SelectionRange.Start {
 		out.SelectionRange = out.Range
 	}
@@ -58,7 +58,7 @@ func (out *Symbol) place(v *view, entries []document.Entry, path []any) bool {
 
 // diagnostic returns a diagnostic for the editor.
 func (v *view) diagnostic(d files.Diagnostic) Diagnostic {
-	out := Diagnostic{Range: v.text.editorRange(d.Range), Severity: 1, Code: string(d.Rule),
+	out := Diagnostic{Range: v.text.rangeOf(v.text.spanOf(d.Range)), Severity: 1, Code: string(d.Rule),
 		CodeDescription: map[string]string{"href": d.Page()}, Source: "function-export", Message: d.Message}
 	if d.Warning {
 		out.Severity = 2
@@ -93,7 +93,7 @@ func (v *view) edit(edits []TextEdit) *WorkspaceEdit {
 
 func (v *view) edits(edits []document.Edit) (out []TextEdit) {
 	for _, e := range edits {
-		out = append(out, TextEdit{Range: v.text.editorRange(e.Range), NewText: e.Text})
+		out = append(out, TextEdit{Range: v.text.rangeOf(v.text.spanOf(e.Range)), NewText: e.Text})
 	}
 	return out
 }

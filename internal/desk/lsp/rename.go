@@ -28,7 +28,7 @@ func (v *question) rename() (*WorkspaceEdit, []Message, error) {
 			return nil, nil, fmt.Errorf("cannot rename %s: %s cannot follow a dot: write ['%[1]s'] first", o.name,
 				v.NewName)
 		}
-		edits = append(edits, TextEdit{v.text.editorRange(r.in), v.NewName})
+		edits = append(edits, TextEdit{v.text.rangeOf(r.in), v.NewName})
 	}
 	var messages []Message
 	if warning := warningOf(o.symbol, v.NewName); warning != "" {

@@ -31,7 +31,7 @@ type symbol struct {
 type occurrence struct {
 	symbol
 
-	in       document.Range
+	in       span
 	declares bool
 	dotted   bool // it must be an identifier
 }
@@ -79,8 +79,8 @@ func (s *step) occurrences() (out []occurrence) {
 			name, _, _ = strings.Cut(text, ".")
 		}
 		if letters != nil {
-			out = append(out, occurrence{symbol: s.resolve(symbol{kind, name}), declares: declares,
-				in: document.Range{Position: letters[0], End: letters[len(name)]}})
+			in := s.view.text.spanOf(document.Range{Position: letters[0], End: letters[len(name)]})
+			out = append(out, occurrence{symbol: s.resolve(symbol{kind, name}), declares: declares, in: in})
 		}
 	}
 	return out
@@ -115,22 +115,17 @@ func (f inputField) path0() any {
 // name.
 func (e *expr) occurrences() (out []occurrence) {
 	for i, t := range e.tokens {
-		kind := kindsOfVariables[t.text]
-		if kind == "" || i > 0 && e.tokens[i-1].is(".", ".?") || e.declaresLocal(t.text) || i+2 >= len(e.tokens) {
+		n := e.nameOf(i)
+		if n == nil || len(n.path) != 2 || kindsOfVariables[n.path[0]] == "" || e.declaresLocal(n.path[0]) {
 			continue
 		}
-		sign, name := e.tokens[i+1], e.tokens[i+2]
-		switch {
-		case sign.is(".", ".?") && name.isName():
-			sym := e.resolve(symbol{kind, strings.Trim(name.text, "`")})
-			out = append(out, occurrence{symbol: sym, in: e.rangeOf(name.start, name.end), dotted: true})
-		case sign.is("[", "[?") && name.kind == tokenText:
-			if text, closed := name.textValue(); closed {
-				start := name.start + len(textStart().FindString(name.text))
-				in := e.rangeOf(start, start+len(text))
-				out = append(out, occurrence{symbol: e.resolve(symbol{kind, text}), in: in})
-			}
+		o := occurrence{in: e.span(t.start, t.end), dotted: t.kind == tokenName}
+		if !o.dotted {
+			start := t.start + len(textStart().FindString(t.text))
+			o.in = e.span(start, start+len(n.path[1]))
 		}
+		o.symbol = e.resolve(symbol{kindsOfVariables[n.path[0]], n.path[1]})
+		out = append(out, o)
 	}
 	return out
 }
@@ -145,11 +140,11 @@ func (e *expr) declaresLocal(name string) bool {
 	return false
 }
 
-// occurrenceAt returns the name at a position.
-func (v *view) occurrenceAt(p document.Position) (*step, *occurrence) {
+// occurrenceAt returns the name at a place.
+func (v *view) occurrenceAt(at int) (*step, *occurrence) {
 	for _, s := range v.steps {
 		for _, o := range s.occurrences() {
-			if !p.Before(o.in.Position) && !o.in.End.Before(p) {
+			if o.in.has(at) {
 				return s, &o
 			}
 		}
@@ -173,7 +168,7 @@ func (s *step) all(sym symbol) (out []occurrence) {
 }
 
 // definition returns where a symbol is declared, or false.
-func (s *step) definition(sym symbol) (document.Range, bool) {
+func (s *step) definition(sym symbol) (span, bool) {
 	for _, o := range s.all(sym) {
 		if o.declares {
 			return o.in, true
@@ -182,17 +177,17 @@ func (s *step) definition(sym symbol) (document.Range, bool) {
 	if sym.kind == ofResource {
 		return s.composes(sym.name)
 	}
-	return document.Range{}, false
+	return span{}, false
 }
 
 // composes returns the step that composes a resource.
-func (s *step) composes(name string) (document.Range, bool) {
+func (s *step) composes(name string) (span, bool) {
 	steps, at := s.Pipeline()
 	for i, other := range steps {
 		if slices.ContainsFunc(other.Resources, func(r composition.Resource) bool { return r.Name == name }) {
 			place, _ := s.Document().Find(append(slices.Clone(at), i, "step")...)
-			return place.Value, true
+			return s.view.text.spanOf(place.Value), true
 		}
 	}
-	return document.Range{}, false
+	return span{}, false
 }

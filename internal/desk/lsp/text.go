@@ -3,105 +3,101 @@ package lsp
 import (
 	"sort"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
-// A text is the text of a file with the starts of its lines, so that positions of editors, in UTF-16 units from 0, and
-// those of documents, in code points from 1, can be converted.
+// A text is the text of a file with the starts of its lines. Places in it are offsets. Editors count lines and UTF-16
+// units from 0, and documents count lines and code points from 1.
 type text struct {
 	string
 
 	lines []int
-	marks int // byte order marks at the start, which documents do not count
 }
+
+// A span is a part of a text, from an offset to the one after its end.
+type span struct{ start, end int }
+
+// has reports whether a cursor at an offset touches the span.
+func (s span) has(at int) bool { return s.start <= at && at <= s.end }
 
 var lineBreak = lazy.MustCompile(`\r\n|\n|\r`)
 
+// newText returns a text without the byte order mark at its start, which editors do not show.
 func newText(s string) text {
-	t := text{s, []int{0}, utf8.RuneCountInString(s) - utf8.RuneCountInString(strings.TrimLeft(s, "\ufeff"))}
-	for _, at := range lineBreak().FindAllStringIndex(s, -1) {
+	t := text{strings.TrimLeft(s, "\ufeff"), []int{0}}
+	for _, at := range lineBreak().FindAllStringIndex(t.string, -1) {
 		t.lines = append(t.lines, at[1])
 	}
 	return t
 }
 
-// line returns a line, counted from 0, without its line break.
-func (t text) line(n int) string {
-	if n < 0 || n >= len(t.lines) {
-		return ""
+func (t text) in(s span) string { return t.string[s.start:s.end] }
+
+// line returns a line, counted from 0, without its line break. It is empty before the first line and after the last.
+func (t text) line(n int) span {
+	switch {
+	case n < 0:
+		return span{}
+	case n >= len(t.lines):
+		return span{len(t.string), len(t.string)}
 	}
 	end := len(t.string)
 	if n+1 < len(t.lines) {
 		end = t.lines[n+1]
 	}
-	return strings.TrimRight(t.string[t.lines[n]:end], "\r\n")
+	return span{t.lines[n], t.lines[n] + len(strings.TrimRight(t.string[t.lines[n]:end], "\r\n"))}
 }
+
+// lineOf returns the line of an offset.
+func (t text) lineOf(at int) int { return sort.SearchInts(t.lines, at+1) - 1 }
+
+// before returns the part of its line before an offset.
+func (t text) before(at int) string { return t.string[t.lines[t.lineOf(at)]:at] }
 
 // offset returns the offset of a position. A position after the end of its line is that end.
 func (t text) offset(p Position) int {
-	switch {
-	case p.Line < 0:
-		return 0
-	case p.Line >= len(t.lines):
-		return len(t.string)
-	}
-	line, units := t.line(p.Line), 0
-	for i, r := range line {
-		if units >= p.Character {
-			return t.lines[p.Line] + i
+	line := t.line(p.Line)
+	for i, r := range t.in(line) {
+		if p.Character <= 0 {
+			return line.start + i
 		}
-		units += unitsOf(r)
+		p.Character -= utf16.RuneLen(r)
 	}
-	return t.lines[p.Line] + len(line)
+	return line.end
 }
 
-// at returns the position of an offset.
-func (t text) at(offset int) Position {
-	n := sort.SearchInts(t.lines, offset+1) - 1
-	p := Position{Line: n}
-	for _, r := range t.string[t.lines[n]:offset] {
-		p.Character += unitsOf(r)
+// offsetIn returns the offset of a position of a document.
+func (t text) offsetIn(p document.Position) int {
+	line := t.line(p.Line - 1)
+	letters, column := t.in(line), max(p.Column-1, 0)
+	if utf8.RuneCountInString(letters) == len(letters) { // each column is a byte
+		return min(line.start+column, line.end)
+	}
+	for i := range letters {
+		if column--; column < 0 {
+			return line.start + i
+		}
+	}
+	return line.end
+}
+
+// position returns the position of an offset.
+func (t text) position(at int) Position {
+	p := Position{Line: t.lineOf(at)}
+	for _, r := range t.before(at) {
+		p.Character += utf16.RuneLen(r)
 	}
 	return p
 }
 
-func unitsOf(r rune) int {
-	if r >= 0x10000 {
-		return 2
-	}
-	return 1
-}
+func (t text) rangeOf(s span) Range { return Range{t.position(s.start), t.position(s.end)} }
 
-// marksIn returns the number of byte order marks at the start of a line.
-func (t text) marksIn(line int) int {
-	if line == 0 {
-		return t.marks
-	}
-	return 0
-}
-
-// editor returns the position of an editor.
-func (t text) editor(p document.Position) Position {
-	line := t.line(p.Line - 1)
-	return Position{max(p.Line-1, 0), document.UTF16(line, p.Column+t.marksIn(p.Line-1))}
-}
-
-// document returns the position of a document.
-func (t text) document(p Position) document.Position {
-	if p.Line >= len(t.lines) {
-		p = t.at(len(t.string))
-	}
-	before := t.string[t.lines[max(p.Line, 0)]:t.offset(p)]
-	return document.Position{Line: p.Line + 1, Column: 1 + utf8.RuneCountInString(before) - t.marksIn(p.Line)}
-}
-
-// editorRange returns the range of an editor.
-func (t text) editorRange(r document.Range) Range {
-	return Range{t.editor(r.Position), t.editor(r.End)}
-}
+// spanOf returns a range of a document.
+func (t text) spanOf(r document.Range) span { return span{t.offsetIn(r.Position), t.offsetIn(r.End)} }
 
 // replace returns the text with another one in a range.
 func (t text) replace(r Range, with string) text {

@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -27,11 +28,9 @@ type view struct {
 	file  files.File
 	steps []*step
 
-	// A line that YAML cannot have is read without its value, because somebody is just typing it. The value begins at a
-	// column.
+	// A line that YAML cannot have is read without its value, because somebody is just typing it.
 	repaired bool
-	broken   int // from 1, or 0 for none
-	value    int
+	typed    span // the value; empty at the start of the file for none
 }
 
 // A step is an input of the file, with its values.
@@ -61,7 +60,8 @@ type expr struct {
 	at      string // as in diagnostics
 	text    string
 	tokens  []token
-	letters []document.Position // of each byte of the text, and of its end
+	letters []int // the place of each byte of the text, and of its end
+	place   document.Place
 }
 
 // view returns what is known about a file whose cursor is in a line, counted from 0. The line only matters if YAML
@@ -72,7 +72,7 @@ func (s *Server) view(ctx context.Context, b *buffer, line int) *view {
 	}
 	v := &view{Server: s, buffer: b, line: line, file: s.workspace.Open(b.name)}
 	if len(v.file.Broken()) > 0 {
-		v.repair(line + 1)
+		v.repair()
 	}
 	if v.read(ctx); ctx.Err() == nil {
 		s.cache = v
@@ -116,9 +116,8 @@ func (v *view) load() {
 func (s *step) walk(f inputField) {
 	s.fields = append(s.fields, f)
 	if text, ok := f.value.(string); f.schema.Expression && (ok || f.value == nil) {
-		e := &expr{step: s, path: f.path, at: f.at.String(), text: text, tokens: tokensOf(text)}
-		e.letters = s.Document().Letters(s.At(f.path...)...)
-		if text == "" || len(e.letters) > 0 { // otherwise the file has the text in another form
+		e := &expr{step: s, path: f.path, at: f.at.String(), text: text}
+		if e.read(); len(e.letters) > 0 { // otherwise the file has the text in another form
 			s.expressions = append(s.expressions, e)
 		}
 	}
@@ -151,15 +150,14 @@ var keyInLine = lazy.MustCompile(`^(\s*(?:- +)*["']?[\w./-]+["']?:)(\s+["']?|$)(
 
 // repair leaves out what YAML cannot read: first the value of the line with the cursor, and then the line of each
 // mistake, or the one above it that is not left out yet.
-func (v *view) repair(cursor int) {
+func (v *view) repair() {
 	lines := lineBreak().Split(v.text.string, -1)
 	v.repaired = true
-	if cursor > 0 && cursor <= len(lines) {
-		if m := keyInLine().FindStringSubmatch(lines[cursor-1]); m != nil {
-			v.broken, v.value = cursor, len([]rune(m[1]+m[2]))+1
-			lines[cursor-1] = m[1] + " ''"
-			v.file = files.Parse(v.name, strings.Join(lines, "\n"))
-		}
+	if line := v.text.line(v.line); keyInLine().MatchString(v.text.in(line)) {
+		m := keyInLine().FindStringSubmatch(v.text.in(line))
+		v.typed = span{line.start + len(m[1]+m[2]), line.end}
+		lines[v.line] = m[1] + " ''"
+		v.file = files.Parse(v.name, strings.Join(lines, "\n"))
 	}
 	for range mostRepaired {
 		broken := v.file.Broken()
@@ -175,11 +173,35 @@ func (v *view) repair(cursor int) {
 	}
 }
 
-// expr returns the expression at a position, and the offset in it.
-func (v *view) expr(p document.Position) (*expr, int) {
+// read finds the letters of an expression in the file. Those that somebody is just typing are in the line that YAML
+// cannot read.
+func (e *expr) read() {
+	t, typed := e.view.text, e.view.typed
+	e.place, _ = e.Document().Find(e.At(e.path...)...)
+	if key := t.offsetIn(e.place.Key.Position); typed.start > 0 && t.lineOf(key) == t.lineOf(typed.start) {
+		e.text = strings.TrimRight(t.in(typed), " ")
+		if quote := t.string[typed.start-1 : typed.start]; quote == `"` || quote == "'" { // YAML has it around the text
+			e.text = strings.TrimSuffix(e.text, quote)
+		}
+		for i := range len(e.text) + 1 {
+			e.letters = append(e.letters, typed.start+i)
+		}
+	} else {
+		for _, p := range e.Document().Letters(e.At(e.path...)...) {
+			e.letters = append(e.letters, t.offsetIn(p))
+		}
+		if e.text == "" {
+			e.letters = []int{t.offsetIn(e.place.Value.Position)}
+		}
+	}
+	e.tokens = tokensOf(e.text)
+}
+
+// expr returns the expression at a place, and the offset in it.
+func (v *view) expr(at int) (*expr, int) {
 	for _, s := range v.steps {
 		for _, e := range s.expressions {
-			if offset, ok := e.offset(p); ok {
+			if offset, ok := e.offset(at); ok {
 				return e, offset
 			}
 		}
@@ -187,80 +209,39 @@ func (v *view) expr(p document.Position) (*expr, int) {
 	return nil, 0
 }
 
-// offset returns the offset of a position in the text of an expression. Blanks after the text belong to it.
-func (e *expr) offset(p document.Position) (int, bool) {
-	place, _ := e.Document().Find(e.At(e.path...)...)
-	if e.view.broken == p.Line && place.Key.Line == p.Line {
-		if p.Column < e.view.value {
-			return 0, false
-		}
-		e.typed()
-		return offsetOf(e.letters, p), true
+// offset returns the offset of a place in the text of an expression. Blanks after the text belong to it.
+func (e *expr) offset(at int) (int, bool) {
+	t, first, last := e.view.text, e.letters[0], e.letters[len(e.letters)-1]
+	if at <= last {
+		return sort.SearchInts(e.letters, at), at >= first
 	}
-	n := len(e.letters)
-	if e.text == "" && p.Line == place.Value.Line && !p.Before(place.Value.Position) {
-		e.letters = []document.Position{p}
-		return 0, strings.Trim(e.view.text.line(p.Line - 1)[len(e.view.before(place.Value.Position)):], " \t\"'") == ""
+	blanks := " \t\r\n"
+	if e.text == "" { // it may have quotes
+		blanks += `"'`
 	}
-	if n == 0 || p.Before(place.Value.Position) || p.Before(e.letters[0]) {
+	if strings.Trim(t.string[last:at], blanks) != "" || t.lineOf(at) != t.lineOf(last) && !e.isBlockAt(at) {
 		return 0, false
 	}
-	if p == e.letters[n-1] || p.Before(e.letters[n-1]) {
-		return offsetOf(e.letters, p), true
+	if e.text == "" {
+		e.letters = []int{at} // where it is written
 	}
-	return len(e.text), e.onlyBlanks(place, p)
+	return len(e.text), true
 }
 
-// before returns the part of a line before a position.
-func (v *view) before(p document.Position) string {
-	line := []rune(v.text.line(p.Line - 1))
-	return string(line[:min(p.Column-1+v.text.marksIn(p.Line-1), len(line))])
+// isBlockAt reports whether a text is a block, and the column of a place can belong to it.
+func (e *expr) isBlockAt(at int) bool {
+	t, key := e.view.text, e.view.text.offsetIn(e.place.Key.Position)
+	return strings.HasPrefix(t.string[t.offsetIn(e.place.Value.Position):], "|") && len(t.before(at)) > len(t.before(key))
 }
 
-// onlyBlanks reports whether only blanks are between an expression and a position in its line, or in its block.
-func (e *expr) onlyBlanks(place document.Place, p document.Position) bool {
-	last := e.letters[len(e.letters)-1]
-	block := strings.HasPrefix(string([]rune(e.Document().Line(place.Value.Line))[place.Value.Column-1:]), "|")
-	if p.Line != last.Line && (!block || p.Column <= place.Key.Column) {
-		return false
+// span returns the place in the file of a part of the text.
+func (e *expr) span(start, end int) span {
+	s := span{e.letters[start], e.letters[end]}
+	if end > start && strings.ContainsAny(e.view.text.in(span{e.letters[end-1], s.end}), "\r\n") { // in the next line
+		_, size := utf8.DecodeRuneInString(e.view.text.string[e.letters[end-1]:])
+		s.end = e.letters[end-1] + size
 	}
-	t := e.view.text
-	between := t.string[t.offset(t.editor(last)):max(t.offset(t.editor(p)), t.offset(t.editor(last)))]
-	return strings.Trim(between, " \t\r\n") == "" && (block || between != "")
-}
-
-// typed takes the text that somebody is just typing from the line that YAML cannot read.
-func (e *expr) typed() {
-	line := []rune(e.view.text.line(e.view.broken - 1))
-	rest := line[min(e.view.value-1, len(line)):]
-	e.text = strings.TrimRight(string(rest), " ")
-	if quote := string(line[e.view.value-2]); quote == `"` || quote == "'" { // which YAML has around the text
-		e.text = strings.TrimSuffix(e.text, quote)
-	}
-	e.tokens, e.letters = tokensOf(e.text), nil
-	for i := range []byte(e.text + " ") {
-		column := e.view.value + utf8.RuneCountInString(e.text[:min(i, len(e.text))])
-		e.letters = append(e.letters, document.Position{Line: e.view.broken, Column: column})
-	}
-}
-
-// offsetOf returns the offset of the first letter that is at a position or after it.
-func offsetOf(letters []document.Position, p document.Position) int {
-	i := slices.IndexFunc(letters, func(l document.Position) bool { return !l.Before(p) })
-	if i < 0 {
-		return len(letters) - 1
-	}
-	return i
-}
-
-// rangeOf returns the range in the file of a part of the text.
-func (e *expr) rangeOf(start, end int) document.Range {
-	r := document.Range{Position: e.letters[start], End: e.letters[end]}
-	if end > start && r.End.Line != e.letters[end-1].Line { // the next letter is in the next line
-		r.End = e.letters[end-1]
-		r.End.Column++
-	}
-	return r
+	return s
 }
 
 // compiled returns the compiled expression, or nil if it cannot be used.
