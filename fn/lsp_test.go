@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -163,7 +164,8 @@ func compareWithCheck(t *testing.T, folder string) (diagnostics int) {
 		lines := append(regexp.MustCompile(`\r\n|\n|\r`).Split(strings.TrimPrefix(document.Text(string(text)), "\ufeff"), -1),
 			"")
 		at := func(p document.Position) string {
-			return fmt.Sprint(p.Line-1, ":", document.UTF16(lines[min(p.Line, len(lines))-1], p.Column))
+			line := []rune(lines[min(p.Line, len(lines))-1])
+			return fmt.Sprint(p.Line-1, ":", len(utf16.Encode(line[:min(p.Column-1, len(line))])))
 		}
 		want = append(want, fmt.Sprint(filepath.Join(folder, d.File), " ", at(d.Position), "-", at(d.End), " ", d.Rule,
 			d.Warning, " ",

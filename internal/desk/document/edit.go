@@ -3,7 +3,6 @@ package document
 import (
 	"slices"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -24,12 +23,6 @@ type Edit struct {
 	Range
 
 	Text string `json:"text"`
-}
-
-// UTF16 returns the number of UTF-16 units before a column of a line, which is the column that editors use.
-func UTF16(line string, column int) int {
-	before := []rune(line)
-	return len(utf16.Encode(before[:min(max(column-1, 0), len(before))]))
 }
 
 // Apply returns the text of a file with fixes, and how many were applied. Each fix is applied as a whole, unless it

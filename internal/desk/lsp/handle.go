@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,14 +12,19 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 )
 
-// ErrUnknownMethod is the error for a method that the server does not have.
-var ErrUnknownMethod = errors.New("the server has no such method")
+// An Error has a code of JSON-RPC.
+type Error struct {
+	Code    int64
+	Message string
+}
 
-// An InvalidError is about the parameters of a request.
-type InvalidError struct{ Err error }
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
 
-// Error returns the cause.
-func (e *InvalidError) Error() string { return e.Err.Error() }
+// invalid returns the error about the parameters of a request.
+func invalid(format string, args ...any) error {
+	return &Error{-32602, fmt.Sprintf(format, args...)}
+}
 
 // A Message is a notification to the client.
 type Message struct {
@@ -68,7 +72,7 @@ type params struct {
 func (s *Server) Handle(ctx context.Context, method string, raw json.RawMessage) (any, []Message, error) {
 	var p params
 	if len(raw) > 0 && json.Unmarshal(raw, &p) != nil {
-		return nil, nil, &InvalidError{errors.New("the parameters are not those of the protocol")}
+		return nil, nil, invalid("the parameters are not those of the protocol")
 	}
 	switch method {
 	case "initialize":
@@ -118,19 +122,15 @@ func (s *Server) ask(ctx context.Context, method string, p *params) (any, []Mess
 	case strings.HasPrefix(method, "$/"):
 		return nil, nil, nil // which may be ignored
 	case answer == nil && !renames:
-		return nil, nil, ErrUnknownMethod
+		return nil, nil, &Error{-32601, "there is no method " + method}
 	case b == nil:
-		return nil, nil, &InvalidError{fmt.Errorf("cannot find %s: it is not open", p.TextDocument.URI)}
+		return nil, nil, invalid("cannot find %s: it is not open", p.TextDocument.URI)
 	}
 	q := &question{s.view(ctx, b, p.Position.Line), p, ctx, b.text.offset(p.Position)}
 	if q.load(); answer != nil {
 		return answer(q), nil, nil
 	}
-	edit, messages, err := q.rename()
-	if err != nil {
-		return nil, nil, &InvalidError{err}
-	}
-	return edit, messages, nil
+	return q.rename()
 }
 
 // show returns a message that the client shows to the person.
@@ -142,7 +142,7 @@ func show(severity int, text string) Message {
 func (s *Server) change(p *params) error {
 	b := s.open[p.TextDocument.URI]
 	if b == nil {
-		return &InvalidError{fmt.Errorf("cannot change %s: it is not open", p.TextDocument.URI)}
+		return invalid("cannot change %s: it is not open", p.TextDocument.URI)
 	}
 	t := b.text
 	for _, c := range p.ContentChanges {

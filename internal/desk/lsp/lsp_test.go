@@ -366,7 +366,7 @@ func TestRename(t *testing.T) {
 			"- name: y | string(revisions.y)", ""},
 		"resource": {fmt.Sprintf(exports, "resources.d¦b.metadata.name"), "y", "", "does not declare it"},
 		"taken":    {fmt.Sprintf(exports, "variables.ho¦st"), "url", "", "another one is named url"},
-		"no name":  {fmt.Sprintf(exports, "variables.ho¦st"), "a-b", "", "must match"},
+		"no name":  {fmt.Sprintf(exports, "variables.ho¦st"), "a-b", "", "a text that matches"},
 		"hostile":  {fmt.Sprintf(exports, "variables.ho¦st"), "a\nb: c", "", "write letters"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,23 +1,26 @@
 package lsp
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/crossplane-contrib/function-export/internal/engine/definition"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
+	"github.com/crossplane-contrib/function-export/internal/engine/strict"
 )
 
 // rename returns the edits that give the name at the position another one everywhere in the file, and a warning if it
 // changes objects in a cluster.
-func (v *question) rename() (*WorkspaceEdit, []Message, error) {
+func (v *question) rename() (any, []Message, error) {
 	s, o := v.occurrenceAt(v.at)
 	if o == nil {
-		return nil, nil, errors.New("cannot rename this: select the name of a variable, generator, source or export")
+		return nil, nil, invalid("cannot rename this: select the name of a variable, generator, source or export")
 	}
 	if _, declared := s.definition(o.symbol); !declared || o.kind == ofResource {
-		return nil, nil, fmt.Errorf("cannot rename %s: the input does not declare it", o.name)
+		return nil, nil, invalid("cannot rename %s: the input does not declare it", o.name)
 	}
 	if err := s.refuseName(o.symbol, v.NewName); err != nil {
 		return nil, nil, err
@@ -25,7 +28,7 @@ func (v *question) rename() (*WorkspaceEdit, []Message, error) {
 	var edits []TextEdit
 	for _, r := range s.all(o.symbol) {
 		if r.dotted && !isField(v.NewName) {
-			return nil, nil, fmt.Errorf("cannot rename %s: %s cannot follow a dot: write ['%[1]s'] first", o.name,
+			return nil, nil, invalid("cannot rename %s: %s cannot follow a dot: write ['%[1]s'] first", o.name,
 				v.NewName)
 		}
 		edits = append(edits, TextEdit{v.text.rangeOf(r.in), v.NewName})
@@ -48,19 +51,14 @@ func (s *step) refuseName(sym symbol, name string) error {
 		list, others = exportLists[0], s.exports()
 	}
 	schema := definition.Exports().Properties[list].Items.Properties["name"]
-	if !plainName().MatchString(name) || schema.MaxLength != nil && len(name) > *schema.MaxLength {
-		return fmt.Errorf("cannot rename %s: write letters, digits, '-', '.' and '_'", sym.name)
+	if !plainName().MatchString(name) {
+		return invalid("cannot rename %s: write letters, digits, '-', '.' and '_'", sym.name)
 	}
 	if name != sym.name && slices.Contains(others, name) {
-		return fmt.Errorf("cannot rename %s: another one is named %s", sym.name, name)
+		return invalid("cannot rename %s: another one is named %s", sym.name, name)
 	}
-	if !schema.Matches(name) {
-		return fmt.Errorf("cannot rename %s: the name must match %s", sym.name, schema.Pattern)
-	}
-	for _, r := range schema.Rules {
-		if !r.Holds(name) {
-			return fmt.Errorf("cannot rename %s: the name %s", sym.name, r.Message)
-		}
+	for _, d := range strict.Fields(schema, field.NewPath("name"), structpb.NewStringValue(name), nil) {
+		return invalid("cannot rename %s: the name %s", sym.name, d.Message)
 	}
 	return nil
 }

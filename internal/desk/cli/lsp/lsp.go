@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/lsp"
 )
 
 // Command is the command `function-export lsp`.
@@ -54,10 +55,11 @@ func (c *Command) Run(k *kong.Context, system *files.System) error {
 // Serve answers the messages of one client until it exits or the connection ends. An exit without a shutdown before it
 // is an error, as the protocol says.
 func Serve(ctx context.Context, system *files.System, connection io.ReadWriter) error {
-	s, err := newSession(system)
+	server, err := lsp.NewServer(system)
 	if err != nil {
-		return err
+		return err //nolint:wrapcheck // it says what failed
 	}
+	s := &session{server: server, changed: make(chan struct{}, 1), end: make(chan error, 1)}
 	if err := s.serve(ctx, connection); err != nil {
 		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "the session has no regular end: " + err.Error()}
 	}

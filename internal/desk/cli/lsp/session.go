@@ -4,13 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 
 	"github.com/sourcegraph/jsonrpc2"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/lsp"
 )
 
@@ -28,14 +26,6 @@ type session struct {
 	end     chan error
 }
 
-func newSession(system *files.System) (*session, error) {
-	server, err := lsp.NewServer(system)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what failed
-	}
-	return &session{server: server, changed: make(chan struct{}, 1), end: make(chan error, 1)}, nil
-}
-
 // connection has a Close that does nothing, because the connection ends with the process.
 type connection struct{ io.ReadWriter }
 
@@ -46,7 +36,7 @@ func (s *session) serve(ctx context.Context, c io.ReadWriter) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	stream := jsonrpc2.NewBufferedStream(connection{c}, jsonrpc2.VSCodeObjectCodec{})
-	conn := jsonrpc2.NewConn(ctx, stream, s, jsonrpc2.SetLogger(quiet{}))
+	conn := jsonrpc2.NewConn(ctx, stream, jsonrpc2.HandlerWithError(s.handle), jsonrpc2.SetLogger(quiet{}))
 	for {
 		select {
 		case err := <-s.end:
@@ -79,71 +69,49 @@ func send(ctx context.Context, conn *jsonrpc2.Conn, messages []lsp.Message) {
 	}
 }
 
-// Handle answers a message. It is called for one after the other.
-func (s *session) Handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Request) {
+// handle answers a message, as far as the state of the session allows it. It is called for one after the other.
+func (s *session) handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Request) (result any, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	result, out, err := s.result(ctx, r)
-	if r.Method == "shutdown" && err == nil {
-		out = s.server.Publish(ctx) // which may still wait
-	}
-	send(ctx, conn, out)
-	switch {
-	case r.Notif:
-		select {
-		case s.changed <- struct{}{}:
-		default:
-		}
-	case err != nil:
-		_ = conn.ReplyWithError(ctx, r.ID, errorOf(err))
-	default:
-		_ = conn.Reply(ctx, r.ID, result)
-	}
-}
-
-// result returns the result of a message, as far as the state of the session allows it.
-func (s *session) result(ctx context.Context, r *jsonrpc2.Request) (result any, out []lsp.Message, err error) {
 	defer func() { // a defect must not end the session with unsaved thoughts
 		if p := recover(); p != nil {
-			err = fmt.Errorf("cannot answer %s: this is a defect of function-export: please report it", r.Method)
+			err = &jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: "cannot answer " + r.Method +
+				": this is a defect of function-export: please report it"}
+		}
+		if r.Notif {
+			select {
+			case s.changed <- struct{}{}:
+			default:
+			}
 		}
 	}()
-	var raw json.RawMessage
-	if r.Params != nil {
-		raw = *r.Params
-	}
 	switch {
 	case r.Method == "exit":
 		if !s.shutdown {
 			err = errors.New("exit without shutdown")
 		}
 		s.end <- err
-		return nil, nil, nil
+		return nil, nil
 	case s.shutdown, s.initialized && r.Method == "initialize":
-		return nil, nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidRequest, Message: "not expected now: " + r.Method}
+		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidRequest, Message: "not expected now: " + r.Method}
 	case !s.initialized && r.Method != "initialize":
-		return nil, nil, &jsonrpc2.Error{Code: codeNotInitialized, Message: "the first request must be initialize"}
+		return nil, &jsonrpc2.Error{Code: codeNotInitialized, Message: "the first request must be initialize"}
 	case r.Method == "shutdown":
 		s.shutdown = true
-		return nil, nil, nil
+		send(ctx, conn, s.server.Publish(ctx)) // which may still wait
+		return nil, nil
 	}
 	s.initialized = true
-	return s.server.Handle(ctx, r.Method, raw)
-}
-
-// errorOf returns an error as the protocol has it.
-func errorOf(err error) *jsonrpc2.Error {
-	var known *jsonrpc2.Error
-	var invalid *lsp.InvalidError
-	switch {
-	case errors.As(err, &known):
-		return known
-	case errors.As(err, &invalid):
-		return &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: err.Error()}
-	case errors.Is(err, lsp.ErrUnknownMethod):
-		return &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: err.Error()}
+	var params json.RawMessage
+	if r.Params != nil {
+		params = *r.Params
 	}
-	return &jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: err.Error()}
+	result, out, err := s.server.Handle(ctx, r.Method, params)
+	send(ctx, conn, out)
+	if known := (*lsp.Error)(nil); errors.As(err, &known) {
+		err = &jsonrpc2.Error{Code: known.Code, Message: known.Message}
+	}
+	return result, err
 }
 
 // quiet prints no logs, because an editor shows all of standard error as errors.
