@@ -204,12 +204,14 @@ func (x *external) dataFrom(c decode.Value) *node {
 		n.withoutForeign(remote, remoteFields)
 	case c.Get("find").Exists():
 		remote = c.Get("find")
-		n.with("find", copied(remote, "path", "name", "tags")).withoutForeign(remote, "path name tags "+remoteFields)
+		find := map[string]any{"path": remote.Get("path").Raw, "name": remote.Get("name").Raw,
+			"tags": remote.Get("tags").Raw}
+		n.with("find", nodeOf(find)).withoutForeign(remote, "path name tags "+remoteFields)
 		n.note(decide + "a find searches all connection details and Secret sources, as <input>/<key>, not a store.")
 	default:
 		c.Refuse("must have extract, find or sourceRef.generatorRef")
 	}
-	n.with("rewrite", copied(c).field("rewrite")) // the same as here
+	n.with("rewrite", nodeOf(c.Get("rewrite").Raw)) // the same as here
 	for _, strategy := range []string{"conversionStrategy", "decodingStrategy"} {
 		n.withText(strategy, remote.Get(strategy).Text())
 	}

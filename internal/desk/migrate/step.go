@@ -180,34 +180,16 @@ func (s *step) settle() {
 	}
 }
 
-var place = lazy.MustCompile(`^(sources|generators|secrets|configMaps)\[(\d+)\]` +
-	`(?:\.(data|dataFrom)\[(\d+)\]|\.metadata\.(\w+)|\.(type))?\.?(.*)$`)
+var place = lazy.MustCompile(`^(sources|generators|secrets|configMaps)\[(\d+)\](?:\.(data|dataFrom)\[(\d+)\])?\.?(.*)$`)
 
-// at returns the node at a path of the compiled input, or its nearest parent that can be a comment,
-// and the rest of the path.
+// at returns the item at a path of the compiled input that can be a comment, and the rest of the path.
 func (s *step) at(path string) (*node, string) {
 	p := place().FindStringSubmatch(path)
 	if p == nil {
 		return nil, path
 	}
-	lists := &node{fields: s.lists()}
-	n, rest := nth(lists.field(p[1]), p[2]), p[7]
-	if n == nil {
-		return nil, path
-	}
-	var inner *node
-	switch {
-	case p[3] != "":
-		inner = nth(n.field(p[3]), p[4])
-	case p[5] != "":
-		inner = n.field("metadata").field(p[5])
-	case p[6] != "":
-		inner = n.field(p[6])
-	}
-	if inner != nil && !inner.off {
-		return inner, rest
-	}
-	return n, rest
+	n := nth((&node{fields: s.lists()}).field(p[1]), p[2])
+	return cmp.Or(nth(n.field(p[3]), p[4]), n), p[5]
 }
 
 // nth returns an item, not counting comments.

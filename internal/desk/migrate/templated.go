@@ -224,7 +224,7 @@ func (t *templated) generate(all []*gotemplate.Generator, lines []string) {
 		if !slices.ContainsFunc(lines, uses) {
 			continue
 		}
-		n := mapping().withText("name", g.Name).with(g.Kind, fieldsOfGenerator(g.Fields))
+		n := mapping().withText("name", g.Name).with(g.Kind, nodeOf(g.Fields))
 		for _, other := range g.Instead {
 			n.note(decide + "the template also sets this value to " + oneLine(other) +
 				", and here it is always this generator's.")
@@ -242,21 +242,6 @@ func (t *templated) generate(all []*gotemplate.Generator, lines []string) {
 	}
 	slices.Reverse(used)
 	t.generators.items = append(t.generators.items, used...)
-}
-
-func fieldsOfGenerator(fields []gotemplate.Field) *node {
-	n := mapping()
-	for _, f := range fields {
-		switch v := f.Value.(type) {
-		case string:
-			n.withText(f.Name, v)
-		case []gotemplate.Field:
-			n.with(f.Name, fieldsOfGenerator(v))
-		default:
-			n.with(f.Name, rawNode(v))
-		}
-	}
-	return n
 }
 
 // environmentKey is the key of the merged environment in the context.

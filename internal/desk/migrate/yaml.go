@@ -9,8 +9,9 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
-	"github.com/crossplane-contrib/function-export/internal/engine/decode"
+	"github.com/crossplane-contrib/function-export/internal/desk/migrate/gotemplate"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
 // A node is a part of YAML to print: a scalar, a mapping or a list, with the comments above it. YAML
@@ -18,7 +19,7 @@ import (
 type node struct {
 	above  []string // comments
 	value  string   // of a text
-	off    bool     // print it as a comment, for a person to decide
+	off    bool     // an item that is printed as a comment, for a person to decide
 	scalar string   // as it is printed
 	fields []member
 	items  []*node
@@ -94,37 +95,35 @@ func list(items ...*node) *node {
 	return &node{items: items}
 }
 
-// copied returns what an object has: all of its fields, or some.
-func copied(v decode.Value, some ...string) *node {
-	n := mapping()
-	if len(some) == 0 {
-		some = v.Keys()
-	}
-	for _, name := range some {
-		n.with(name, copiedValue(v.Get(name)))
-	}
-	return n
-}
-
-func copiedValue(v decode.Value) *node {
-	switch raw := v.Raw.(type) {
+// nodeOf returns the node of a decoded value, or nil.
+func nodeOf(v any) *node {
+	switch v := v.(type) {
 	case nil:
 		return nil
 	case map[string]any:
-		return copied(v)
-	case []any:
-		var all []*node
-		for _, item := range v.List() {
-			all = append(all, cmp.Or(copiedValue(item), rawNode("null")))
+		n := mapping()
+		for _, name := range plan.SortedKeys(v) {
+			n.with(name, nodeOf(v[name]))
 		}
-		return list(all...)
+		return n
+	case []any:
+		items := make([]*node, len(v))
+		for i, item := range v {
+			items[i] = cmp.Or(nodeOf(item), rawNode("null"))
+		}
+		return list(items...)
+	case []gotemplate.Field:
+		n := mapping()
+		for _, f := range v {
+			n.with(f.Name, nodeOf(f.Value))
+		}
+		return n
 	case string:
-		return textNode(raw)
+		return textNode(v)
 	case float64:
-		return rawNode(strconv.FormatFloat(raw, 'f', -1, 64))
-	default:
-		return rawNode(raw)
+		return rawNode(strconv.FormatFloat(v, 'f', -1, 64))
 	}
+	return rawNode(v)
 }
 
 // note adds comments above the node.
@@ -156,63 +155,41 @@ func (n *node) live() []*node {
 	return out
 }
 
-// onlyComments reports whether only comments are printed, which are null in YAML.
-func (n *node) onlyComments() bool {
-	for _, f := range n.fields {
-		if !f.value.off {
-			return false
-		}
-	}
-	return len(n.live()) == 0 && len(n.fields)+len(n.items) > 0
-}
-
-// lines returns the lines of a node that is not a scalar.
+// lines returns the lines of a node.
 func (n *node) lines() []string {
 	var out []string
+	switch {
+	case n.scalar != "":
+		return []string{n.scalar}
+	case len(n.fields)+len(n.items) == 0:
+		return []string{"{}"}
+	}
 	for _, f := range n.fields {
 		out = append(out, f.lines()...)
 	}
 	for _, i := range n.items {
-		out = append(out, i.item()...)
+		lines := prefixed("  ", i.lines())
+		lines[0] = "- " + lines[0][2:] // no comment is above the first field of an item
+		if i.off {
+			lines = prefixed("# ", lines)
+		}
+		out = append(append(out, comments(i.above)...), lines...)
 	}
 	return out
 }
 
 func (f member) lines() []string {
-	v, name := f.value, quote(f.name)
-	indent := strings.Repeat("  ", min(len(v.fields), 1)) // none for items
+	v, head := f.value, quote(f.name)+":"
+	lines := v.lines()
 	switch {
-	case v.scalar != "":
-		return v.commented([]string{name + ": " + v.scalar})
-	case v.onlyComments():
-		return append(append(comments(v.above), "# "+name+":"), prefixed(indent, v.lines())...)
-	case len(v.items)+len(v.fields) == 0:
-		return v.commented([]string{name + ": {}"})
+	case len(v.fields) > 0:
+		lines = prefixed("  ", lines)
+	case len(v.items) == 0:
+		head, lines = head+" "+lines[0], nil
+	case len(v.live()) == 0: // a list without items would be null
+		head = "# " + head
 	}
-	return v.commented(append([]string{name + ":"}, prefixed(indent, v.lines())...))
-}
-
-func (n *node) item() []string {
-	if n.scalar != "" {
-		return n.commented([]string{"- " + n.scalar})
-	}
-	lines := n.lines()
-	// A comment at the top is above the dash.
-	top := slices.IndexFunc(lines, func(l string) bool { return !strings.HasPrefix(l, "#") })
-	if top < 0 {
-		return append(comments(n.above), lines...)
-	}
-	body := prefixed("  ", lines[top:])
-	body[0] = "- " + lines[top]
-	return n.commented(append(lines[:top], body...))
-}
-
-// commented returns the lines of the node below its comments, or as a comment if it is off.
-func (n *node) commented(lines []string) []string {
-	if n.off {
-		lines = prefixed("# ", lines)
-	}
-	return append(comments(n.above), lines...)
+	return slices.Concat(comments(v.above), []string{head}, lines)
 }
 
 func prefixed(prefix string, lines []string) []string {

@@ -4,6 +4,7 @@ package celtext
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -30,18 +31,13 @@ func Quoted(mark rune, s string) string {
 	var b strings.Builder
 	b.WriteRune(mark)
 	for _, r := range s {
-		switch {
+		switch escaped := strconv.QuoteRuneToASCII(r); {
 		case r == mark || r == '\\':
-			b.WriteRune('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case !NeedsEscape(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			fmt.Fprintf(&b, `\U%08x`, r)
+			b.WriteString(`\` + string(r))
+		case NeedsEscape(r):
+			b.WriteString(escaped[1 : len(escaped)-1])
 		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
+			b.WriteRune(r)
 		}
 	}
 	b.WriteRune(mark)
