@@ -46,21 +46,20 @@ func (m *migration) azure(s *step, c decode.Value, name string, of func(path str
 		{"configMapExpressions", "configMaps", s.configMaps},
 	} {
 		isSecret := kind.to == s.secrets
-		objects := map[string]*azureObject{}
-		var order []*azureObject
+		var objects []*azureObject
 		object := func(c decode.Value) *azureObject {
 			to := needed(c.Get("name"))
-			if objects[to] == nil {
-				objects[to] = &azureObject{migration: m, step: s, resource: name, name: to,
-					labels: map[string]string{}, annotations: map[string]string{}}
-				order = append(order, objects[to])
+			i := slices.IndexFunc(objects, func(o *azureObject) bool { return o.name == to })
+			if i < 0 {
+				i, objects = len(objects), append(objects, &azureObject{migration: m, step: s, resource: name, name: to,
+					labels: map[string]string{}, annotations: map[string]string{}})
 			}
-			return objects[to]
+			return objects[i]
 		}
-		for _, e := range items(spec.Get(kind.expressions)) {
+		expressions, fields := spec.Get(kind.expressions), spec.Get(kind.fields)
+		for _, e := range items(expressions) {
 			object(e).expression(e, isSecret)
 		}
-		fields := spec.Get(kind.fields)
 		for _, field := range fields.Keys() {
 			if e := fields.Get(field); isSecret {
 				object(e).written(e)
@@ -68,13 +67,13 @@ func (m *migration) azure(s *step, c decode.Value, name string, of func(path str
 				object(e).known(e, field)
 			}
 		}
-		if spec.Get(kind.expressions).Exists() {
+		if expressions.Exists() {
 			s.remove = append(s.remove, of("spec.operatorSpec."+kind.expressions))
 		}
 		if !isSecret && fields.Exists() {
 			s.remove = append(s.remove, of("spec.operatorSpec."+kind.fields))
 		}
-		for _, o := range order {
+		for _, o := range objects {
 			kind.to.items = append(kind.to.items, o.export())
 		}
 	}
@@ -103,20 +102,9 @@ func (o *azureObject) expression(c decode.Value, isSecret bool) {
 		o.data = append(o.data, mapping().withText("valueMap", value))
 	}
 	o.evaluated = true
-	if x := o.compiled(value, expression.WantAny); isSecret && x != nil {
-		o.secret = o.secret || slices.ContainsFunc(x.References(),
-			func(r expression.Reference) bool { return r.Variable == expression.Secret })
-	}
+	o.secret = o.secret || isSecret && strings.Contains(value, expression.Secret+".")
 	maps.Copy(o.labels, texts(c.Get("labels")))
 	maps.Copy(o.annotations, texts(c.Get("annotations")))
-}
-
-func (o *azureObject) compiled(text string, want expression.Want) *expression.Expression {
-	x, errs := o.migration.env.Compile(expression.Source{Text: text, Want: want})
-	if len(errs) > 0 {
-		return nil
-	}
-	return x
 }
 
 // known adds an output whose field only the operator knows.
@@ -169,11 +157,11 @@ func (o *azureObject) export() *node {
 func (o *azureObject) texts(metadata *node, field string, texts map[string]string) {
 	plain, computed := map[string]string{}, map[string]string{}
 	for k, text := range texts {
-		if o.compiled(text, expression.WantString) == nil {
-			plain[k] = text
-		} else {
-			computed[k] = text
+		to := computed
+		if _, wrong := o.migration.env.Compile(expression.Source{Text: text, Want: expression.WantString}); len(wrong) > 0 {
+			to = plain
 		}
+		to[k] = text
 	}
 	metadata.withTexts(field, plain, computed)
 }

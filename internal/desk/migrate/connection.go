@@ -11,6 +11,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/migrate/celtext"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 	"github.com/crossplane-contrib/function-export/internal/engine/fieldpath"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
 
 const emptyValue = "the value is empty, and empty values are never exported"
@@ -23,15 +24,14 @@ var takenOver = []string{
 
 // connection adds the Secret with the connection details of all templates.
 func (s *step) connection(m *migration, templates []template, ref, spec decode.Value, x xr) {
-	entries, untyped := []*node{}, false
+	var entries []*node
 	for _, t := range templates {
 		list := items(t.Get("connectionDetails"))
 		if len(list) > 0 {
 			s.remove = append(s.remove, t.of("connectionDetails"))
 		}
 		for _, c := range list {
-			n, unknown := m.detail(t, c)
-			entries, untyped = append(entries, n), untyped || unknown
+			entries = append(entries, m.detail(t, c))
 		}
 	}
 	namespace := spec.Get("writeConnectionSecretsToNamespace")
@@ -54,7 +54,7 @@ func (s *step) connection(m *migration, templates []template, ref, spec decode.V
 	}
 	data := list(entries...).note(decide+"the Secret is created only if all of these keys resolve. Previously a "+
 		"missing key was left out.", "Set optional: true on keys that may be missing permanently.")
-	if untyped {
+	if slices.ContainsFunc(entries, func(n *node) bool { return strings.HasPrefix(n.field("value").value, "string(") }) {
 		data.note("string(…) converts numbers and booleans: remove it around a string. An object or a list needs " +
 			"json.encode(…).")
 	}
@@ -183,28 +183,26 @@ func patched(p decode.Value, before string) (string, error) {
 	return x + ".orValue(" + before + ")", nil
 }
 
-// detail returns the entry of a connection detail, and whether the type of its value is unknown. Crossplane v1 derived
-// the type if it was not set.
-func (m *migration) detail(t template, c decode.Value) (n *node, untyped bool) {
+// detail returns the entry of a connection detail. Crossplane v1 derived the type if it was not set.
+func (m *migration) detail(t template, c decode.Value) *node {
 	kind, key := c.Get("type").Text(), c.Get("name").Text()
-	n = entry(key, "''")
 	secretKey, path, value := c.Get("fromConnectionSecretKey"), c.Get("fromFieldPath"), c.Get("value")
+	var cel, why string
 	switch {
 	case kind == "FromConnectionSecretKey", kind == "" && !path.Exists() && !value.Exists():
 		if key == "" && t.step == "" {
 			key = secretKey.Text() // as in Crossplane v1
 		}
-		n = entry(key, celtext.Select("secrets", t.name, needed(secretKey)))
+		cel = celtext.Select("secrets", t.name, needed(secretKey))
 	case kind == "FromFieldPath", kind == "" && path.Exists():
-		x, isUntyped, err := m.fromField(t, needed(path))
-		if n = entry(key, x); err != nil {
-			n.disable("fromFieldPath " + err.Error())
+		var err error
+		if cel, err = m.fromField(t, needed(path)); err != nil {
+			why = "fromFieldPath " + err.Error()
 		}
-		untyped = isUntyped && err == nil
 	case kind == "FromValue", kind == "":
 		literal := value.Required().Text()
-		if n = entry(key, celtext.Literal(literal)); literal == "" {
-			n.disable(emptyValue)
+		if cel = celtext.Literal(literal); literal == "" {
+			why = emptyValue
 		}
 	default:
 		c.Get("type").Refuse("must be FromConnectionSecretKey, FromFieldPath or FromValue")
@@ -212,29 +210,28 @@ func (m *migration) detail(t template, c decode.Value) (n *node, untyped bool) {
 	if key == "" {
 		needed(c.Get("name"))
 	}
-	return n, untyped
+	return entry(key, cel).unless(why)
 }
 
-// fromField returns the CEL of a field of a composed resource as text, and whether its type is unknown.
-func (m *migration) fromField(t template, path string) (cel string, untyped bool, err error) {
+// fromField returns the CEL of a field of a composed resource as text.
+func (m *migration) fromField(t template, path string) (string, error) {
 	resource := celtext.Select("resources", t.name)
 	list, err := parsePath(path)
 	if err != nil {
-		return resource + "." + path, false, err
+		return resource + "." + path, err
 	}
 	x := celtext.Path(resource, list, false)
 	base := t.Get("base")
 	k := catalog.Kind{APIVersion: base.Get("apiVersion").Text(), Kind: base.Get("kind").Text()}
 	switch typed := typeAt(m.catalog.Find(k), list...); {
 	case isHidden(k, list):
-		return x, false, errHidden
+		return x, errHidden
 	case typed == "string", isText(list):
-		return x, false, nil
+		return x, nil
 	case typed == "object", typed == "array":
-		return "json.encode(" + x + ")", false, nil
-	default:
-		return "string(" + x + ")", typed == "", nil
+		return "json.encode(" + x + ")", nil
 	}
+	return "string(" + x + ")", nil
 }
 
 var errHidden = errors.New("reads the data of a composed Secret, which is hidden: add the Secret to sources")
@@ -244,18 +241,10 @@ func isHidden(k catalog.Kind, path []any) bool {
 		(path[0] == "data" || path[0] == "stringData")
 }
 
-// isText reports whether a path leads to a string in all objects.
-func isText(path []any) bool {
-	switch len(path) {
-	case 1:
-		return path[0] == "apiVersion" || path[0] == "kind"
-	case 2:
-		return path[0] == "metadata" && slices.Contains([]any{"name", "namespace", "uid"}, path[1])
-	case 3:
-		return path[0] == "metadata" && (path[1] == "labels" || path[1] == "annotations")
-	}
-	return false
-}
+// textPath matches the CEL of paths to texts that all objects have.
+var textPath = lazy.MustCompile(`^\.(apiVersion|kind|metadata\.(name|namespace|uid|(labels|annotations)(\.\w+|\['.*'\])))$`)
+
+func isText(path []any) bool { return textPath.MatchString(celtext.Path("", path, false)) }
 
 // parsePath parses a field path to one value, as Crossplane does. Its error does not quote the path.
 func parsePath(path string) ([]any, error) {

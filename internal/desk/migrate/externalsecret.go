@@ -70,25 +70,16 @@ func (m *migration) externalSecret(c decode.Value) *step {
 		e.with("conflictPolicy", textNode(string(v1beta1.ConflictLastWins)).note(
 			"As in the ExternalSecret. Without it, a key that two entries write is an error that names both."))
 	}
-	x.describe(e, spec, templates)
+	x.describe(e, spec)
 	s.secrets.items = append(s.secrets.items, e)
 	return s
 }
 
-// describe adds comments on what the export has not: keys of the template, and fields without an equivalent.
-func (x *external) describe(e *node, spec decode.Value, templates []*node) {
+// describe adds comments on fields that have no equivalent.
+func (x *external) describe(e *node, spec decode.Value) {
 	target, template := spec.Get("target"), spec.Get("target", "template")
 	if spec.Get("secretStoreRef").Exists() || spec.Get("refreshInterval").Exists() {
 		e.note("There is no store and no refreshInterval here: Crossplane reconciles.")
-	}
-	var lost []string
-	for _, t := range templates {
-		if t.off {
-			lost = append(lost, t.field("key").value)
-		}
-	}
-	if len(lost) > 0 && len(e.field("data").live()) > 0 {
-		e.note(decide + "it lacks these keys of the template, which are comments below: " + strings.Join(lost, ", "))
 	}
 	out := slices.Concat(foreign(spec, "secretStoreRef refreshInterval refreshPolicy=Periodic target data dataFrom"),
 		foreign(target, "name immutable template creationPolicy=Owner deletionPolicy=Retain"),
@@ -113,11 +104,12 @@ func foreign(v decode.Value, known string) []string {
 	return out
 }
 
-// withoutForeign makes an entry a comment if it has fields that are not known here.
-func (n *node) withoutForeign(v decode.Value, known string) {
+// without returns why an entry with fields that are not known here is a comment, or nothing.
+func without(v decode.Value, known string) string {
 	if out := foreign(v, known); len(out) > 0 {
-		n.disable("there is no equivalent of " + strings.Join(out, ", "))
+		return "there is no equivalent of " + strings.Join(out, ", ")
 	}
+	return ""
 }
 
 func (x *external) metadata(template decode.Value) *node {
@@ -155,11 +147,8 @@ func (x *external) data(c decode.Value) *node {
 		value, kind = "base64.decode(dyn("+value+"))", gotemplate.Bytes // check warns about it without dyn
 	}
 	n := entry(key, value)
-	n.withoutForeign(ref,
-		"key property conversionStrategy decodingStrategy=None decodingStrategy=Base64 metadataPolicy=None")
-	if why != "" {
-		n.disable(why)
-	}
+	n.unless(without(ref,
+		"key property conversionStrategy decodingStrategy=None decodingStrategy=Base64 metadataPolicy=None")).unless(why)
 	x.values[key] = gotemplate.Of(value, kind)
 	if n.off {
 		x.values[key] = gotemplate.Expr{}
@@ -201,12 +190,12 @@ func (x *external) dataFrom(c decode.Value) *node {
 		remote = c.Get("extract")
 		input := x.input(needed(remote.Get("key")))
 		n.with("extract", mapping().withText("key", input).withText("property", remote.Get("property").Text()))
-		n.withoutForeign(remote, remoteFields)
+		n.unless(without(remote, remoteFields))
 	case c.Get("find").Exists():
 		remote = c.Get("find")
 		find := map[string]any{"path": remote.Get("path").Raw, "name": remote.Get("name").Raw,
 			"tags": remote.Get("tags").Raw}
-		n.with("find", nodeOf(find)).withoutForeign(remote, "path name tags "+remoteFields)
+		n.with("find", nodeOf(find)).unless(without(remote, "path name tags "+remoteFields))
 		n.note(decide + "a find searches all connection details and Secret sources, as <input>/<key>, not a store.")
 	default:
 		c.Refuse("must have extract, find or sourceRef.generatorRef")

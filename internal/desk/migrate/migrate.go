@@ -36,8 +36,9 @@ type Result struct {
 	Reason    string // why there is no step, without any value of the documents
 }
 
-// Migrate converts documents into pipeline steps, in their order. It returns a result or diagnostics.
-func Migrate(ctx context.Context, env *expression.Environment, documents []Document) (*Result, []Diagnostic) {
+// Migrate converts documents into pipeline steps, in their order. It returns a result, or what is wrong with
+// the documents.
+func Migrate(ctx context.Context, env *expression.Environment, documents []Document) (*Result, []error) {
 	m := &migration{
 		ctx: ctx, env: env, catalog: catalog.NewCatalog(),
 		composed: map[string]bool{}, sources: map[string]string{}, taken: map[string]bool{},
@@ -52,7 +53,7 @@ func Migrate(ctx context.Context, env *expression.Environment, documents []Docum
 	for i, d := range documents {
 		r := &reading{Document: d}
 		s := m.step(r, migrates[i])
-		all = append(all, r.list...)
+		all = append(all, r.wrong...)
 		if s == nil {
 			continue
 		}
@@ -89,7 +90,7 @@ type migration struct {
 	taken    map[string]bool   // the names of sources and exports, except in Compositions
 	reasons  []string          // why a Composition has nothing to migrate
 	store    bool              // there is an ExternalSecret
-	wrong    []Diagnostic      // of definitions
+	wrong    []error           // of definitions
 }
 
 // learn remembers a document that others refer to. It returns how a document is migrated, or nil.
@@ -100,7 +101,7 @@ func (m *migration) learn(d Document) func(decode.Value) *step {
 	switch group, _, _ := strings.Cut(apiVersion, "/"); {
 	case strings.HasPrefix(group, "apiextensions.") && strings.HasSuffix(kind, "Definition"):
 		if err := m.catalog.Add(o); err != nil {
-			m.wrong = append(m.wrong, Diagnostic{Document: d.Name, Message: err.Error()})
+			m.wrong = append(m.wrong, fmt.Errorf("%s: %w", d.Name, err))
 		}
 	case group == composition.Group && kind == composition.Kind:
 		for name := range kindsOf(o) {
@@ -128,7 +129,7 @@ func (m *migration) step(r *reading, migrate func(decode.Value) *step) *step {
 		return nil
 	}
 	s.above = slices.Insert(s.above, 0, title)
-	if len(r.list) == 0 {
+	if len(r.wrong) == 0 {
 		s.check(m, r)
 	}
 	return s

@@ -1,7 +1,9 @@
 package migrate
 
 import (
+	"errors"
 	"slices"
+	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 )
@@ -12,42 +14,20 @@ type Document struct {
 	Value any    // as decoded from JSON
 }
 
-// A Diagnostic says why a document cannot be migrated. It quotes no value of the document.
-type Diagnostic struct {
-	Document string // the name from the caller, or the position in it; empty for all documents
-	Path     string // of the field; empty for the whole document
-	Message  string
-}
-
-// Error returns the diagnostic in one line.
-func (d Diagnostic) Error() string {
-	text := d.Message
-	for _, where := range []string{d.Path, d.Document} {
-		if where != "" {
-			text = where + ": " + text
-		}
-	}
-	return text
-}
-
-// A reading is a document with its diagnostics.
+// A reading is a document with the reasons why it cannot be migrated. They quote no value of the document.
 type reading struct {
 	Document
-	list []Diagnostic
+	wrong []error
 }
 
 func (r *reading) root() decode.Value { return decode.Value{Raw: r.Value, Report: r.report} }
 
-// report adds a diagnostic once, because a field may be read more than once.
+// report adds a reason once, because a field may be read more than once.
 func (r *reading) report(path decode.Path, message string) {
-	if d := (Diagnostic{r.Name, path.String(), message}); !slices.Contains(r.list, d) {
-		r.list = append(r.list, d)
+	err := errors.New(r.Name + ": " + strings.TrimPrefix(path.String()+": "+message, ": "))
+	if !slices.ContainsFunc(r.wrong, func(other error) bool { return other.Error() == err.Error() }) {
+		r.wrong = append(r.wrong, err)
 	}
-}
-
-// refuse reports an error of the whole document.
-func (r *reading) refuse(message string) {
-	r.list = append(r.list, Diagnostic{Document: r.Name, Message: message})
 }
 
 // items returns the items of a list that are not null.

@@ -141,6 +141,14 @@ func (n *node) disable(why ...string) *node {
 	return n
 }
 
+// unless makes the node a comment if there is a reason.
+func (n *node) unless(why string) *node {
+	if why != "" {
+		n.disable(why)
+	}
+	return n
+}
+
 // live returns the items that are not comments.
 func (n *node) live() []*node {
 	if n == nil {
