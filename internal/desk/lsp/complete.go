@@ -162,8 +162,7 @@ type member struct{ name, detail, does string }
 // membersOf returns the names that can be selected from the operand that ends the tokens.
 func (e *expr) membersOf(before []token) []member {
 	s := e.site(before[len(before)-1].end)
-	_, path, isPath := operandBefore(before, len(before))
-	if isPath {
+	if _, path := pathBefore(before); path != nil {
 		if found := e.known(path); found != nil {
 			return found
 		}

@@ -49,12 +49,11 @@ func (e *expr) nameOf(i int) *name {
 		n.before = e.tokens[i-2].end
 	}
 	n.after, n.called = e.tokens[end-1].end, end < len(e.tokens) && e.tokens[end].is("(")
-	var isPath bool
-	if _, n.path, isPath = operandBefore(e.tokens, end); !isPath {
-		n.path = []string{"", n.text}
-	}
-	if !isPath && !selected {
+	if _, n.path = pathBefore(e.tokens[:end]); n.path == nil && !selected {
 		return nil
+	}
+	if n.path == nil {
+		n.path = []string{"", n.text}
 	}
 	return n
 }

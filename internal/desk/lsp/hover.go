@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/composition"
 	"github.com/crossplane-contrib/function-export/internal/desk/vocabulary"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -135,10 +134,10 @@ func (e *expr) declared(path []string) string {
 	source, _, _ := e.source()
 	switch kind := kindsOfVariables[path[0]]; {
 	case path[0] == expression.Resource || path[0] == expression.Self || path[0] == expression.Secret:
-		return e.composer(source.From)
+		return e.composedBy(source.From)
 	case len(path) < 2:
 	case kind == ofResource:
-		return e.composer(path[1])
+		return e.composedBy(path[1])
 	case kind == ofGenerator:
 		return fmt.Sprintf("The generator `%s`.", path[1])
 	case kind == ofVariable:
@@ -162,19 +161,18 @@ func (e *expr) fieldDoc(n *name) string {
 	return strings.TrimSpace(text + "\n\nA field of " + kind + ".")
 }
 
-// composer says which step composes a resource.
-func (e *expr) composer(name string) string {
-	if name == "" {
+// composedBy says which step composes a resource.
+func (e *expr) composedBy(name string) string {
+	i := e.composer(name)
+	switch steps, _ := e.Pipeline(); {
+	case name == "":
 		return "The composite" + ofKind(e.Known.Composite) + "."
+	case i < 0:
+		return fmt.Sprintf("The composed resource or source `%s`.", name)
+	default:
+		kind := ofKind(e.Known.Resources[name])
+		return fmt.Sprintf("The composed resource `%s`%s, which the step `%s` composes.", name, kind, steps[i].Name)
 	}
-	steps, _ := e.Pipeline()
-	for _, other := range steps {
-		if slices.ContainsFunc(other.Resources, func(r composition.Resource) bool { return r.Name == name }) {
-			kind := ofKind(e.Known.Resources[name])
-			return fmt.Sprintf("The composed resource `%s`%s, which the step `%s` composes.", name, kind, other.Name)
-		}
-	}
-	return fmt.Sprintf("The composed resource or source `%s`.", name)
 }
 
 func ofKind(k plan.Kind) string {

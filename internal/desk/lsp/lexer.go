@@ -3,6 +3,7 @@ package lsp
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 )
@@ -13,9 +14,9 @@ type tokenKind int
 const (
 	tokenName tokenKind = iota
 	tokenNumber
-	tokenText
 	tokenComment
 	tokenOperator // and all other signs
+	tokenText
 	tokenUnknown
 )
 
@@ -26,15 +27,14 @@ type token struct {
 	start, end int
 }
 
-// tokenForm matches a token. CEL's own lexer stops at the first mistake and drops comments; a text that does not end is
-// a token here, because somebody is just typing it.
-var tokenForm = lazy.MustCompile(`(?s)^(?:` +
-	`([A-Za-z_]\w*|` + "`[^`\n]*`" + `)|` + // a name
-	`(0x[0-9a-fA-F]+[uU]?|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?[uU]?|\.\d+(?:[eE][-+]?\d+)?)|` + // a number
-	`([bB]?[rR]?(?:"""|'''|["']))|` + // the start of a text
-	`(//[^\n]*)|` + // a comment
-	`(&&|\|\||[<>=!]=|\.\?|\[\?|[-+*/%<>!?:.,()\[\]{}])` + // a sign
-	`)`)
+// tokenForms match the tokens that are no texts. CEL's own lexer stops at the first mistake and drops comments; a text
+// that does not end is a token here, because somebody is just typing it.
+var tokenForms = []lazy.Pattern{
+	tokenName:     lazy.MustCompile("^(?:[A-Za-z_]\\w*|`[^`\n]*`)"),
+	tokenNumber:   lazy.MustCompile(`^(?:0x[0-9a-fA-F]+[uU]?|(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?[uU]?)`),
+	tokenComment:  lazy.MustCompile(`^//[^\n]*`),
+	tokenOperator: lazy.MustCompile(`^(?:&&|\|\||[<>=!]=|\.\?|\[\?|[-+*/%<>!?:.,()\[\]{}])`),
+}
 
 // textStart matches the prefix and the quotes of a text, which a name could also begin.
 var textStart = lazy.MustCompile(`^(?:[bB][rR]?|[rR][bB]?)?(?:"""|'''|["'])`)
@@ -48,16 +48,15 @@ func tokensOf(text string) []token {
 			at += blank
 			continue
 		}
-		t := token{kind: tokenUnknown, start: at, end: at + 1}
+		_, size := utf8.DecodeRuneInString(rest)
+		t := token{kind: tokenUnknown, start: at, end: at + size}
 		if opening := textStart().FindString(rest); opening != "" {
 			t.kind, t.end = tokenText, at+textEnd(rest, opening)
-		} else if m := tokenForm().FindStringSubmatchIndex(rest); m != nil {
-			t.end = at + m[1]
-			group := slices.IndexFunc([]int{m[2], m[4], m[6], m[8], m[10]}, func(i int) bool { return i >= 0 })
-			t.kind = tokenKind(group)
 		}
-		for t.kind == tokenUnknown && t.end < len(text) && text[t.end]&0xc0 == 0x80 { // a character has several bytes
-			t.end++
+		for kind, form := range tokenForms {
+			if n := len(form.FindString(rest)); n > 0 && t.kind == tokenUnknown {
+				t.kind, t.end = tokenKind(kind), at+n
+			}
 		}
 		t.text = text[t.start:t.end]
 		out = append(out, t)
@@ -117,53 +116,25 @@ func closersOf(tokens []token) string {
 	return out
 }
 
-// operandBefore returns the index of the first token of the operand that ends before an index: names, calls, brackets
-// and texts that dots join. If it is a path, which is a variable and what literal names select from it, it returns the
-// names.
-func operandBefore(tokens []token, end int) (start int, path []string, isPath bool) {
-	isPath = true
-	for i := end - 1; i >= 0; i -= 2 {
+// pathBefore returns the path that ends tokens, and the index of its first token: a variable, and the names that dots and
+// brackets select from it. It returns nil if the operand is something else, such as a call.
+func pathBefore(tokens []token) (start int, path []string) {
+	for i := len(tokens) - 1; i >= 0; i-- {
 		switch t := tokens[i]; {
-		case t.is(")", "]", "}"):
-			open := openingOf(tokens, i)
-			isPath = isPath && open == i-2 && t.is("]") && tokens[i-1].kind == tokenText
-			if open < 0 {
-				return end, nil, false
-			}
+		case t.is("]") && i > 2 && tokens[i-1].kind == tokenText && tokens[i-2].is("[", "[?"):
 			key, _ := tokens[i-1].textValue()
 			path = append(path, key)
-			if i = open; i > 0 && (tokens[i-1].isName() || tokens[i-1].is(")", "]")) {
-				i++ // the loop goes on with the operand of the bracket
-				continue
-			}
-			isPath = false
-		case t.isName():
-			path = append(path, strings.Trim(t.text, "`"))
-		case t.kind == tokenOperator:
-			return i + 1, nil, false
-		default:
-			isPath = false
+			i -= 2
+			continue
+		case !t.isName():
+			return 0, nil
 		}
+		path = append(path, strings.Trim(tokens[i].text, "`"))
 		if i == 0 || !tokens[i-1].is(".", ".?") {
 			slices.Reverse(path)
-			return i, path, isPath
+			return i, path
 		}
+		i--
 	}
-	return 0, nil, false
-}
-
-// openingOf returns the index of the bracket that a closing one closes, or -1.
-func openingOf(tokens []token, closing int) int {
-	depth := 0
-	for i := closing; i >= 0; i-- {
-		switch {
-		case tokens[i].is(")", "]", "}"):
-			depth++
-		case tokens[i].is("(", "[", "[?", "{"):
-			if depth--; depth == 0 {
-				return i
-			}
-		}
-	}
-	return -1
+	return 0, nil
 }

@@ -27,11 +27,11 @@ type site struct {
 
 // site returns what is known after the first bytes of an expression that end with an operand. The rest of the text is
 // not read, because somebody is just typing it: open brackets are closed instead. If the text before the operand is not
-// complete either, the operand is read alone.
+// complete either, a path is read alone.
 func (e *expr) site(end int) site {
 	tokens := tokensOf(e.text[:end])
 	alone := ""
-	if start, _, _ := operandBefore(tokens, len(tokens)); start < len(tokens) {
+	if start, path := pathBefore(tokens); path != nil {
 		alone = e.text[tokens[start].start:end]
 	}
 	return e.siteOf(e.text[:end]+"."+mark+closersOf(tokens), alone+"."+mark)

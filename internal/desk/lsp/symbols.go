@@ -174,20 +174,18 @@ func (s *step) definition(sym symbol) (span, bool) {
 			return o.in, true
 		}
 	}
-	if sym.kind == ofResource {
-		return s.composes(sym.name)
+	if i := s.composer(sym.name); i >= 0 && sym.kind == ofResource {
+		_, at := s.Pipeline()
+		place, _ := s.Document().Find(append(slices.Clone(at), i, "step")...)
+		return s.view.text.spanOf(place.Value), true
 	}
 	return span{}, false
 }
 
-// composes returns the step that composes a resource.
-func (s *step) composes(name string) (span, bool) {
-	steps, at := s.Pipeline()
-	for i, other := range steps {
-		if slices.ContainsFunc(other.Resources, func(r composition.Resource) bool { return r.Name == name }) {
-			place, _ := s.Document().Find(append(slices.Clone(at), i, "step")...)
-			return s.view.text.spanOf(place.Value), true
-		}
-	}
-	return span{}, false
+// composer returns the index of the step that composes a resource, or -1.
+func (s *step) composer(name string) int {
+	steps, _ := s.Pipeline()
+	return slices.IndexFunc(steps, func(other composition.Step) bool {
+		return slices.ContainsFunc(other.Resources, func(r composition.Resource) bool { return r.Name == name })
+	})
 }
