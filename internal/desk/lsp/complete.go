@@ -14,64 +14,19 @@ import (
 
 // A completion collects what can be written at one place.
 type completion struct {
-	*expr
+	*view
 
-	snippets bool // the client knows places to fill in
-	in       span
-	items    []CompletionItem
+	in    span // what is replaced
+	items []CompletionItem
 }
 
 // completion returns what can be written at the position.
 func (v *question) completion() any {
-	snippets := v.client.TextDocument.Completion.CompletionItem.SnippetSupport
+	c := &completion{view: v.view, items: []CompletionItem{}}
 	if e, offset := v.expr(v.at); e != nil {
-		return append([]CompletionItem{}, e.complete(offset, snippets)...)
-	}
-	return append([]CompletionItem{}, v.completeField(v.at)...)
-}
-
-// complete returns what can be written at an offset.
-func (e *expr) complete(offset int, snippets bool) []CompletionItem {
-	c := &completion{expr: e, snippets: snippets}
-	before := tokensOf(e.text[:offset])
-	start, n := offset, len(before)
-	if n > 0 && before[n-1].end == offset {
-		last := before[n-1]
-		_, closed := last.textValue()
-		switch {
-		case last.kind == tokenText && !closed && n > 2 && before[n-2].is("[", "[?"):
-			return c.quoted(before, offset)
-		case last.kind == tokenComment || last.kind == tokenNumber || last.kind == tokenText:
-			return nil
-		case last.isName():
-			start, n = last.start, n-1
-		}
-	}
-	c.in = e.span(start, e.nameEnd(offset))
-	if n > 1 && before[n-1].is(".", ".?") {
-		c.members(before[:n-1], before[n-1])
+		c.expression(e, offset)
 	} else {
-		c.names()
-	}
-	return c.items
-}
-
-// nameEnd returns the end of the name that an offset is in, or the offset.
-func (e *expr) nameEnd(offset int) int {
-	for _, t := range e.tokens {
-		if t.isName() && t.start <= offset && offset < t.end {
-			return t.end
-		}
-	}
-	return offset
-}
-
-// quoted completes a key in quotes: secret['|.
-func (c *completion) quoted(before []token, offset int) []CompletionItem {
-	n := len(before) - 1
-	c.in = c.span(min(before[n].start+len(textStart().FindString(before[n].text)), offset), offset)
-	for _, m := range c.membersOf(before[:n-1]) {
-		c.add(m.name, kindField, m.detail, m.name, "0").Documentation = markdown(m.does)
+		c.field(v.at)
 	}
 	return c.items
 }
@@ -79,37 +34,68 @@ func (c *completion) quoted(before []token, offset int) []CompletionItem {
 func (c *completion) add(name string, kind int, detail, text string, order string) *CompletionItem {
 	c.items = append(c.items, CompletionItem{
 		Label: name, Kind: kind, Detail: detail, SortText: order + name,
-		TextEdit: &TextEdit{Range: c.view.text.rangeOf(c.in), NewText: text},
+		TextEdit: &TextEdit{Range: c.text.rangeOf(c.in), NewText: text},
 	})
 	return &c.items[len(c.items)-1]
 }
 
-// members adds what can be selected from the operand before a dot.
-func (c *completion) members(before []token, dot token) {
+// nameBegin matches the rest of a name after the cursor.
+var nameBegin = lazy.MustCompile(`^\w*`)
+
+// expression adds what can be written at an offset of an expression.
+func (c *completion) expression(e *expr, offset int) {
+	before := tokensOf(e.text[:offset])
+	start, n := offset, len(before)
+	if n > 0 && before[n-1].end == offset {
+		last := before[n-1]
+		_, closed := last.textValue()
+		switch {
+		case last.kind == tokenText && !closed && n > 2 && before[n-2].is("[", "[?"): // a key: secret['|
+			c.in = e.span(min(last.start+len(textStart().FindString(last.text)), offset), offset)
+			c.members(e, before[:n-2], nil)
+			return
+		case last.kind == tokenComment || last.kind == tokenNumber || last.kind == tokenText:
+			return
+		case last.isName():
+			start, n = last.start, n-1
+		}
+	}
+	c.in = e.span(start, offset+len(nameBegin().FindString(e.text[offset:])))
+	if n > 1 && before[n-1].is(".", ".?") {
+		c.members(e, before[:n-1], &before[n-1])
+		c.methods(e, before[n-2])
+	} else {
+		c.names(e)
+	}
+}
+
+// members adds what can be selected from the operand that ends tokens, after a dot or in quotes. The dot is replaced
+// if it cannot select the name.
+func (c *completion) members(e *expr, before []token, dot *token) {
 	afterDot := c.in
-	for _, m := range c.membersOf(before) {
-		c.in = afterDot
-		text := m.name
-		if !isIdentifier().MatchString(m.name) { // the dot is replaced
-			text = "[" + strings.TrimPrefix(dot.text, ".") + "'" + m.name + "']"
-			c.in.start = c.letters[dot.start]
+	for _, m := range e.membersOf(before) {
+		text, filter := m.name, ""
+		if dot != nil && !isIdentifier().MatchString(m.name) {
+			text, filter = "["+strings.TrimPrefix(dot.text, ".")+"'"+m.name+"']", dot.text+m.name
+			c.in.start = e.letters[dot.start]
 		}
 		i := c.add(m.name, kindField, m.detail, text, "0")
-		i.Documentation = markdown(m.does)
-		if text != m.name {
-			i.FilterText = dot.text + m.name
-		}
+		i.Documentation, i.FilterText = markdown(m.does), filter
+		c.in = afterDot
 	}
-	c.in = afterDot
-	if before[len(before)-1].isName() {
-		c.functions(before[len(before)-1].text + ".")
+}
+
+// methods adds the functions of a namespace, or the methods of the operand that a token ends.
+func (c *completion) methods(e *expr, last token) {
+	if last.isName() {
+		c.functions(last.text + ".")
 	}
-	s := c.site(before[len(before)-1].end)
-	if len(c.items) > 0 && s.of != nil && s.of.Kind() == types.ErrorKind { // it is a namespace
+	s := e.site(last.end)
+	if s.of == nil || s.of.Kind() == types.ErrorKind && len(c.items) > 0 { // it is a namespace
 		return
 	}
 	for _, f := range functions() {
-		if f.receiver != "" && s.of != nil && s.accepts(f.receiver) {
+		if f.receiver != "" && s.accepts(f.receiver) {
 			c.function(f, f.snippet(), kindMethod)
 		}
 	}
@@ -121,14 +107,12 @@ func (c *completion) function(f function, snippet string, kind int) {
 	if slices.ContainsFunc(c.items, func(i CompletionItem) bool { return i.Label == name && i.Kind == kind }) {
 		return
 	}
-	if !c.snippets {
-		snippet = name + "("
+	if !c.client.TextDocument.Completion.CompletionItem.SnippetSupport {
+		c.add(name, kind, f.signature, name+"(", "2").Documentation = markdown(f.help())
+		return
 	}
 	i := c.add(name, kind, f.signature, snippet, "2")
-	i.Documentation = markdown(f.help())
-	if c.snippets {
-		i.InsertTextFormat = formatSnippet
-	}
+	i.Documentation, i.InsertTextFormat = markdown(f.help()), formatSnippet
 }
 
 // functions adds the functions whose names begin with a namespace, without the namespace.
@@ -141,8 +125,8 @@ func (c *completion) functions(namespace string) {
 }
 
 // names adds what an expression can begin with.
-func (c *completion) names() {
-	source, env, _ := c.source()
+func (c *completion) names(e *expr) {
+	source, env, _ := e.source()
 	for _, name := range env.Names(source) {
 		v := variableNamed(name)
 		detail := v.Type

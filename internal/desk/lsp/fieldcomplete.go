@@ -17,34 +17,28 @@ var (
 	valueBefore = lazy.MustCompile(`^(\s*(?:- +)*)([\w./-]+):\s+["']?([\w./-]*)$`)
 )
 
-// completeField returns the fields or the values of the input that can be written at a place.
-func (v *view) completeField(at int) []CompletionItem {
-	before := v.text.before(at)
+// field adds the fields or the values of the input that can be written at a place.
+func (c *completion) field(at int) {
+	before := c.text.before(at)
 	line := at - len(before)
 	if m := valueBefore().FindStringSubmatch(before); m != nil {
-		if s, f, key := v.fieldAt(line + len(m[1])); s != nil && key.start == line+len(m[1]) {
-			return v.items(at, m[3], s.valuesOf(f))
+		c.in = span{at - len(m[3]), at}
+		if s, f, key := c.fieldAt(line + len(m[1])); s != nil && key.start == line+len(m[1]) {
+			c.values(s, f)
 		}
-		return nil
+		return
 	}
 	m := keyBefore().FindStringSubmatch(before)
 	if m == nil {
-		return nil
+		return
 	}
-	for _, s := range v.steps {
+	c.in = span{at - len(m[2]), at}
+	for _, s := range c.steps {
 		if f, ok := s.container(line + len(m[1])); ok {
-			return v.items(at, m[2], s.below(f, strings.Contains(m[1], "-")))
+			c.below(s, f, strings.Contains(m[1], "-"))
+			return
 		}
 	}
-	return nil
-}
-
-// items returns completions that replace the word before a place.
-func (v *view) items(at int, word string, items []CompletionItem) []CompletionItem {
-	for i := range items {
-		items[i].TextEdit.Range = v.text.rangeOf(span{at - len(word), at})
-	}
-	return items
 }
 
 // container returns the object or list that a key at a place belongs to.
@@ -75,8 +69,8 @@ func (s *step) container(at int) (inputField, bool) {
 	return s.fields[i], true
 }
 
-// below returns what an object or a list can have.
-func (s *step) below(f inputField, item bool) (out []CompletionItem) {
+// below adds what an object or a list can have.
+func (c *completion) below(s *step, f inputField, item bool) {
 	schema, has := f.schema, f.value
 	begin := ""
 	if schema.Items != nil {
@@ -86,11 +80,12 @@ func (s *step) below(f inputField, item bool) (out []CompletionItem) {
 	}
 	if schema.Type != objectType {
 		f.path, f.schema = append(slices.Clip(f.path), 0), schema
-		return s.valuesOf(f)
+		c.values(s, f)
+		return
 	}
 	if schema.AdditionalProperties != nil && f.name == "labels" {
-		for _, key := range s.view.labels() {
-			out = append(out, CompletionItem{Label: key, Kind: kindProperty, TextEdit: &TextEdit{NewText: key + ": "}})
+		for _, key := range c.labels() {
+			c.add(key, kindProperty, "", key+": ", "")
 		}
 	}
 	object, _ := has.(map[string]any)
@@ -98,26 +93,20 @@ func (s *step) below(f inputField, item bool) (out []CompletionItem) {
 		if _, exists := object[name]; exists {
 			continue
 		}
-		below := schema.Properties[name]
-		c := CompletionItem{
-			Label: name, Kind: kindProperty, Detail: below.Type, SortText: fmt.Sprintf("%03d", i),
-			Documentation: markdown(vocabulary.Field(schema.GoType, name)),
-			TextEdit:      &TextEdit{NewText: begin + name + ": "},
+		detail := schema.Properties[name].Type
+		if schema.Properties[name].Expression {
+			detail = "expression"
 		}
-		if below.Expression {
-			c.Detail = "expression"
-		}
-		out = append(out, c)
+		c.add(name, kindProperty, detail, begin+name+": ", fmt.Sprintf("%03d", i)).Documentation =
+			markdown(vocabulary.Field(schema.GoType, name))
 	}
-	return out
 }
 
-// valuesOf returns the values of a field that are known.
-func (s *step) valuesOf(f inputField) (out []CompletionItem) {
+// values adds the values of a field that are known.
+func (c *completion) values(s *step, f inputField) {
 	add := func(kind int, detail string, texts ...string) {
 		for _, text := range texts {
-			edit := &TextEdit{NewText: text}
-			out = append(out, CompletionItem{Label: text, Kind: kind, Detail: detail, TextEdit: edit})
+			c.add(text, kind, detail, text, "")
 		}
 	}
 	for _, value := range f.schema.Enum {
@@ -142,5 +131,4 @@ func (s *step) valuesOf(f inputField) (out []CompletionItem) {
 		from := cmp.Or(textOf(s.declaration(f.path)["from"]), expression.Composite)
 		add(kindValue, "connection key", s.Known.ConnectionKeys[from]...)
 	}
-	return out
 }
