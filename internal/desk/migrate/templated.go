@@ -81,15 +81,15 @@ func (t *templated) document(d *gotemplate.Document) {
 		t.byHandOnly("its template "+err.Error(), d.Source())
 		return
 	}
-	kind, _ := d.Field("kind")
-	apiVersion, _ := d.Field("apiVersion")
+	kind, _ := d.Field("kind").Value.Constant()
+	apiVersion, _ := d.Field("apiVersion").Value.Constant()
 	switch {
-	case kind.Source() == connectionKind:
+	case kind == connectionKind:
 		t.details = append(t.details, t.entries(d)...)
 		t.remove = append(t.remove, connectionKind+" of step "+t.name)
-	case kind.Source() != "Secret" && hasData().MatchString(d.Source()):
+	case kind != "Secret" && hasData.MatchString(d.Source()):
 		t.byHandOnly("it is a part of another object, which writes it: remove that part", d.Source())
-	case kind.Source() != "Secret" || apiVersion.Source() != "v1":
+	case kind != "Secret" || apiVersion != "v1":
 	case d.Repeated():
 		t.byHandOnly("it is in a loop: write one export with forEachExpression", d.Source())
 	default:
@@ -104,19 +104,18 @@ func (t *templated) secret(d *gotemplate.Document) {
 	if len(entries) == 0 {
 		return
 	}
-	annotation, _ := d.Field("metadata", "annotations", gotemplate.ResourceName)
-	text, _ := annotation.Expr() // a name that is a template is "secret" here
-	constant, _ := text.Constant()
+	annotation := d.Field("metadata", "annotations", gotemplate.ResourceName)
+	constant, _ := annotation.Value.Constant() // a name that is a template is "secret" here
 	own := cmp.Or(constant, "secret")
 	e := mapping().withText("name", t.exportName(own+"-export"))
 	metadata := mapping()
-	if name, ok := d.Field("metadata", "name"); ok {
+	if name := d.Field("metadata", "name"); name.Name != "" {
 		putPlace(metadata, "name", name)
 	} else {
 		metadata.with("nameExpression", textNode(fmt.Sprintf("resources[?%s].?metadata.?name.orValue("+
 			"composite.metadata.name + %s)", celtext.Literal(own), celtext.Literal("-"+freeName(own, free)))))
 	}
-	if namespace, ok := d.Field("metadata", "namespace"); ok {
+	if namespace := d.Field("metadata", "namespace"); namespace.Name != "" {
 		putPlace(metadata, "namespace", namespace)
 	}
 	labels(e, metadata, d, "labels")
@@ -124,16 +123,15 @@ func (t *templated) secret(d *gotemplate.Document) {
 	if len(metadata.fields)+len(metadata.above) > 0 {
 		e.with("metadata", metadata)
 	}
-	if kind, ok := d.Field("type"); ok && !kind.HasActions() {
-		e.withText("type", kind.Source())
-	}
-	if immutable, _ := d.Field("immutable"); immutable.Source() == "true" {
+	kind, _ := d.Field("type").Value.Constant()
+	e.withText("type", kind)
+	if immutable, _ := d.Field("immutable").Value.Constant(); immutable == "true" {
 		e.with("immutable", rawNode(true))
 	}
 	for _, c := range d.Conditions() {
 		e.note(decide + "the template composes it only under this condition, and here it always exists: " + c)
 	}
-	t.remove = append(t.remove, "the Secret "+cmp.Or(constant, annotation.Source(), "secret")+" of step "+t.name)
+	t.remove = append(t.remove, "the Secret "+cmp.Or(constant, annotation.Source, "secret")+" of step "+t.name)
 	t.secrets.items = append(t.secrets.items, e.with("data", list(entries...)).note(takenOver...))
 }
 
@@ -143,33 +141,31 @@ func free(string) bool { return false }
 func labels(e, metadata *node, d *gotemplate.Document, field string) {
 	plain, computed := map[string]string{}, map[string]string{}
 	for _, k := range d.Keys("metadata", field) {
-		name := k.Name.Source()
 		text, constant := k.Value.Constant()
 		switch {
-		case strings.HasPrefix(name, "gotemplating.fn.crossplane.io/"):
+		case strings.HasPrefix(k.Name, "gotemplating.fn.crossplane.io/"):
 		case k.Err != nil:
-			e.note(templateIn(field, name))
+			e.note(templateIn(field, k.Name))
 		case constant:
-			plain[name] = text
+			plain[k.Name] = text
 		default:
-			computed[name] = k.Value.Text()
+			computed[k.Name] = k.Value.Text()
 		}
 	}
 	metadata.withTexts(field, plain, computed)
 }
 
 // putPlace sets the name or the namespace. The composite's own namespace is the default.
-func putPlace(n *node, field string, text gotemplate.Scalar) {
-	x, err := text.Expr()
-	literal, constant := x.Constant()
+func putPlace(n *node, field string, k gotemplate.Key) {
+	literal, constant := k.Value.Constant()
 	switch {
-	case err != nil:
-		n.note(fmt.Sprintf("%sthe %s is %s, and the template %s: write it in CEL.", decide, field, text.Source(), err))
+	case k.Err != nil:
+		n.note(fmt.Sprintf("%sthe %s is %s, and the template %s: write it in CEL.", decide, field, k.Source, k.Err))
 	case constant:
 		n.withText(field, literal)
-	case field == "namespace" && x.Text() == "composite.metadata.namespace":
+	case field == "namespace" && k.Value.Text() == "composite.metadata.namespace":
 	default:
-		n.with(field+"Expression", textNode(x.Text()))
+		n.with(field+"Expression", textNode(k.Value.Text()))
 	}
 }
 
@@ -178,7 +174,7 @@ func (t *templated) entries(d *gotemplate.Document) []*node {
 	var out []*node
 	texts := d.Keys("stringData")
 	for _, k := range d.Keys("data") {
-		same := func(other gotemplate.Key) bool { return other.Name.Source() == k.Name.Source() }
+		same := func(other gotemplate.Key) bool { return other.Name == k.Name }
 		if !slices.ContainsFunc(texts, same) {
 			out = append(out, entryOf(k, true))
 		}
@@ -191,14 +187,14 @@ func (t *templated) entries(d *gotemplate.Document) []*node {
 
 // entryOf returns the entry of a key of a template.
 func entryOf(k gotemplate.Key, inData bool) *node {
-	name, value := k.Name.Source(), k.Value.Value(inData)
+	value := k.Value.Value(inData)
 	switch {
 	case k.Err != nil:
-		return entry(name, k.Source).disable("this value " + k.Err.Error() + ": write it in CEL")
+		return entry(k.Name, k.Source).disable("this value " + k.Err.Error() + ": write it in CEL")
 	case value == "":
-		return entry(name, celtext.Literal("")).disable(emptyValue)
+		return entry(k.Name, celtext.Literal("")).disable(emptyValue)
 	}
-	n := entry(name, value)
+	n := entry(k.Name, value)
 	if k.Optional {
 		n.with("optional", rawNode(true))
 	}

@@ -19,18 +19,11 @@ type Document struct {
 	around    []*control // around the document
 }
 
-// A Scalar is a text of a document, with markers.
-type Scalar struct {
-	manifests *Manifests
-	text      string
-	plain     bool // without quotes
-}
-
-// A Key is a key of a mapping, with its value.
+// A Key is a key of a mapping, with its value. A key without a name does not exist.
 type Key struct {
-	Name     Scalar
+	Name     string
 	Value    Expr
-	Err      error
+	Err      error  // why the value has no equivalent
 	Source   string // the value, as in the template
 	Optional bool   // the key exists once composed resources are observed
 }
@@ -106,13 +99,14 @@ func (d *Document) fields(path ...string) []field {
 	return list
 }
 
-// Field returns a text of the document, and whether it is there.
-func (d *Document) Field(path ...string) (Scalar, bool) {
+// Field returns a field of the document. In branches, it is the last one.
+func (d *Document) Field(path ...string) Key {
 	list := d.fields(path...)
-	if len(list) == 0 || list[len(list)-1].value.Kind != yaml.ScalarNode {
-		return Scalar{}, false
+	if len(list) == 0 {
+		return Key{}
 	}
-	return d.textOf(list[len(list)-1].value), true
+	section := d.fields(path[:len(path)-1]...)
+	return d.key(section[len(section)-1], list[len(list)-1])
 }
 
 // Literals returns the different texts that a field has in the branches of the template. It is false if the field can
@@ -120,7 +114,7 @@ func (d *Document) Field(path ...string) (Scalar, bool) {
 func (d *Document) Literals(path ...string) (texts []string, all bool) {
 	all = true
 	for _, f := range d.fields(path...) {
-		e, err := d.textOf(f.value).Expr()
+		e, err := d.manifests.expr(f.value)
 		switch text, constant := e.Constant(); {
 		case err != nil || !constant || text == "":
 			all = false
@@ -129,14 +123,6 @@ func (d *Document) Literals(path ...string) (texts []string, all bool) {
 		}
 	}
 	return texts, all
-}
-
-func (d *Document) textOf(n *yaml.Node) Scalar {
-	if n.Tag == "!!null" || n.Kind != yaml.ScalarNode {
-		return Scalar{manifests: d.manifests}
-	}
-	return Scalar{d.manifests, n.Value,
-		n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0}
 }
 
 // Conditions returns the conditions of the document, as they are in the template. It leaves out those that only wait
@@ -178,12 +164,8 @@ func (d *Document) Keys(path ...string) []Key {
 // key returns a key of a section. A condition or a loop around it is an error, unless it only waits for composed
 // resources.
 func (d *Document) key(section, f field) Key {
-	text := d.textOf(f.value)
-	k := Key{Name: d.textOf(f.key), Source: text.Source()}
-	if k.Value, k.Err = text.Expr(); f.value.Kind != yaml.ScalarNode {
-		k.Err = errors.New("is not a text")
-	}
-	if marker().MatchString(k.Name.text) {
+	k := Key{Name: d.manifests.source(f.key.Value), Source: d.manifests.source(f.value.Value)}
+	if k.Value, k.Err = d.manifests.expr(f.value); marker.MatchString(f.key.Value) {
 		k.Err = errors.New("has a key that is a template")
 	}
 	controls := d.at(f.key)
@@ -197,37 +179,39 @@ func (d *Document) key(section, f field) Key {
 	return k
 }
 
-// Expr translates a text.
-func (t Scalar) Expr() (Expr, error) {
+// expr translates a value.
+func (m *Manifests) expr(n *yaml.Node) (Expr, error) {
+	switch {
+	case n.Kind != yaml.ScalarNode:
+		return Expr{}, errors.New("is not a text")
+	case n.Tag == "!!null":
+		return Expr{}, nil
+	}
 	var out []Expr
 	last := 0
-	for _, at := range marker().FindAllStringSubmatchIndex(t.text, -1) {
-		i, err := strconv.Atoi(t.text[at[4]:at[5]])
+	for _, at := range marker.FindAllStringSubmatchIndex(n.Value, -1) {
+		i, err := strconv.Atoi(n.Value[at[4]:at[5]])
 		switch {
 		case at[2] < at[3]:
 			return Expr{}, errBranch
-		case err != nil || i >= len(t.manifests.actions):
+		case err != nil || i >= len(m.actions):
 			return Expr{}, errParse
 		}
-		a := t.manifests.actions[i]
+		a := m.actions[i]
 		if a.err != nil {
 			return Expr{}, a.err
 		}
-		if t.plain && a.expr.unquoted != nil && at[0] == 0 && at[1] == len(t.text) {
+		const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+		if a.expr.unquoted != nil && n.Style&quoted == 0 && at[0] == 0 && at[1] == len(n.Value) {
 			return *a.expr.unquoted, nil // the quotes are YAML's
 		}
-		out = append(out, Literal(t.text[last:at[0]]), a.expr)
+		out = append(out, Literal(n.Value[last:at[0]]), a.expr)
 		last = at[1]
 	}
-	return Join(append(out, Literal(t.text[last:]))...), nil
+	return Join(append(out, Literal(n.Value[last:]))...), nil
 }
 
-// Source returns a text as it is in the template.
-func (t Scalar) Source() string { return t.manifests.source(t.text) }
-
-// HasActions reports whether a text depends on the data.
-func (t Scalar) HasActions() bool { return marker().MatchString(t.text) }
-
+// source returns a text as it is in the template.
 func (m *Manifests) source(text string) string {
 	return marker().ReplaceAllStringFunc(text, func(found string) string {
 		parts := marker().FindStringSubmatch(found)
