@@ -244,7 +244,7 @@ func isHidden(k catalog.Kind, path []any) bool {
 // textPath matches the CEL of paths to texts that all objects have.
 var textPath = lazy.MustCompile(`^\.(apiVersion|kind|metadata\.(name|namespace|uid|(labels|annotations)(\.\w+|\['.*'\])))$`)
 
-func isText(path []any) bool { return textPath.MatchString(celtext.Path("", path, false)) }
+func isText(path []any) bool { return textPath().MatchString(celtext.Path("", path, false)) }
 
 // parsePath parses a field path to one value, as Crossplane does. Its error does not quote the path.
 func parsePath(path string) ([]any, error) {

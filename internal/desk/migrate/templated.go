@@ -87,7 +87,7 @@ func (t *templated) document(d *gotemplate.Document) {
 	case kind == connectionKind:
 		t.details = append(t.details, t.entries(d)...)
 		t.remove = append(t.remove, connectionKind+" of step "+t.name)
-	case kind != "Secret" && hasData.MatchString(d.Source()):
+	case kind != "Secret" && hasData().MatchString(d.Source()):
 		t.byHandOnly("it is a part of another object, which writes it: remove that part", d.Source())
 	case kind != "Secret" || apiVersion != "v1":
 	case d.Repeated():

@@ -165,7 +165,7 @@ func (d *Document) Keys(path ...string) []Key {
 // resources.
 func (d *Document) key(section, f field) Key {
 	k := Key{Name: d.manifests.source(f.key.Value), Source: d.manifests.source(f.value.Value)}
-	if k.Value, k.Err = d.manifests.expr(f.value); marker.MatchString(f.key.Value) {
+	if k.Value, k.Err = d.manifests.expr(f.value); marker().MatchString(f.key.Value) {
 		k.Err = errors.New("has a key that is a template")
 	}
 	controls := d.at(f.key)
@@ -189,7 +189,7 @@ func (m *Manifests) expr(n *yaml.Node) (Expr, error) {
 	}
 	var out []Expr
 	last := 0
-	for _, at := range marker.FindAllStringSubmatchIndex(n.Value, -1) {
+	for _, at := range marker().FindAllStringSubmatchIndex(n.Value, -1) {
 		i, err := strconv.Atoi(n.Value[at[4]:at[5]])
 		switch {
 		case at[2] < at[3]:
