@@ -159,8 +159,8 @@ func (r *Rehearsal) compare(ctx context.Context, c *state.Composite, changed, in
 type Pipeline struct {
 	*pipeline.Pipeline
 
-	secretKeys []string // names that may be keys of Secrets in expressions
-	object     map[string]any
+	secretKeys []string       // names that may be keys of Secrets in expressions
+	Object     map[string]any // as it was read
 }
 
 // NewPipeline reads a Composition, or a revision of one.
@@ -169,7 +169,7 @@ func NewPipeline(c map[string]any) (*Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Pipeline{Pipeline: pipeline.New(read), object: c}
+	out := &Pipeline{Pipeline: pipeline.New(read), Object: c}
 	for _, input := range out.Exports() {
 		out.secretKeys = append(out.secretKeys, secretKeys(input)...)
 	}
@@ -178,7 +178,7 @@ func NewPipeline(c map[string]any) (*Pipeline, error) {
 
 // OthersOnly returns a Composition with the steps of other functions, or nil if there are none.
 func (p *Pipeline) OthersOnly() map[string]any {
-	spec, _ := p.object["spec"].(map[string]any)
+	spec, _ := p.Object["spec"].(map[string]any)
 	steps, _ := spec["pipeline"].([]any)
 	var others []any
 	for i, s := range p.Steps {

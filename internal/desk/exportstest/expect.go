@@ -245,7 +245,7 @@ func (p *player) expectChanges(e *Expectation) {
 
 // expectGone fails if an object exists, or if its name can only be misspelled.
 func (p *player) expectGone(field, name string) {
-	known := p.names()
+	known := append(p.names(), "fromComposite") // objects of composite authors, who name them
 	generator, _, isGeneration := plan.ParseGeneration(name)
 	wrong := p.knowsGenerator(generator)
 	switch _, exists := p.now().objects[name]; {
@@ -258,33 +258,17 @@ func (p *player) expectGone(field, name string) {
 	}
 }
 
-// byAuthors is the field of exports of the composite author, with which their composition resource names begin.
-const byAuthors = "fromComposite"
-
 // names returns the names that an object can have, without the keys of items.
 func (p *player) names() []string {
-	out := map[string]bool{}
-	if len(p.setup.generators()) > 0 {
-		out[exportOf(plan.GenerationPrefix)] = true
-	}
+	out := slices.AppendSeq(slices.Collect(maps.Keys(p.laws.exports)), maps.Keys(p.named()))
 	for _, s := range p.moments {
-		for name := range s.objects {
-			out[exportOf(name)] = true
-		}
+		out = slices.AppendSeq(out, maps.Keys(s.objects))
 	}
-	for name := range p.laws.exports {
-		out[name] = true
+	for i, name := range out {
+		out[i] = exportOf(name)
 	}
-	for _, composed := range p.setup.Pipelines() {
-		for _, input := range composed.Exports() {
-			out[byAuthors] = out[byAuthors] || input[byAuthors] != nil
-		}
-	}
-	for name := range p.w.Response.GetDesired().GetResources() {
-		out[exportOf(name)] = true
-	}
-	maps.DeleteFunc(out, func(_ string, is bool) bool { return !is })
-	return slices.Sorted(maps.Keys(out))
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // differences lists the keys that differ.

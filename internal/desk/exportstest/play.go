@@ -53,7 +53,12 @@ func NewRunner(engine pipeline.Engine, seed [32]byte, showSecrets bool) *Runner 
 // Run plays the test at an index, until the first moment that fails. An error means that it cannot be played.
 func (r *Runner) Run(ctx context.Context, t *ExportsTest, index int, setup *Setup) (*Result, error) {
 	p := r.start(t, &t.Spec.Tests[index], fmt.Sprintf("spec.tests[%d]", index), setup)
-	p.checkNames()
+	for i, v := range p.test.Always { // a law about an unknown generator would always hold
+		l, _ := parseLaw(v)
+		if err := p.knowsGenerator(l.generator); l.generator != "" && err != nil {
+			p.failures = append(p.failures, Failure{Field: fmt.Sprintf("%s.always[%d]", p.at, i), Message: err.Error()})
+		}
+	}
 	began := p.w.Now
 	for i := range p.test.Moments {
 		if err := p.play(ctx, i); err != nil {
@@ -69,16 +74,6 @@ func (r *Runner) Run(ctx context.Context, t *ExportsTest, index int, setup *Setu
 		}
 	}
 	return &Result{p.failures, p.w.Now.Sub(began)}, nil
-}
-
-// checkNames fails for a law about a generator that does not exist: it would always hold.
-func (p *player) checkNames() {
-	for i, v := range p.test.Always {
-		l, _ := parseLaw(v)
-		if err := p.knowsGenerator(l.generator); l.generator != "" && err != nil {
-			p.failures = append(p.failures, Failure{Field: fmt.Sprintf("%s.always[%d]", p.at, i), Message: err.Error()})
-		}
-	}
 }
 
 // A player plays one test.

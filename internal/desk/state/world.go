@@ -58,7 +58,7 @@ func (s *State) World(c *Composite, now time.Time, unknown Unknown) *world.World
 		if named.Name != "" && !known[named] && s.IsUnknown(named) {
 			known[named] = true
 			if data := unknown.Source(c, named, s.HiddenKeys(named)); data != nil {
-				out = append(out, secret(named, data))
+				out = append(out, world.NewSecret(named.Namespace, named.Name, data))
 			}
 		}
 		return out
@@ -101,16 +101,6 @@ func (s *State) details(o *structpb.Struct, unknown Unknown) map[string][]byte {
 		out[key], _ = base64.StdEncoding.DecodeString(v)
 	}
 	return out
-}
-
-// secret returns a Secret.
-func secret(r Ref, data map[string][]byte) *structpb.Struct {
-	out, encoded := r.object(), map[string]any{}
-	for key, v := range data {
-		encoded[key] = base64.StdEncoding.EncodeToString(v)
-	}
-	out["data"] = encoded
-	return world.StructOf(out)
 }
 
 // composer begins the field managers of Crossplane, one for each kind and name of a composite.

@@ -2,7 +2,6 @@ package world
 
 import (
 	"cmp"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"maps"
@@ -74,14 +73,9 @@ func (c *Cluster) BeLate(kind string) {
 	if kind == "Secret" {
 		return
 	}
-	if c.late == nil {
-		c.late = map[string]map[string]*structpb.Struct{}
-	}
 	view := map[string]*structpb.Struct{}
 	for key, o := range c.seen(kind) {
-		if kindOf(key) == kind {
-			view[key] = proto.CloneOf(o)
-		}
+		view[key] = proto.CloneOf(o)
 	}
 	c.late[kind] = view
 }
@@ -107,15 +101,8 @@ func (c *Cluster) connectionSecret(namespace, name string) *structpb.Struct {
 		if name == "" || details == nil || of != namespace || ref["name"].GetStringValue() != name {
 			continue
 		}
-		secret := &structpb.Struct{}
-		Set(secret, "v1", "apiVersion")
-		Set(secret, "Secret", "kind")
-		Set(secret, name, "metadata", "name")
-		Set(secret, namespace, "metadata", "namespace")
+		secret := NewSecret(namespace, name, details)
 		SetValue(secret, OwnedBy(o), "metadata", "ownerReferences")
-		for k, v := range details {
-			Set(secret, base64.StdEncoding.EncodeToString(v), "data", k)
-		}
 		return secret
 	}
 	return nil
@@ -138,9 +125,6 @@ func (c *Cluster) delete(observed *structpb.Struct) error {
 		o := proto.CloneOf(was)
 		Set(o, c.Now.UTC().Format(time.RFC3339), "metadata", "deletionTimestamp")
 		c.Stored[key] = o
-	}
-	if c.deleted == nil {
-		c.deleted = map[string]bool{}
 	}
 	c.deleted[key] = true
 	return nil
@@ -234,8 +218,8 @@ func (c *Cluster) validate(key string, was, o *structpb.Struct) error {
 	switch of := controllerOf(was); {
 	case of != "" && of != Meta(c.XR, "uid"):
 		return &InvalidError{key, "is controlled by another object"}
-	case before["immutable"].GetBoolValue() && (!after["immutable"].GetBoolValue() || !proto.Equal(before["data"],
-		after["data"])):
+	case before["immutable"].GetBoolValue() &&
+		(!after["immutable"].GetBoolValue() || !proto.Equal(before["data"], after["data"])):
 		return &InvalidError{key, "is immutable"}
 	case kindOf(key) == "Secret" && typeOf(before) != typeOf(after):
 		return &InvalidError{key, "has the type " + typeOf(before)}

@@ -2,6 +2,7 @@ package world
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"maps"
@@ -31,6 +32,19 @@ func StructOf(fields map[string]any) *structpb.Struct {
 		text, _ := json.Marshal(fields) //nolint:errchkjson // it was JSON
 		out = &structpb.Struct{}
 		_ = out.UnmarshalJSON(text)
+	}
+	return out
+}
+
+// NewSecret returns a Secret.
+func NewSecret(namespace, name string, data map[string][]byte) *structpb.Struct {
+	out := &structpb.Struct{}
+	Set(out, "v1", "apiVersion")
+	Set(out, "Secret", "kind")
+	Set(out, name, "metadata", "name")
+	Set(out, namespace, "metadata", "namespace")
+	for key, v := range data {
+		Set(out, base64.StdEncoding.EncodeToString(v), "data", key)
 	}
 	return out
 }

@@ -169,7 +169,10 @@ func FatalOf(rsp *fnv1.RunFunctionResponse) string {
 }
 
 // Restart forgets what Crossplane has in memory.
-func (w *World) Restart() { w.required, w.late = nil, nil }
+func (w *World) Restart() {
+	w.required = nil
+	clear(w.late)
+}
 
 // Capabilities are those that Crossplane 2.4 advertises.
 func Capabilities() []fnv1.Capability {

@@ -52,7 +52,10 @@ type World struct {
 
 // New returns a simulation with a composite, and without other objects.
 func New(xr *structpb.Struct) *World {
-	return &World{Cluster: Cluster{XR: xr, Stored: map[string]*structpb.Struct{}, Details: map[string]map[string][]byte{}}}
+	return &World{Cluster: Cluster{
+		XR: xr, Stored: map[string]*structpb.Struct{}, Details: map[string]map[string][]byte{},
+		late: map[string]map[string]*structpb.Struct{}, deleted: map[string]bool{},
+	}}
 }
 
 // A Verb is what a write does.

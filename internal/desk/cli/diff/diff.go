@@ -83,15 +83,9 @@ func (c *Command) Validate() error {
 	return c.Place.Validate()
 }
 
-// Run is called by kong, with the values that main binds.
+// Run is called by kong, with the values that main binds. Its error tells the exit code.
 func (c *Command) Run(ctx context.Context, k *kong.Kong, system *files.System, engine pipeline.Engine) error {
 	terminal.EndsSoon()
-	return c.RunWith(ctx, system, engine, k.Stdout, k.Stderr)
-}
-
-// RunWith rehearses, and prints the effects. Its error tells the exit code.
-func (c *Command) RunWith(ctx context.Context, system *files.System, engine pipeline.Engine, stdout,
-	stderr io.Writer) error {
 	changed, err := readCompositions(system, c.Compositions)
 	if err != nil {
 		return err
@@ -105,7 +99,7 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, engine pipe
 		r.note("kubectl lacks the right to read Secrets, so what depends on their values is not known")
 	}
 	run := &rehearsal.Rehearsal{State: all, Engine: engine, Now: c.Time()}
-	if err := c.rehearse(ctx, r, run, changed, stderr); err != nil {
+	if err := c.rehearse(ctx, r, run, changed, k.Stderr); err != nil {
 		return err
 	}
 	matters := kindsOf(c.Only)
@@ -114,7 +108,7 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, engine pipe
 	}
 	fails := r.has(matters)
 	r.only(kindsOf(c.Only))
-	if err := c.print(stdout, r, changed); err != nil {
+	if err := c.print(k.Stdout, r, changed); err != nil {
 		return fmt.Errorf("cannot write the effects: %w", err)
 	}
 	if fails {
@@ -125,14 +119,14 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, engine pipe
 
 // A task is a composite, and the pipelines to compare.
 type task struct {
-	of             *composition
 	composite      *state.Composite
-	changed, inUse *rehearsal.Pipeline
+	changed, inUse *rehearsal.Pipeline // inUse is nil if it is not known
 }
 
 // rehearse finds the effects for each composite of each Composition.
-func (c *Command) rehearse(ctx context.Context, r *report, run *rehearsal.Rehearsal, changed []*composition,
-	stderr io.Writer) error {
+func (c *Command) rehearse(
+	ctx context.Context, r *report, run *rehearsal.Rehearsal, changed []*composition, stderr io.Writer,
+) error {
 	all := run.State
 	if c.Functions != "" {
 		run.Recompose = (&renderer{functions: c.Functions, state: all}).recompose
@@ -145,11 +139,14 @@ func (c *Command) rehearse(ctx context.Context, r *report, run *rehearsal.Rehear
 	progress := progressOn(stderr, len(tasks))
 	for {
 		results := files.OnAllCores(tasks, func(t *task) *result {
-			out := &result{Composition: t.of.name, Ref: t.composite.Ref}
-			defer func() { slices.SortStableFunc(out.Effects, gravestFirst) }()
-			if out.Effects, out.err = run.Effects(ctx, t.composite, t.changed, t.inUse); out.err == nil && c.Until > 0 {
+			out := &result{Composition: t.changed.Name, Ref: t.composite.Ref}
+			var err error
+			if out.Effects, err = run.Effects(ctx, t.composite, t.changed, t.inUse); err != nil {
+				out.Effects = []rehearsal.Effect{{Kind: rehearsal.Unknown, Reason: "cannot be rehearsed: " + err.Error()}}
+			} else if c.Until > 0 {
 				out.later, out.ends = t.later(ctx, run, run.Now.Add(c.Until))
 			}
+			slices.SortStableFunc(out.Effects, gravestFirst)
 			return out
 		}, progress)
 		if again, err := all.Fetch(ctx); err != nil {
@@ -160,17 +157,13 @@ func (c *Command) rehearse(ctx context.Context, r *report, run *rehearsal.Rehear
 		if err := ctx.Err(); err != nil {
 			return err //nolint:wrapcheck // the context's own
 		}
-		var events []*event
+		if r.Composites = results; c.Until > 0 {
+			r.Later = newTimeline(run.Now.Add(c.Until), results)
+		}
 		for _, one := range results {
-			if one.err != nil {
-				one.Effects = []rehearsal.Effect{{Kind: rehearsal.Unknown, Reason: "cannot be rehearsed: " + one.err.Error()}}
-			}
-			if events = append(events, one.later...); one.ends != nil {
+			if one.ends != nil {
 				r.note("%s", one.ends)
 			}
-		}
-		if r.Composites = results; c.Until > 0 {
-			r.Later = newTimeline(run.Now.Add(c.Until), events)
 		}
 		return nil
 	}
@@ -181,13 +174,13 @@ func tasksOf(r *report, all *state.State, changed []*composition) ([]*task, erro
 	var out []*task
 	pipelines := map[state.Ref]*rehearsal.Pipeline{} // in use
 	for _, of := range changed {
-		composites := all.Composites(of.object)
+		composites := all.Composites(of.Object)
 		if len(composites) == 0 {
-			r.note("no composite of kind %s uses Composition %s", of.pipeline.CompositeKind, of.name)
+			r.note("no composite of kind %s uses Composition %s", of.CompositeKind, of.Name)
 		}
 		unknown := 0
 		for _, c := range composites {
-			t := &task{of: of, composite: c, changed: of.pipeline}
+			t := &task{composite: c, changed: of.Pipeline}
 			if used := state.RefIn(c.InUse); c.InUse == nil {
 				unknown++
 			} else if t.inUse = pipelines[used]; t.inUse == nil {
@@ -196,17 +189,16 @@ func tasksOf(r *report, all *state.State, changed []*composition) ([]*task, erro
 					return nil, fmt.Errorf("cannot read %s: %w", used, err)
 				}
 				t.inUse, pipelines[used] = p, p
-				if steps := of.pipeline.Others(p); len(steps) > 0 && r.Source.OtherSteps == asComposedNow {
+				if steps := of.Others(p); len(steps) > 0 && r.Source.OtherSteps == asComposedNow {
 					r.note("Composition %s: step %s differs from %s, and is taken as composed now: pass --functions to recompute it",
-						of.name, strings.Join(steps, ", "), used)
+						of.Name, strings.Join(steps, ", "), used)
 				}
 			}
 			out = append(out, t)
 		}
 		if unknown > 0 {
 			r.note("Composition %s: the Composition in use is not known for %s, so its effects are the differences from what "+
-				"exists",
-				of.name, terminal.Counted(unknown, "composite", "composites"))
+				"exists", of.Name, terminal.Counted(unknown, "composite", "composites"))
 		}
 	}
 	return out, nil

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
@@ -195,7 +196,7 @@ func run(t testing.TB, c Command, composition, state string) (string, int) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	err = c.RunWith(context.Background(), terminal.Disk(nil), engine, &out, &out)
+	err = c.Run(context.Background(), &kong.Kong{Stdout: &out, Stderr: &out}, terminal.Disk(nil), engine)
 	code, known := terminal.ExitCode(err)
 	if err != nil && !known {
 		fmt.Fprintln(&out, "error:", err)

@@ -57,7 +57,7 @@ func (c *Command) readCluster(ctx context.Context, changed []*composition) (*sta
 	}
 	objects := make([]map[string]any, 0, len(changed))
 	for _, of := range changed {
-		objects = append(objects, of.object)
+		objects = append(objects, of.Object)
 	}
 	all, err := state.FromCluster(ctx, k, objects)
 	if err != nil {
@@ -86,10 +86,10 @@ func (p Place) Kubectl() state.Kubectl {
 
 // A composition is a changed Composition of a file.
 type composition struct {
-	name, file string
-	line       int
-	object     map[string]any
-	pipeline   *rehearsal.Pipeline
+	*rehearsal.Pipeline
+
+	file string
+	line int
 }
 
 // readCompositions reads the Compositions in files. Other objects in them are left out.
@@ -104,13 +104,19 @@ func readCompositions(system *files.System, paths []string) ([]*composition, err
 			return nil, err //nolint:wrapcheck // it names the file
 		}
 		for _, o := range f.Objects() {
-			c, err := newComposition(f.Name, o)
+			object, _ := o.Value.(map[string]any)
+			r := state.RefIn(object)
+			if r.Kind != compositions.Kind || !strings.HasPrefix(r.APIVersion, compositions.Group+"/") {
+				continue
+			}
+			if r.Name == "" {
+				return nil, fmt.Errorf("%s:%d: a Composition without a name: set metadata.name", f.Name, o.Line("metadata"))
+			}
+			p, err := rehearsal.NewPipeline(object)
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%s:%d: %w", f.Name, o.Line(decode.At(err)...), err)
 			}
-			if c != nil {
-				out = append(out, c)
-			}
+			out = append(out, &composition{p, f.Name, o.Line()})
 		}
 	}
 	if len(out) == 0 {
@@ -118,24 +124,6 @@ func readCompositions(system *files.System, paths []string) ([]*composition, err
 			strings.Join(paths, ", "))
 	}
 	return out, nil
-}
-
-// newComposition reads an object, or returns nil if it is no Composition.
-func newComposition(file string, o files.Object) (*composition, error) {
-	object, _ := o.Value.(map[string]any)
-	r := state.RefIn(object)
-	if r.Kind != compositions.Kind || !strings.HasPrefix(r.APIVersion, compositions.Group+"/") {
-		return nil, nil //nolint:nilnil // another object
-	}
-	c := &composition{name: r.Name, file: file, line: o.Line(), object: object}
-	if c.name == "" {
-		return nil, fmt.Errorf("%s:%d: a Composition without a name: set metadata.name", file, o.Line("metadata"))
-	}
-	var err error
-	if c.pipeline, err = rehearsal.NewPipeline(object); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", file, o.Line(decode.At(err)...), err)
-	}
-	return c, nil
 }
 
 // read reads the state.

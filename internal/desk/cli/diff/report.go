@@ -56,7 +56,6 @@ type result struct {
 
 	later []*event
 	ends  error // where what is later ends early
-	err   error
 }
 
 // has returns the first effect of a kind, or nil.
@@ -217,7 +216,7 @@ func (r *report) github(w io.Writer, changed []*composition) {
 			var titles []string
 			first := ""
 			for _, one := range r.Composites {
-				if e := one.has(of.kind); e != nil && one.Composition == c.name {
+				if e := one.has(of.kind); e != nil && one.Composition == c.Name {
 					titles = append(titles, one.String())
 					l := lineOf(*e, one.Ref)
 					first = cmp.Or(first, l.subject+" "+l.text)

@@ -62,7 +62,7 @@ func (t *task) later(ctx context.Context, run *rehearsal.Rehearsal, until time.T
 	}
 	events, complete, err := end.Forecast(ctx, until, nil)
 	for _, e := range events {
-		out = append(out, &event{e, t.of.name, t.composite.Ref})
+		out = append(out, &event{e, t.changed.Name, t.composite.Ref})
 	}
 	if err == nil && complete.Before(until) {
 		at := complete.Format(time.RFC3339)
@@ -72,7 +72,11 @@ func (t *task) later(ctx context.Context, run *rehearsal.Rehearsal, until time.T
 }
 
 // newTimeline orders events, and finds rotations in the same minute.
-func newTimeline(until time.Time, events []*event) *timeline {
+func newTimeline(until time.Time, all []*result) *timeline {
+	events := []*event{}
+	for _, one := range all {
+		events = append(events, one.later...)
+	}
 	slices.SortStableFunc(events, func(a, b *event) int { return a.At.Compare(b.At) })
 	out := &timeline{Until: until, Events: events}
 	counts := map[burst]int{}

@@ -41,7 +41,7 @@ func (t *test) title() string { return t.file + ": " + t.name }
 type outcome struct {
 	*test
 
-	failures []failure
+	failures []exportstest.Failure
 	err      error // the test cannot run
 	skipped  bool
 	moments  int
@@ -49,13 +49,6 @@ type outcome struct {
 	took     time.Duration
 
 	rendering *render.Rendering // of a folder
-}
-
-// A failure is a failure with its line in the file.
-type failure struct {
-	exportstest.Failure
-
-	Line int `json:"line"`
 }
 
 func (o *outcome) passed() bool { return o.skipped || o.err == nil && len(o.failures) == 0 }
@@ -135,18 +128,18 @@ func read(f files.File) (all []*test, unread []files.Diagnostic) {
 func readRecorded(file string, steps map[string]exportstest.Recorded) (wrong diagnostic.List) {
 	for step, recorded := range steps {
 		for name, v := range recorded.Resources {
-			at := fmt.Sprintf("spec.steps[%s].resources[%s]", step, name)
-			path, isPath := v.(string)
-			read := terminal.Disk(nil).Read(filepath.Join(filepath.Dir(file), path), files.AnyText)
-			switch _, isObject := v.(map[string]any); {
-			case isObject:
-			case isPath && read.First() != nil:
-				wrong = append(wrong, &diagnostic.Diagnostic{Path: at, Rule: diagnostic.Input, Message: read.First().Error()})
-			case isPath && len(read.Objects()) == 1:
-				recorded.Resources[name] = read.Objects()[0].Value
-			default:
-				wrong = append(wrong, &diagnostic.Diagnostic{Path: at, Rule: diagnostic.Input,
-					Message: "must be an object, or the path of a file with one"})
+			why := "must be an object, or the path of a file with one"
+			if path, isPath := v.(string); isPath {
+				read := terminal.Disk(nil).Read(filepath.Join(filepath.Dir(file), path), files.AnyText)
+				if objects := read.Objects(); read.First() != nil {
+					why = read.First().Error()
+				} else if len(objects) == 1 {
+					recorded.Resources[name] = objects[0].Value
+				}
+			}
+			if _, isObject := recorded.Resources[name].(map[string]any); !isObject {
+				at := fmt.Sprintf("spec.steps[%s].resources[%s]", step, name)
+				wrong = append(wrong, &diagnostic.Diagnostic{Path: at, Rule: diagnostic.Input, Message: why})
 			}
 		}
 	}
@@ -155,27 +148,28 @@ func readRecorded(file string, steps map[string]exportstest.Recorded) (wrong dia
 
 // run plays a test.
 func (t *test) run(ctx context.Context, runner *exportstest.Runner, engine pipeline.Engine) *outcome {
-	began := time.Now()
-	out := &outcome{test: t}
+	began, out := time.Now(), &outcome{test: t}
+	defer func() { out.took = time.Since(began) }()
 	if t.in == nil {
 		out.runFolder(ctx, engine, runner)
-	} else {
-		out.moments = len(t.in.Spec.Tests[t.index].Moments)
-		var setup *exportstest.Setup
-		var result *exportstest.Result
-		if setup, out.err = t.setup(); out.err == nil {
-			result, out.err = runner.Run(ctx, t.in, t.index, setup)
-		}
-		if result != nil {
-			out.span = result.Elapsed
-			for _, f := range result.Failures {
-				at := t.step.InFile(&diagnostic.Diagnostic{Path: f.Field})
-				out.failures = append(out.failures, failure{f, at.Line})
-			}
-			slices.SortStableFunc(out.failures, func(a, b failure) int { return a.Line - b.Line })
-		}
+		return out
 	}
-	out.took = time.Since(began)
+	out.moments = len(t.in.Spec.Tests[t.index].Moments)
+	setup, err := t.setup()
+	if err != nil {
+		out.err = err
+		return out
+	}
+	result, err := runner.Run(ctx, t.in, t.index, setup)
+	if err != nil {
+		out.err = err
+		return out
+	}
+	out.span, out.failures = result.Elapsed, result.Failures
+	for i := range out.failures {
+		out.failures[i].Line = t.step.InFile(&diagnostic.Diagnostic{Path: out.failures[i].Field}).Line
+	}
+	slices.SortStableFunc(out.failures, func(a, b exportstest.Failure) int { return a.Line - b.Line })
 	return out
 }
 
@@ -282,9 +276,7 @@ func (o *outcome) runFolder(ctx context.Context, engine pipeline.Engine, runner 
 		fields, _ := object.Value.(map[string]any)
 		want = append(want, fields)
 	}
-	for _, f := range runner.Compare(want, o.rendering.Objects, o.rendering.Observed) {
-		o.failures = append(o.failures, failure{f, 1})
-	}
+	o.failures = runner.Compare(want, o.rendering.Objects, o.rendering.Observed)
 }
 
 // realCredential matches values with the form of a credential of a well-known issuer, or of a private key.

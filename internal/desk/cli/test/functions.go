@@ -54,14 +54,13 @@ type programs struct {
 	running sync.WaitGroup
 }
 
-// A program is a Function that runs, or whose program starts with its first call.
+// A program is a Function that runs.
 type program struct {
 	name, at       string // at is its position in the file
 	runtime        string
 	target, binary string
-	connect        func() (fnv1.FunctionRunnerServiceClient, error)
-
-	ended context.Context // with the cause, if the program has ended
+	client         fnv1.FunctionRunnerServiceClient
+	ended          context.Context // with the cause, if the program has ended
 }
 
 // readPrograms reads the Functions of a file, or of the files in a folder. Without a path, there are none. Their
@@ -107,8 +106,18 @@ func (p *programs) add(ctx context.Context, f files.File, o files.Object) error 
 	if out.binary != "" && !filepath.IsAbs(out.binary) {
 		out.binary = filepath.Join(filepath.Dir(f.Name), out.binary)
 	}
-	out.connect = sync.OnceValues(func() (fnv1.FunctionRunnerServiceClient, error) { return out.start(ctx, &p.running) })
-	p.known[name] = out
+	if out.binary != "" {
+		if err := out.start(ctx, &p.running); err != nil {
+			return fmt.Errorf("%s: the Function %q: %w", at, name, err)
+		}
+	}
+	conn, err := grpc.NewClient(out.target, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: startBackoff, MinConnectTimeout: time.Second}))
+	if err != nil {
+		return fmt.Errorf("%s: cannot connect to %s: %w", at, out.target, err)
+	}
+	context.AfterFunc(ctx, func() { _ = conn.Close() })
+	out.client, p.known[name] = fnv1.NewFunctionRunnerServiceClient(conn), out
 	return nil
 }
 
@@ -143,53 +152,33 @@ func (p *programs) of(pipelines []*pipeline.Pipeline, recorded map[string]export
 	return out, nil
 }
 
-// start returns a client of the Function. A binary is started with the flags that each function has.
-func (p *program) start(ctx context.Context, running *sync.WaitGroup) (fnv1.FunctionRunnerServiceClient, error) {
-	if p.binary != "" {
-		address, err := freeAddress(ctx)
-		if err != nil {
-			return nil, err
-		}
-		cmd := exec.CommandContext(ctx, p.binary, "--insecure", "--address", address) //nolint:gosec // the user names it
-		if err := cmd.Start(); err != nil {
-			return nil, fmt.Errorf("cannot start %s: %w", p.binary, files.WithoutPath(err))
-		}
-		var end context.CancelCauseFunc
-		p.target = address
-		p.ended, end = context.WithCancelCause(ctx)
-		running.Go(func() {
-			_ = cmd.Wait() // its state is told
-			end(fmt.Errorf("%s has ended (%s): run it with --insecure to see why", p.binary, cmd.ProcessState))
-		})
-	}
-	conn, err := grpc.NewClient(p.target, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: startBackoff, MinConnectTimeout: time.Second}))
-	if err != nil {
-		return nil, fmt.Errorf("cannot connect to %s: %w", p.target, err)
-	}
-	context.AfterFunc(ctx, func() { _ = conn.Close() })
-	return fnv1.NewFunctionRunnerServiceClient(conn), nil
-}
-
-// freeAddress returns an address of this machine at which nothing listens.
-func freeAddress(ctx context.Context) (string, error) {
+// start starts the binary of a Function at a free address of this machine, with the flags that each function has.
+func (p *program) start(ctx context.Context, running *sync.WaitGroup) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", fmt.Errorf("cannot find a free port: %w", err)
+		return fmt.Errorf("cannot find a free port: %w", err)
 	}
-	return listener.Addr().String(), listener.Close()
+	p.target = listener.Addr().String()
+	_ = listener.Close()                                                           // the binary listens there
+	cmd := exec.CommandContext(ctx, p.binary, "--insecure", "--address", p.target) //nolint:gosec // the user names it
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("cannot start %s: %w", p.binary, files.WithoutPath(err))
+	}
+	var end context.CancelCauseFunc
+	p.ended, end = context.WithCancelCause(ctx)
+	running.Go(func() {
+		_ = cmd.Wait() // its state is told
+		end(fmt.Errorf("%s has ended (%s): run it with --insecure to see why", p.binary, cmd.ProcessState))
+	})
+	return nil
 }
 
 // call calls the Function. An error does not quote the answer, which may have values.
 func (p *program) call(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-	client, err := p.connect()
-	if err != nil {
-		return nil, fmt.Errorf("%s: the Function %q: %w", p.at, p.name, err)
-	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	defer context.AfterFunc(p.ended, cancel)() //nolint:contextcheck // of the program, not of the call
-	rsp, err := client.RunFunction(ctx, req, grpc.WaitForReady(p.binary != ""))
+	rsp, err := p.client.RunFunction(ctx, req, grpc.WaitForReady(p.binary != ""))
 	switch why := context.Cause(p.ended); { //nolint:contextcheck // see above
 	case err == nil:
 		return rsp, nil

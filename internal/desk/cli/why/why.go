@@ -4,7 +4,6 @@ package why
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -51,19 +50,13 @@ Examples:
     function-export why team-a/orders --from dump.yaml`
 }
 
-// Run is called by kong, with the values that main binds.
+// Run is called by kong, with the values that main binds. Its error tells the exit code.
 func (c *Command) Run(ctx context.Context, k *kong.Kong, system *files.System, engine pipeline.Engine) error {
-	return c.RunWith(ctx, system, engine, k.Stdout)
-}
-
-// RunWith prints the answer. Its error tells the exit code.
-func (c *Command) RunWith(ctx context.Context, system *files.System, engine pipeline.Engine, stdout io.Writer) error {
 	answer, err := c.answer(ctx, system, engine)
 	if err != nil {
 		return err
 	}
-	_, err = stdout.Write(answer.Bytes())
-	if err != nil {
+	if _, err = k.Stdout.Write(answer.Bytes()); err != nil {
 		return fmt.Errorf("cannot write the answer: %w", err)
 	}
 	if !answer.isAvailable() {
@@ -115,24 +108,20 @@ const (
 	provider          = "the provider of {object}"
 )
 
-// acts are those who can provide a missing input, by what is known about it. {object} is the object that lacks it.
+// acts are those who can provide a missing input, by what is known about it, unless it is the author of the Composition.
+// {object} is the object that lacks it.
 var acts = [observation.EndOfFacts]string{ //nolint:gochecknoglobals // a table
-	observation.CompositeLacks:        compositeAuthor,
-	observation.CompositeHasNoDetails: compositionAuthor,
-	observation.ItemLacks:             "the author of the list",
-	observation.EnvironmentLacks:      "the owner of the EnvironmentConfigs",
-	observation.NotComposed:           compositionAuthor,
-	observation.NotCreated:            crossplane,
-	observation.OwnData:               compositionAuthor,
-	observation.NotReady:              provider,
-	observation.Exists:                provider,
-	observation.LacksField:            provider,
-	observation.LacksKey:              provider,
-	observation.LacksSourceKey:        "the owner of {object}",
-	observation.NoPlace:               compositionAuthor,
-	observation.NoSecret:              provider,
-	observation.NoDetails:             provider,
-	observation.IsSecret:              compositionAuthor,
+	observation.CompositeLacks:   compositeAuthor,
+	observation.ItemLacks:        "the author of the list",
+	observation.EnvironmentLacks: "the owner of the EnvironmentConfigs",
+	observation.NotCreated:       crossplane,
+	observation.NotReady:         provider,
+	observation.Exists:           provider,
+	observation.LacksField:       provider,
+	observation.LacksKey:         provider,
+	observation.LacksSourceKey:   "the owner of {object}",
+	observation.NoSecret:         provider,
+	observation.NoDetails:        provider,
 }
 
 // absent matches an object in a message that does not exist.

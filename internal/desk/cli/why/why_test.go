@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
@@ -181,7 +182,7 @@ func run(t *testing.T, dump string, c Command) (string, int) {
 		t.Fatal(err)
 	}
 
-	err = c.RunWith(context.Background(), terminal.Disk(nil), engine, &out)
+	err = c.Run(context.Background(), &kong.Kong{Stdout: &out}, terminal.Disk(nil), engine)
 	code, known := terminal.ExitCode(err)
 
 	if err != nil && !known {
