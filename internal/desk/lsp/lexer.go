@@ -54,7 +54,7 @@ func tokensOf(text string) []token {
 			t.kind, t.end = tokenText, at+textEnd(rest, opening)
 		}
 		for kind, form := range tokenForms {
-			if n := len(form.FindString(rest)); n > 0 && t.kind == tokenUnknown {
+			if n := len(form().FindString(rest)); n > 0 && t.kind == tokenUnknown {
 				t.kind, t.end = tokenKind(kind), at+n
 			}
 		}

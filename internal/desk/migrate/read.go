@@ -24,7 +24,7 @@ func (r *reading) root() decode.Value { return decode.Value{Raw: r.Value, Report
 
 // report adds a reason once, because a field may be read more than once.
 func (r *reading) report(path decode.Path, message string) {
-	err := errors.New(r.Name + ": " + strings.TrimPrefix(path().String()+": "+message, ": "))
+	err := errors.New(r.Name + ": " + strings.TrimPrefix(path.String()+": "+message, ": "))
 	if !slices.ContainsFunc(r.wrong, func(other error) bool { return other.Error() == err.Error() }) {
 		r.wrong = append(r.wrong, err)
 	}
