@@ -38,7 +38,8 @@ func crowd(t *testing.T, n int, req *fnv1.RunFunctionRequest, conn func(i int) *
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			var answer []byte
-			err := c.Invoke(ctx, functiontest.RunV1, &sent, &answer, grpc.ForceCodec(functiontest.RawCodec{}))
+			err := c.Invoke(ctx, fnv1.FunctionRunnerService_RunFunction_FullMethodName, &sent, &answer,
+				grpc.ForceCodec(functiontest.RawCodec{}))
 			mu.Lock()
 			defer mu.Unlock()
 			out[status.Code(err)]++

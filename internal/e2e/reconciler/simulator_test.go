@@ -321,7 +321,11 @@ func (s *simulated) name(name, as string) {
 }
 
 func (s *simulated) annotate(name, key, value string) {
-	s.AnnotateSecret(name, map[string]string{key: value})
+	fields := map[string]any{key: nil} // an annotation without a value is removed
+	if value != "" {
+		fields[key] = value
+	}
+	s.Patch("v1|Secret|team-a|"+name, map[string]any{"metadata": map[string]any{"annotations": fields}})
 }
 
 func (s *simulated) reconcile(fails string) {

@@ -9,12 +9,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
-// A ClaimError says why the claim that a composite names is not its own.
-type ClaimError struct{ Message string }
-
-// Error returns the message.
-func (e *ClaimError) Error() string { return e.Message }
-
 // CheckClaim refuses a composite whose claim is not its own. Its author could otherwise write the claim of another
 // namespace into it, and read and write there. Until the claim is looked up, nothing is applied: Crossplane calls again
 // with it.
@@ -30,12 +24,13 @@ func (c Composite) CheckClaim(answers *lookup.Answers) (outcome.Reply, error) {
 		Name: ref.Get("name").Text(),
 	}
 	if !strings.HasPrefix(claim.APIVersion, object.GroupOf(apiVersion)+"/") || claim.Kind == "" || claim.Name == "" {
-		return out, &ClaimError{"the composite's spec.claimRef does not name a claim of this composite: " +
-			"remove it, or correct it"}
+		return out, &outcome.Fatal{State: outcome.Conflict, Message: "the composite's spec.claimRef does not name a " +
+			"claim of this composite: remove it, or correct it"}
 	}
 	out.Require(claim)
 	if a := answers.To(claim); a.Read && (len(a.Objects) != 1 || !isClaimOf(a.Objects[0], c.Object)) {
-		return out, &ClaimError{claim.String() + ", which the composite's spec.claimRef names, is not its claim"}
+		return out, &outcome.Fatal{State: outcome.Conflict, Message: claim.String() + ", which the composite's " +
+			"spec.claimRef names, is not its claim"}
 	}
 	return out, nil
 }

@@ -29,18 +29,17 @@ type Session struct {
 
 	author    *observation.Author // what a composite author's expressions see of it; nil for those of the input
 	item      *observation.Item   // that expressions see; may be nil
-	variables variables
-	missing   map[string]string // missing inputs, as expressions name them, and what each of them is
-	inputs    *inputs           // what is known about other missing inputs
+	variables []plan.Variable
+	values    map[string]ref.Val // of variables that were evaluated
+	missing   map[string]string  // missing inputs, as expressions name them, and what each of them is
+	inputs    *inputs            // what is known about other missing inputs
 }
 
 // New returns the first session of a request.
 func New(ctx context.Context, list []plan.Variable, known Known, sees *observation.Observation) *Session {
-	s := &Session{Sees: sees, Budget: budget.New(ctx), inputs: &inputs{Known: known}}
-	if len(list) > 0 {
-		s.variables = variables{list: list, values: map[string]ref.Val{}}.in(s)
+	return &Session{
+		Sees: sees, Budget: budget.New(ctx), variables: list, values: map[string]ref.Val{}, inputs: &inputs{Known: known},
 	}
-	return s
 }
 
 // Next returns the session of the next phase, which sees more.
@@ -56,15 +55,19 @@ func (s *Session) Next(missing map[string]string, see func(*observation.Observat
 			}
 		}
 	}
-	out.variables = s.variables.in(&out)
 	return &out
 }
 
 // WithEnvironment returns a session with another environment. Variables that read it are evaluated again.
 func (s *Session) WithEnvironment(env *structpb.Struct, missing map[string]string) *Session {
-	before := *s
-	before.variables = s.variables.withoutEnvironment()
-	return before.Next(missing, func(o *observation.Observation) { o.Environment = wire.Of(env) })
+	out := s.Next(missing, func(o *observation.Observation) { o.Environment = wire.Of(env) })
+	out.values = maps.Clone(s.values)
+	for _, x := range s.variables {
+		if x.Environment {
+			delete(out.values, x.Name)
+		}
+	}
+	return out
 }
 
 // ForItem returns the session whose expressions see an item. For nil, it is the same session.
@@ -89,12 +92,12 @@ func (s *Session) Scope(from string) *observation.Scope {
 	if s.author != nil {
 		return s.Sees.AuthorScope(s.author)
 	}
-	return s.Sees.Scope(from, s.variables.Val).Item(s.item)
+	return s.Sees.Scope(from, s.named(s.variables)).Item(s.item)
 }
 
 // GenerationScope returns the variables of the expressions of a generation.
 func (s *Session) GenerationScope(m *observation.Generation) *observation.Scope {
-	return s.Sees.GenerationScope(m, s.variables.Val).Item(s.item)
+	return s.Sees.GenerationScope(m, s.named(s.variables)).Item(s.item)
 }
 
 // Name returns the name that an expression produces. It is empty for optional.none().
@@ -141,62 +144,42 @@ func (s *Session) Evaluate(x *expression.Expression, in *observation.Scope) (ref
 	return v, s.Explain(err, x)
 }
 
-// variables are the named expressions as a CEL map. Each is evaluated once, on first use, and again
-// if what it reads changes.
+// variables are the first variables of the input, as a CEL map. Each is evaluated once, on first use, and again if what
+// it reads changes. A variable sees only the variables above it, even where it computes a name. Otherwise it could read
+// itself.
 type variables struct {
-	ref.Val
-
-	list   []plan.Variable
-	values map[string]ref.Val
-}
-
-// in returns the variables as the expressions of a session see them.
-func (v variables) in(s *Session) variables {
-	if len(v.list) > 0 {
-		v.Val = observation.Map(&firstVariables{s, v.list, v.values})
-	}
-	return v
-}
-
-func (v variables) withoutEnvironment() variables {
-	v.values = maps.Clone(v.values)
-	for _, x := range v.list {
-		if x.Environment {
-			delete(v.values, x.Name)
-		}
-	}
-	return v
-}
-
-// firstVariables are the variables above another one, or all. A variable sees only the variables above it, even where
-// it computes a name. Otherwise it could read itself.
-type firstVariables struct {
 	session *Session
 	list    []plan.Variable
-	values  map[string]ref.Val
+}
+
+// named returns the first variables, or nil if there are none.
+func (s *Session) named(list []plan.Variable) ref.Val {
+	if len(list) == 0 {
+		return nil
+	}
+	return observation.Map(&variables{s, list})
 }
 
 // Find evaluates a variable when it is first used.
-func (v *firstVariables) Find(name string) (ref.Val, bool) {
+func (v *variables) Find(name string) (ref.Val, bool) {
 	i := slices.IndexFunc(v.list, func(x plan.Variable) bool { return x.Name == name })
 	if i < 0 {
 		return nil, false
 	}
-	if known, ok := v.values[name]; ok {
+	s := v.session
+	if known, ok := s.values[name]; ok {
 		return known, true
 	}
-	s := v.session
-	above := observation.Map(&firstVariables{s, v.list[:i], v.values})
-	value, err := v.list[i].Value.Evaluate(s.Budget.Context(), s.Sees.Scope("", above), s.Budget)
+	value, err := v.list[i].Value.Evaluate(s.Budget.Context(), s.Sees.Scope("", s.named(v.list[:i])), s.Budget)
 	if err != nil {
 		value = types.WrapErr(err)
 	}
-	v.values[name] = value
+	s.values[name] = value
 	return value, true
 }
 
 // Names returns the sorted names.
-func (v *firstVariables) Names() []string {
+func (v *variables) Names() []string {
 	out := make([]string, 0, len(v.list))
 	for _, x := range v.list {
 		out = append(out, x.Name)

@@ -2,56 +2,33 @@ package function
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/composite"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
-	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
 	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
-	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
-
-// A tooLarge error is the size of a response that cannot be smaller.
-type tooLarge int
-
-// Error says what makes a response smaller.
-func (size tooLarge) Error() string {
-	return fmt.Sprintf("nothing is changed: the response has %d bytes even if all exports are kept unchanged, "+
-		"and Crossplane accepts %d: "+
-		"compose less in this pipeline, or put less into its context", size, limits.ResponseBytes)
-}
 
 // fatal ends the call with an error. A fatal result stops the whole pipeline: Crossplane applies nothing of any step,
 // and calls again only after a back-off. These are all the errors that have one. Whatever else is missing, broken or
 // read in two versions holds only what depends on it.
 func (f *Function) fatal(meta *fnv1.ResponseMeta, req *wire.Request, err error) *fnv1.RunFunctionResponse {
-	var stale *outcome.Stale
-	var claim *composite.ClaimError
-	var large tooLarge
+	var fatal *outcome.Fatal
 	var wrong *diagnostic.Diagnostic
 	meta.Ttl = durationpb.New(plan.PollTTL)
 	rsp := &fnv1.RunFunctionResponse{Meta: meta}
 	switch {
-	case errors.As(err, &stale):
-		// What this call desires replaces the list of the composite's objects. Another list than the real one would
-		// lose the object that the composite does not list yet.
-		meta.Ttl = nil // Crossplane must not repeat this answer from a cache
-		return f.end(rsp, reconcile.Waiting.String(), stale.Message, "")
-	case errors.As(err, &claim):
-		// This step reads and writes in the namespace of the claim, and the composite names the claim of another
-		// composite.
-		return f.end(rsp, reconcile.Conflict.String(), claim.Message, "")
-	case errors.As(err, &large):
-		// Crossplane's client refuses the response, so nothing of it would be applied.
-		return f.end(rsp, reconcile.Held.String(), large.Error(), "")
+	case errors.As(err, &fatal):
+		if fatal.State == outcome.Waiting {
+			meta.Ttl = nil // Crossplane must not repeat this answer from a cache
+		}
+		return f.end(rsp, fatal.State.String(), fatal.Message, "")
 	case errors.As(err, &wrong):
 		// The mistake is in the Composition, or in what it requires: what the author meant is not known. This includes
 		// a required EnvironmentConfig that is missing, as in function-environment-configs: all steps may read it.

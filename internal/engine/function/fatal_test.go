@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
-	"github.com/crossplane-contrib/function-export/internal/engine/composite"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
@@ -30,11 +29,10 @@ func TestFatal(t *testing.T) {
 		err    error
 		want   string
 	}{
-		"Stale": {"the composite does not list an object of its own", &outcome.Stale{Message: "old"}, "Waiting: old"},
+		"Stale": {"the composite does not list an object of its own", &outcome.Fatal{State: outcome.Waiting, Message: "old"}, "Waiting: old"},
 		"Invalid": {"a mistake in the input", errors.Join(wrong, wrong), "InvalidInput: invalid input: secrets[0]: " +
 			"is wrong; secrets[0]: is wrong"},
-		"Claim":   {"the claim of another composite", &composite.ClaimError{Message: "wrong"}, "Conflict: wrong"},
-		"Large":   {"no response fits", tooLarge(5 << 20), "Held: nothing is changed"},
+		"Claim":   {"the claim of another composite", &outcome.Fatal{State: outcome.Conflict, Message: "wrong"}, "Conflict: wrong"},
 		"Waiting": {"a missing input holds what reads it", expression.NewWaiting("secrets.db"), "panic"},
 		"Failed":  {"an expression that fails holds its object", &expression.Failed{Reason: "x"}, "panic"},
 		"Budget":  {"work over the limit holds its object", budget.ErrSpent, "panic"},

@@ -6,6 +6,7 @@ package function
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
+	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
@@ -93,7 +95,10 @@ func (f *Function) Run(ctx context.Context, req *wire.Request) *wire.Response {
 	out := respond(req, meta, result, p)
 	for size := out.Size(); size > limits.ResponseBytes; size = out.Size() { // measured once: it may be large
 		if !result.Keep(size - limits.ResponseBytes) {
-			return new(wire.Request).Respond(f.fatal(meta, req, tooLarge(size))) // without the content of the request
+			err := &outcome.Fatal{State: reconcile.Held, Message: fmt.Sprintf("nothing is changed: the response has %d "+
+				"bytes even if all exports are kept unchanged, and Crossplane accepts %d: compose less in this pipeline, "+
+				"or put less into its context", size, limits.ResponseBytes)}
+			return new(wire.Request).Respond(f.fatal(meta, req, err)) // without the content of the request
 		}
 		out = respond(req, meta, result, p)
 	}

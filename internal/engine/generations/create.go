@@ -131,11 +131,11 @@ func recentlyCreated(o wire.Struct, now time.Time) bool {
 }
 
 // staleBefore returns the error for an object that the composite may list once Crossplane reads it again.
-func staleBefore(o wire.Struct) *outcome.Stale {
+func staleBefore(o wire.Struct) error {
 	_, kind, ns, name := object.Identity(o)
-	return &outcome.Stale{Message: fmt.Sprintf("%s %s/%s is controlled by the composite, and the composite does not "+
-		"list it. If it was just created, the next reconcile sees that. If it was restored from a backup, set the "+
-		"annotation %s on the composite to the UID of its generation. Otherwise delete it",
+	return &outcome.Fatal{State: outcome.Waiting, Message: fmt.Sprintf("%s %s/%s is controlled by the composite, and the "+
+		"composite does not list it. If it was just created, the next reconcile sees that. If it was restored from a "+
+		"backup, set the annotation %s on the composite to the UID of its generation. Otherwise delete it",
 		kind, ns, name, acceptAnnotation)}
 }
 

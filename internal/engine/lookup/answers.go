@@ -27,8 +27,6 @@ func NewAnswers(found map[string][]wire.Struct) *Answers {
 type Answer struct {
 	Objects []wire.Struct // in the order of namespace and name
 	Read    bool          // Crossplane has read them
-
-	source *sourceAnswer // for sources, once a source requires it
 }
 
 // To returns the answer to a requirement.

@@ -33,7 +33,7 @@ func (all *Answers) Details(d Owner, used bool) (res observation.Resource, requi
 	if !used {
 		return res, nil
 	}
-	if required = ConnectionSecret(d.Object, ""); required == nil {
+	if required = connectionSecret(d.Object); required == nil {
 		if len(d.Resource.Details) > 0 {
 			res.Withheld = d.cannotUse("it names no Secret for them: set its spec.writeConnectionSecretToRef")
 		}
@@ -68,15 +68,14 @@ func (d Owner) differ(now observation.Details) bool {
 	return false
 }
 
-// ConnectionSecret returns the Secret that an object names for its connection details. A namespaced
-// object has it in its own namespace. Crossplane composes an object without a namespace in the given one. The
-// result is nil without a valid reference.
-func ConnectionSecret(o wire.Struct, namespace string) *Requirement {
+// connectionSecret returns the Secret that an object names for its connection details. A namespaced object has it in its
+// own namespace. The result is nil without a valid reference.
+func connectionSecret(o wire.Struct) *Requirement {
 	ref := o.At("spec", "writeConnectionSecretToRef").Struct()
 	_, _, own, _ := object.Identity(o)
 	req := &Requirement{
 		APIVersion: "v1", Kind: string(object.Secret), Name: ref.Get("name").Text(),
-		Namespace: cmp.Or(namespace, own, ref.Get("namespace").Text()),
+		Namespace: cmp.Or(own, ref.Get("namespace").Text()),
 	}
 	if object.ValidateName(req.Name) != nil || object.ValidateNamespace(req.Namespace) != nil {
 		return nil

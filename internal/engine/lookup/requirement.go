@@ -7,7 +7,6 @@
 package lookup
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
@@ -77,23 +76,24 @@ func (r Requirement) matches(s wire.Struct) bool {
 	return true
 }
 
+// isClusterScoped reports whether an object is of the required kind, but has no namespace.
+func (r Requirement) isClusterScoped(o wire.Struct) bool {
+	_, kind, namespace, _ := object.Identity(o)
+	return namespace == "" && r.Namespace != "" && kind == r.Kind
+}
+
 // find returns the required objects, in the order of namespace and name.
 func (r Requirement) find(found []wire.Struct) []wire.Struct {
-	type named struct {
-		name   string
-		object wire.Struct
-	}
-	var all []named
+	byName := map[string]wire.Struct{}
 	for _, s := range found {
 		if r.matches(s) {
 			_, _, ns, name := object.Identity(s)
-			all = append(all, named{ns + "/" + name, s})
+			byName[ns+"/"+name] = s
 		}
 	}
-	slices.SortFunc(all, func(a, b named) int { return strings.Compare(a.name, b.name) })
-	objects := make([]wire.Struct, 0, len(all))
-	for _, n := range all {
-		objects = append(objects, n.object)
+	objects := make([]wire.Struct, 0, len(byName))
+	for _, name := range plan.SortedKeys(byName) {
+		objects = append(objects, byName[name])
 	}
 	return objects
 }

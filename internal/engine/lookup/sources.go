@@ -8,7 +8,6 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
-	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -28,54 +27,80 @@ type Sources struct {
 // Composition's own required resources are also sources. They are lists, because Crossplane does not say how they were
 // required.
 func (x Sources) Read() (next *evaluate.Session, required []Requirement) {
-	var sources map[string]observation.Source
+	sources := map[string]observation.Source{}
 	for name, objects := range x.Answers.found {
 		if !strings.HasPrefix(name, Prefix) {
 			one := observation.Source{Read: true, Optional: true, Many: true, Objects: withoutAuthors(objects)}
 			if x.Consent.isElsewhere(objects) {
 				one.Failed = elsewhere
 			}
-			sources = plan.With(sources, name, one)
+			sources[name] = one
 		}
 	}
 	if len(sources)+len(x.Sources) == 0 {
 		return x.Session, nil
 	}
-	if sources == nil {
-		sources = map[string]observation.Source{}
-	}
 	missing := map[string]string{}
 	for _, src := range x.Sources {
-		one, err := x.requirement(src)
-		switch {
-		case err != nil:
-			why := evaluate.Because(src.Path.Child("nameExpression").String(), err)
-			failed := strings.Join(why.Failed, "")
-			sources[src.Name] = observation.Source{Secret: plan.IsSecret(src.Source), Failed: failed}
-			missing[src.Spelled()] = strings.Join(why.Waiting, "")
-		case one == nil:
-			sources[src.Name] = observation.Source{Secret: plan.IsSecret(src.Source), Read: true, Optional: true}
-			missing[src.Spelled()] = src.NameExpr.Source().Path + " returns no name"
-		default:
-			why, before := x.Consent.missing(x.Answers, *one)
-			required, missing[src.Spelled()] = append(required, before...), why
-			if why != "" {
-				sources[src.Name] = withheld(src)
-				continue
-			}
-			required = append(required, *one)
-			sources[src.Name] = x.Answers.observe(src, *one)
-			missing[src.Spelled()] = x.Answers.To(*one).describe(*one)
-		}
+		one, why, requires := x.read(src)
+		sources[src.Name], missing[src.Spelled()], required = one, why, append(required, requires...)
 	}
 	return x.Session.Next(missing, func(o *observation.Observation) { o.Sources = sources }), required
 }
 
-// withheld is a source that must not be read now. A key that is optional also waits for it.
-func withheld(src plan.Source) observation.Source {
-	w := expression.NewWaiting(src.Spelled())
-	w.Required = true
-	return observation.Source{Secret: plan.IsSecret(src.Source), Withheld: w}
+// read reads one source. The argument missing says what is known if expressions do not see it.
+func (x Sources) read(src plan.Source) (out observation.Source, missing string, required []Requirement) {
+	out.Secret = plan.IsSecret(src.Source)
+	req, err := x.requirement(src)
+	if err != nil {
+		why := evaluate.Because(src.Path.Child("nameExpression").String(), err)
+		out.Failed = strings.Join(why.Failed, "")
+		return out, strings.Join(why.Waiting, ""), nil
+	}
+	if req == nil {
+		out.Read, out.Optional = true, true
+		return out, src.NameExpr.Source().Path + " returns no name", nil
+	}
+	if missing, required = x.Consent.missing(x.Answers, *req); missing != "" {
+		w := expression.NewWaiting(src.Spelled())
+		w.Required = true // a key that is optional also waits
+		out.Withheld = w
+		return out, missing, required
+	}
+	a := x.Answers.To(*req)
+	out.Read, out.Objects = a.Read, withoutAuthors(a.Objects)
+	out.Optional, out.Many = src.Optional, len(src.MatchLabels) > 0
+	if slices.ContainsFunc(x.Answers.found[req.Key()], req.isClusterScoped) {
+		out.Failed = fmt.Sprintf("%s is cluster scoped: set %s to Cluster", req.Kind, src.Path.Child("scope"))
+	}
+	if out.Secret {
+		x.Answers.readSecret(&out)
+	}
+	if missing = req.String(); a.Read && len(a.Objects) == 0 {
+		missing += " does not exist"
+	}
+	return out, missing, append(required, *req)
+}
+
+// readSecret reads the data of the only Secret of a source.
+func (all *Answers) readSecret(out *observation.Source) {
+	switch found := out.Objects; {
+	case len(found) == 1:
+		details, err := DataOf(found[0])
+		if out.Details = details; err != nil {
+			out.Failed = err.Error()
+		} else if secret := secretNamed(found[0]); all.changed[secret] {
+			out.Withheld = oneVersion(secret)
+		}
+	case len(found) > 1:
+		names := make([]string, 0, len(found))
+		for _, o := range found {
+			_, _, _, n := object.Identity(o)
+			names = append(names, n)
+		}
+		out.Failed = fmt.Sprintf("its matchLabels match %d Secrets (%s), and they must match exactly one",
+			len(names), plan.Shorten(names, ", "))
+	}
 }
 
 // withoutAuthors leaves out the objects of composite authors, which can have any name and labels.
@@ -113,64 +138,4 @@ func (x Sources) requirement(src plan.Source) (*Requirement, error) {
 		req.Name = src.Name
 	}
 	return req, nil
-}
-
-// observe returns what expressions see of a source.
-func (all *Answers) observe(src plan.Source, required Requirement) observation.Source {
-	out := observation.Source{Optional: src.Optional, Many: len(src.MatchLabels) > 0, Secret: plan.IsSecret(src.Source)}
-	a := all.To(required)
-	if a.source == nil { // several sources may be the same object
-		a.source = a.forSource(required, all.found[required.Key()])
-	}
-	out.Read, out.Objects = a.Read, a.source.objects
-	if a.source.clusterScoped {
-		out.Failed = fmt.Sprintf("%s is cluster scoped: set %s to Cluster", required.Kind, src.Path.Child("scope"))
-	}
-	switch {
-	case !out.Secret || len(out.Objects) == 0:
-	case len(out.Objects) > 1:
-		names := make([]string, 0, limits.MessageItems+1) // one more than are shown
-		for _, o := range out.Objects {
-			_, _, _, n := object.Identity(o)
-			names = append(names, n)
-		}
-		out.Failed = fmt.Sprintf("its matchLabels match %d Secrets (%s), and they must match exactly one",
-			len(names), plan.Shorten(names, ", "))
-	case a.source.failed != nil:
-		out.Failed = a.source.failed.Error()
-	default:
-		out.Details = a.source.details
-		if secret := secretNamed(out.Objects[0]); all.changed[secret] {
-			out.Withheld = oneVersion(secret)
-		}
-	}
-	return out
-}
-
-// describe says what is known about a required object that expressions do not see.
-func (a *Answer) describe(required Requirement) string {
-	if a.Read && len(a.Objects) == 0 {
-		return required.String() + " does not exist"
-	}
-	return required.String()
-}
-
-func (a *Answer) forSource(required Requirement, found []wire.Struct) *sourceAnswer {
-	out := &sourceAnswer{objects: withoutAuthors(a.Objects)}
-	for _, o := range found {
-		_, kind, ns, _ := object.Identity(o)
-		out.clusterScoped = out.clusterScoped || ns == "" && required.Namespace != "" && kind == required.Kind
-	}
-	if required.APIVersion == "v1" && required.Kind == string(object.Secret) && len(out.objects) == 1 {
-		out.details, out.failed = DataOf(out.objects[0])
-	}
-	return out
-}
-
-// A sourceAnswer is an answer without the objects of composite authors.
-type sourceAnswer struct {
-	objects       []wire.Struct
-	details       observation.Details // of the only object, if it is a Secret
-	failed        error               // why they cannot be read
-	clusterScoped bool                // an object has no namespace
 }

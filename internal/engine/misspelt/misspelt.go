@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
@@ -30,15 +31,6 @@ type Request struct {
 // secret is the kind whose data expressions never read from an object.
 var secret = plan.Kind{APIVersion: "v1", Kind: "Secret"}
 
-// A Result is which schemas a check requires, and what it found.
-type Result struct {
-	Schemas []plan.Kind // that Crossplane must read
-	Unread  bool        // it has not read all of them
-
-	Waiting []string // messages about fields that expressions wait for, and that can never exist
-	Written []string // messages about fields of the status, which Crossplane cannot write
-}
-
 // A field is a path of an object that lacks it.
 type field struct {
 	object wire.Struct
@@ -46,10 +38,10 @@ type field struct {
 	place  expression.Place // of the path
 }
 
-// Check finds fields that can never exist: of those that expressions wait for, and of the status fields in lacking, by
-// their paths, which the observed composite does not have. The schemas are known at the first call, unless a source
+// Check reports fields that can never exist: of those that expressions wait for, and of the status fields in lacking, by
+// their paths, which the observed composite does not have, so that Crossplane cannot write them. The schemas are known at the first call, unless a source
 // must be read first: it is unread.
-func (r Request) Check(lacking map[string]bool, unread bool) (out Result) {
+func (r Request) Check(lacking map[string]bool, unread bool) (out outcome.Reply) {
 	something := r.Session.Budget.Waiting > 0 || unread || len(lacking) > 0
 	if !something || !r.Provided {
 		return out
@@ -64,8 +56,14 @@ func (r Request) Check(lacking map[string]bool, unread bool) (out Result) {
 		_, ok := r.Schemas[k]
 		out.Unread = out.Unread || !ok
 	}
-	if !out.Unread {
-		out.Waiting, out.Written = r.messages(waiting), r.messages(written)
+	if out.Unread {
+		return out
+	}
+	for _, text := range r.messages(waiting) {
+		out.Report(outcome.Outcome{State: outcome.Waiting, Warn: true, Wrong: true, Message: text})
+	}
+	for _, text := range r.messages(written) {
+		out.Report(outcome.Outcome{State: outcome.Held, Warn: true, Wrong: true, Message: text})
 	}
 	return out
 }

@@ -73,12 +73,17 @@ func (r *Reply) Report(o Outcome) { r.Others = append(r.Others, o) }
 // Require adds a requirement.
 func (r *Reply) Require(req lookup.Requirement) { r.Requirements = append(r.Requirements, req) }
 
-// A Stale error says that Crossplane has read an outdated composite, from before it created an object. Nothing may
-// change until it reads the composite again: what this call desires replaces the list of the composite's objects.
-type Stale struct{ Message string }
+// A Fatal error ends the call: nothing of any step is applied. It is Waiting if Crossplane has read an outdated
+// composite, from before it created an object: what this call desires replaces the list of the composite's objects, so
+// that another list than the real one would lose that object. It is Conflict if the composite names the claim of another
+// composite, in whose namespace it would read and write. It is Held if Crossplane's client would refuse the response.
+type Fatal struct {
+	State   State
+	Message string
+}
 
-// Error describes the object.
-func (s *Stale) Error() string { return s.Message }
+// Error returns the message.
+func (f *Fatal) Error() string { return f.Message }
 
 // ConditionType is the condition of the composite and its claim. It is set on every call.
 const ConditionType = "ExportsReady"

@@ -10,7 +10,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
 	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
-	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // A detailsReader reads the connection details that expressions use from the Secrets that hold them. It is the first
@@ -18,14 +17,11 @@ import (
 type detailsReader struct {
 	outcome.Reply
 
-	answers   *lookup.Answers
-	used      plan.DetailsUsed
-	byAuthor  map[string]bool // the inputs whose details a composite author's exports use, which are read first
-	authors   *plan.Authors
-	authored  *plan.Authored
-	declared  plan.Generators
-	desired   map[string]wire.Struct
-	namespace string // of the composite itself
+	answers  *lookup.Answers
+	used     plan.DetailsUsed
+	authors  *plan.Authors
+	authored *plan.Authored
+	declared plan.Generators
 }
 
 // detailsRead is the observation with the details that expressions see.
@@ -38,34 +34,28 @@ type detailsRead struct {
 
 // run reads the details of the resources that expressions see, and of the generations.
 func (r *detailsReader) run(o observation.Observation, composed generations.Split) detailsRead {
-	r.byAuthor = authorsDetails(r.authors, r.authored)
+	byAuthor := authorsDetails(r.authors, r.authored)
 	o.Resources = make(map[string]observation.Resource, len(composed.Resources))
 	for _, name := range plan.SortedKeys(composed.Resources) {
 		res := composed.Resources[name]
-		o.Resources[name] = r.details(lookup.Owner{Resource: res, What: "resource", Name: name},
-			r.uses(name, res.Object))
+		o.Resources[name] = r.details(res, "resource", name, byAuthor[name] || r.used.Uses(name, res.Object))
 	}
 	var found map[string]generations.Identified
 	for _, name := range plan.SortedKeys(composed.Generations) {
 		id := composed.Generations[name]
 		what := fmt.Sprintf("generation %d of generator", id.Number)
-		d := lookup.Owner{Resource: id.Resource, What: what, Name: id.Generator}
-		id.Resource = r.details(d, r.declared.Declares(id.Generator))
+		id.Resource = r.details(id.Resource, what, id.Generator, r.declared.Declares(id.Generator))
 		found = plan.With(found, name, id)
 	}
-	if _, _, _, name := object.Identity(o.Composite.Object); r.namespace == "" { // a namespaced composite has none
+	if _, _, ns, name := object.Identity(o.Composite.Object); ns == "" { // a namespaced composite has none
 		used := r.used.ByName(expression.Composite) && object.IsLegacy(o.Composite.Object)
-		o.Composite = r.details(lookup.Owner{Resource: o.Composite, What: "composite", Name: name}, used)
+		o.Composite = r.details(o.Composite, "composite", name, used)
 	}
 	return detailsRead{r.Reply, &o, found}
 }
 
-func (r *detailsReader) uses(name string, o wire.Struct) bool {
-	return r.byAuthor[name] || r.used.Uses(name, o)
-}
-
-func (r *detailsReader) details(d lookup.Owner, used bool) observation.Resource {
-	out, required := r.answers.Details(d, used)
+func (r *detailsReader) details(of observation.Resource, what, name string, used bool) observation.Resource {
+	out, required := r.answers.Details(lookup.Owner{Resource: of, What: what, Name: name}, used)
 	if required != nil {
 		r.Require(*required)
 	}

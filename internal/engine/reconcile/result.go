@@ -8,7 +8,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/lifecycle"
 	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/mention"
-	"github.com/crossplane-contrib/function-export/internal/engine/misspelt"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
 	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
@@ -123,17 +122,6 @@ func (r *Result) count(sessions ...*evaluate.Session) {
 	}
 }
 
-// unused warns about connectionDetails that Crossplane ignores.
-func unused(exports []plan.Export, xr wire.Struct) outcome.Reply {
-	var out outcome.Reply
-	for _, e := range exports {
-		if e.Secret.ConnectionDetails && !object.IsLegacy(xr) {
-			out.Report(Outcome{Warn: true, Message: e.At("connectionDetails").String() + ": " + plan.DetailsIgnored})
-		}
-	}
-	return out
-}
-
 // composes returns the resources that this step desires, without those of the composite author.
 func composes(made objects, composed []generations.Composed) mention.Resources {
 	out := mention.Resources{}
@@ -142,21 +130,6 @@ func composes(made objects, composed []generations.Composed) mention.Resources {
 	}
 	for _, o := range made {
 		out[o.Name] = wire.Of(o.Desired)
-	}
-	return out
-}
-
-// A misspeltReport says which fields can never exist: fields that an expression waits for, and fields of the status,
-// which Crossplane cannot write.
-type misspeltReport struct{ misspelt.Result }
-
-func (m misspeltReport) reply() outcome.Reply {
-	out := outcome.Reply{Schemas: m.Schemas, Unread: m.Unread}
-	for _, text := range m.Waiting {
-		out.Report(Outcome{State: Waiting, Warn: true, Wrong: true, Message: text})
-	}
-	for _, text := range m.Written {
-		out.Report(Outcome{State: Held, Warn: true, Wrong: true, Message: text})
 	}
 	return out
 }

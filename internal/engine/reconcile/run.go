@@ -23,7 +23,7 @@ import (
 )
 
 // Run runs the plan for one request. Its error is a *diagnostic.Diagnostic, joined with others by
-// errors.Join, a *Stale, or the context's error; then there is no result.
+// errors.Join, a *outcome.Fatal, or the context's error; then there is no result.
 //
 // Requirements must not depend on what was read, except on the consent of other namespaces. Therefore the names of
 // sources and exports are evaluated before anything that was read can use up the budget.
@@ -52,7 +52,6 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	authored, isExport := p.Authors.Read(xr.Object), p.ExportNamed
 	details := (&detailsReader{
 		answers: answers, used: p.Details, authors: p.Authors, authored: authored, declared: p.Generators,
-		desired: desired, namespace: plan.MetadataOf(xr.Object).Get("namespace").Text(),
 	}).run(in.Observation, split)
 	var noted Evaluations
 	start := evaluate.New(ctx, p.Variables, evaluate.Known{
@@ -102,17 +101,16 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Objects: authors.objects, Status: status, Drop: placed.drop, Environment: set.value, Revisions: counted,
 		Rotation: generated.Rotation,
 	}
-	out.merge(claim, unused(p.Exports, xr.Object), details.Reply, merged.Reply,
+	out.merge(claim, details.Reply, merged.Reply,
 		outcome.Reply{Requirements: sources}, items.Reply, exports.Reply, placed.Reply, set.Reply,
 		generated.Reply, authors.Reply)
 	if answers.Changed() {
 		out.Due = in.Now
 	}
 	out.Unread = out.Unread || answers.Lack(out.Requirements)
-	misspelt := misspelt.Request{
+	out.merge(misspelt.Request{
 		Plan: p, Session: generated.Session, Schemas: in.Schemas, Provided: in.HasSchemas,
-	}.Check(lacking, out.Unread)
-	out.merge(misspeltReport{misspelt}.reply())
+	}.Check(lacking, out.Unread))
 	out.count(generated.Session, authors.session)
 	out.Missing = noted.Missing
 	if err := ctx.Err(); err != nil { // a canceled evaluation looks like a failed one

@@ -92,7 +92,7 @@ func TestServe(t *testing.T) {
 		t.Fatalf("want three resources carried on and one exported, got %v", want.GetDesired())
 	}
 	s, conn := serve(t, f, logging.NewNopLogger())
-	for _, method := range []string{functiontest.RunV1, runV1Beta1} {
+	for _, method := range []string{fnv1.FunctionRunnerService_RunFunction_FullMethodName, runV1Beta1} {
 		got, err := callRaw(t, conn, method, sent)
 		if err != nil {
 			t.Fatalf("%s: %v", method, err)
@@ -166,7 +166,7 @@ func TestServeRefuses(t *testing.T) {
 			"it is larger than --max-recv-message-size", bytes.Repeat([]byte{0x0a}, 1<<20+1), codes.ResourceExhausted,
 		},
 	} {
-		for _, method := range []string{functiontest.RunV1, runV1Beta1} {
+		for _, method := range []string{fnv1.FunctionRunnerService_RunFunction_FullMethodName, runV1Beta1} {
 			if _, err := callRaw(t, conn, method, tc.sent); status.Code(err) != tc.code {
 				t.Errorf("%s: %s: %s: want %s, got %v", name, tc.reason, method, tc.code, err)
 			}

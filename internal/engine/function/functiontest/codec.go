@@ -36,6 +36,3 @@ func (RawCodec) Unmarshal(b []byte, v any) error {
 	*v.(*[]byte) = b
 	return nil
 }
-
-// RunV1 is the method that Crossplane calls.
-const RunV1 = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction"

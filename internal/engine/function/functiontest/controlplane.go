@@ -90,19 +90,6 @@ func (c *ControlPlane) Annotate(key, value string) {
 	world.Set(c.XR, value, "metadata", "annotations", key)
 }
 
-// AnnotateSecret does what kubectl annotate --overwrite does to a stored Secret: an annotation without a value is
-// removed.
-func (c *ControlPlane) AnnotateSecret(name string, annotations map[string]string) {
-	c.T.Helper()
-	fields := map[string]any{}
-	for key, text := range annotations {
-		if fields[key] = text; text == "" {
-			fields[key] = nil
-		}
-	}
-	c.Patch("v1|Secret|team-a|"+name, map[string]any{"metadata": map[string]any{"annotations": fields}})
-}
-
 // Names returns the names of the stored objects, without their namespaces.
 func (c *ControlPlane) Names() string {
 	var out []string

@@ -11,28 +11,23 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
-	"sigs.k8s.io/yaml"
+
+	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
 )
 
 // Request parses a RunFunctionRequest from the YAML of its JSON.
 func Request(t testing.TB, text string) *fnv1.RunFunctionRequest {
 	t.Helper()
-	return fromYAML(t, text, &fnv1.RunFunctionRequest{})
-}
-
-// fromYAML parses the YAML of a message's JSON into the message.
-func fromYAML[M proto.Message](t testing.TB, text string, m M) M {
-	t.Helper()
-	b, err := yaml.YAMLToJSON([]byte(text))
+	b, err := Parse(t, text).MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := protojson.Unmarshal(b, m); err != nil {
+	out := &fnv1.RunFunctionRequest{}
+	if err := protojson.Unmarshal(b, out); err != nil {
 		t.Fatal(err)
 	}
-	return m
+	return out
 }
 
 // UpdateGolden is the flag -update.
@@ -58,5 +53,5 @@ func CheckGolden(t *testing.T, path, got string) {
 // Parse parses an object from YAML.
 func Parse(t testing.TB, text string) *structpb.Struct {
 	t.Helper()
-	return fromYAML(t, text, &structpb.Struct{})
+	return plantest.Parse(t, text)
 }

@@ -38,9 +38,6 @@ func (l *Log) String() string {
 	return strings.Join(l.Lines, "\n")
 }
 
-// Count returns how often a text was logged.
-func (l *Log) Count(substring string) int { return strings.Count(l.String(), substring) }
-
 // Limited returns a context with far more time than any test needs: a test that reaches the limit
 // hangs.
 func Limited(t *testing.T) context.Context {
