@@ -42,7 +42,10 @@ func (c Composite) Controls(o wire.Struct) bool {
 }
 
 // IsControlled reports whether an object has a controller.
-func IsControlled(o wire.Struct) bool { return object.Controller(o).Exists() }
+func IsControlled(o wire.Struct) bool {
+	_, _, _, controlled := object.ControllerOf(o)
+	return controlled
+}
 
 // IsDeleted reports whether an object is being deleted: its credentials may be revoked.
 func IsDeleted(o wire.Struct) bool { return plan.MetadataOf(o).Get("deletionTimestamp").Text() != "" }

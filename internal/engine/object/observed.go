@@ -39,10 +39,9 @@ func Held(observed wire.Struct) *structpb.Struct {
 			out[field] = value.Proto()
 		}
 	}
-	applied := appliedFields(observed.Get("metadata").Struct())
-	data, text := applied.at("data"), applied.at("stringData")
-	hold(out, "data", observed, func(key string) bool { return data(key) || text(key) }, nil)
-	hold(out, "binaryData", observed, applied.at("binaryData"), nil)
+	applied := appliedFields(observed)
+	hold(out, "data", observed, nil, func(key string) bool { return applied.has(key, "data", "stringData") })
+	hold(out, "binaryData", observed, nil, func(key string) bool { return applied.has(key, "binaryData") })
 	return &structpb.Struct{Fields: out}
 }
 
@@ -55,9 +54,9 @@ func HeldMetadata(observed wire.Struct) *structpb.Value {
 			out[field] = value.Proto()
 		}
 	}
-	applied := appliedFields(meta)
-	hold(out, "labels", meta, applied.at("metadata", "labels"), crossplaneLabels)
-	hold(out, "annotations", meta, applied.at("metadata", "annotations"), crossplaneAnnotations)
+	applied := appliedFields(observed, "f:metadata")
+	hold(out, "labels", meta, crossplaneLabels, func(key string) bool { return applied.has(key, "labels") })
+	hold(out, "annotations", meta, crossplaneAnnotations, func(key string) bool { return applied.has(key, "annotations") })
 	return structOf(out)
 }
 
@@ -65,58 +64,47 @@ func HeldMetadata(observed wire.Struct) *structpb.Value {
 // names that begin with f: to the fields below them.
 type managed []wire.Struct
 
-func appliedFields(metadata wire.Struct) managed {
+// appliedFields returns the fields at a path.
+func appliedFields(observed wire.Struct, path ...string) managed {
 	const manager = "apiextensions.crossplane.io/composed" // and a suffix
 	var out managed
-	for _, entry := range metadata.Get("managedFields").List().All() {
+	for _, entry := range observed.At("metadata", "managedFields").List().All() {
 		f := entry.Struct()
 		if f.Get("operation").Is("Apply") && strings.HasPrefix(f.Get("manager").Text(), manager) {
-			out = append(out, f.Get("fieldsV1").Struct())
+			out = append(out, f.At(append([]string{"fieldsV1"}, path...)...).Struct())
 		}
 	}
 	return out
 }
 
-func everyKey(string) bool { return true }
-
-// at reports whether Crossplane applied a key of the map at a path. It is true for all keys if nothing is known.
-func (m managed) at(path ...string) func(key string) bool {
-	if len(m) == 0 {
-		return everyKey
-	}
-	applied := map[string]bool{}
-	for _, at := range m {
-		for _, name := range path {
-			at = at.Get("f:" + name).Struct()
-		}
-		for _, key := range at.Keys() {
-			applied[key] = true
+// has reports whether Crossplane applied a key of one of the maps with these names, or if nothing is known.
+func (m managed) has(key string, in ...string) bool {
+	for _, fields := range m {
+		for _, name := range in {
+			if fields.At("f:"+name, "f:"+key).Exists() {
+				return true
+			}
 		}
 	}
-	return func(key string) bool { return applied["f:"+key] }
+	return len(m) == 0
 }
 
 // Applied reports whether Crossplane applied a key of the object's data. It is true for all keys if nothing is known.
 func Applied(observed wire.Struct) func(key string) bool {
-	applied := appliedFields(observed.Get("metadata").Struct())
-	if len(applied) == 0 {
-		return everyKey
-	}
-	data, text, binary := applied.at("data"), applied.at("stringData"), applied.at("binaryData")
-	return func(key string) bool { return data(key) || text(key) || binary(key) }
+	applied := appliedFields(observed)
+	return func(key string) bool { return applied.has(key, "data", "stringData", "binaryData") }
 }
 
 // AppliedAsText reports whether Crossplane applied a key of a Secret as stringData. The API server copied its value to
 // data, where the key has no owner, so that it stays if a later apply lacks it.
 func AppliedAsText(observed wire.Struct) func(key string) bool {
-	applied := appliedFields(observed.Get("metadata").Struct())
-	text := applied.at("stringData")
-	return func(key string) bool { return len(applied) > 0 && text(key) }
+	applied := appliedFields(observed)
+	return func(key string) bool { return len(applied) > 0 && applied.has(key, "stringData") }
 }
 
 // hold copies the applied keys of the map with a name, except the keys in except.
 func hold(
-	to map[string]*structpb.Value, name string, from wire.Struct, applied func(string) bool, except map[string]string,
+	to map[string]*structpb.Value, name string, from wire.Struct, except map[string]string, applied func(string) bool,
 ) {
 	in := from.Get(name).Struct()
 	f := fields(in.Len())
@@ -137,27 +125,18 @@ func Identity(s wire.Struct) (apiVersion, kind, namespace, name string) {
 
 // GroupOf returns the group of an API version, which is empty for the core group.
 func GroupOf(apiVersion string) string {
-	group, _, ok := strings.Cut(apiVersion, "/")
-	if !ok {
-		return ""
-	}
-	return group
+	return apiVersion[:max(0, strings.IndexByte(apiVersion, '/'))]
 }
 
-// Controller returns the first owner reference with controller: true, or none. Kubernetes allows only one.
-func Controller(s wire.Struct) wire.Struct {
+// ControllerOf returns the parts of the first owner reference with controller: true, if an object has one. Kubernetes
+// allows only one.
+func ControllerOf(s wire.Struct) (uid, kind, name string, ok bool) {
 	for _, owner := range s.At("metadata", "ownerReferences").List().All() {
 		if ref := owner.Struct(); ref.Get("controller").Bool() {
-			return ref
+			return ref.Get("uid").Text(), ref.Get("kind").Text(), ref.Get("name").Text(), true
 		}
 	}
-	return wire.Struct{}
-}
-
-// ControllerOf returns the parts of the [Controller] of an object, if it has one.
-func ControllerOf(s wire.Struct) (uid, kind, name string, ok bool) {
-	ref := Controller(s)
-	return ref.Get("uid").Text(), ref.Get("kind").Text(), ref.Get("name").Text(), ref.Exists()
+	return "", "", "", false
 }
 
 // CompositionResourceName returns the name that Crossplane stores in an annotation of a composed resource, or empty.

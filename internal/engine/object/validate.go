@@ -70,7 +70,7 @@ func RequiredKeys(typ string) []string { return requiredKeys[typ] }
 // Validate returns why the API server would refuse o, and what to change. It is nil for a valid object. The
 // errors are sorted and have one line each. They contain names and keys, but never a value.
 func (o *Object) Validate() []error {
-	errs := adding(nil, ValidateName(o.Name), ValidateNamespace(o.Namespace), o.validateData(), o.validateType())
+	errs := adding(o.validateType(), ValidateName(o.Name), ValidateNamespace(o.Namespace), o.validateData())
 	for key := range o.Data {
 		errs = adding(errs, ValidateKey(key))
 	}
@@ -94,17 +94,17 @@ func (o *Object) validateData() error {
 	return nil
 }
 
-// validateType checks that the data has the keys that the type of a Secret requires.
-func (o *Object) validateType() error {
+// validateType returns an error for each key that the type of a Secret requires and the data lacks.
+func (o *Object) validateType() (errs []error) {
 	has := func(key string) bool { _, ok := o.Data[key]; return ok }
 	missing := slices.DeleteFunc(slices.Clone(requiredKeys[o.Type]), has)
-	if o.Type == "kubernetes.io/basic-auth" && !has("username") && !has("password") {
-		missing = []string{"username", "password"}
+	if o.Type == "kubernetes.io/basic-auth" && !has("username") && !has("password") { // one of them is enough
+		missing = []string{"username"}
 	}
-	if len(missing) == 0 {
-		return nil
+	for _, key := range missing {
+		errs = append(errs, fmt.Errorf("cannot make a Secret of type %q without key %q: add it to data", o.Type, key))
 	}
-	return fmt.Errorf("cannot make a Secret of type %q without key %q: add it to data", o.Type, missing[0])
+	return errs
 }
 
 // A nameRule is a rule of the API server for names.

@@ -130,11 +130,12 @@ func TestValidateType(t *testing.T) {
 	for name, tc := range map[string]struct {
 		typ  string
 		data []string
-		want string // the missing key
+		want string // the missing keys
 	}{
 		"Own":       {"example.org/x", []string{"a"}, ""},
 		"TLS":       {"kubernetes.io/tls", []string{"tls.crt", "tls.key", "ca.crt"}, ""},
 		"TLSHalf":   {"kubernetes.io/tls", []string{"tls.crt"}, "tls.key"},
+		"TLSNone":   {"kubernetes.io/tls", []string{"ca.crt"}, "tls.crt tls.key"},
 		"Docker":    {"kubernetes.io/dockerconfigjson", []string{"dockerconfigjson"}, ".dockerconfigjson"},
 		"BasicAuth": {"kubernetes.io/basic-auth", []string{"password"}, ""},
 		"NoAuth":    {"kubernetes.io/basic-auth", []string{"user"}, "username"},
@@ -146,9 +147,8 @@ func TestValidateType(t *testing.T) {
 				o.Data[key] = sensitive.FromString(canary)
 			}
 			var want []string
-			if tc.want != "" {
-				want = []string{fmt.Sprintf("cannot make a Secret of type %q without key %q: add it to "+
-					"data", tc.typ, tc.want)}
+			for _, key := range strings.Fields(tc.want) {
+				want = append(want, fmt.Sprintf("cannot make a Secret of type %q without key %q: add it to data", tc.typ, key))
 			}
 			if diff := cmp.Diff(want, messages(o.Validate())); diff != "" {
 				t.Errorf("-want, +got:\n%s", diff)

@@ -22,10 +22,7 @@ type refusal struct {
 	desired   map[string]wire.Struct
 	elsewhere map[string]bool // the generators of other steps
 	grants    bool            // objects of other namespaces need a ReferenceGrant
-
-	sources    []plan.Source
-	generators plan.Generators
-	exports    []plan.Export
+	plan      *plan.Plan
 
 	diagnostics []error
 }
@@ -36,13 +33,13 @@ func (r *refusal) report(at *field.Path, format string, args ...any) {
 }
 
 func (r *refusal) run() error {
-	for _, s := range r.sources {
+	for _, s := range r.plan.Sources {
 		r.source(s)
 	}
-	for i := range r.generators {
-		r.generator(&r.generators[i])
+	for i := range r.plan.Generators {
+		r.generator(&r.plan.Generators[i])
 	}
-	for _, e := range r.exports {
+	for _, e := range r.plan.Exports {
 		if _, earlier := r.desired[e.Name]; earlier && e.ForEach == nil {
 			r.report(e.Path.Child("name"), "%s", plan.ComposedTwice(e.Name))
 		}
@@ -68,13 +65,12 @@ func (r *refusal) source(s plan.Source) {
 }
 
 func (r *refusal) generator(m *plan.Generator) {
-	twice := r.elsewhere[m.Name]
 	for name := range r.elsewhere {
-		twice = twice || m.ForEach != nil && strings.HasPrefix(name, plan.ItemName(m.Name, ""))
-	}
-	if twice {
-		r.report(m.Path.Child("name"), "an earlier step of the pipeline also has a generator %q: rename one of them",
-			m.Name)
+		if name == m.Name || m.ForEach != nil && strings.HasPrefix(name, plan.ItemName(m.Name, "")) {
+			r.report(m.Path.Child("name"), "an earlier step of the pipeline also has a generator %q: rename one of them",
+				m.Name)
+			break
+		}
 	}
 	if m.LacksNamespace() && r.composite.Namespace == "" {
 		r.report(m.NamespacePath(), plan.NoNamespace)

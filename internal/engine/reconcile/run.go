@@ -44,7 +44,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	}
 	refused := (&refusal{
 		composite: xr, resources: split.Resources, desired: desired, elsewhere: in.Elsewhere, grants: consent != nil,
-		sources: p.Sources, generators: p.Generators, exports: p.Exports,
+		plan: p,
 	}).run()
 	if refused != nil {
 		return nil, refused

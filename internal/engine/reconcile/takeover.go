@@ -136,9 +136,13 @@ func typeOf(at *placement) string {
 // taken warns of what stays of an object that an export takes over.
 func taken(at *placement, left []string) Outcome {
 	var stays []string
+	quoted := make([]string, len(left))
+	for i, key := range left {
+		quoted[i] = strconv.Quote(key)
+	}
 	if len(left) > 0 {
 		stays = append(stays, fmt.Sprintf("keeps keys that the export does not write (%s): write them in %s, or set "+
-			"%s: true to remove them", plan.Shorten(quotedAll(left), ", "), at.At("data"), at.At("prune")))
+			"%s: true to remove them", plan.Shorten(quoted, ", "), at.At("data"), at.At("prune")))
 	}
 	if typ := typeOf(at); typ != at.Secret.ObjectType && at.Secret.ObjectType != plan.DefaultType {
 		stays = append(stays, fmt.Sprintf("keeps the type %q, which cannot change: set %s to it", typ, at.At("type")))
@@ -148,14 +152,6 @@ func taken(at *placement, left []string) Outcome {
 	}
 	return Outcome{Warn: true, Message: fmt.Sprintf("%s (%s) took over the composed resource %q, and %s",
 		at, at.Place, at.before.name, strings.Join(stays, "; it "))}
-}
-
-func quotedAll(names []string) []string {
-	out := make([]string, 0, len(names))
-	for _, n := range names {
-		out = append(out, strconv.Quote(n))
-	}
-	return out
 }
 
 // keepPossible keeps the objects that exports may take over: those at the place of an export that has another object,
