@@ -76,7 +76,13 @@ func (x Reader) Collect(e plan.Export) *Collection {
 		}
 		if d.Key == "" {
 			m, ok, err := x.values(d, e.From)
-			c.Map(in, keysOf(d, m), ok, err)
+			spelled := d.Value.Keys() // messages may show literals
+			c.Map(in, keysOf(m, func(name string) (out []rewrite.Origin) {
+				if slices.Contains(spelled, name) {
+					out = []rewrite.Origin{{Key: name}}
+				}
+				return out
+			}), ok, err)
 			continue
 		}
 		b, ok, err := evaluate.Value(x.Session, d.Value, scope, d.Value.Text)
@@ -173,17 +179,14 @@ func (x Reader) extract(d plan.DataFrom, from string) ([]rewrite.Key, bool, erro
 		from = "" // extract names its input itself
 	}
 	type data = map[string]sensitive.Bytes
-	scope := x.Session.Scope(from)
-	m, ok, err := evaluate.Value(x.Session, d.Value, scope, func(v ref.Val, b *budget.Budget) (data, bool, error) {
-		switch {
-		case d.Object:
-			m, err := x.dataOf(d)
-			return m, true, err
-		case d.Value.Source().Want == expression.WantAny:
-			return d.Value.Members(v, b)
-		}
-		return d.Value.TextMap(v, b)
-	})
+	convert := d.Value.TextMap
+	switch {
+	case d.Object:
+		convert = func(ref.Val, *budget.Budget) (data, bool, error) { return x.dataOf(d) }
+	case d.Value.Source().Want == expression.WantAny:
+		convert = d.Value.Members
+	}
+	m, ok, err := evaluate.Value(x.Session, d.Value, x.Session.Scope(from), convert)
 	if err != nil || len(d.Property) == 0 {
 		return rewriteKeys(d, m), ok, err
 	}
@@ -192,30 +195,26 @@ func (x Reader) extract(d plan.DataFrom, from string) ([]rewrite.Key, bool, erro
 }
 
 // dataOf returns the data of a ConfigMap source.
-func (x Reader) dataOf(d plan.DataFrom) (map[string]sensitive.Bytes, error) {
+func (x Reader) dataOf(d plan.DataFrom) (m map[string]sensitive.Bytes, ok bool, err error) {
 	o := x.Session.Sees.Sources[d.Input].Objects[0]
 	n := o.Get("data").Struct().Len() + o.Get("binaryData").Struct().Len()
 	if err := x.Session.Budget.Spend(budget.Counted(2*n, o.Size())); err != nil {
-		return nil, stopped(d, err)
+		return nil, false, stopped(d, err)
 	}
-	m, err := object.DataOf(o)
-	if err != nil {
-		return nil, evaluate.Failed(d.Path, "%s", err.Error())
+	if m, err = object.DataOf(o); err != nil {
+		return nil, false, evaluate.Failed(d.Path, "%s", err.Error())
 	}
-	return m, nil
+	return m, true, nil
 }
 
 // rewriteKeys returns keys for a rewrite. Messages do not show a name that may be computed from a secret.
 func rewriteKeys(d plan.DataFrom, m map[string]sensitive.Bytes) []rewrite.Key {
-	out := make([]rewrite.Key, 0, len(m))
-	for _, name := range plan.SortedKeys(m) {
-		origin := rewrite.Origin{Input: d.Input, Key: name}
+	return keysOf(m, func(name string) []rewrite.Origin {
 		if d.Spelled != nil && !slices.Contains(d.Spelled, name) {
-			origin.Key = "(computed)"
+			name = "(computed)"
 		}
-		out = append(out, rewrite.Key{Name: name, Value: m[name], Origins: []rewrite.Origin{origin}})
-	}
-	return out
+		return []rewrite.Origin{{Input: d.Input, Key: name}}
+	})
 }
 
 func openProperty(b *budget.Budget, d plan.DataFrom, m map[string]sensitive.Bytes) ([]rewrite.Key, error) {
@@ -263,16 +262,11 @@ func (x Reader) values(d plan.Entry, from string) (map[string]sensitive.Bytes, b
 	return m, ok, err
 }
 
-// keysOf returns the keys of a map of values. Messages may show keys that are literals in the expression.
-func keysOf(d plan.Entry, m map[string]sensitive.Bytes) []rewrite.Key {
-	spelled := d.Value.Keys()
+// keysOf returns keys with their origins, which messages show.
+func keysOf(m map[string]sensitive.Bytes, origins func(name string) []rewrite.Origin) []rewrite.Key {
 	out := make([]rewrite.Key, 0, len(m))
 	for _, name := range plan.SortedKeys(m) {
-		k := rewrite.Key{Name: name, Value: m[name]}
-		if slices.Contains(spelled, name) {
-			k.Origins = []rewrite.Origin{{Key: name}}
-		}
-		out = append(out, k)
+		out = append(out, rewrite.Key{Name: name, Value: m[name], Origins: origins(name)})
 	}
 	return out
 }

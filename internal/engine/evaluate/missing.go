@@ -75,38 +75,27 @@ func (s *Session) Explain(err error, x *expression.Expression) error {
 
 // whyMissing returns what is known about a missing input, and a command that shows more.
 func (s *Session) whyMissing(text string, x *expression.Expression) (m observation.Missing, see string) {
-	if s.missing[text] != "" {
-		return m, ""
-	}
-	if m, see = s.whyGlobalMissing(text, x); m.Fact != observation.Unknown {
-		return m, see
-	}
-	byAuthor := s.author != nil
-	switch in, rest, ok := s.inputs.find(text); {
-	case !ok:
-	case byAuthor && !slices.Contains(s.author.Resources, in.name) && !slices.Contains(s.author.Secrets, in.name):
-	case !in.source:
-		return s.whyResourceMissing(text, rest, in)
-	case !byAuthor && len(s.Sees.Sources[in.name].Objects) == 1:
-		src := s.Sees.Sources[in.name]
-		return s.lacks(text, rest, in, observation.Resource{Object: src.Objects[0], Details: src.Details})
-	}
-	return m, ""
-}
-
-// whyGlobalMissing returns what is known about a missing part of the item, the composite or the environment.
-func (s *Session) whyGlobalMissing(text string, x *expression.Expression) (m observation.Missing, see string) {
+	in, rest, isInput := s.inputs.find(text)
 	switch {
+	case s.missing[text] != "":
 	case s.item != nil && isBelow(text, expression.Item):
 		m.Fact = observation.ItemLacks
-	case s.author != nil:
+	case s.author != nil && (!isInput || in.source ||
+		!slices.Contains(s.author.Resources, in.name) && !slices.Contains(s.author.Secrets, in.name)):
+	case isInput && !in.source:
+		return s.whyResourceMissing(text, rest, in)
+	case isInput && len(s.Sees.Sources[in.name].Objects) == 1:
+		src := s.Sees.Sources[in.name]
+		return s.lacks(text, rest, in, observation.Resource{Object: src.Objects[0], Details: src.Details})
 	case x != nil && !x.Source().Own && !object.IsLegacy(s.Sees.Composite.Object) && isBelow(text, expression.Secret):
 		m.Fact, see = observation.CompositeHasNoDetails, SeeComposition(s.Sees.Composite.Object)
 		m.Instead = plan.InsteadOfComposite(s.inputs.names())
 	case isBelow(text, expression.Composite+".spec"), isBelow(text, expression.Composite+".metadata"):
 		m.Fact, m.Object = observation.CompositeLacks, nameOf(s.Sees.Composite.Object)
 	case isBelow(text, expression.Env):
-		m, see = s.lacksInEnvironment(text), SeeComposition(s.Sees.Composite.Object)
+		if m = s.lacksInEnvironment(text); m.Fact != observation.Unknown {
+			see = SeeComposition(s.Sees.Composite.Object)
+		}
 	}
 	return m, see
 }
@@ -156,7 +145,12 @@ func (s *Session) lacksInEnvironment(text string) (m observation.Missing) {
 // are not secret, but the fields of an object can be data.
 func (s *Session) lacks(text, rest string, in input, of observation.Resource) (m observation.Missing, see string) {
 	m = observation.Missing{Fact: observation.Exists, Object: nameOf(of.Object), Resource: in.name}
-	m.State = readiness(of.Object)
+	switch m.State = observation.ObjectExists; {
+	case object.IsReady(of.Object):
+		m.State = observation.ObjectReady
+	case object.Condition(of.Object, "Ready").Exists():
+		m.State = observation.ObjectNotReady
+	}
 	key, below, isKey := expression.CutStep(rest)
 	isKey = isKey && below == ""
 	switch {
@@ -202,16 +196,6 @@ func nameOf(o wire.Struct) string {
 	return strings.TrimSpace(kind + " " + name)
 }
 
-func readiness(o wire.Struct) observation.State {
-	switch {
-	case object.IsReady(o):
-		return observation.ObjectReady
-	case object.Condition(o, "Ready").Exists():
-		return observation.ObjectNotReady
-	}
-	return observation.ObjectExists
-}
-
 // find returns the input that a path in CEL begins with, and the rest of the path.
 func (all *inputs) find(text string) (in input, rest string, ok bool) {
 	i := strings.IndexAny(text, ".[")
@@ -249,12 +233,17 @@ func isBelow(input, variable string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// NotTrue says what a readyExpression compares with the pending generation.
+// NotTrue says what a readyExpression compares with the pending generation: what was observed.
 func (s *Session) NotTrue(x *expression.Expression) error {
+	own := x.Source().Own
+	isObserved := map[string]bool{
+		expression.Resources: true, expression.Secrets: true, expression.Sources: true,
+		expression.Resource: own, expression.Self: own, expression.Secret: own,
+	}
 	var reads []string
 	command := ""
 	for _, r := range x.Reads() {
-		if !observes(x, r.Variable) {
+		if !isObserved[r.Variable] {
 			continue
 		}
 		reads = append(reads, x.TextOf(r))
@@ -272,15 +261,4 @@ func (s *Session) NotTrue(x *expression.Expression) error {
 	out := expression.NewWaiting(text)
 	out.See = command
 	return out
-}
-
-// observes reports whether a variable of a readyExpression is something that was observed.
-func observes(x *expression.Expression, variable string) bool {
-	switch variable {
-	case expression.Resources, expression.Secrets, expression.Sources:
-		return true
-	case expression.Resource, expression.Self, expression.Secret:
-		return x.Source().Own
-	}
-	return false
 }

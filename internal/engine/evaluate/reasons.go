@@ -8,7 +8,10 @@ import (
 	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
+	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // Failed returns the error of an expression, or of another part of the input at a path.
@@ -73,4 +76,42 @@ func (r *Reasons) Sentence() string {
 		texts = append(texts, "it waits for "+strings.Join(r.Missing, ", "))
 	}
 	return plan.Shorten(texts, "; ")
+}
+
+// SeeComposition returns a command that shows the Composition of a composite, or nothing if the composite does not
+// name it.
+func SeeComposition(xr wire.Struct) string {
+	ref := xr.At("spec", "crossplane", "compositionRef")
+	if !ref.Exists() {
+		ref = xr.At("spec", "compositionRef")
+	}
+	return runnable("kubectl get composition %s --output yaml", ref.Struct().Get("name").Text())
+}
+
+// See returns a command that shows an object, without the values of a Secret.
+func See(o wire.Struct) string {
+	apiVersion, kind, namespace, name := object.Identity(o)
+	resource := strings.ToLower(kind)
+	if group := object.GroupOf(apiVersion); group != "" {
+		resource += "." + group
+	}
+	if namespace == "" {
+		return runnable("kubectl describe %s %s", resource, name)
+	}
+	return runnable("kubectl describe %s %s --namespace %s", resource, name, namespace)
+}
+
+// plainWord matches names that a shell passes on unchanged, and that are not flags.
+var plainWord = lazy.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*$`)
+
+// runnable returns a command that can be pasted into a shell, or nothing if a name has other characters.
+func runnable(format string, names ...string) string {
+	words := make([]any, 0, len(names))
+	for _, n := range names {
+		if !plainWord().MatchString(n) {
+			return ""
+		}
+		words = append(words, n)
+	}
+	return fmt.Sprintf(format, words...)
 }

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
+	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
@@ -29,18 +30,15 @@ func watchesRequired(req *wire.Request, own string, required []lookup.Requiremen
 			return false
 		}
 	}
-	return len(required) > 0 || !declares(req)
-}
-
-// declares reports whether the Composition itself requires objects. Without other required objects, nothing shows
-// whether Crossplane watches them.
-func declares(req *wire.Request) bool {
+	if len(required) > 0 {
+		return true
+	}
 	for name := range req.RequiredResources {
-		if !strings.HasPrefix(name, lookup.Prefix) {
-			return true
+		if !strings.HasPrefix(name, lookup.Prefix) { // of the Composition itself: nothing shows whether they are watched
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // watches returns what Crossplane watches for a request with this result. A result with failures may only need another
@@ -58,15 +56,8 @@ func watches(req *wire.Request, p *plan.Plan, seen *reconcile.Request, result *r
 // isDisturbed reports whether Crossplane drops events of a composite, because too many objects changed and its circuit
 // breaker is open, or could not apply an object, and no event says when it can.
 func isDisturbed(xr wire.Struct) bool {
-	for _, v := range xr.At("status", "conditions").List().All() {
-		switch c := v.Struct(); {
-		case c.Get("type").Is("Responsive") && c.Get("reason").Is("WatchCircuitOpen"):
-			return true
-		case c.Get("type").Is("Synced") && c.Get("status").Is("False"):
-			return true
-		}
-	}
-	return false
+	return object.Condition(xr, "Responsive").Get("reason").Is("WatchCircuitOpen") ||
+		object.Condition(xr, "Synced").Get("status").Is("False")
 }
 
 // The TTL of a response. Crossplane calls again after the TTL, plus or minus a tenth. Therefore it ends a

@@ -124,7 +124,8 @@ func observe(req *wire.Request, p *plan.Plan) *reconcile.Request {
 		Found:         req.RequiredResources,
 		HasSchemas:    slices.Contains(req.Meta.GetCapabilities(), fnv1.Capability_CAPABILITY_REQUIRED_SCHEMAS),
 		DesiredStatus: req.Desired.Composite.Object.Get("status").Struct(),
-		Host:          reconcile.Host{Size: req.Size, Advise: advice.Missing},
+		Size:          req.Size,
+		Advise:        advice.Missing,
 	}
 	if n := len(req.Desired.Resources); n > 0 {
 		out.Desired = make(map[string]wire.Struct, n)

@@ -3,6 +3,7 @@ package function
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -160,45 +161,50 @@ func with[V any](m, more map[string]V) map[string]V {
 	return out
 }
 
-// outcomes returns all outcomes of a result. Those of objects that are only created come last, so that they crowd out
-// no other message.
-func outcomes(result *reconcile.Result) []reconcile.Outcome {
-	var out []reconcile.Outcome
-	for _, o := range result.Objects {
-		out = append(out, o.Outcome)
+// outcomes are all outcomes of a result.
+func outcomes(result *reconcile.Result) iter.Seq[reconcile.Outcome] {
+	return func(yield func(reconcile.Outcome) bool) {
+		for _, o := range result.Objects {
+			if !yield(o.Outcome) {
+				return
+			}
+		}
+		for _, s := range result.Status {
+			if !yield(s.Outcome) {
+				return
+			}
+		}
+		slices.Values(result.Others)(yield)
 	}
-	for _, s := range result.Status {
-		out = append(out, s.Outcome)
-	}
-	out = append(out, result.Others...)
-	last := map[reconcile.State]int{reconcile.Created: 1}
-	slices.SortStableFunc(out, func(a, b reconcile.Outcome) int { return last[a.State] - last[b.State] })
-	return out
 }
 
 func worst(result *reconcile.Result) reconcile.State {
 	state := reconcile.Available
-	for _, o := range outcomes(result) {
+	for o := range outcomes(result) {
 		state = max(state, o.State)
 	}
 	return state
 }
 
 // said returns the outcomes with a message, those for the Composition's author first. Otherwise those for the composite
-// author could crowd them out; of them, only some are shown, and more is the number of the others.
+// author could crowd them out; of them, only some are shown, and more is the number of the others. Those of objects that
+// are only created come last, so that they crowd out no other message.
 func said(result *reconcile.Result) (own, author []reconcile.Outcome, more int) {
-	for _, o := range outcomes(result) {
+	for o := range outcomes(result) {
 		switch {
 		case !o.Said():
-		case !o.Author:
-			own = append(own, o)
-		case len(author) < limits.MessageItems:
+		case o.Author:
 			author = append(author, o)
 		default:
-			more++
+			own = append(own, o)
 		}
 	}
-	return own, author, more
+	last := map[reconcile.State]int{reconcile.Created: 1}
+	for _, all := range [][]reconcile.Outcome{own, author} {
+		slices.SortStableFunc(all, func(a, b reconcile.Outcome) int { return last[a.State] - last[b.State] })
+	}
+	n := min(len(author), limits.MessageItems)
+	return own, author[:n], len(author) - n
 }
 
 // reportOf returns the report of a result.

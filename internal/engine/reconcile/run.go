@@ -137,19 +137,12 @@ type Request struct {
 
 	Elsewhere map[string]bool // the generators of other steps
 
-	Host
-}
-
-// A Host is what runs a request.
-type Host struct {
-	Now    time.Time
-	Random io.Reader // the source of credentials
+	Now           time.Time
+	Random        io.Reader // the source of credentials
+	RequireGrants bool      // each input is read as one with requireGrants
 
 	// Size returns the number of bytes of the request. It may be nil.
 	Size func() int
-
-	// RequireGrants is set if each input is read as one with requireGrants.
-	RequireGrants bool
 
 	// Advise returns what a message says about a missing input. It may be nil.
 	Advise func(observation.Missing) string

@@ -132,7 +132,7 @@ func sceneOf(t testing.TB, p *plan.Plan, overlays ...string) *scene {
 			Environment: plantest.StructOf(t, w.Environment),
 			Context:     plantest.StructOf(t, w.Context),
 		},
-		Host:          reconcile.Host{Advise: advice.Missing},
+		Advise:        advice.Missing,
 		Found:         map[string][]wire.Struct{},
 		Desired:       map[string]wire.Struct{},
 		DesiredStatus: plantest.StructOf(t, w.DesiredStatus),

@@ -4,13 +4,21 @@
 package functiontest
 
 import (
+	"context"
+	"errors"
 	"flag"
+	"fmt"
 	"os"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	rtlogging "github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
@@ -54,4 +62,85 @@ func CheckGolden(t *testing.T, path, got string) {
 func Parse(t testing.TB, text string) *structpb.Struct {
 	t.Helper()
 	return plantest.Parse(t, text)
+}
+
+// Marshal marshals a message, each time with the same bytes.
+func Marshal(t *testing.T, m proto.Message) []byte {
+	t.Helper()
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// RawCodec sends and receives bytes, so that the client costs almost nothing.
+type RawCodec struct{}
+
+// Name returns the name of protobuf.
+func (RawCodec) Name() string { return "proto" }
+
+// Marshal expects a *[]byte.
+func (RawCodec) Marshal(v any) ([]byte, error) {
+	if b, ok := v.(*[]byte); ok {
+		return *b, nil
+	}
+	return nil, errors.New("not bytes")
+}
+
+// Unmarshal expects a *[]byte.
+func (RawCodec) Unmarshal(b []byte, v any) error {
+	*v.(*[]byte) = b
+	return nil
+}
+
+// Log keeps the logged lines, in the most verbose encoding.
+type Log struct {
+	mu    sync.Mutex
+	Lines []string // read them after the last line is logged
+}
+
+// Info keeps a line.
+func (l *Log) Info(msg string, kv ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	l.Lines = append(l.Lines, fmt.Sprintf("%s %+v", msg, kv))
+}
+
+// Debug keeps a line.
+func (l *Log) Debug(msg string, kv ...any) { l.Info(msg, kv...) }
+
+// WithValues keeps a line.
+func (l *Log) WithValues(kv ...any) rtlogging.Logger { l.Info("values", kv...); return l }
+
+// String returns all logged lines.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.Lines, "\n")
+}
+
+// Limited returns a context with far more time than any test needs: a test that reaches the limit
+// hangs.
+func Limited(t *testing.T) context.Context {
+	t.Helper()
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+
+	return ctx
+}
+
+// Receive receives a value that another goroutine sends.
+func Receive[T any](t *testing.T, from <-chan T) T {
+	t.Helper()
+
+	select {
+	case v := <-from:
+		return v
+	case <-Limited(t).Done():
+		t.Fatal("nothing was sent")
+		panic("unreachable")
+	}
 }
