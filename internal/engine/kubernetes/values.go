@@ -1,0 +1,212 @@
+package kubernetes
+
+import (
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"github.com/blang/semver/v4"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+var quantities = &kind[*resource.Quantity]{ //nolint:gochecknoglobals // a constant
+	typ:   cel.ObjectType("kubernetes.Quantity"),
+	equal: func(a, b *resource.Quantity) bool { return compare(a, b) == 0 },
+}
+
+// quantityFunctions declares quantity, isQuantity, and the functions of a quantity.
+func quantityFunctions() []cel.EnvOption {
+	return append(comparisons(quantities, "quantity", compare),
+		parser(quantities, "string_to_quantity", "quantity", parseQuantity),
+		is("is_quantity_string", "isQuantity", parseQuantity),
+		cel.Function("sign", // in Kubernetes, it is not a method, unlike the others
+			cel.Overload("quantity_sign", []*cel.Type{quantities.typ}, cel.IntType,
+				one(func(q opaque[*resource.Quantity]) ref.Val { return types.Int(q.value.Sign()) }))),
+		method(quantities, "quantity_get_float", "asApproximateFloat", cel.DoubleType,
+			func(q *resource.Quantity) ref.Val { return types.Double(q.AsApproximateFloat64()) }),
+		method(quantities, "quantity_get_int", "asInteger", cel.IntType, asInteger),
+		method(quantities, "quantity_is_integer", "isInteger", cel.BoolType, isInteger),
+		both(quantities, "quantity_add", "add", quantities.typ, add),
+		both(quantities, "quantity_sub", "sub", quantities.typ, sub),
+		withInt("quantity_add_int", "add", add),
+		withInt("quantity_sub_int", "sub", sub),
+	)
+}
+
+// Limits of the text of a quantity. Without them, the parser takes a minute for 1e-100000000.
+const (
+	quantityBytes    = 128
+	quantityExponent = 999
+)
+
+var errQuantity = errors.New("the quantity is too long, or its exponent is too large")
+
+func parseQuantity(s string) (*resource.Quantity, error) {
+	if len(s) > quantityBytes {
+		return nil, errQuantity
+	}
+	exponent := s[strings.LastIndexAny(s, "eE")+1:] // not a number if there is none
+	n, err := strconv.Atoi(exponent)
+	if err == nil && exponent != s && (n > quantityExponent || n < -quantityExponent) {
+		return nil, errQuantity
+	}
+	q, err := resource.ParseQuantity(s)
+	return &q, err
+}
+
+func asInteger(q *resource.Quantity) ref.Val {
+	n, ok := q.AsInt64()
+	if !ok {
+		return types.NewErr("cannot convert value to integer")
+	}
+	return types.Int(n)
+}
+
+func isInteger(q *resource.Quantity) ref.Val {
+	_, ok := q.AsInt64()
+	return types.Bool(ok)
+}
+
+// compare orders two quantities. Without the copy, it would change how the first one is stored, and isInteger with it.
+func compare(a, b *resource.Quantity) int {
+	a = new(a.DeepCopy())
+	return a.Cmp(*b)
+}
+
+// add returns a sum. Without the copy, the sum of large quantities would change the first one.
+func add(a, b *resource.Quantity) ref.Val {
+	sum := a.DeepCopy()
+	sum.Add(*b)
+	return quantities.of(&sum, nil)
+}
+
+func sub(a, b *resource.Quantity) ref.Val {
+	difference := a.DeepCopy()
+	difference.Sub(*b)
+	return quantities.of(&difference, nil)
+}
+
+// withInt is a function of a quantity and an int.
+func withInt(id, name string, f func(a, b *resource.Quantity) ref.Val) cel.EnvOption {
+	return cel.Function(name, cel.MemberOverload(id, []*cel.Type{quantities.typ, cel.IntType}, quantities.typ,
+		two(func(q opaque[*resource.Quantity], n types.Int) ref.Val {
+			return f(q.value, resource.NewQuantity(int64(n), resource.DecimalExponent))
+		})))
+}
+
+var versions = &kind[*semver.Version]{ //nolint:gochecknoglobals // a constant
+	typ:   cel.ObjectType("kubernetes.Semver"),
+	equal: func(a, b *semver.Version) bool { return a.EQ(*b) },
+	size: func(v *semver.Version) (n int64) {
+		for _, p := range v.Pre {
+			n += int64(len(p.VersionStr)) + 8
+		}
+		return n
+	},
+}
+
+// semverFunctions declares semver, isSemver, and the functions of a version.
+func semverFunctions() []cel.EnvOption {
+	number := func(name string, f func(*semver.Version) uint64) cel.EnvOption {
+		return method(versions, "semver_"+name, name, cel.IntType, func(v *semver.Version) ref.Val {
+			return types.Int(f(v)) //nolint:gosec // as in Kubernetes
+		})
+	}
+	withFlag := []*cel.Type{cel.StringType, cel.BoolType}
+	return append(comparisons(versions, "semver", func(a, b *semver.Version) int { return a.Compare(*b) }),
+		parser(versions, "string_to_semver", "semver", parseVersion),
+		is("is_semver_string", "isSemver", parseVersion),
+		cel.Function("semver", cel.Overload("string_bool_to_semver", withFlag, versions.typ, onVersion(versions.of))),
+		cel.Function("isSemver", cel.Overload("is_semver_string_bool", withFlag, cel.BoolType,
+			onVersion(func(_ *semver.Version, err error) ref.Val { return types.Bool(err == nil) }))),
+		number("major", func(v *semver.Version) uint64 { return v.Major }),
+		number("minor", func(v *semver.Version) uint64 { return v.Minor }),
+		number("patch", func(v *semver.Version) uint64 { return v.Patch }),
+	)
+}
+
+// onVersion is a function of a version that is normalized first if the second argument is true.
+func onVersion(f func(*semver.Version, error) ref.Val) cel.OverloadOpt {
+	return two(func(s types.String, normalize types.Bool) ref.Val {
+		if normalize {
+			return f(parseNormalized(string(s)))
+		}
+		return f(parseVersion(string(s)))
+	})
+}
+
+func parseVersion(s string) (*semver.Version, error) {
+	v, err := semver.Parse(s)
+	return &v, err
+}
+
+var errShort = errors.New("a version without a patch number cannot have a suffix")
+
+// parseNormalized reads a version after it removes a "v" at the beginning and leading zeros, and adds a missing minor
+// and patch number.
+func parseNormalized(s string) (*semver.Version, error) {
+	parts := strings.SplitN(strings.TrimPrefix(s, "v"), ".", 3)
+	for i, p := range parts {
+		if len(p) < 2 {
+			continue
+		}
+		p = strings.TrimLeft(p, "0")
+		if p == "" || p[0] < '0' || p[0] > '9' {
+			p = "0" + p
+		}
+		parts[i] = p
+	}
+	if len(parts) < 3 && strings.ContainsAny(parts[len(parts)-1], "+-") {
+		return nil, errShort
+	}
+	for len(parts) < 3 {
+		parts = append(parts, "0")
+	}
+	return parseVersion(strings.Join(parts, "."))
+}
+
+var urls = &kind[*url.URL]{ //nolint:gochecknoglobals // a constant
+	typ:   cel.ObjectType("kubernetes.URL"),
+	equal: func(a, b *url.URL) bool { return a.String() == b.String() },
+	size: func(u *url.URL) int64 {
+		return int64(len(u.Scheme) + len(u.Opaque) + len(u.Host) + len(u.Path) + len(u.RawQuery) + len(u.Fragment))
+	},
+}
+
+// urlFunctions declares url, isURL, and the functions of a URL.
+func urlFunctions() []cel.EnvOption {
+	part := func(id, name string, f func(*url.URL) string) cel.EnvOption {
+		return method(urls, id, name, cel.StringType, func(u *url.URL) ref.Val { return types.String(f(u)) })
+	}
+	return []cel.EnvOption{
+		parser(urls, "string_to_url", "url", parseURL),
+		is("is_url_string", "isURL", url.ParseRequestURI),
+		part("url_get_scheme", "getScheme", func(u *url.URL) string { return u.Scheme }),
+		part("url_get_host", "getHost", func(u *url.URL) string { return u.Host }),
+		part("url_get_hostname", "getHostname", (*url.URL).Hostname),
+		part("url_get_port", "getPort", (*url.URL).Port),
+		part("url_get_escaped_path", "getEscapedPath", (*url.URL).EscapedPath),
+		method(urls, "url_get_query", "getQuery", cel.MapType(cel.StringType, cel.ListType(cel.StringType)), query),
+	}
+}
+
+// parseURL accepts an absolute URL or an absolute path. Only the second parser finds the fragment.
+func parseURL(s string) (*url.URL, error) {
+	if _, err := url.ParseRequestURI(s); err != nil {
+		return nil, err
+	}
+	return url.Parse(s)
+}
+
+// query returns the values of each parameter.
+func query(u *url.URL) ref.Val {
+	out := map[ref.Val]ref.Val{}
+	for k, v := range u.Query() {
+		out[types.String(k)] = types.NewStringList(types.DefaultTypeAdapter, v)
+	}
+	return types.NewRefValMap(types.DefaultTypeAdapter, out)
+}
