@@ -39,7 +39,7 @@ type rotator struct {
 	unread  []string                 // lookups that each step needs
 	spent   spending
 	created map[string]outcome.Outcome // of the generations that are created, by generator
-	stale   *outcome.Stale             // why nothing may change, or nil
+	stale   error                      // why nothing may change, or nil
 	outputs outputs
 	out     Result
 }
