@@ -122,6 +122,17 @@ func (r *Result) count(sessions ...*evaluate.Session) {
 	}
 }
 
+// unused warns about connectionDetails that Crossplane ignores.
+func unused(exports []plan.Export, xr wire.Struct) outcome.Reply {
+	var out outcome.Reply
+	for _, e := range exports {
+		if e.Secret.ConnectionDetails && !object.IsLegacy(xr) {
+			out.Report(Outcome{Warn: true, Message: e.At("connectionDetails").String() + ": " + plan.DetailsIgnored})
+		}
+	}
+	return out
+}
+
 // composes returns the resources that this step desires, without those of the composite author.
 func composes(made objects, composed []generations.Composed) mention.Resources {
 	out := mention.Resources{}

@@ -101,7 +101,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Objects: authors.objects, Status: status, Drop: placed.drop, Environment: set.value, Revisions: counted,
 		Rotation: generated.Rotation,
 	}
-	out.merge(claim, details.Reply, merged.Reply,
+	out.merge(claim, unused(p.Exports, xr.Object), details.Reply, merged.Reply,
 		outcome.Reply{Requirements: sources}, items.Reply, exports.Reply, placed.Reply, set.Reply,
 		generated.Reply, authors.Reply)
 	if answers.Changed() {

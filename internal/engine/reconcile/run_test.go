@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
 )
 
@@ -144,6 +145,9 @@ secrets:
 				`Held! ` + held + ` details={host: old-host, more: more, user: old-user} | Secret "url" ` +
 					`(team/xr-url) is kept unchanged: key "k" waits for secret.missing` + never,
 				waits + `Secret "not-yet" (team/xr-not-yet) is not created: key "k" waits for secret.missing` + never,
+				"Available! | secrets[0].connectionDetails: " + plan.DetailsIgnored,
+				"Available! | secrets[1].connectionDetails: " + plan.DetailsIgnored,
+				"Available! | secrets[2].connectionDetails: " + plan.DetailsIgnored,
 			},
 		},
 	} {
