@@ -334,7 +334,7 @@ type ConfigMapData struct {
 // A StatusField is a status field of the composite to write.
 type StatusField struct {
 	// The path of the field below `status`, for example `endpoint` or `network.addresses`.
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^(conditions|crossplane)($|[.])')",message="must not be conditions or crossplane, or a field below them, which Crossplane writes: write a field of your own"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^[^_a-zA-Z0-9]*(conditions|crossplane)($|[^-_a-zA-Z0-9])')",message="must not be conditions or crossplane, or a field below them, which Crossplane writes: write a field of your own"
 	FieldPath FieldPath `json:"fieldPath"`
 
 	// Returns the value of the field. For example, `resource.status.address`.

@@ -135,17 +135,17 @@ func (c *compiler) compileVariables(list []v1beta1.Variable) (out []Variable) {
 }
 
 func (c *compiler) statusField(at *field.Path, s v1beta1.StatusField, before []StatusField) StatusField {
-	segments, err := statusSegments(s.FieldPath)
+	segments, err := FieldNames(s.FieldPath)
 	c.refuseErr(at.Child("fieldPath"), err)
-	for _, b := range before {
-		n := min(len(segments), len(b.Segments))
-		if n > 0 && slices.Equal(segments[:n], b.Segments[:n]) {
-			c.refuse(at.Child("fieldPath"), "%q is also written by %s: keep one of them", s.FieldPath,
-				b.At.Child("fieldPath"))
-			break
-		}
+	below, _ := environment.ParsePath(s.FieldPath) // names of fields are a path
+	overlaps := func(b StatusField) bool {
+		return err == nil && b.Segments != nil && (b.Below.Covers(below) || below.Covers(b.Below))
 	}
-	out := StatusField{At: at, Path: s.FieldPath, Segments: segments, Optional: s.Optional}
+	if i := slices.IndexFunc(before, overlaps); i >= 0 {
+		c.refuse(at.Child("fieldPath"), "%q is also written by %s: keep one of them", s.FieldPath,
+			before[i].At.Child("fieldPath"))
+	}
+	out := StatusField{At: at, Path: s.FieldPath, Below: below, Segments: segments, Optional: s.Optional}
 	c.optional = s.Optional
 	out.Value = c.output(source(at.Child("value"), s.Value, expression.WantJSON))
 	c.optional = false
@@ -296,15 +296,6 @@ func (c *compiler) settable(list *field.Path, before []environment.Path, text st
 		c.refuse(at, "replaces the value that %s writes: remove one of them, or move this one before it", list.Index(i))
 	}
 	return p
-}
-
-// statusSegments returns the field names of a path below status. Crossplane itself writes conditions.
-func statusSegments(p string) ([]string, error) {
-	out, err := FieldNames(p)
-	if len(out) > 0 && (out[0] == "conditions" || out[0] == "crossplane") {
-		return nil, fmt.Errorf("must not be %s, which Crossplane writes: write a field of your own", out[0])
-	}
-	return out, err
 }
 
 // SortedKeys of a map, with one allocation.

@@ -62,7 +62,8 @@ type Variable struct {
 type StatusField struct {
 	At       *field.Path
 	Path     string
-	Segments []string
+	Below    environment.Path // the path below status
+	Segments []string         // its names
 	Optional bool
 	Value    *expression.Expression
 }

@@ -137,7 +137,7 @@ func (x statusWriter) run() (out []Status, lacking map[string]bool) {
 	out = make([]Status, 0, len(x.fields))
 	for _, f := range x.fields {
 		one := x.field(f)
-		observed, _ := statusAt(x.session.Sees.Composite.Object.Get("status").Struct(), f.Segments)
+		observed, _ := f.Below.Find(x.session.Sees.Composite.Object.Get("status").Struct())
 		if one.Value != nil && !observed.Exists() {
 			lacking = plan.With(lacking, f.At.Child("fieldPath").String(), true)
 		}
@@ -150,7 +150,7 @@ func (x statusWriter) run() (out []Status, lacking map[string]bool) {
 // desired, because Crossplane prunes a field that is not desired.
 func (x statusWriter) field(f plan.StatusField) Status {
 	out := Status{Segments: f.Segments}
-	if _, free := statusAt(x.desired, f.Segments); !free {
+	if before, free := f.Below.Find(x.desired); before.Exists() || !free {
 		out.Outcome = Outcome{State: Conflict, Warn: true, Wrong: true, Message: fmt.Sprintf(
 			"status.%s: an earlier step of the pipeline also writes it: keep one of them", f.Path)}
 		return out
@@ -161,22 +161,8 @@ func (x statusWriter) field(f plan.StatusField) Status {
 	if err == nil || len(why.Failed) == 0 && f.Optional && !why.Required {
 		return out
 	}
-	observed, _ := statusAt(x.session.Sees.Composite.Object.Get("status").Struct(), f.Segments)
+	observed, _ := f.Below.Find(x.session.Sees.Composite.Object.Get("status").Struct())
 	out.Value = observed.Proto()
 	out.Outcome = outcome.Of(why, "status."+f.Path, "is not written", out.Value != nil)
 	return out
-}
-
-// statusAt returns the value at a path. The path is free if there is no value and one could be added.
-func statusAt(o wire.Struct, segments []string) (v wire.Value, free bool) {
-	v = wire.OfStruct(o)
-	for _, f := range segments {
-		if v.Kind() != wire.Object {
-			return wire.Value{}, false
-		}
-		if v = v.Struct().Get(f); !v.Exists() {
-			return v, true
-		}
-	}
-	return v, false
 }
