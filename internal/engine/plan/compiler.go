@@ -285,17 +285,27 @@ func ValidateObjectName(name string) error {
 	return nil
 }
 
-// settable returns the path of the next field in a list. It refuses a field that cannot be written, and a field that
-// replaces a value that an earlier entry writes.
-func (c *compiler) settable(list *field.Path, before []environment.Path, text string) environment.Path {
-	at := list.Index(len(before)).Child("fieldPath")
-	p, err := environment.ParsePath(text)
+// A Field is a field of the environment or of a manifest to write.
+type Field struct {
+	At       environment.Path
+	Path     string // of the entry
+	Optional bool
+	Value    *expression.Expression
+}
+
+// nextField compiles the next field of a list. It refuses a field that cannot be written, and a field that replaces a
+// value that an earlier entry writes.
+func (c *compiler) nextField(list *field.Path, before []Field, path string, s expression.Source) Field {
+	at := list.Index(len(before))
+	p, err := environment.ParsePath(path)
 	if err != nil {
-		c.refuseErr(at, err)
-	} else if i := slices.IndexFunc(before, p.Covers); i >= 0 {
-		c.refuse(at, "replaces the value that %s writes: remove one of them, or move this one before it", list.Index(i))
+		c.refuseErr(at.Child("fieldPath"), err)
+	} else if i := slices.IndexFunc(before, func(f Field) bool { return p.Covers(f.At) }); i >= 0 {
+		c.refuse(at.Child("fieldPath"), "replaces the value that %s writes: remove one of them, or move this one before it",
+			list.Index(i))
 	}
-	return p
+	s.Path, s.Want = at.Child("value").String(), expression.WantJSON
+	return Field{At: p, Path: at.String(), Value: c.output(s)}
 }
 
 // SortedKeys of a map, with one allocation.

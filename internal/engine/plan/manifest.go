@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
-	"github.com/crossplane-contrib/function-export/internal/engine/environment"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
@@ -21,8 +20,8 @@ import (
 type Manifest struct {
 	APIVersion, Kind string
 	Base             *structpb.Struct
-	Set              []manifestField
-	Outputs          []output
+	Set              []Field
+	Outputs          []Entry
 }
 
 // Object returns the kind in the manifest.
@@ -30,18 +29,7 @@ func (r *Manifest) Object() Kind { return Kind{APIVersion: r.APIVersion, Kind: r
 
 // Names reports whether set writes metadata.name. Nil writes nothing.
 func (r *Manifest) Names() bool {
-	return r != nil && slices.ContainsFunc(r.Set, func(f manifestField) bool { return f.At.String() == "metadata.name" })
-}
-
-type manifestField struct {
-	At    environment.Path
-	Path  string // of the entry
-	Value *expression.Expression
-}
-
-type output struct {
-	Key   string
-	Value *expression.Expression
+	return r != nil && slices.ContainsFunc(r.Set, func(f Field) bool { return f.At.String() == "metadata.name" })
 }
 
 func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenerator) {
@@ -50,18 +38,12 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 	defer func() { c.own = Kind{} }()
 	hasData := HasData(r.APIVersion, r.Kind)
 	c.refuseManifest(at.Child("manifest"), g.Manifest.Raw, r.Base, hasData)
-	list, before := at.Child("set"), make([]environment.Path, 0, len(g.Set))
 	for i, s := range g.Set {
-		at := list.Index(i)
-		f := manifestField{Path: at.String(), At: c.settable(list, before, s.FieldPath)}
-		before = append(before, f.At)
+		f := c.nextField(at.Child("set"), r.Set, s.FieldPath, expression.Source{Text: s.Value, Scope: expression.GenerationScope})
 		if first, _, _ := strings.Cut(f.At.String(), "."); hasData && slices.Contains(dataFields, first) {
-			c.refuse(at.Child("fieldPath"), "must not be %s, because the manifest is stored in an annotation: "+
+			c.refuse(at.Child("set").Index(i).Child("fieldPath"), "must not be %s, because the manifest is stored in an annotation: "+
 				"export the data instead", f.At)
 		}
-		x := source(at.Child("value"), s.Value, expression.WantJSON)
-		x.Scope = expression.GenerationScope
-		f.Value = c.output(x)
 		m.LooksAhead = m.LooksAhead || c.readsLater(f.Value)
 		c.refuseUnknownGeneration(f.Value)
 		if f.At.String() == "metadata.name" {
@@ -76,7 +58,7 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 		s.Own = true
 		x := c.output(s)
 		c.refuseGenerated(x, "its outputs are not known yet: use them where they are exported")
-		r.Outputs = append(r.Outputs, output{k, x})
+		r.Outputs = append(r.Outputs, Entry{Path: s.Path, Key: k, Value: x})
 	}
 }
 

@@ -32,7 +32,7 @@ type Plan struct {
 	Exports    []Export
 	Status     []StatusField
 	Lookup     *environment.Lookup
-	Set        []EnvironmentField
+	Set        []Field // of the environment
 	Generators Generators
 	Authors    *Authors // nil without fromComposite
 	Details    DetailsUsed

@@ -86,14 +86,6 @@ const (
 // EnvironmentPath is the path of the environment in the input.
 func EnvironmentPath() *field.Path { return field.NewPath(expression.Env) }
 
-// An EnvironmentField is a field of the environment to write.
-type EnvironmentField struct {
-	At       environment.Path
-	Path     string // of the entry
-	Optional bool
-	Value    *expression.Expression
-}
-
 // environment compiles the lookup and the fields to set.
 func (c *compiler) environment(p *Plan, in *v1beta1.Environment) {
 	if in == nil {
@@ -101,14 +93,10 @@ func (c *compiler) environment(p *Plan, in *v1beta1.Environment) {
 	}
 	lookup, wrong := environment.Compile(EnvironmentPath(), in)
 	p.Lookup, c.diagnostics = lookup, append(c.diagnostics, wrong...)
-	list, before := EnvironmentPath().Child("set"), make([]environment.Path, 0, len(in.Set))
-	for i, s := range in.Set {
-		at := list.Index(i)
-		out := EnvironmentField{Path: at.String(), Optional: s.Optional, At: c.settable(list, before, s.FieldPath)}
-		before = append(before, out.At)
+	for _, s := range in.Set {
 		c.optional = s.Optional
-		out.Value = c.output(source(at.Child("value"), s.Value, expression.WantJSON))
-		c.optional = false
+		out := c.nextField(EnvironmentPath().Child("set"), p.Set, s.FieldPath, expression.Source{Text: s.Value})
+		out.Optional, c.optional = s.Optional, false
 		c.refuseGenerated(out.Value, "the environment is complete before generators run, because generators may use it")
 		c.refuseUses(notGenerated(c.reading(out.Value).uses), s.NonSensitive)
 		p.Set = append(p.Set, out)

@@ -79,7 +79,7 @@ func (x environmentReader) run() (environmentRead, error) {
 // An environmentWriter sets fields of the environment that was read.
 type environmentWriter struct {
 	session *evaluate.Session
-	fields  []plan.EnvironmentField
+	fields  []plan.Field
 	read    environmentRead
 }
 
@@ -106,7 +106,7 @@ func (x environmentWriter) run() environmentRead {
 
 // environmentField returns the environment after one field was set, and why the field could not be set. The field is
 // removed then.
-func environmentField(s *evaluate.Session, f plan.EnvironmentField) (*structpb.Struct, evaluate.Reasons) {
+func environmentField(s *evaluate.Session, f plan.Field) (*structpb.Struct, evaluate.Reasons) {
 	before := s.Sees.Environment.Proto()
 	value, err := s.JSON(f.Value, s.Scope(""))
 	var waiting *expression.Waiting
