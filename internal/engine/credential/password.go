@@ -49,20 +49,16 @@ var encodings = map[string]func([]byte) string{
 // letters, and they may be upper case, at least one is upper and at least one is lower case. Prefix and suffix are put
 // around it, may repeat its characters, and are encoded with it.
 type password struct {
+	*v1beta1.PasswordGenerator
+
 	keys                     []string // sorted
 	letters, digits, symbols class
-	noUpper                  bool
-	prefix, suffix           string
-	encode                   func([]byte) string
 }
 
 // CompilePassword compiles a section of the input at a path, or returns its diagnostics. Make always finds characters
 // for a password that compiles: it fails only if Random fails.
 func CompilePassword(at *field.Path, in *v1beta1.PasswordGenerator) (Kind, field.ErrorList) {
-	p := &password{
-		keys: []string{defaultKey}, noUpper: in.NoUpper, encode: encodings[in.Encoding],
-		prefix: ptr.Deref(in.Prefix, ""), suffix: ptr.Deref(in.Suffix, ""),
-	}
+	p := &password{PasswordGenerator: in, keys: []string{defaultKey}}
 	var errs field.ErrorList
 	if len(in.SecretKeys) > 0 {
 		p.keys = slices.Sorted(slices.Values(in.SecretKeys))
@@ -76,28 +72,28 @@ func CompilePassword(at *field.Path, in *v1beta1.PasswordGenerator) (Kind, field
 		errs = append(errs, invalid(at.Child("symbolCharacters"), "has letters or digits: leave them out, "+
 			"because a password has them in addition to its symbols"))
 	}
-	if errs = append(errs, p.count(at, in, symbols)...); len(errs) > 0 {
+	if errs = append(errs, p.count(at, symbols)...); len(errs) > 0 {
 		return Kind{}, errs
 	}
 	return Kind{Keys: p.keys, Make: p.make}, nil
 }
 
 // count sets how many characters of each class a password has, and finds classes with too few characters.
-func (p *password) count(at *field.Path, in *v1beta1.PasswordGenerator, from string) (errs field.ErrorList) {
-	length, repeat := ptr.Deref(in.Length, defaultLength), ptr.Deref(in.AllowRepeat, false)
-	digits, symbols := ptr.Deref(in.Digits, length/4), ptr.Deref(in.Symbols, length/4)
-	digitsText, symbolsText := amount(digits, "digit", in.Digits), amount(symbols, "symbol", in.Symbols)
+func (p *password) count(at *field.Path, from string) (errs field.ErrorList) {
+	length, repeat := ptr.Deref(p.Length, defaultLength), ptr.Deref(p.AllowRepeat, false)
+	digits, symbols := ptr.Deref(p.Digits, length/4), ptr.Deref(p.Symbols, length/4)
+	digitsText, symbolsText := amount(digits, "digit", p.Digits), amount(symbols, "symbol", p.Symbols)
 	if digits > length || symbols > length-digits {
 		return field.ErrorList{invalid(at.Child("length"), "%s and %s are over the length of %d: "+
 			"use fewer of them, or a greater length", digitsText, symbolsText, length)}
 	}
 	letters := lowerCase + upperCase
-	if p.noUpper {
+	if p.NoUpper {
 		letters = lowerCase
 	}
 	p.letters = newClass(letters, length-digits-symbols, repeat)
 	p.digits, p.symbols = newClass(allDigits, digits, repeat), newClass(from, symbols, repeat)
-	if in.AllowRepeat == nil && in.SymbolCharacters != nil {
+	if p.AllowRepeat == nil && p.SymbolCharacters != nil {
 		p.symbols.repeat = p.symbols.n > len(p.symbols.from) // fewer characters than symbols must repeat
 	}
 	if symbols > 0 && from == "" {
@@ -114,8 +110,7 @@ func (p *password) count(at *field.Path, in *v1beta1.PasswordGenerator, from str
 	} {
 		if !of.repeat && of.n > len(of.from) {
 			errs = append(errs, invalid(at.Child(of.name), "%s without repeats need %[3]d different characters, and "+
-				"there are "+
-				"%[2]d: set allowRepeat, or ask for at most %[2]d of them", of.text, len(of.from), of.n))
+				"there are %[2]d: set allowRepeat, or ask for at most %[2]d of them", of.text, len(of.from), of.n))
 		}
 	}
 	return errs
@@ -144,7 +139,8 @@ func (p *password) make(from From) (Outputs, error) {
 	for _, key := range p.keys {
 		text := slices.Concat(p.drawLetters(d), d.draw(p.digits), d.draw(p.symbols))
 		d.shuffle(text)
-		out[key] = sensitive.FromString(p.encode([]byte(p.prefix + string(text) + p.suffix)))
+		whole := ptr.Deref(p.Prefix, "") + string(text) + ptr.Deref(p.Suffix, "")
+		out[key] = sensitive.FromString(encodings[p.Encoding]([]byte(whole)))
 	}
 	if d.err != nil {
 		return nil, fmt.Errorf("cannot generate a password: %w", d.err)
@@ -156,7 +152,7 @@ func (p *password) make(from From) (Outputs, error) {
 // this makes those with as many upper-case as lower-case letters slightly likelier. It loses less than one bit.
 func (p *password) drawLetters(d *dice) []rune {
 	rest := p.letters
-	if p.noUpper || rest.n < 2 {
+	if p.NoUpper || rest.n < 2 {
 		return d.draw(rest)
 	}
 	out := slices.Concat(d.draw(newClass(upperCase, 1, true)), d.draw(newClass(lowerCase, 1, true)))

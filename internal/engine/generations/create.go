@@ -62,8 +62,7 @@ func (g *rotator) create(c *credentialState) evaluate.Reasons {
 		return why
 	}
 	g.compose(k, o, c.step.Current != "")
-	what := fmt.Sprintf("generation %d of %s", k.Number, w)
-	first, said := outcome.Creating(g.in.Owner.Object, g.in.Now, what)
+	first, said := outcome.Creating(g.in.Owner.Object, g.in.Now, k.String())
 	g.created[w.Name] = first
 	g.out.Fresh = g.out.Fresh || w.Computed != nil && !said && !g.in.Owner.Lists(w.target())
 	if said {
@@ -110,7 +109,7 @@ func (g *rotator) occupied(w *wantedGeneration, o wire.Struct) evaluate.Reasons 
 	}
 	switch {
 	case own && plan.IsAuthors(object.CompositionResourceName(o)):
-		g.write(w.target(), plan.GenerationName(w.Name, w.number)) // so that the author's object is deleted
+		g.write(o, w) // so that the author's object is deleted
 		return evaluate.WaitingFor("%s, which a composite author requests, to be deleted", w.place)
 	case composite.IsDeleted(o):
 		return evaluate.WaitingFor("%s to be deleted", w.place)
@@ -206,6 +205,9 @@ func (g *rotator) outputsOfNew(w *wantedGeneration, kind *plan.Computed, k *gene
 		from.Source = *w.source
 	}
 	outputs, err := kind.Make(from)
+	if err == nil && w.source != nil {
+		outputs[credential.SaltKey], err = seal.NewSalt(g.in.Random)
+	}
 	if err != nil {
 		return nil, evaluate.Failed(w.Path.Child(w.Kind).String(), "%s", err.Error())
 	}
@@ -213,9 +215,6 @@ func (g *rotator) outputsOfNew(w *wantedGeneration, kind *plan.Computed, k *gene
 		g.spent.slow++
 	}
 	if w.source != nil {
-		if outputs[credential.SaltKey], err = seal.NewSalt(g.in.Random); err != nil {
-			return nil, evaluate.Failed(w.Path.Child(w.Kind).String(), "%s", err.Error())
-		}
 		k.State.Origin.Source = seal.SourceCode(outputs, from.Source)
 	}
 	return outputs, nil

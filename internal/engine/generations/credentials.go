@@ -2,7 +2,6 @@ package generations
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -249,9 +248,6 @@ func (r *credentialReader) readRequests() map[string]string {
 	out := map[string]string{}
 	text := plan.MetadataOf(r.in.Owner.Object).At("annotations", plan.RotateAnnotation).Text()
 	wrong := ""
-	refuse := func(format string, args ...any) {
-		wrong = cmp.Or(wrong, fmt.Sprintf("the composite's annotation "+plan.RotateAnnotation+" "+format, args...))
-	}
 	for pair := range strings.FieldsFuncSeq(text, isSeparator) {
 		name, token, _ := strings.Cut(pair, "=")
 		m := r.in.Generators.Named(name)
@@ -262,13 +258,14 @@ func (r *credentialReader) readRequests() map[string]string {
 		case m != nil && token != "":
 			out[name] = seal.Hash(r.in.Owner.Salt(), name, token)
 		case token == "":
-			refuse("must be <generator>=<anything new>, for example admin=1")
+			wrong = cmp.Or(wrong, "must be <generator>=<anything new>, for example admin=1")
 		case len(r.in.Generators) > 0 && !r.in.Elsewhere[name] && (c == nil || len(c.have) == 0):
-			refuse("names a generator that this step does not have. This step has: %s",
+			wrong = cmp.Or(wrong, "names a generator that this step does not have. This step has: "+
 				plan.Shorten(plan.NamesOf(r.in.Generators), ", "))
 		}
 	}
 	if wrong != "" {
+		wrong = "the composite's annotation " + plan.RotateAnnotation + " " + wrong
 		r.Report(outcome.Outcome{Message: wrong, Warn: true, Author: true})
 	}
 	return out

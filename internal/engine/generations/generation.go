@@ -1,6 +1,7 @@
 package generations
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -65,14 +66,10 @@ func readGeneration(m *plan.Generator, name string, number int, res observation.
 // isCoded reports whether a generation must have codes: the function computed it, now or when its generator was another
 // one.
 func isCoded(m *plan.Generator, o wire.Struct) bool {
-	secret := plan.Kind{APIVersion: "v1", Kind: string(object.Secret)}
-	switch {
-	case !object.IsSecret(o):
-		return false
-	case m != nil && (m.Computed != nil || m.Object() == secret):
-		return m.Computed != nil
+	if m != nil && m.Object() == (plan.Kind{APIVersion: "v1", Kind: string(object.Secret)}) {
+		return object.IsSecret(o) && m.Computed != nil
 	}
-	return object.IsImmutable(o)
+	return object.IsSecret(o) && object.IsImmutable(o)
 }
 
 // isComputed reports whether the function computed the outputs, now or when its generator was another one.
@@ -118,11 +115,7 @@ func (k *generation) marked(o *structpb.Struct) *structpb.Struct {
 		labels[rotation.LabelKey] = key
 	}
 	annotations := plan.Texts(wire.OfValue(meta["annotations"]))
-	for name := range annotations {
-		if strings.HasPrefix(name, object.StatePrefix) {
-			delete(annotations, name)
-		}
-	}
+	maps.DeleteFunc(annotations, func(name, _ string) bool { return strings.HasPrefix(name, object.StatePrefix) })
 	var data credential.Outputs
 	if k.Coded {
 		data = k.data
@@ -136,9 +129,9 @@ func (k *generation) marked(o *structpb.Struct) *structpb.Struct {
 	})
 }
 
-// observation returns the variables of the expressions of a generation.
-func (k *generation) observation() *observation.Generation {
-	return &observation.Generation{Resource: k.object, Details: k.details}
+// String names the generation.
+func (k *generation) String() string {
+	return fmt.Sprintf("generation %d of generator %q", k.Number, k.generator)
 }
 
 // A Split has the composed resources of a request, by their purpose. Expressions cannot read generations, and
@@ -152,7 +145,7 @@ type Split struct {
 	Resources   map[string]observation.Resource // that expressions see
 	Authors     map[string]observation.Resource // the composite author's
 	Generations map[string]Identified           // resources that look like a generation
-	Recorded    map[string]bool                 // the generators whose generations exports recorded
+	Rotating    map[string]bool                 // the generators with generations: observed ones, or recorded by exports
 }
 
 // An Identified is a composed resource that looks like a generation.
@@ -243,6 +236,7 @@ func (x Splitter) Run(all map[string]observation.Resource) Split {
 		if id, ok := x.identify(known, name, res.Object); ok {
 			id.Resource = res
 			out.Generations = plan.With(out.Generations, name, id)
+			out.Rotating = plan.With(out.Rotating, id.Generator, true)
 		}
 	}
 	if len(out.Authors)+len(out.Generations) > 0 { // otherwise no copy is needed: there may be many
@@ -269,7 +263,7 @@ func (r *Split) readAnnotations() (known map[string]Identified, isMixed bool) {
 		}
 		rec, _ := seal.ReadRecord(res.Object)
 		for generator, one := range rec.Generators {
-			r.Recorded = plan.With(r.Recorded, generator, true)
+			r.Rotating = plan.With(r.Rotating, generator, true)
 			for _, k := range one.Known {
 				known[k.UID] = Identified{Generator: generator, Number: k.Number}
 			}

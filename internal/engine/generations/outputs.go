@@ -75,7 +75,7 @@ func (g *rotator) ready(c *credentialState, k *generation) (why evaluate.Reasons
 
 // checkReady evaluates whether a pending generation works.
 func (g *rotator) checkReady(m *plan.Generator, k *generation) error {
-	s, x, in := g.in.Session.ForItem(m.Item), m.Ready, k.observation()
+	s, x, in := g.in.Session.ForItem(m.Item), m.Ready, &observation.Generation{Resource: k.object, Details: k.details}
 	if !x.Source().Own { // resource and secret are those of the composite
 		in = &observation.Generation{}
 	}
@@ -121,10 +121,10 @@ func (g *rotator) outputsOf(m *plan.Generator, k *generation) (observation.Detai
 	case m.Manifest == nil || k.isComputed():
 		return k.details, nil
 	}
-	out, s := observation.Details{}, g.in.Session.ForItem(m.Item)
-	maps.Copy(out, k.details)
+	in := &observation.Generation{Resource: k.object, Details: k.details}
+	out, s := maps.Clone(k.details), g.in.Session.ForItem(m.Item)
 	for _, o := range m.Manifest.Outputs {
-		text, ok, err := evaluate.Value(s, o.Value, s.GenerationScope(k.observation()), o.Value.Text)
+		text, ok, err := evaluate.Value(s, o.Value, s.GenerationScope(in), o.Value.Text)
 		switch {
 		case err != nil:
 			return nil, err
@@ -237,7 +237,7 @@ func (c *credentialState) failedBefore(now time.Time) outcome.Outcome {
 
 // checkCurrent warns about the generation in use if no other generation is pending.
 func (g *rotator) checkCurrent(w *wantedGeneration, k *generation) outcome.Outcome {
-	renew, once := k.Valid.Renew, w.Policy == "" || w.Policy == v1beta1.CreatedOnce
+	renew, once := k.Renew, w.Policy == "" || w.Policy == v1beta1.CreatedOnce
 	if !once || renew.IsZero() || g.in.Now.Before(renew) {
 		return outcome.Outcome{}
 	}

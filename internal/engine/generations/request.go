@@ -63,7 +63,7 @@ type Request struct {
 	Answers    *lookup.Answers
 	Observed   map[string]observation.Resource // all composed resources
 	Identified map[string]Identified           // those that look like a generation
-	Recorded   map[string]bool                 // the generators whose generations exports recorded
+	Rotating   map[string]bool                 // the generators with generations
 	Elsewhere  map[string]bool                 // the generators of other steps
 	Now        time.Time
 	Random     io.Reader
@@ -87,7 +87,7 @@ type Export struct {
 // belong to exports.
 func (in *Request) Run(exports []*Export, writers lifecycle.Writers, taken map[string]bool) (Result, error) {
 	unlisted := slices.ContainsFunc(exports, func(e *Export) bool { return e.Unlisted })
-	if len(in.Declared)+len(in.Identified)+len(in.Recorded) == 0 && !unlisted {
+	if len(in.Declared)+len(in.Rotating) == 0 && !unlisted {
 		return Result{Writers: writers, Session: in.Session}, nil
 	}
 	read := in.read(exports, taken)
@@ -154,13 +154,12 @@ type Items struct {
 	Unknown    map[string]string // why not all items of a list are known, by its generator; empty if they are known
 }
 
-// Lists are the generators with a list. Observed objects say which items may have generations.
+// Lists are the generators with a list.
 type Lists struct {
 	Session    *evaluate.Session
 	Generators plan.Generators
 	Exports    []plan.Export
-	Recorded   map[string]bool       // the generators whose generations exports recorded
-	Observed   map[string]Identified // the generations
+	Rotating   map[string]bool // the generators with generations
 }
 
 // Run makes a generator for each item of each list, in the order of the input and of the keys. If a list,
@@ -190,38 +189,18 @@ func (x Lists) Run() Items {
 			continue
 		}
 		out.Unknown[m.Name] = "not all of its items are known"
-		kept := slices.DeleteFunc(x.observedKeys(m), func(key string) bool { return known[key] })
-		for _, key := range kept {
-			one := m.For(&observation.Item{Key: key})
-			one.Unknown = true
-			all = append(all, one)
-		}
 		said := outcome.Of(why, m.String(), "creates nothing for some items", false)
-		if len(kept) > 0 {
-			said.State, said.Warn = outcome.Held, true
+		for _, name := range plan.SortedKeys(x.Rotating) {
+			if list, key, ok := plan.SplitItem(name); ok && list == m.Name && !known[key] {
+				one := m.For(&observation.Item{Key: key})
+				one.Unknown = true
+				all, said.State, said.Warn = append(all, one), outcome.Held, true
+			}
 		}
 		out.Report(said)
 	}
 	out.Generators, out.Exports = all, plan.WithItems(x.Exports, all)
 	return out
-}
-
-// observedKeys returns the keys of the items of a list that may have generations: those that are observed, or that
-// exports recorded.
-func (x Lists) observedKeys(m *plan.Generator) []string {
-	keys := map[string]bool{}
-	add := func(name string) {
-		if list, key, ok := plan.SplitItem(name); ok && list == m.Name {
-			keys[key] = true
-		}
-	}
-	for _, id := range x.Observed {
-		add(id.Generator)
-	}
-	for name := range x.Recorded {
-		add(name)
-	}
-	return slices.Sorted(maps.Keys(keys))
 }
 
 // withItems returns the outputs of generators with one level more for those of lists. The values of unknown say why not

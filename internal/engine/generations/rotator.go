@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -80,7 +79,8 @@ func (g *rotator) wait(m *plan.Generator) {
 // verify compares a generation with the input, and finds out whether it can be used.
 func (g *rotator) verify(c *credentialState, k *generation) {
 	w, ca := c.wanted, g.found[c.wanted.SignedBy()].current()
-	k.Fit, k.Valid = w.fit(k), w.validity(k, ca, g.in.Now)
+	k.Fit = w.fit(k)
+	k.Renew, k.Ends = w.validity(k, ca, g.in.Now)
 	why := g.ready(c, k)
 	if k.Ready = why.Empty(); !k.Ready {
 		why.See = cmp.Or(why.See, evaluate.See(k.object))
@@ -140,7 +140,7 @@ func (g *rotator) keep(c *credentialState) {
 		k := c.byUID[next.UID]
 		switch {
 		case !k.Listed:
-			g.write(lifecycle.PlaceOf(object.Identity(k.object)), plan.GenerationName(c.name, k.Number))
+			g.write(k.object, k)
 			g.out.Report(unlistedGeneration(k))
 			continue
 		case !next.Counts, next.Lost && next.Stage == rotation.Abandoned:
@@ -154,7 +154,7 @@ func (g *rotator) keep(c *credentialState) {
 		g.compose(k, g.desire(k), k.Ready || c.step.Current != "")
 	}
 	for _, k := range c.step.Drop { // its number is not free before it is deleted
-		g.write(lifecycle.PlaceOf(object.Identity(c.byUID[k.UID].object)), c.byUID[k.UID].composed)
+		g.write(c.byUID[k.UID].object, c.byUID[k.UID])
 	}
 }
 
@@ -184,21 +184,14 @@ func (g *rotator) compose(k *generation, desired *structpb.Struct, ready bool) {
 				slices.ContainsFunc(g.out.Generations, func(c Composed) bool { return c.Name == name })
 		})
 	}
-	g.write(lifecycle.PlaceOf(object.Identity(k.object)), name)
+	g.write(k.object, k)
 	k.composed = name
 	g.out.Generations = append(g.out.Generations, Composed{Name: name, Desired: desired, Ready: ready})
 }
 
-func (g *rotator) write(t lifecycle.Place, composed string) {
-	g.out.Writers[t] = append(slices.Clip(g.out.Writers[t]), composedGeneration(composed))
-}
-
-// A composedGeneration is the composition resource name of a generation.
-type composedGeneration string
-
-// String names the generation.
-func (name composedGeneration) String() string {
-	return fmt.Sprintf("generation %q", strings.TrimPrefix(string(name), plan.GenerationPrefix))
+func (g *rotator) write(o wire.Struct, writer fmt.Stringer) {
+	at := lifecycle.PlaceOf(object.Identity(o))
+	g.out.Writers[at] = append(slices.Clip(g.out.Writers[at]), writer)
 }
 
 // seenBy returns a session that sees the outputs.
@@ -291,7 +284,7 @@ func (g *rotator) saveStates() {
 
 // lastInUse returns the generation that was last in use: as exports recorded it, or as it says itself.
 func (c *credentialState) lastInUse() (out rotation.Reference) {
-	for _, one := range c.exports {
+	for _, one := range c.records() {
 		for _, k := range slices.Concat(one.Known, one.Unlisted) {
 			if k.UID == one.Holds && k.Number > out.Number {
 				out = k.Reference

@@ -50,7 +50,7 @@ func (in *Request) want(c *credentialState, m *plan.Generator, request string) *
 	maybe.Input = rotation.Present
 	have := c.generations()
 	for i, k := range c.have {
-		have[i].Valid = w.validity(k, nil, in.Now)
+		have[i].Renew, have[i].Ends = w.validity(k, nil, in.Now)
 	}
 	if m.LooksAhead || rotation.Next(maybe, have, c.records(), in.Now).Make != nil {
 		w.placeNext(in)
@@ -171,22 +171,22 @@ func (w *wantedGeneration) fit(k *generation) rotation.Fit {
 
 // validity returns until when a certificate can be used: it must be renewed before it expires, or once the input or
 // its CA changes. The CA is the generation in use of its generator, or nil.
-func (w *wantedGeneration) validity(k, ca *generation, now time.Time) (out rotation.Validity) {
+func (w *wantedGeneration) validity(k, ca *generation, now time.Time) (renew, ends time.Time) {
 	c := w.Certificate()
 	if c == nil {
-		return out
+		return renew, ends
 	}
-	out.Renew, out.Ends, _ = c.RenewAt(k.data) // zero if it is not a certificate
+	renew, ends, _ = c.RenewAt(k.data) // zero if it is not a certificate
 	if is, was := w.rotation.Origin.Spec, k.State.Origin.Spec; is != "" && was != "" && is != was {
-		out.Renew = now // with other names
+		renew = now // with other names
 	}
 	if ca == nil {
-		return out
+		return renew, ends
 	}
 	if issuer, err := credential.ParseIssuer(ca.data); err == nil && !c.IssuedBy(k.data, issuer) {
-		return rotation.Validity{Renew: now, Ends: now}
+		return now, now
 	}
-	return out
+	return renew, ends
 }
 
 // manifestOf returns the manifest of a generation by its number. The manifest of number 0 is common to all

@@ -29,13 +29,19 @@ const (
 )
 
 var (
-	errNoBlock    = errors.New("the text has no PEM block")
-	errNoText     = errors.New("the list is empty")
-	errBroken     = errors.New("a PEM block is incomplete or invalid")
-	errBlocks     = fmt.Errorf("it has more than %d PEM blocks", limits.PEMBlocks)
-	errNoKey      = errors.New("the text has no private key")
-	errKeys       = errors.New("the text has more than one private key")
-	errNotOneText = errors.New("an element of the list has no PEM block")
+	errNoBlock       = errors.New("the text has no PEM block")
+	errNoText        = errors.New("the list is empty")
+	errBroken        = errors.New("a PEM block is incomplete or invalid")
+	errBlocks        = fmt.Errorf("it has more than %d PEM blocks", limits.PEMBlocks)
+	errNoKey         = errors.New("the text has no private key")
+	errKeys          = errors.New("the text has more than one private key")
+	errNotOneText    = errors.New("an element of the list has no PEM block")
+	errNoCertificate = errors.New("the text has no certificate")
+	errCertificate   = errors.New("a certificate cannot be parsed")
+	errCertificates  = fmt.Errorf("the text has more than %d different certificates", limits.ChainCertificates)
+	errNoCA          = errors.New("the text has no certificate of a CA")
+	errIssuers       = notOneChain("the issuer of one may be any of several others")
+	errLeaves        = notOneChain("several sign no other one, or some sign each other")
 )
 
 // Split returns each block of a text as its own PEM text.
@@ -155,16 +161,6 @@ func encode(blocks ...*pem.Block) string {
 	}
 	return out.String()
 }
-
-var (
-	errNoCertificate = errors.New("the text has no certificate")
-	errCertificate   = errors.New("a certificate cannot be parsed")
-	errCertificates  = fmt.Errorf("the text has more than %d different certificates", limits.ChainCertificates)
-	errNoCA          = errors.New("the text has no certificate of a CA")
-
-	errIssuers = notOneChain("the issuer of one may be any of several others")
-	errLeaves  = notOneChain("several sign no other one, or some sign each other")
-)
 
 func notOneChain(reason string) error {
 	return errors.New("the certificates are not one chain: " + reason + ": remove what does not belong to it")

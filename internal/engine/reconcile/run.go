@@ -66,8 +66,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Session: merged.session, Sources: p.Sources, Answers: answers, Namespace: xr.Namespace, Consent: consent,
 	}.Read()
 	items := generations.Lists{
-		Session: sourced, Generators: p.Generators, Exports: p.Exports, Recorded: split.Recorded,
-		Observed: details.generations,
+		Session: sourced, Generators: p.Generators, Exports: p.Exports, Rotating: split.Rotating,
 	}.Run()
 	exports := exportLists{sourced, items.Exports, desired}.run()
 	places := placer{
@@ -79,7 +78,7 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	set := environmentWriter{next, p.Set, merged}.run()
 	rotating := generations.Request{
 		Splitter: split.Splitter, Items: items, Session: set.session, Answers: answers, Observed: observed,
-		Identified: details.generations, Recorded: split.Recorded, Elsewhere: in.Elsewhere,
+		Identified: details.generations, Rotating: split.Rotating, Elsewhere: in.Elsewhere,
 		Now: in.Now, Random: in.Random, Size: in.Size, ID: p.ID(),
 	}
 	generated, err := rotating.Run(placed.objects(), placed.writers, placed.names())

@@ -72,15 +72,10 @@ type Generation struct {
 	Coded   bool      // it must prove with a code that it is a generation
 	Follows []string  // the UIDs of lower ones whose values key a code of it
 	Fit     Fit       // of its outputs and the present source
-	Valid   Validity
+	Renew   time.Time // when another generation must follow, or zero
+	Ends    time.Time // the end of the validity of its outputs, or zero
 
 	Facts
-}
-
-// A Validity says until when outputs can be used. Zero is without an end.
-type Validity struct {
-	Renew time.Time // when another generation must follow
-	Ends  time.Time
 }
 
 // Facts are what a step finds out about a generation from the records of exports.
@@ -273,7 +268,7 @@ func (g *Generation) readCopies(records []Record) (used bool, left time.Time) {
 
 // later returns the state that holds of two copies. The origin of a generation is in both, unless one was lost.
 func later(a, b State) State {
-	if a.Stage < b.Stage {
+	if a.Stage < b.Stage || a.Stage == b.Stage && a.Request == lostHash { // the other one may know what it was made for
 		a, b = b, a
 	}
 	if a.Origin == (Origin{}) {

@@ -57,7 +57,7 @@ func window(t testing.TB, schedule string, open time.Duration) func(*Wanted) {
 func paused(minute int) func(*Wanted) { return func(w *Wanted) { w.PausedAt = at(minute) } }
 
 func valid(renew, ends int) func(*Generation) {
-	return func(g *Generation) { g.Valid = Validity{Renew: at(renew), Ends: at(ends)} }
+	return func(g *Generation) { g.Renew, g.Ends = at(renew), at(ends) }
 }
 
 // TestNext has what the models do not show: policies, renewal, windows, retries, and what people delete.

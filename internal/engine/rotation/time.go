@@ -45,8 +45,8 @@ func (s *situation) startsAt(now time.Time, w *Window) (out time.Time) {
 			out = due
 		}
 	}
-	if !s.base.Valid.Renew.IsZero() {
-		at(s.base.Valid.Renew, cmp.Or(s.base.Valid.Ends, s.base.Valid.Renew))
+	if !s.base.Renew.IsZero() {
+		at(s.base.Renew, cmp.Or(s.base.Ends, s.base.Renew))
 	}
 	if s.Policy == v1beta1.Periodic && !s.base.Created.IsZero() {
 		at(s.base.Created.Add(s.Interval), time.Time{})

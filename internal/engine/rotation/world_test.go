@@ -178,7 +178,7 @@ func (w *world) observe(l loss, input *world) (have []Generation, records []Reco
 		g.Follows = slices.DeleteFunc(slices.Clone(g.Follows), func(uid string) bool { return w.find(uid) == nil })
 		g.Listed = g.Listed && (!l.unlisted || !o.Created.Equal(input.highest))
 		if w.lifetime > 0 {
-			g.Valid = Validity{Renew: o.Created.Add(w.lifetime / 3 * 2), Ends: o.Created.Add(w.lifetime)}
+			g.Renew, g.Ends = o.Created.Add(w.lifetime/3*2), o.Created.Add(w.lifetime)
 		}
 		have = append(have, g)
 	}

@@ -144,11 +144,7 @@ func annotation(o wire.Struct, name string) wire.Value { return o.At("metadata",
 // Text returns the annotation, sealed with the data of a generation that the function computed. The data is nil for any
 // other.
 func (s GenerationState) Text(data credential.Outputs) string {
-	text, err := json.Marshal(s)
-	if err != nil { // the resource is not JSON: another client wrote it
-		s.Resource = nil
-		text, _ = json.Marshal(s) //nolint:errchkjson // only texts
-	}
+	text, _ := json.Marshal(s) //nolint:errchkjson // the resource was read as JSON
 	if data == nil {
 		return string(text)
 	}
