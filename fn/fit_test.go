@@ -226,7 +226,7 @@ func TestResponsesThatCannotFit(t *testing.T) {
 // and no value is in its texts.
 func answersOf(t *testing.T, req *fnv1.RunFunctionRequest, judge func(t *testing.T, rsp *fnv1.RunFunctionResponse)) {
 	t.Helper()
-	f := functiontest.Function{Function: functiontest.Fixed(t)}
+	f := functiontest.Fixed(t)
 	rsp, err := f.RunFunction(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)

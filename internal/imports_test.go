@@ -28,9 +28,9 @@ const engine = `
 	rotation
 	seal plan
 	mention evaluate
-	misspelt collect lookup
+	collect lookup
 	outcome
-	composite
+	misspelt composite
 	generations
 	reconcile
 	advice/fields

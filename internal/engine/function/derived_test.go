@@ -128,7 +128,7 @@ func TestHashesFitInEachHistory(t *testing.T) {
 				give(t, c, []string{"", "one", "two", "three"}[rng.IntN(4)])
 				world.Set(c.XR, fmt.Sprint(rng.IntN(3)), "spec", "passwordVersion")
 			case 1:
-				c.Wait(time.Duration(rng.IntN(5000)) * time.Second)
+				c.Now = c.Now.Add(time.Duration(rng.IntN(5000)) * time.Second)
 			case 2:
 				c.Annotate(rotateKey, fmt.Sprintf("hash=%d", n))
 			default:
@@ -137,7 +137,7 @@ func TestHashesFitInEachHistory(t *testing.T) {
 			fits(t, c, fmt.Sprintf("seed %d, event %d", seed, n))
 		}
 		give(t, c, "last")
-		c.Wait(time.Minute) // a pending generation may be outdated
+		c.Now = c.Now.Add(time.Minute) // a pending generation may be outdated
 		settle(t, c, fmt.Sprintf("seed %d, at the end", seed))
 		if c.Condition() != "Available" {
 			t.Fatalf("seed %d: %s", seed, c.Condition())

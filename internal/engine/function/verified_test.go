@@ -78,17 +78,17 @@ func (d database) wants(what, names, setter, app, condition string) {
 func TestAbandonedRotation(t *testing.T) {
 	d := newDatabase(t, verifiedPassword)
 	const first, second, third = "shop-admin-1", "shop-admin-2", "shop-admin-3"
-	d.Wait(time.Hour)
+	d.Now = d.Now.Add(time.Hour)
 	d.Settle()
 	d.wants("there is nothing to go back to", "shop-admin-1 shop-setter", first, "", `Waiting`)
 	d.accept()
 	d.Annotate(rotateKey, "admin=1")
 	d.Settle()
-	d.Wait(14 * time.Minute)
+	d.Now = d.Now.Add(14 * time.Minute)
 	d.Settle()
 	d.wants("pending", "shop-admin-1 shop-admin-2 shop-app shop-setter", second, first, `Waiting generator `+
 		`"admin": generation 2 is not ready`)
-	d.Wait(2 * time.Minute)
+	d.Now = d.Now.Add(2 * time.Minute)
 	d.Reconcile()
 	d.wants("marked", "shop-admin-1 shop-admin-2 shop-app shop-setter", first, first, `Waiting generator "admin": `+
 		`generation 2 is abandoned`)
@@ -99,13 +99,13 @@ func TestAbandonedRotation(t *testing.T) {
 		"secrets.applied.password;"; !strings.Contains(got, want) {
 		t.Errorf("the condition is %s, want %s in it", got, want)
 	}
-	d.Wait(30 * time.Minute)
+	d.Now = d.Now.Add(30 * time.Minute)
 	d.Settle()
 	d.set(d.Value(second, "password")) // too late
 	d.Settle()
 	d.wants("too late", "shop-admin-1 shop-admin-2 shop-app shop-setter", first, first, `Held generator "admin": `+
 		`generation 2 was abandoned`)
-	d.Wait(40 * time.Minute)
+	d.Now = d.Now.Add(40 * time.Minute)
 	d.Settle()
 	d.wants("tried again", "shop-admin-1 shop-admin-3 shop-app shop-setter", third, first, `Waiting generator `+
 		`"admin": generation 3 is not ready`)

@@ -82,7 +82,7 @@ func answer(t *testing.T, f fnv1.FunctionRunnerServiceServer, sent []byte) (*fnv
 // Both versions of the service answer, and each call is counted. A compressed
 // request is refused.
 func TestServe(t *testing.T) {
-	f := functiontest.Fixed(t)
+	f := functiontest.Fixed(t).Function
 	sent := codecRequest(t, "tag", 3)
 	want, err := answer(t, f, sent)
 	if err != nil {
@@ -154,7 +154,7 @@ func counters(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 // An invalid message is refused, and the function never receives it.
 func TestServeRefuses(t *testing.T) {
 	valid := codecRequest(t, "tag", 1)
-	_, conn := serve(t, functiontest.Fixed(t), logging.NewNopLogger())
+	_, conn := serve(t, functiontest.Fixed(t).Function, logging.NewNopLogger())
 	for name, tc := range map[string]struct {
 		reason string
 		sent   []byte

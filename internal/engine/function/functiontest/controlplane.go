@@ -82,9 +82,6 @@ func (c *ControlPlane) Settle() {
 	c.T.Fatal("it does not settle in 10 reconciles")
 }
 
-// Wait advances the time.
-func (c *ControlPlane) Wait(d time.Duration) { c.Now = c.Now.Add(d) }
-
 // Annotate annotates the composite.
 func (c *ControlPlane) Annotate(key, value string) {
 	world.Set(c.XR, value, "metadata", "annotations", key)

@@ -1,10 +1,8 @@
 package functiontest
 
 import (
-	"io"
 	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,13 +94,14 @@ func ExampleDirs(t testing.TB) []string {
 // call.
 func ExampleFunction(t testing.TB, dir string) *Function {
 	t.Helper()
-	f, at := New(t), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	f := Fixed(t)
 	if text, err := os.ReadFile(filepath.Join(dir, "now.txt")); err == nil {
-		if at, err = time.Parse(time.RFC3339, strings.TrimSpace(string(text))); err != nil {
+		at, err := time.Parse(time.RFC3339, strings.TrimSpace(string(text)))
+		if err != nil {
 			t.Fatal(err)
 		}
+		f.Now = func() time.Time { return at }
 	}
-	f.Now, f.Entropy = func() time.Time { return at }, func() io.Reader { return rand.NewChaCha8([32]byte{}) }
 	return f
 }
 

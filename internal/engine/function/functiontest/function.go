@@ -32,10 +32,10 @@ func New(t testing.TB) *Function {
 }
 
 // Fixed returns a function whose clock does not advance, with the same entropy in each call.
-func Fixed(t testing.TB) *function.Function {
+func Fixed(t testing.TB) *Function {
 	t.Helper()
-	f := New(t).Function
-	f.Now = func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
+	f := New(t)
+	f.Now = func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 	f.Entropy = func() io.Reader { return rand.NewChaCha8([32]byte{}) }
 	return f
 }
