@@ -1,6 +1,7 @@
 package environment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -60,11 +61,21 @@ func Set(env *structpb.Struct, p Path, v *structpb.Value) (*structpb.Struct, err
 	if v == nil {
 		v = structpb.NewNullValue()
 	}
-	out, err := p.set(structpb.NewStructValue(env), 0, v)
-	if err != nil {
-		return nil, fmt.Errorf("cannot set %q: %w", p, err)
+	for i, s := range p.segments {
+		above := Path{p.segments[:i]}
+		at, _ := above.Find(wire.Of(env))
+		isName := s.Type == fieldpath.SegmentField
+		switch {
+		case isName && !at.IsNull() && at.Kind() != wire.Object:
+			return nil, fmt.Errorf("cannot set %q: %q is not an object", p, above)
+		case !isName && !at.IsNull() && at.Kind() != wire.Array:
+			return nil, fmt.Errorf("cannot set %q: %q is not a list", p, above)
+		case !isName && s.Index > uint(at.List().Len()): //nolint:gosec // a length
+			return nil, fmt.Errorf("cannot set %q: %q has fewer than %d items, and nothing may be left out",
+				p, above, s.Index)
+		}
 	}
-	return out.GetStructValue(), nil
+	return with(structpb.NewStructValue(env), p.segments, v).GetStructValue(), nil
 }
 
 // Remove returns the environment without the value at the path. The result shares the values that are
@@ -74,8 +85,7 @@ func Remove(env *structpb.Struct, p Path) *structpb.Struct {
 	if v, _ := p.Find(wire.Of(env)); !v.Exists() {
 		return env
 	}
-	out, _ := p.set(structpb.NewStructValue(env), 0, nil) // it exists
-	return out.GetStructValue()
+	return with(structpb.NewStructValue(env), p.segments, nil).GetStructValue()
 }
 
 // isTop reports whether the path is zero, which is the object itself.
@@ -110,67 +120,26 @@ func (p Path) Find(s wire.Struct) (v wire.Value, free bool) {
 	return v, true
 }
 
-func (p Path) set(old *structpb.Value, depth int, v *structpb.Value) (*structpb.Value, error) {
-	if depth == len(p.segments) {
-		return v, nil
+// with returns a copy of v, which may be nil, that has c at a path. If c is nil, with removes a field, and sets an item
+// to null. Missing items before an index are null.
+func with(v *structpb.Value, path fieldpath.Segments, c *structpb.Value) *structpb.Value {
+	if len(path) == 0 {
+		return c
 	}
-	s, at := p.segments[depth], Path{p.segments[:depth]}
-	was, free := child(old, s)
-	switch {
-	case !free && s.Type == fieldpath.SegmentField:
-		return nil, fmt.Errorf("%q is not an object", at)
-	case !free:
-		return nil, fmt.Errorf("%q is not a list", at)
-	case s.Type == fieldpath.SegmentIndex && s.Index > uint(len(old.GetListValue().GetValues())):
-		return nil, fmt.Errorf("%q has fewer than %d items, and nothing may be left out", at, s.Index)
-	}
-	now, err := p.set(was, depth+1, v)
-	if err != nil {
-		return nil, err
-	}
-	return with(old, s, now), nil
-}
-
-// child returns the value of v at a segment, or nil. free reports whether v can have the segment, or v
-// is nil.
-func child(v *structpb.Value, s fieldpath.Segment) (c *structpb.Value, free bool) {
-	switch k := v.GetKind().(type) {
-	case nil, *structpb.Value_NullValue:
-		return nil, true
-	case *structpb.Value_StructValue:
-		if s.Type == fieldpath.SegmentField {
-			return k.StructValue.GetFields()[s.Field], true
-		}
-	case *structpb.Value_ListValue:
-		values := k.ListValue.GetValues()
-		if s.Type == fieldpath.SegmentIndex && s.Index < uint(len(values)) {
-			return values[s.Index], true
-		}
-		return nil, s.Type == fieldpath.SegmentIndex
-	}
-	return nil, false
-}
-
-// with returns a copy of v, which may be nil, that has c at a segment. If c is nil, with removes a field, and sets an
-// item to null. Missing items before it are null.
-func with(v *structpb.Value, s fieldpath.Segment, c *structpb.Value) *structpb.Value {
+	s, rest := path[0], path[1:]
 	if s.Type == fieldpath.SegmentIndex {
-		if c == nil {
-			c = structpb.NewNullValue()
-		}
 		values := slices.Clone(v.GetListValue().GetValues())
 		if more := int(s.Index) + 1 - len(values); more > 0 { //nolint:gosec // a list is not that long
 			values = append(values, slices.Repeat([]*structpb.Value{structpb.NewNullValue()}, more)...)
 		}
-		values[s.Index] = c
+		values[s.Index] = cmp.Or(with(values[s.Index], rest, c), structpb.NewNullValue())
 		return structpb.NewListValue(&structpb.ListValue{Values: values})
 	}
 	fields := maps.Clone(v.GetStructValue().GetFields())
 	if fields == nil {
 		fields = map[string]*structpb.Value{}
 	}
-	fields[s.Field] = c
-	if c == nil {
+	if fields[s.Field] = with(fields[s.Field], rest, c); fields[s.Field] == nil {
 		delete(fields, s.Field)
 	}
 	return structpb.NewStructValue(&structpb.Struct{Fields: fields})
@@ -178,8 +147,5 @@ func with(v *structpb.Value, s fieldpath.Segment, c *structpb.Value) *structpb.V
 
 // holding returns an object that contains only v at the path, or v itself at the top level.
 func (p Path) holding(v *structpb.Value) *structpb.Struct {
-	for _, s := range slices.Backward(p.segments) {
-		v = with(nil, s, v)
-	}
-	return v.GetStructValue()
+	return with(nil, p.segments, v).GetStructValue()
 }
