@@ -109,26 +109,20 @@ func init() { //nolint:gochecknoinits // before the first evaluation
 // exist.
 func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing bool) error {
 	var failed error
-	var needed, optional []string // of the absent paths
-	all := make([]string, 0, len(x.byNode[id]))
+	var absent, all []string
 	for _, i := range x.byNode[id] {
 		r := x.references[i].in(vars)
 		all = append(all, x.TextOf(r))
-		switch n, v, end := walk(vars, r); {
-		case end == endScalar:
+		switch n, v, end := walk(vars, r); end { //nolint:exhaustive // the others say nothing about the error
+		case endScalar:
 			failed = x.noObject(v, r, n, id)
-		case end != endAbsent:
-		case x.mayLack[x.TextOf(x.references[i].upTo(n+1))]:
-			optional = append(optional, x.TextOf(r.upTo(n+1)))
-		default:
-			needed = append(needed, x.TextOf(r.upTo(n+1)))
+		case endAbsent:
+			absent = append(absent, x.TextOf(r.upTo(n+1)))
 		}
 	}
 	switch {
-	case len(needed) > 0: // the optional ones are in branches that are not evaluated
-		return NewWaiting(append(x.absent(vars), needed...)...)
-	case len(optional) > 0:
-		return NewWaiting(append(x.absent(vars), optional...)...)
+	case len(absent) > 0:
+		return NewWaiting(append(x.absent(vars), absent...)...)
 	case failed != nil:
 		return failed
 	case missing && len(all) > 0:

@@ -145,14 +145,8 @@ func appendFields(to []field, sent []byte) []field {
 
 // lastOfEach sorts fields, and keeps the last of those with one name.
 func lastOfEach(fields []field) []field {
-	slices.SortFunc(fields, func(a, b field) int { return cmp.Or(bytes.Compare(a.name, b.name), a.at-b.at) })
-	out := fields[:0]
-	for i, f := range fields {
-		if i+1 == len(fields) || !bytes.Equal(f.name, fields[i+1].name) {
-			out = append(out, f)
-		}
-	}
-	return out
+	slices.SortFunc(fields, func(a, b field) int { return cmp.Or(bytes.Compare(a.name, b.name), b.at-a.at) })
+	return slices.CompactFunc(fields, func(a, b field) bool { return bytes.Equal(a.name, b.name) })
 }
 
 // size returns the size of an object: the number of distinct names.

@@ -70,16 +70,11 @@ func (s Struct) Len() int {
 
 // Keys returns the sorted names of the fields.
 func (s Struct) Keys() []string {
-	if s.in != nil {
-		var few [indexedFields]field
-		fields := s.in.fields(s.sent, &few)
-		keys := make([]string, 0, len(fields))
-		for _, f := range fields {
-			keys = append(keys, s.in.copy(f.name))
-		}
-		return keys
+	keys := make([]string, 0, s.Len())
+	for k := range s.All() {
+		keys = append(keys, k)
 	}
-	return s.appendKeys(make([]string, 0, s.Len()))
+	return keys
 }
 
 // appendKeys appends the sorted names of the fields of a Struct that is not in a request.
