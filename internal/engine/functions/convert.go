@@ -154,10 +154,11 @@ func nested(v ref.Val, c *Converter) (n any, err error) {
 	if c.level > c.levels && c.levels > 0 {
 		return nil, &Refusal{fmt.Sprintf("cannot encode a value with more than %d levels", c.levels)}
 	}
-	if m, ok := v.(traits.Mapper); ok {
-		n, err = nativeMap(m, c)
-	} else if l, ok := v.(traits.Lister); ok {
-		n, err = nativeList(l, c)
+	switch t := v.(type) {
+	case traits.Mapper:
+		n, err = nativeMap(t, c)
+	case traits.Lister:
+		n, err = nativeList(t, c)
 	}
 	c.level--
 	return n, err

@@ -35,7 +35,6 @@ func Library() []cel.EnvOption {
 	return append(slices.Concat(ordered(), textFunctions(), formatFunctions()),
 		unary("json.encode", str, encodeJSON, dyn),
 		unary("json.decode", dyn, decodeJSON, str),
-		unary("yaml.encode", str, encodeYAML, dyn),
 		unary("yaml.decode", dyn, decodeYAML, str),
 		cel.Function("merge", // as in kro's library
 			cel.MemberOverload("map_merge", []*cel.Type{entries, entries}, entries, cel.BinaryBinding(merge))),
@@ -104,22 +103,6 @@ func encodeJSON(v ref.Val) ref.Val {
 		return types.WrapErr(err)
 	}
 	return encoded(n)
-}
-
-func encodeYAML(v ref.Val) ref.Val {
-	n, err := Native(v, nestedConverter())
-	if err != nil {
-		return types.WrapErr(err)
-	}
-	s, ok := encoded(n).(types.String)
-	if !ok {
-		return types.NewErr("cannot encode YAML")
-	}
-	b, err := yaml.JSONToYAML([]byte(s))
-	if err != nil {
-		return types.NewErr("cannot encode YAML")
-	}
-	return types.String(b)
 }
 
 func failf(format string, args ...any) ref.Val {

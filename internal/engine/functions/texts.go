@@ -18,6 +18,8 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/crossplane-contrib/function-export/internal/engine/format"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/pem"
@@ -118,7 +120,7 @@ func sum(h hash.Hash, s string) []byte {
 	return h.Sum(nil)
 }
 
-// A textFormat is a function that writes a map or a list as a text of a format that is not JSON or YAML.
+// A textFormat is a function that writes a value as a text of a format that is not JSON.
 type textFormat struct {
 	argument *cel.Type
 	write    func(any) (string, error)
@@ -139,6 +141,7 @@ var textFormats = map[string]textFormat{ //nolint:gochecknoglobals // a table
 	"amqp.url":      of(aMap, format.AMQP),
 	"mongodb.url":   of(aMap, format.MongoDB),
 	"redis.url":     of(aMap, format.Redis),
+	"yaml.encode":   of(cel.DynType, encodeYAML),
 	"pem.join":      of(cel.ListType(cel.StringType), joinPEM),
 }
 
@@ -150,6 +153,14 @@ func of[T any](argument *cel.Type, write func(T) (string, error)) textFormat {
 		t, _ := v.(T)
 		return write(t)
 	}}
+}
+
+func encodeYAML(v any) (string, error) {
+	b, err := yaml.Marshal(v)
+	if err != nil { // its text may contain data
+		return "", errors.New("the value cannot be represented")
+	}
+	return string(b), nil
 }
 
 func joinPEM(list []any) (string, error) {
