@@ -240,9 +240,11 @@ func (p *player) provide() bool {
 
 // offered returns the output of the newest generation whose value an export has.
 func (p *player) offered(v *provider) string {
-	generations := p.laws.generations[v.generator]
-	for _, n := range slices.Backward(slices.Sorted(maps.Keys(generations))) {
-		value := generations[n].outputs[v.output]
+	for _, g := range slices.Backward(p.laws.inOrder()) {
+		value := g.outputs[v.output]
+		if g.generator != v.generator {
+			continue
+		}
 		for name, key := range p.named() {
 			if strings.HasPrefix(name, plan.GenerationPrefix) || value == "" {
 				continue

@@ -24,15 +24,18 @@ type lawbook struct {
 	laws    []law
 	exports exports
 
-	generations map[string]map[int]*generation // by generator and number
-	keys        map[string]map[string]bool     // that each object ever had
-	refused     map[string]time.Time           // since when an object's key has a credential that its provider refuses
-	broken      map[string]bool                // what was already said
+	generations map[string]*generation     // by composition resource name
+	keys        map[string]map[string]bool // that each object ever had
+	refused     map[string]time.Time       // since when an object's key has a credential that its provider refuses
+	broken      map[string]bool            // what was already said
 	mayGo       mayGo
 }
 
 // A generation is what laws know about one.
 type generation struct {
+	generator string
+	number    int
+
 	outputs map[string]string // that it ever had
 	stored  bool              // it exists, or existed
 	gone    bool              // it existed
@@ -40,15 +43,18 @@ type generation struct {
 	used    time.Time         // when an export first had its value
 }
 
-// generation returns what is known about a generation.
-func (b *lawbook) generation(generator string, n int) *generation {
-	if b.generations[generator] == nil {
-		b.generations[generator] = map[int]*generation{}
+// generation returns what is known about a generation, or nil for another object.
+func (b *lawbook) generation(name string) *generation {
+	if generator, n, ok := plan.ParseGeneration(name); ok && b.generations[name] == nil {
+		b.generations[name] = &generation{generator: generator, number: n}
 	}
-	if b.generations[generator][n] == nil {
-		b.generations[generator][n] = &generation{}
-	}
-	return b.generations[generator][n]
+	return b.generations[name]
+}
+
+// inOrder returns the generations in the order of their numbers.
+func (b *lawbook) inOrder() []*generation {
+	byNumber := func(a, b *generation) int { return a.number - b.number }
+	return slices.SortedFunc(maps.Values(b.generations), byNumber)
 }
 
 // mayGo is what may go in the current moment without a loss.
@@ -59,7 +65,7 @@ type mayGo struct {
 
 func newLawbook(always []any, p *pipeline.Pipeline) *lawbook {
 	b := &lawbook{
-		exports: newExports(p), generations: map[string]map[int]*generation{}, keys: map[string]map[string]bool{},
+		exports: newExports(p), generations: map[string]*generation{}, keys: map[string]map[string]bool{},
 		refused: map[string]time.Time{}, broken: map[string]bool{},
 	}
 	for _, v := range always {
@@ -73,8 +79,7 @@ func newLawbook(always []any, p *pipeline.Pipeline) *lawbook {
 // forget forgets an object that someone deletes or edits. It is not lost by the function.
 func (b *lawbook) forget(name string) {
 	delete(b.keys, name)
-	if generator, n, ok := plan.ParseGeneration(name); ok {
-		g := b.generation(generator, n)
+	if g := b.generation(name); g != nil {
 		g.stored, g.gone, g.excused = false, false, true
 	}
 }
@@ -95,7 +100,7 @@ func (b *lawbook) hasSetter(generator string) bool {
 // the certificate of their CA, so a law is broken only if none of them keeps it.
 type holding struct {
 	object, key, value, expression string
-	generations                    map[string][]int
+	generations                    map[string][]*generation // by generator, in their order
 }
 
 // consumes reports whether a value is meant to be from the current generation of a generator.
@@ -150,9 +155,9 @@ func (b *lawbook) remember(now time.Time, holdings []holding) {
 			b.keys[h.object] = map[string]bool{}
 		}
 		b.keys[h.object][h.key] = true
-		for generator, numbers := range h.generations {
-			for _, n := range numbers {
-				if g := b.generation(generator, n); h.consumes(generator) && g.used.IsZero() {
+		for generator, contained := range h.generations {
+			for _, g := range contained {
+				if h.consumes(generator) && g.used.IsZero() {
 					g.used = now
 				}
 			}
@@ -161,14 +166,13 @@ func (b *lawbook) remember(now time.Time, holdings []holding) {
 }
 
 // learn reads the generations that exist. It returns those that no longer exist.
-func (b *lawbook) learn(p *player, objects map[string]*structpb.Struct) map[string][]int {
+func (b *lawbook) learn(p *player, objects map[string]*structpb.Struct) (deleted []*generation) {
 	exist := map[*generation]bool{}
 	remember := func(name string, values map[string]string, isStored bool) {
-		generator, n, ok := plan.ParseGeneration(name)
-		if !ok {
+		g := b.generation(name)
+		if g == nil {
 			return
 		}
-		g := b.generation(generator, n)
 		exist[g] = exist[g] || isStored // its provider may report no values any more
 		if len(values) > 0 {
 			g.outputs, g.stored = values, g.stored || isStored
@@ -187,18 +191,10 @@ func (b *lawbook) learn(p *player, objects map[string]*structpb.Struct) map[stri
 		}
 		remember(name, values, true)
 	}
-	return b.leave(exist)
-}
-
-// leave marks the generations that no longer exist, and returns those that did.
-func (b *lawbook) leave(exist map[*generation]bool) map[string][]int {
-	deleted := map[string][]int{}
-	for generator, numbers := range b.generations {
-		for n, g := range numbers {
-			if g.stored && !g.gone && !exist[g] {
-				g.gone = true
-				deleted[generator] = append(deleted[generator], n)
-			}
+	for _, g := range b.generations {
+		if g.stored && !g.gone && !exist[g] {
+			g.gone = true
+			deleted = append(deleted, g)
 		}
 	}
 	return deleted
@@ -206,33 +202,33 @@ func (b *lawbook) leave(exist map[*generation]bool) map[string][]int {
 
 // holdings returns the values of all exports, in order.
 func (b *lawbook) holdings(objects map[string]*structpb.Struct) (out []holding) {
+	generations := b.inOrder()
 	for _, name := range slices.Sorted(maps.Keys(objects)) {
 		if b.exports[exportOf(name)] == nil {
 			continue
 		}
 		data := pipeline.DataOf(objects[name])
 		for _, key := range slices.Sorted(maps.Keys(data)) {
-			out = append(out, holding{name, key, data[key], b.exports.expression(name, key), b.contained(data[key])})
+			h := holding{name, key, data[key], b.exports.expression(name, key), map[string][]*generation{}}
+			for _, g := range generations {
+				if g.isIn(h.value) {
+					h.generations[g.generator] = append(h.generations[g.generator], g)
+				}
+			}
+			out = append(out, h)
 		}
 	}
 	return out
 }
 
-// contained returns the generations whose outputs are in a value.
-func (b *lawbook) contained(value string) map[string][]int {
-	out := map[string][]int{}
-	for generator, numbers := range b.generations {
-		for n, g := range numbers {
-			for _, text := range g.outputs {
-				if len(text) >= leastOutput && strings.Contains(value, text) {
-					out[generator] = append(out[generator], n)
-					break
-				}
-			}
+// isIn reports whether an output of the generation is a part of a value.
+func (g *generation) isIn(value string) bool {
+	for _, text := range g.outputs {
+		if len(text) >= leastOutput && strings.Contains(value, text) {
+			return true
 		}
-		slices.Sort(out[generator])
 	}
-	return out
+	return false
 }
 
 type sayer func(about, format string, args ...any)
@@ -263,10 +259,9 @@ func (b *lawbook) checkLost(objects map[string]*structpb.Struct, holdings []hold
 // checkEach says which values only generations have that are not as they must be.
 func (b *lawbook) checkEach(holdings []holding, is func(g *generation) bool, text string, say sayer) {
 	for _, h := range holdings {
-		for generator, numbers := range h.generations {
-			n := numbers[len(numbers)-1]
-			if !slices.ContainsFunc(numbers, func(n int) bool { return is(b.generation(generator, n)) }) {
-				say(h.object+"."+h.key+generator, text, h.object, h.key, n, generator)
+		for generator, contained := range h.generations {
+			if last := contained[len(contained)-1]; !slices.ContainsFunc(contained, is) {
+				say(h.object+"."+h.key+generator, text, h.object, h.key, last.number, generator)
 			}
 		}
 	}
@@ -276,7 +271,7 @@ func (b *lawbook) checkWhole(holdings []holding, say sayer) {
 	type of struct{ object, generator string }
 	first := map[of]holding{}
 	for _, h := range holdings {
-		for generator, numbers := range h.generations {
+		for generator, contained := range h.generations {
 			if strings.Contains(h.expression, "previous.") {
 				continue
 			}
@@ -286,27 +281,27 @@ func (b *lawbook) checkWhole(holdings []holding, say sayer) {
 				first[at] = h
 				continue
 			}
-			isShared := func(n int) bool { return slices.Contains(other.generations[generator], n) }
-			if a, c := other.generations[generator], numbers; !slices.ContainsFunc(c, isShared) {
-				say(h.object+generator, "%s has %s of generation %d of %s, but %s of generation %d",
-					h.object, other.key, a[len(a)-1], generator, h.key, c[len(c)-1])
+			others := other.generations[generator]
+			if !slices.ContainsFunc(contained, func(g *generation) bool { return slices.Contains(others, g) }) {
+				say(h.object+generator, "%s has %s of generation %d of %s, but %s of generation %d", h.object, other.key,
+					others[len(others)-1].number, generator, h.key, contained[len(contained)-1].number)
 			}
 		}
 	}
 }
 
-func (b *lawbook) checkOverlap(l law, now time.Time, deleted map[string][]int, say sayer) {
-	for _, n := range deleted[l.generator] {
+func (b *lawbook) checkOverlap(l law, now time.Time, deleted []*generation, say sayer) {
+	for _, g := range deleted {
 		var since time.Time
-		for newer, g := range b.generations[l.generator] {
-			if newer > n && !g.used.IsZero() && (since.IsZero() || g.used.Before(since)) {
-				since = g.used
+		for _, newer := range b.generations {
+			if newer.generator == l.generator && newer.number > g.number {
+				since = earlier(newer.used, since)
 			}
 		}
-		used := !b.generation(l.generator, n).used.IsZero()
-		if lasted := now.Sub(since); used && !since.IsZero() && lasted < l.limit {
-			say(strconv.Itoa(n), "generation %d of %s is deleted %s after an export had a newer one, and not after at least %s",
-				n, l.generator, lasted.Round(time.Second), l.limit)
+		lasted := now.Sub(since)
+		if g.generator == l.generator && !g.used.IsZero() && !since.IsZero() && lasted < l.limit {
+			say(strconv.Itoa(g.number), "generation %d of %s is deleted %s after an export had a newer one, and not after at "+
+				"least %s", g.number, l.generator, lasted.Round(time.Second), l.limit)
 		}
 	}
 }
@@ -318,12 +313,11 @@ func (b *lawbook) checkRefused(l law, p *player, holdings []holding, say sayer) 
 	}
 	for _, v := range p.faults.providers {
 		for _, h := range holdings {
-			key := h.object + "." + h.key
-			numbers := h.generations[v.generator]
-			if !h.consumes(v.generator) || len(numbers) == 0 || v.accepted == "" {
+			key, contained := h.object+"."+h.key, h.generations[v.generator]
+			if !h.consumes(v.generator) || len(contained) == 0 || v.accepted == "" {
 				continue
 			}
-			if b.generation(v.generator, numbers[len(numbers)-1]).outputs[v.output] == v.accepted {
+			if contained[len(contained)-1].outputs[v.output] == v.accepted {
 				delete(b.refused, key)
 				continue
 			}

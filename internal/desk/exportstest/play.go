@@ -247,7 +247,7 @@ func (p *player) advance(ctx context.Context, end time.Time) error {
 
 // earlier returns the earlier of two times. Zero is no time.
 func earlier(a, b time.Time) time.Time {
-	if !a.IsZero() && a.Before(b) {
+	if b.IsZero() || !a.IsZero() && a.Before(b) {
 		return a
 	}
 	return b
