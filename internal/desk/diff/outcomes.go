@@ -57,10 +57,10 @@ func (d *comparison) states() {
 			d.add(e)
 		}
 	}
-	said := d.before.others()
-	for _, message := range slices.Sorted(maps.Keys(d.after.others())) {
-		if _, again := said[message]; !again {
-			d.add(Effect{Kind: kinds[d.after.others()[message]], Reason: message})
+	said, says := d.before.others(), d.after.others()
+	for _, message := range slices.Sorted(maps.Keys(says)) {
+		if said[message] == "" {
+			d.add(Effect{Kind: says[message], Reason: message})
 		}
 	}
 }
@@ -106,20 +106,18 @@ func (s *side) stateOf(export string, o reconcile.Object) reconcile.State {
 	return reconcile.Available
 }
 
-// others returns the messages about generators, the environment and status fields that are not available.
-func (s *side) others() map[string]reconcile.State {
-	out := map[string]reconcile.State{}
+// others returns the effects of generators, the environment and status fields that are not available, by message.
+func (s *side) others() map[string]Kind {
+	out := map[string]Kind{}
 	for _, result := range s.Results {
-		all := slices.Clone(result.Others)
-		for _, o := range result.Status {
-			all = append(all, o.Outcome)
+		for _, o := range result.Others {
+			out[o.Message] = kinds[o.State]
 		}
-		for _, o := range all {
-			if kinds[o.State] != "" && o.Message != "" {
-				out[o.Message] = o.State
-			}
+		for _, o := range result.Status {
+			out[o.Message] = kinds[o.State]
 		}
 	}
+	maps.DeleteFunc(out, func(message string, kind Kind) bool { return message == "" || kind == "" })
 	return out
 }
 
@@ -141,17 +139,12 @@ func short(message string) string { return strings.TrimPrefix(message, lead().Fi
 
 // reads adds the objects that were not read before. Objects of the composite itself are none of them.
 func (d *comparison) reads() {
-	known := map[string]bool{}
-	for _, s := range d.before.Required {
-		known[selected(s)] = true
-	}
-	for _, name := range slices.Sorted(maps.Keys(d.after.Required)) {
+	for _, name := range slices.Sorted(maps.Keys(d.after.Required)) { // a name has all that is required
 		s := d.after.Required[name]
-		r, text := state.Selected(s), selected(s)
-		if known[text] || d.isOwn(r) {
+		r := state.Selected(s)
+		if d.before.Required[name] != nil || d.isOwn(r) {
 			continue
 		}
-		known[text] = true
 		rule, installed := inspect.RuleOf(plan.Kind{APIVersion: r.APIVersion, Kind: r.Kind}, nil)
 		reason := "Crossplane's default role permits that"
 		if !installed {
@@ -162,11 +155,6 @@ func (d *comparison) reads() {
 		}
 		d.add(Effect{Kind: Reads, Object: &r, Reason: reason})
 	}
-}
-
-func selected(s *fnv1.ResourceSelector) string {
-	return fmt.Sprint(s.GetApiVersion(), s.GetKind(), s.GetNamespace(), "/", s.GetMatchName(),
-		s.GetMatchLabels().GetLabels())
 }
 
 // isOwn reports whether an object is, or may become, an export or a generation of the composite.
