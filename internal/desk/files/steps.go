@@ -62,7 +62,7 @@ func (s Step) Owner() string {
 // view returns what is known about a step of a file, whose plans are in the order of the steps, and what rules see.
 func (k *Knowledge) view(steps []Step, plans []*plan.Plan, i int) *rules.View {
 	s, all := steps[i], []*plan.Plan(nil)
-	out := &rules.View{Plan: plans[i], Input: s.Input, Composition: s.composition, Index: s.index,
+	out := &rules.View{Plan: plans[i], Composition: s.composition, Index: s.index,
 		Plans: map[int]*plan.Plan{}, Functions: k.functions}
 	for j, other := range steps {
 		if s.composition != nil && other.composition == s.composition && plans[j] != nil {

@@ -48,9 +48,7 @@ func literalCredential(v *View, say Say) {
 			}
 		}
 		for _, d := range e.Data {
-			if d.Value != nil {
-				literalData(say, d)
-			}
+			literalData(say, d)
 		}
 	}
 	for _, x := range v.Plan.Expressions {
@@ -89,12 +87,9 @@ func literalData(say Say, d plan.Entry) {
 			say(field(d.Path), "is a credential by the name of its key, "+readable)
 		}
 	}
-	top := d.Value.Tree().Expr()
-	report(d.Key, top)
-	if top.Kind() == ast.MapKind {
-		for _, entry := range top.AsMap().Entries() {
-			key, _ := celast.Text(entry.AsMapEntry().Key())
-			report(key, entry.AsMapEntry().Value())
-		}
+	report(d.Key, d.Value.Tree().Expr())
+	for _, entry := range entries(d.Value) {
+		key, _ := celast.Text(entry.Key())
+		report(key, entry.Value())
 	}
 }

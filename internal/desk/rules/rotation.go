@@ -35,11 +35,10 @@ func abandonedAfterNext(v *View, say Say) {
 // noOverlap is about credentials of other systems, which stop working when their resource is deleted.
 func noOverlap(v *View, say Say) {
 	for i, m := range v.Plan.Generators {
-		if m.Kind == plan.KindResource && rotates(m) && m.Grace < noticed && v.input("generators", i,
-			"gracePeriodExpression") == nil {
-			say(field(m.Path.String()), "deletes the former credential as soon as the next one is exported, but a "+
-				"mounted Secret "+
-				"changes only after about a minute, and applications read it later: set gracePeriod, for example 1h")
+		if m.Kind == plan.KindResource && rotates(m) && m.Grace < noticed &&
+			v.Plan.Input.Generators[i].GracePeriodExpression == "" {
+			say(field(m.Path.String()), "deletes the former credential as soon as the next one is exported, but a mounted "+
+				"Secret changes only after about a minute, and applications read it later: set gracePeriod, for example 1h")
 		}
 	}
 }
@@ -91,7 +90,7 @@ func candidateForConsumers(v *View, say Say) {
 			}
 			consumer := v.workloadOf(e)
 			for _, d := range e.Data {
-				isForOne := d.Value != nil && (consumer != "" || connectionString().MatchString(d.Value.Source().Text))
+				isForOne := consumer != "" || connectionString().MatchString(d.Value.Source().Text)
 				if m.Ready != nil && isForOne && v.readsCandidate(d.Value, m) {
 					*say(field(d.Path), "is for %s, and %s is not in use before it is verified: use %s",
 						cmp.Or(consumer, "an application"), m.Spelled(expression.Candidate), m.Spelled(expression.Generated)) =
@@ -110,7 +109,7 @@ func (v *View) readsCandidate(x *expression.Expression, m plan.Generator) bool {
 
 // respelled returns the edit of an expression that reads another variable of a generator.
 func respelled(x *expression.Expression, m plan.Generator, from, to string) []diagnostic.Edit {
-	if x == nil || !strings.Contains(x.Source().Text, m.Spelled(from)) {
+	if !strings.Contains(x.Source().Text, m.Spelled(from)) {
 		return nil
 	}
 	return setText(x.Source().Path, strings.ReplaceAll(x.Source().Text, m.Spelled(from), m.Spelled(to)))
@@ -129,9 +128,9 @@ func setterReadsGenerated(v *View, say Say) {
 				continue
 			}
 			for _, r := range v.resources() {
-				if by := passwordFrom(r.Base, objectOf(e)); by != "" {
-					edits := say(field(e.Path.String()), "sets the credential through %s of %s, but has the "+
-						"generation that is already in use: use %s", by, r.Name, m.Spelled(expression.Candidate))
+				if setter, _ := usesOf(r.Base, objectOf(e), ""); setter != "" {
+					edits := say(field(e.Path.String()), "sets the credential through %s of %s, but has the generation that is "+
+						"already in use: use %s", setter, r.Name, m.Spelled(expression.Candidate))
 					for _, d := range e.Data {
 						*edits = append(*edits, respelled(d.Value, m, expression.Generated, expression.Candidate)...)
 					}
@@ -141,34 +140,15 @@ func setterReadsGenerated(v *View, say Say) {
 	}
 }
 
-// passwordFrom returns the field of a manifest that reads a password from the Secret with a name.
-func passwordFrom(manifest any, secret string) string {
-	fields, _ := manifest.(map[string]any)
-	for _, name := range plan.SortedKeys(fields) {
-		ref, _ := fields[name].(map[string]any)
-		if strings.HasSuffix(strings.ToLower(name), "passwordsecretref") && ref["name"] == secret {
-			return name
-		}
-		if by := passwordFrom(fields[name], secret); by != "" {
-			return by
-		}
-	}
-	return ""
-}
-
 // workloadOf returns the workload that reads the Secret of an export, if no resource sets a password from it.
 func (v *View) workloadOf(e plan.Export) (workload string) {
-	if v.Composition == nil || objectOf(e) == "" {
-		return ""
-	}
-	for _, s := range v.Composition.Steps {
-		for _, r := range s.Resources {
-			if passwordFrom(r.Base, objectOf(e)) != "" {
-				return ""
-			}
-			if kind := readBy(r.Base, objectOf(e)); kind != "" {
-				workload = "the " + kind + " " + r.Name
-			}
+	for _, r := range v.resources() {
+		setter, kind := usesOf(r.Base, objectOf(e), "")
+		if setter != "" {
+			return ""
+		}
+		if kind != "" {
+			workload = "the " + kind + " " + r.Name
 		}
 	}
 	return workload
@@ -179,33 +159,30 @@ var workloads = []string{ //nolint:gochecknoglobals // a table
 	"DaemonSet", "Deployment", "Pod", "ReplicaSet", "StatefulSet",
 }
 
-// readBy returns the kind of a workload in a manifest that reads the Secret with a name.
-func readBy(manifest any, secret string) string {
-	fields, _ := manifest.(map[string]any)
-	if kind, _ := fields["kind"].(string); slices.Contains(workloads, kind) && refersTo(manifest, secret) {
-		return kind
+// usesOf returns how a part of a manifest uses the Secret with a name: the field that sets a password from it, and the
+// kind of the workload whose container or volume reads it. above is the kind of the workload that has the part.
+func usesOf(part any, secret, above string) (setter, workload string) {
+	list, _ := part.([]any)
+	fields, _ := part.(map[string]any)
+	if kind, _ := fields["kind"].(string); slices.Contains(workloads, kind) {
+		above = kind
 	}
 	for _, name := range plan.SortedKeys(fields) {
-		if kind := readBy(fields[name], secret); kind != "" {
-			return kind
+		ref, _ := fields[name].(map[string]any)
+		switch isNamed := ref["name"] == secret; {
+		case isNamed && strings.HasSuffix(strings.ToLower(name), "passwordsecretref"):
+			setter = name
+		case isNamed && (name == "secretKeyRef" || name == "secretRef" || name == "secret"),
+			name == "secret" && ref["secretName"] == secret:
+			workload = above
 		}
+		list = append(list, fields[name])
 	}
-	return ""
-}
-
-// refersTo reports whether a container or a volume in a manifest reads the Secret with a name.
-func refersTo(manifest any, secret string) bool {
-	list, _ := manifest.([]any)
-	fields, _ := manifest.(map[string]any)
-	for name, of := range fields {
-		ref, _ := of.(map[string]any)
-		isRef := name == "secretKeyRef" || name == "secretRef"
-		if isRef && ref["name"] == secret || name == "secret" && (ref["secretName"] == secret || ref["name"] == secret) {
-			return true
-		}
-		list = append(list, of)
+	for _, below := range list {
+		s, w := usesOf(below, secret, above)
+		setter, workload = cmp.Or(setter, s), cmp.Or(workload, w)
 	}
-	return slices.ContainsFunc(list, func(below any) bool { return refersTo(below, secret) })
+	return setter, workload
 }
 
 // caWithoutFormer finds exports with only the present certificate of a CA that is rotated.
@@ -216,7 +193,7 @@ func caWithoutFormer(v *View, say Say) {
 		}
 		for _, e := range v.Plan.Exports {
 			for _, d := range e.Data {
-				if d.Value != nil && v.lacksFormer(d.Value, m.Name) {
+				if v.lacksFormer(d.Value, m.Name) {
 					both := fmt.Sprintf("generated.%[1]s['tls.crt'] + previous.?%[1]s[?'tls.crt'].orValue('')", m.Name)
 					edits := say(field(d.Path), "has only the present CA, but while the CA is rotated, clients also "+
 						"need the former one: write %s", both)
@@ -234,8 +211,8 @@ func (v *View) lacksFormer(x *expression.Expression, ca string) bool {
 	var present, former bool
 	for _, r := range v.reads(x) {
 		of := plan.StepName(r.Reference, 0)
-		present = present || r.Variable == expression.Generated && of == ca && plan.StepName(r.Reference,
-			1) == "tls.crt"
+		isCertificate := of == ca && plan.StepName(r.Reference, 1) == "tls.crt"
+		present = present || r.Variable == expression.Generated && isCertificate
 		former = former || r.Variable == expression.Previous && (of == ca || of == plan.Anything)
 	}
 	return present && !former
@@ -243,14 +220,12 @@ func (v *View) lacksFormer(x *expression.Expression, ca string) bool {
 
 func certificateExpires(v *View, say Say) {
 	for i, m := range v.Plan.Generators {
-		if k := m.Certificate(); k != nil && !k.IsCA() && v.input("generators", i, "refreshPolicy") == nil {
-			*say(field(m.Path.Child(plan.KindCertificate).String()), "expires, and is not renewed by default: write "+
-				"refreshPolicy: OnChange "+
-				"beside it, which renews it in time, or refreshPolicy: CreatedOnce if it is renewed by "+
-				"hand") = []diagnostic.Edit{
-				{Path: m.Path.Child("refreshPolicy").String(), Action: diagnostic.SetValue,
-					Text: string(v1beta1.OnChange)},
-			}
+		if k := m.Certificate(); k != nil && !k.IsCA() && v.Plan.Input.Generators[i].RefreshPolicy == "" {
+			edits := say(field(m.Path.Child(plan.KindCertificate).String()), "expires, and is not renewed by default: "+
+				"write refreshPolicy: OnChange beside it, which renews it in time, or refreshPolicy: CreatedOnce if it "+
+				"is renewed by hand")
+			*edits = []diagnostic.Edit{{Path: m.Path.Child("refreshPolicy").String(), Action: diagnostic.SetValue,
+				Text: string(v1beta1.OnChange)}}
 		}
 	}
 }
@@ -260,14 +235,20 @@ func derivedSchedule(v *View, say Say) {
 		if m.Source() == nil {
 			continue
 		}
-		for _, name := range []string{"refreshInterval", "refreshIntervalExpression", "rotationWindow",
-			"keepersExpression"} {
-			if v.input("generators", i, name) != nil {
-				say(field(m.Path.Child(name).String()), "generates again from the same source: leave it and "+
-					"refreshPolicy out, because "+
-					"each change of secretExpression already leads to a new generation, and rotate the source instead")
-				break
-			}
+		of, name := v.Plan.Input.Generators[i], ""
+		switch {
+		case of.RefreshInterval != nil:
+			name = "refreshInterval"
+		case of.RefreshIntervalExpression != "":
+			name = "refreshIntervalExpression"
+		case of.RotationWindow != nil:
+			name = "rotationWindow"
+		case of.KeepersExpression != "":
+			name = "keepersExpression"
+		default:
+			continue
 		}
+		say(field(m.Path.Child(name).String()), "generates again from the same source: leave it and refreshPolicy out, "+
+			"because each change of secretExpression already leads to a new generation, and rotate the source instead")
 	}
 }

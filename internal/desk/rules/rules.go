@@ -43,7 +43,6 @@ type Say func(at expression.Place, format string, args ...any) *[]diagnostic.Edi
 // A View is one step of a pipeline, and what the files say about the other steps.
 type View struct {
 	Plan  *plan.Plan
-	Input map[string]any   // as it is in the file
 	Known *typecheck.Known // the kinds of the objects that the step reads, and their schemas
 
 	Composition *composition.Composition // nil if the input is not in one
@@ -131,27 +130,6 @@ func (v *View) reads(x *expression.Expression) []read {
 		}
 	}
 	return out
-}
-
-// input returns the field of the input at a path, or nil.
-func (v *View) input(path ...any) any {
-	var at any = v.Input
-	for _, step := range path {
-		switch c := at.(type) {
-		case map[string]any:
-			name, _ := step.(string)
-			at = c[name]
-		case []any:
-			i, ok := step.(int)
-			if !ok || i >= len(c) {
-				return nil
-			}
-			at = c[i]
-		default:
-			return nil
-		}
-	}
-	return at
 }
 
 // of returns the composed resource that a reference reads, and the index of its first step below the resource. The name

@@ -21,8 +21,8 @@ import (
 
 // changing are the fields of an object that change with each write of it, or without one.
 var changing = [][]string{ //nolint:gochecknoglobals // a table
-	{"metadata", "resourceVersion"}, {"metadata", "generation"}, {"metadata", "managedFields"}, {"status",
-		"conditions"},
+	{"metadata", "resourceVersion"}, {"metadata", "generation"}, {"metadata", "managedFields"},
+	{"status", "conditions"},
 }
 
 // steady are the ends of the paths of expressions from which something is made that should stay: names, keys and
@@ -39,13 +39,13 @@ func changingValue(v *View, say Say) {
 				sayChanging(say, x.Expression, r)
 			}
 		}
-		eachKey(x.Expression, func(key ast.Expr) {
-			ast.PreOrderVisit(key, ast.NewExprVisitor(func(e ast.Expr) {
+		for _, entry := range entries(x.Expression) {
+			ast.PreOrderVisit(entry.Key(), ast.NewExprVisitor(func(e ast.Expr) {
 				if r, _ := x.Reading(e); r != nil {
 					sayChanging(say, x.Expression, read{*r, x.Place(*r)})
 				}
 			}))
-		})
+		}
 	}
 }
 
@@ -58,8 +58,7 @@ func sayChanging(say Say, x *expression.Expression, r read) {
 		at := slices.IndexFunc(r.Path, func(s expression.Step) bool { return s.Key == fields[0] })
 		if at >= 0 && plan.StepName(r.Reference, at+1) == fields[1] {
 			edits := say(r.at, "reads %s.%s, which changes again and again, and with it the name, the key, the label "+
-				"or the "+
-				"credential that is made from it: use something that stays, such as metadata.uid", fields[0], fields[1])
+				"or the credential that is made from it: use something that stays, such as metadata.uid", fields[0], fields[1])
 			if text := x.Source().Text; version().MatchString(text) {
 				*edits = setText(x.Source().Path, version().ReplaceAllString(text, "${1}${2}.uid"))
 			}
@@ -67,15 +66,14 @@ func sayChanging(say Say, x *expression.Expression, r read) {
 	}
 }
 
-// eachKey calls a function for each computed key of the map that an expression returns.
-func eachKey(x *expression.Expression, do func(key ast.Expr)) {
+// entries returns the entries of the map that an expression writes as the data of an export.
+func entries(x *expression.Expression) (out []ast.MapEntry) {
 	if e := x.Tree().Expr(); x.Source().Want == expression.WantTextMap && e.Kind() == ast.MapKind {
 		for _, entry := range e.AsMap().Entries() {
-			if _, literal := celast.Text(entry.AsMapEntry().Key()); !literal {
-				do(entry.AsMapEntry().Key())
-			}
+			out = append(out, entry.AsMapEntry())
 		}
 	}
+	return out
 }
 
 func indexAsKey(v *View, say Say) {
@@ -97,29 +95,21 @@ func indexAsKey(v *View, say Say) {
 func encodedTwice(v *View, say Say) {
 	for _, e := range v.Plan.Exports {
 		for _, d := range e.Data {
-			if e.Kind != object.Secret || d.Value == nil {
+			if e.Kind != object.Secret || v.reads1(d.Value, expression.Generated, expression.Candidate) {
 				continue
 			}
-			values := []ast.Expr{d.Value.Tree().Expr()}
-			if top := values[0]; top.Kind() == ast.MapKind {
-				values = nil
-				for _, entry := range top.AsMap().Entries() {
-					values = append(values, entry.AsMapEntry().Value())
+			for _, p := range d.Value.Source().Parts(d.Value.Tree()) {
+				value := celast.AsWritten(p.Expr)
+				if !celast.IsCall(value, "base64.encode") {
+					continue
 				}
-			}
-			for _, value := range values {
-				value = celast.AsWritten(value)
-				if celast.IsCall(value, "base64.encode") && !v.reads1(d.Value, expression.Generated,
-					expression.Candidate) {
-					plain := value.AsCall().Args()[0]
-					if celast.IsCall(plain, "bytes") {
-						plain = plain.AsCall().Args()[0]
-					}
-					*say(place(d.Value, value), "is encoded twice, because the data of a Secret is encoded for you: "+
-						"leave base64.encode out, "+
-						"and write the text without bytes(...)") = advice.Instead(d.Value, value,
-						advice.TextOf(d.Value, plain))
+				plain := value.AsCall().Args()[0]
+				if celast.IsCall(plain, "bytes") {
+					plain = plain.AsCall().Args()[0]
 				}
+				*say(place(d.Value, value), "is encoded twice, because the data of a Secret is encoded for you: leave "+
+					"base64.encode out, and write the text without bytes(...)") =
+					advice.Instead(d.Value, value, advice.TextOf(d.Value, plain))
 			}
 		}
 	}
