@@ -69,11 +69,8 @@ func (m *explainer) dashes() (out diagnostic.List) {
 			continue
 		}
 		end = c.end
-		line, column := m.script().position(c.operator)
 		hint := m.script().replace(c.at, c.end, c.instead, suggest.DidYouMean(c.instead))
-		d := m.Source.At(line, column, operators[m.Source.Text[c.operator]]+hint)
-		m.correct(d)
-		out = append(out, d)
+		out = append(out, m.wrong(c.operator, operators[m.Source.Text[c.operator]]+hint))
 	}
 	return out
 }

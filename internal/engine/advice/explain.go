@@ -137,8 +137,21 @@ func withArticle(t string) string {
 	return "a " + t
 }
 
+// wrong returns the diagnostic of a mistake at an offset, with the edit that corrects it.
+func (m *explainer) wrong(at int, message string) *diagnostic.Diagnostic {
+	line, column := m.script().position(at)
+	d := m.Source.At(line, column, message)
+	m.correct(d)
+	return d
+}
+
 // pathOf returns the text of the path that a node is, or an empty text. textOf returns a word for any other node.
-func (m *explainer) pathOf(e ast.Expr) string { return m.script().pathAt(m.offset(e)) }
+func (m *explainer) pathOf(e ast.Expr) string {
+	if text := m.sourceOf(e); strings.ContainsAny(text, ".[") && pathAtEnd().FindString(text) == text {
+		return text
+	}
+	return ""
+}
 
 func (m *explainer) textOf(e ast.Expr) string { return cmp.Or(m.pathOf(e), "value") }
 
@@ -207,8 +220,7 @@ func dotted(path []string) string {
 		return ""
 	}
 	n, ok := map[string]int{expression.Secret: 1, expression.Secrets: 2, expression.Generated: 2,
-		expression.Candidate: 2,
-		expression.Previous:  2}[path[0]]
+		expression.Candidate: 2, expression.Previous: 2}[path[0]]
 	if !ok || len(path) != n+2 || slices.Contains(lengths, path[n+1]) || slices.Contains(dataOfSecrets, path[n]) {
 		return ""
 	}
@@ -227,9 +239,8 @@ var lengths = []string{"length", "size", "len"} //nolint:gochecknoglobals // a t
 // inputs are the variables that contain observed data.
 var inputs = []string{ //nolint:gochecknoglobals // a table
 	expression.Secret, expression.Secrets, expression.Resource, expression.Self, expression.Resources,
-	expression.Sources,
-	expression.Composite, expression.Env, expression.Context, expression.Generated, expression.Candidate,
-	expression.Previous,
+	expression.Sources, expression.Composite, expression.Env, expression.Context, expression.Generated,
+	expression.Candidate, expression.Previous,
 }
 
 func isInput(name string) bool { return slices.Contains(inputs, name) }

@@ -58,12 +58,12 @@ var instead = map[string]string{ //nolint:gochecknoglobals // a table
 	"=":  "there is no operator =: write ==",
 	"is": "there is no operator is: write ==, or has(composite.spec.host) to test a field",
 	"~":  "there is no operator ~: write + to join texts", "^": "there is no operator ^: write for example x * x",
-	"not": "there is no operator not: write !(value in list)",
-	"if":  "there is no if: write condition ? one : other", "unless": "there is no unless: write condition ? one : " +
-		"other",
-	"as":  "there is no as: write for example string(value)",
-	"for": "there is no for: write list.map(x, x.name) or list.filter(x, x.ready)",
-	"#":   "# does not begin a comment: write //", ";": "there is no ; in an expression: leave it out",
+	"not":    "there is no operator not: write !(value in list)",
+	"if":     "there is no if: write condition ? one : other",
+	"unless": "there is no unless: write condition ? one : other",
+	"as":     "there is no as: write for example string(value)",
+	"for":    "there is no for: write list.map(x, x.name) or list.filter(x, x.ready)",
+	"#":      "# does not begin a comment: write //", ";": "there is no ; in an expression: leave it out",
 	"$": "$ cannot be part of a name: leave it out", "`": "` cannot quote a text: write '",
 	"@": "@ is not part of CEL: leave it out",
 	"‘": "‘ cannot quote a text: write '", "’": "’ cannot quote a text: write '",
@@ -155,24 +155,6 @@ func isStep(path string, at int) bool {
 var wrapped = lazy.MustCompile(`(?s)^\s*(?:\$?\{\{-?(.*?)-?\}\}|\$\{([^{}]*)\}|\$\(([^()]*)\)|` +
 	`\{(\.[^{}]*)\}|(\$\..*))\s*$`)
 
-// content returns what to write instead of a whole text of another template language. It returns an example
-// if the text contains something else.
-func content(text, example string) string {
-	if m := wrapped().FindStringSubmatch(text); m != nil {
-		inner := strings.TrimSpace(strings.Join(m[1:], ""))
-		path := translated(inner)
-		switch {
-		case ofWorkflow().MatchString(inner):
-			return "for example secrets.db.password, a key of the composed resource db"
-		case path != "":
-			return path
-		case ofResource().MatchString(inner):
-			return expression.Resources + "." + inner
-		}
-	}
-	return example
-}
-
 // ofWorkflow is a secret of GitHub Actions.
 var ofWorkflow = lazy.MustCompile(`^secrets\.\w+$`)
 
@@ -249,16 +231,24 @@ func (c *script) foreignOperator(i int) string {
 // elements matches the selection of all elements of a list in other languages, and the field that follows.
 var elements = lazy.MustCompile(`^(?:\.[*#]|\[\*?\])\.([A-Za-z_]\w*)`)
 
-// inserted returns the message about the operator of a template language. The example is for a whole value, or for a
-// value in a text.
+// inserted returns the message about the operator of a template language: what to write instead of a whole text of it,
+// or an example for a whole value, or for a value in a text.
 func (c *script) inserted(operator string) string {
-	example := templateExamples[operator]
-	if !wrapped().MatchString(c.text) && example == exampleContent {
-		example = exampleText
+	message, example := foreignOperators[operator], templateExamples[operator]
+	m := wrapped().FindStringSubmatch(c.text)
+	if m == nil {
+		return message + strings.Replace(example, exampleContent, exampleText, 1)
 	}
-	instead := content(c.text, example)
-	if instead == example || strings.Contains(instead, " ") {
-		return foreignOperators[operator] + instead
+	inner := strings.TrimSpace(strings.Join(m[1:], ""))
+	switch path := translated(inner); {
+	case ofWorkflow().MatchString(inner):
+		return message + "for example secrets.db.password, a key of the composed resource db"
+	case path != "":
+		inner = path
+	case ofResource().MatchString(inner):
+		inner = expression.Resources + "." + inner
+	default:
+		return message + example
 	}
-	return foreignOperators[operator] + c.replace(0, len(c.text), instead, instead)
+	return message + c.replace(0, len(c.text), inner, inner)
 }

@@ -43,25 +43,15 @@ func isHash(e ast.Expr) bool {
 		(strings.HasPrefix(e.AsCall().FunctionName(), "hash.") || celast.IsCall(e, "hmac.sha256"))
 }
 
-// An operand mistake is a message about a call whose first operand has one of some kinds. %s is the type of the last
-// operand.
-type operandMistake struct {
-	function string
-	kinds    []types.Kind
-	message  string
-}
-
-var operandMistakes = []operandMistake{ //nolint:gochecknoglobals // a table
-	{formatCall, []types.Kind{types.TimestampKind},
-		"a timestamp has no format: write string(...) around it, or for example .getFullYear() for a part of it"},
-	{"add", []types.Kind{types.ListKind}, "add is for quantities: write list + [value]"},
-	{"sub", []types.Kind{types.StringKind}, "sub is for quantities: " + forReplace},
-	{operators.Index, []types.Kind{types.StringKind},
-		"a string has no elements: write .charAt(0) for a character, or .substring(0, 3) for a part"},
-	{operators.Index, []types.Kind{types.ListKind},
-		"the index of a list must be a number, but this is {type}: write for example [0]"},
-	{operators.Modulo, []types.Kind{types.StringKind},
-		"% divides numbers: write '%s'.format([...]) to put values into a text"},
+// operandMistakes are messages about calls whose first operand has some kind. {type} is the type of the last operand.
+var operandMistakes = []operandHint{ //nolint:gochecknoglobals // a table
+	{formatCall, "p", "a timestamp has no format: write string(...) around it, or for example .getFullYear() for a part " +
+		"of it"},
+	{"add", "l", "add is for quantities: write list + [value]"},
+	{"sub", "t", "sub is for quantities: " + forReplace},
+	{operators.Index, "t", "a string has no elements: write .charAt(0) for a character, or .substring(0, 3) for a part"},
+	{operators.Index, "l", "the index of a list must be a number, but this is {type}: write for example [0]"},
+	{operators.Modulo, "t", "% divides numbers: write '%s'.format([...]) to put values into a text"},
 }
 
 // noOverload returns the message for a call that does not accept its operands.
@@ -125,12 +115,9 @@ func (m *explainer) comparedWithNull(err *expression.Error) string {
 // mistakeOf returns a message about operands of some operators, and of format.
 func (m *explainer) mistakeOf(call ast.CallExpr, have []*types.Type) string {
 	fn := call.FunctionName()
-	for _, o := range operandMistakes {
-		if o.function == fn && celast.IsKind(have[0], o.kinds...) {
-			return strings.ReplaceAll(o.message, "{type}", m.aType(have[len(have)-1]))
-		}
-	}
-	switch {
+	switch mistake := hintFor(operandMistakes, fn, kindsOf(have[:1])); {
+	case mistake != "":
+		return strings.ReplaceAll(mistake, "{type}", m.aType(have[len(have)-1]))
 	case fn == formatCall && call.IsMemberFunction() &&
 		(len(call.Args()) != 1 || !celast.IsKind(have[1], types.ListKind, types.DynKind)):
 		return "format takes one list: write .format([...]) around its values"
@@ -214,8 +201,8 @@ func conversion(overloads []*decls.OverloadDecl, have []*types.Type) string {
 			}
 			if len(wrong) == 1 {
 				from, to := have[wrong[0]], kindsOf(o.ArgTypes()[wrong[0]:][:1])
-				if hint := convert(from, strings.Trim(to[:min(1, len(to))], "bm"), "the "+
-					""+cel.FormatCELType(from)); hint != "" {
+				if hint := convert(from, strings.Trim(to[:min(1, len(to))], "bm"),
+					"the "+cel.FormatCELType(from)); hint != "" {
 					return hint
 				}
 			}
@@ -327,7 +314,7 @@ var operandHints = []operandHint{ //nolint:gochecknoglobals // a table
 
 var kindLetters = map[types.Kind]string{ //nolint:gochecknoglobals // a table
 	types.StringKind: "t", types.IntKind: "i#s", types.UintKind: "s", types.DoubleKind: "d#s", types.BoolKind: "bs",
-	types.BytesKind: "ys", types.TimestampKind: "s", types.DurationKind: "s", types.MapKind: "m",
+	types.BytesKind: "ys", types.TimestampKind: "ps", types.DurationKind: "s", types.MapKind: "m",
 	types.StructKind: "m", types.ListKind: "l", types.NullTypeKind: "n",
 }
 

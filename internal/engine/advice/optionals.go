@@ -78,6 +78,7 @@ var (
 	pathAtEnd = lazy.MustCompile(`(?:[A-Za-z_]\w*)?(?:\.\??[A-Za-z_]\w*|\[[^\[\]]*\])*$`)
 	stepAtEnd = lazy.MustCompile(`(?:\.([A-Za-z_]\w*)|\[([^\[\]]*)\])$`)
 	wordFirst = lazy.MustCompile(`^\w*`)
+	pathFirst = lazy.MustCompile(`^[A-Za-z_]\w*(?:\.\??[A-Za-z_]\w*|\[[^\[\]]*\])*`)
 )
 
 // pathBefore returns the path at the end of a text, or an empty text if it is too long for a message. It does
@@ -136,24 +137,13 @@ func (c *script) bracket(at int) string {
 	return ""
 }
 
-// paths are all paths in a text.
-var paths = lazy.MustCompile(`[A-Za-z_]\w*(?:\.\??[A-Za-z_]\w*|\[[^\[\]]*\])*(?:\.\??[A-Za-z_]\w*\(?|\[[^\[\]]*\])`)
-
-// pathAt returns the text of the path at an offset, without the method at its end.
+// pathAt returns the text of the path that begins at an offset, without the method at its end.
 func (c *script) pathAt(at int) string {
-	if c.paths == nil {
-		c.paths = paths().FindAllStringIndex(c.text, -1)
+	path := pathFirst().FindString(c.text[at:])
+	if strings.HasPrefix(c.text[at+len(path):], "(") {
+		path = path[:max(0, strings.LastIndexByte(path, '.'))]
 	}
-	for _, m := range c.paths {
-		path := c.text[m[0]:m[1]]
-		if strings.HasSuffix(path, "(") {
-			path = path[:strings.LastIndexByte(path, '.')]
-		}
-		if m[0] <= at && at < m[0]+len(path) {
-			return path
-		}
-	}
-	return ""
+	return path
 }
 
 // isSecret reports whether the text of a path is a connection detail, or a key of a Secret.

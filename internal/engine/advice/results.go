@@ -17,7 +17,7 @@ import (
 // This file explains results whose type is not the one that is wanted, and has the table of conversions.
 
 // conversions say how to make a value of a kind what is wanted, by the letters of [kindLetters]. {it} is the value.
-var conversions = []struct{ want, have, hint string }{ //nolint:gochecknoglobals // a table
+var conversions = []operandHint{ //nolint:gochecknoglobals // a table
 	{"t", "s", ": wrap {it} in string(...)"},
 	{"t", "l", ": join it with .join(',') or json.encode(...)"},
 	{"t", "m", ": select one of its keys, or encode it as one text with json.encode(...)"},
@@ -42,17 +42,11 @@ func convert(have *types.Type, want, it string) string {
 	if hint := kubernetes.Instead(plain); hint != "" {
 		return ": " + hint
 	}
-	kinds := kindsOf([]*types.Type{plain})
-	for _, c := range conversions {
-		if c.want != want || !hasKinds(kinds, c.have) {
-			continue
-		}
-		if call, wraps := strings.CutPrefix(c.hint, ": wrap {it} in "); wraps && plain != have {
-			return ": convert the optional value with .optMap(v, " + strings.Replace(call, "...", "v", 1) + ")"
-		}
-		return strings.Replace(c.hint, "{it}", it, 1)
+	hint := hintFor(conversions, want, kindsOf([]*types.Type{plain}))
+	if call, wraps := strings.CutPrefix(hint, ": wrap {it} in "); wraps && plain != have {
+		return ": convert the optional value with .optMap(v, " + strings.Replace(call, "...", "v", 1) + ")"
 	}
-	return ""
+	return strings.Replace(hint, "{it}", it, 1)
 }
 
 // wanted is the letter of what an expression must return. All others are texts or JSON.
@@ -113,8 +107,7 @@ func misfit(t expression.Typing, err *expression.Error) string {
 		hint = convert(have, letters[:1], "it")
 	}
 	return fmt.Sprintf("returns %s, but %s is %s%s", withArticle(t.Text(t.Plain(celast.WithoutOptional(returned)))),
-		err.Name,
-		withArticle(t.Text(want)), hint)
+		err.Name, withArticle(t.Text(want)), hint)
 }
 
 // withDefault returns the hint for the first of the operands that is an optional, or an empty text.

@@ -24,15 +24,13 @@ func (m *explainer) syntax(err *expression.Error) *diagnostic.Diagnostic {
 	if err.Line < 1 {
 		return m.Source.At(0, 0, message)
 	}
-	line, column := m.script().position(at)
-	return m.Source.At(line, column, message)
+	return m.wrong(at, message)
 }
 
 // A script is a source split into tokens.
 type script struct {
 	text        string
 	tokens      []token
-	paths       [][]int      // offsets of all paths in the text; pathAt finds them once
 	corrections []correction // of the mistake that is explained
 }
 
