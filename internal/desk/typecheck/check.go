@@ -6,12 +6,10 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/common/types"
-	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
-	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
@@ -19,56 +17,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
-// A typeCheck checks one input.
-type typeCheck struct {
-	*Known
-
-	plan        *plan.Plan
-	composed    map[string]plan.Kind // composed resources of all steps
-	types       *Types
-	composite   *types.Type
-	resources   *types.Type
-	sources     *types.Type
-	variables   map[string]*types.Type // variables declared above
-	results     map[*expression.Expression]*types.Type
-	diagnostics diagnostic.List
-}
-
-func (c *typeCheck) report(path, format string, args ...any) *[]diagnostic.Edit {
-	return c.reportAt(expression.Place{Path: path}, format, args...)
-}
-
-func (c *typeCheck) reportAt(at expression.Place, format string, args ...any) *[]diagnostic.Edit {
-	d := at.Wrong(fmt.Sprintf(format, args...))
-	d.Rule = diagnostic.Type
-	if !slices.ContainsFunc(c.diagnostics, d.Same) {
-		c.diagnostics = append(c.diagnostics, d)
-	}
-	return &d.Edits
-}
-
-func (c *typeCheck) schema(k plan.Kind) *structpb.Struct {
-	hidden := plan.Kind{APIVersion: "v1", Kind: "Secret"}
-	if c.Known.Schema == nil || k.Kind == "" || k == hidden {
-		return nil
-	}
-	return catalog.OfKind(c.Known.Schema(k))
-}
-
-func (c *typeCheck) kind(k plan.Kind) *types.Type {
-	if s := c.schema(k); s != nil {
-		return c.types.Of(k.String(), s)
-	}
-	return types.DynType
-}
-
 // names refuses names that would be ambiguous.
-func (c *typeCheck) names() {
-	if c.composed == nil {
-		c.composed = map[string]plan.Kind{}
-	}
+func (c *Inspection) names() {
 	for i, s := range c.plan.Input.Sources {
-		if name, message := plan.RefuseSource(s, c.isClusterScoped(), c.ClusterScoped,
+		if name, message := plan.RefuseSource(s, c.isClusterScoped(), c.known.ClusterScoped,
 			c.plan.Input.RequireGrants); message != "" {
 			c.report(field.NewPath("sources").Index(i).Child(name).String(), "%s", message)
 		}
@@ -77,7 +29,7 @@ func (c *typeCheck) names() {
 		}
 	}
 	for i := range c.plan.Generators {
-		if m := &c.plan.Generators[i]; c.ClusterScoped && m.LacksNamespace() {
+		if m := &c.plan.Generators[i]; c.known.ClusterScoped && m.LacksNamespace() {
 			c.report(m.NamespacePath().String(), plan.NoNamespace)
 		}
 	}
@@ -85,7 +37,7 @@ func (c *typeCheck) names() {
 		if c.composedTwice(e.Name) {
 			c.report(e.At("name").String(), "%s", plan.ComposedTwice(e.Name))
 		}
-		if m := e.Metadata; c.ClusterScoped && m.Namespace == "" && m.NamespaceExpr == nil {
+		if m := e.Metadata; c.known.ClusterScoped && m.Namespace == "" && m.NamespaceExpr == nil {
 			c.report(e.At("metadata", "namespace").String(), plan.NoNamespace)
 		}
 		if e.ForEach == nil { // the names of items are not known
@@ -95,12 +47,12 @@ func (c *typeCheck) names() {
 }
 
 // composedTwice reports whether another step composes a resource with the name of an export.
-func (c *typeCheck) composedTwice(name string) bool {
-	_, ok := c.Resources[name]
+func (c *Inspection) composedTwice(name string) bool {
+	_, ok := c.known.Resources[name]
 	return ok && c.plan.ExportNamed(name)
 }
 
-func (c *typeCheck) containers() {
+func (c *Inspection) containers() {
 	members := map[string]*types.Type{}
 	for name, k := range c.composed {
 		members[name] = c.kind(k)
@@ -114,10 +66,10 @@ func (c *typeCheck) containers() {
 		}
 	}
 	var lacks func(string) string
-	if c.Closed {
+	if c.known.Closed {
 		lacks = c.notComposed
 	}
-	c.resources = c.types.Container(expression.Resources, members, lacks)
+	c.resources = c.Container(expression.Resources, members, lacks)
 
 	members = map[string]*types.Type{}
 	for _, s := range c.plan.Input.Sources {
@@ -127,70 +79,37 @@ func (c *typeCheck) containers() {
 		}
 		members[s.Name] = t
 	}
-	for _, name := range c.Required {
+	for _, name := range c.known.Required {
 		members[name] = types.NewListType(types.DynType)
 	}
 	var noSource func(string) string
-	if c.Required != nil {
+	if c.known.Required != nil {
 		noSource = func(name string) string {
 			return fmt.Sprintf("there is no source named %s", name) +
 				suggest.ThereAre(name, plan.SortedKeys(members), "the input has no sources: add it to sources")
 		}
 	}
-	c.sources = c.types.Container(expression.Sources, members, noSource)
+	c.sources = c.Container(expression.Sources, members, noSource)
 }
 
 // notComposed returns the message that no step composes a resource. It does not suggest exports of this step, because
 // their data cannot be read.
-func (c *typeCheck) notComposed(name string) string {
+func (c *Inspection) notComposed(name string) string {
 	return fmt.Sprintf("no step of the pipeline composes a resource named %s%s", name,
 		suggest.Resource(name, slices.DeleteFunc(plan.SortedKeys(c.composed), c.plan.ExportNamed)))
 }
 
 // isComposed refuses the name of a composed resource that does not exist.
-func (c *typeCheck) isComposed(at expression.Place, name string) bool {
+func (c *Inspection) isComposed(at expression.Place, name string) bool {
 	_, ok := c.composed[name]
 	ok = ok || c.plan.ExportNamed(name)
-	if !ok && c.Closed {
+	if !ok && c.known.Closed {
 		c.reportAt(at, "%s", c.notComposed(name))
 	}
-	return ok || !c.Closed
+	return ok || !c.known.Closed
 }
 
-// typingOf returns the known types of the variables of one expression.
-func (c *typeCheck) typingOf(x plan.Compiled) expression.Typing {
-	i := &Inspection{c.types, c}
-	if x.Source().Own {
-		return i.Typing("", &x.Own, x.ForEach)
-	}
-	return i.Typing(x.Source().From, nil, x.ForEach)
-}
-
-// typing returns the known types of the variables, if resource has a type and there is a list, which may be nil.
-func (c *typeCheck) typing(about *types.Type, list *plan.ForEach) expression.Typing {
-	variables := map[string]*types.Type{
-		expression.Composite: c.composite,
-		expression.Resource:  about,
-		expression.Self:      about,
-		expression.Resources: c.resources,
-		expression.Sources:   c.sources,
-		expression.Variables: c.types.Container(expression.Variables, c.variables, nil),
-	}
-	if list != nil {
-		variables[expression.Item] = c.itemOf(list)
-	}
-	return expression.Typing{Objects: c.types, Number: Number, Variables: variables}
-}
-
-// itemOf returns the type of the items of a list.
-func (c *typeCheck) itemOf(f *plan.ForEach) *types.Type {
-	if t := c.results[f.List]; t != nil && celast.WithoutOptional(t).Kind() == types.ListKind {
-		return celast.WithoutOptional(t).Parameters()[0]
-	}
-	return types.DynType
-}
-
-func (c *typeCheck) expression(x plan.Compiled) {
+func (c *Inspection) expression(x plan.Compiled) {
 	result, diagnostics := CheckExpression(x.Environment(), x.Expression, c.typingOf(x))
 	c.results[x.Expression] = result
 	for _, v := range c.plan.Variables {
@@ -213,7 +132,7 @@ func isSynthetic(path string) bool {
 }
 
 // connectionKeys refuses connection details that a resource never has.
-func (c *typeCheck) connectionKeys(x plan.Compiled) {
+func (c *Inspection) connectionKeys(x plan.Compiled) {
 	for _, r := range x.References() {
 		input, key := x.Source().From, plan.StepName(r, 0)
 		switch {
@@ -235,7 +154,7 @@ func (c *typeCheck) connectionKeys(x plan.Compiled) {
 }
 
 // connectionKey refuses a key that the connection details of a composed resource do not have.
-func (c *typeCheck) connectionKey(x plan.Compiled, r expression.Reference, input, key string) {
+func (c *Inspection) connectionKey(x plan.Compiled, r expression.Reference, input, key string) {
 	at := plan.Place(x.Expression, r)
 	if c.composedTwice(input) {
 		return // the name is refused
@@ -247,7 +166,7 @@ func (c *typeCheck) connectionKey(x plan.Compiled, r expression.Reference, input
 	if r.Variable == expression.Secrets && !c.isComposed(at, input) {
 		return
 	}
-	keys, ok := c.ConnectionKeys[input]
+	keys, ok := c.known.ConnectionKeys[input]
 	if k := c.composed[input]; !ok && k.APIVersion == "v1" && k.Kind == string(object.Secret) {
 		c.reportAt(at, "%s has %s", input, suggest.ComposedSecret)
 		return
@@ -256,4 +175,88 @@ func (c *typeCheck) connectionKey(x plan.Compiled, r expression.Reference, input
 		c.reportAt(at, "the connection details of %s have no key %s%s", input, key,
 			suggest.ThereAre(key, keys, "they have no keys"))
 	}
+}
+
+func (c *Inspection) scopeOf(k plan.Kind) catalog.Scope {
+	if c.known.Scope == nil {
+		return ""
+	}
+	return c.known.Scope(k)
+}
+
+// isClusterScoped reports whether the composites are known to have no namespace of their own.
+func (c *Inspection) isClusterScoped() bool {
+	scope := c.scopeOf(c.known.Composite)
+	return c.known.ClusterScoped || scope == catalog.Cluster || scope == catalog.LegacyCluster
+}
+
+// withoutDetails reports whether the composites are known to have no connection details.
+func (c *Inspection) withoutDetails() bool {
+	scope := c.scopeOf(c.known.Composite)
+	return scope == catalog.Namespaced || scope == catalog.Cluster
+}
+
+// scopes refuses what a composite of the scope in its definition cannot have.
+func (c *Inspection) scopes() {
+	for i := range c.plan.Generators {
+		m := &c.plan.Generators[i]
+		if m.Manifest != nil && c.scopeOf(c.known.Composite) == catalog.Namespaced &&
+			c.scopeOf(m.Object()) == catalog.Cluster {
+			c.report(m.Path.Child(plan.KindResource, "manifest", "kind").String(), "is a cluster scoped kind, "+
+				"but a namespaced composite can compose only namespaced objects: use a namespaced kind")
+		}
+		c.otherNamespace(m.NamespacePath(), m.Namespace)
+	}
+	for _, e := range c.plan.Exports {
+		if e.Secret.ConnectionDetails && c.withoutDetails() {
+			at := e.At("connectionDetails").String()
+			*c.report(at, "%s", plan.DetailsIgnored) = []diagnostic.Edit{{Path: at, Action: diagnostic.Remove}}
+		}
+		c.otherNamespace(e.At("metadata", "namespace"), e.Metadata.Namespace)
+		c.requiredKeys(e)
+	}
+}
+
+// requiredKeys refuses a Secret whose keys are all known, and which lacks one that its type requires.
+func (c *Inspection) requiredKeys(e plan.Export) {
+	isMap := func(d plan.Entry) bool { return d.Key == "" }
+	if len(e.DataFrom) > 0 || slices.ContainsFunc(e.Data, isMap) {
+		return
+	}
+	for _, key := range object.RequiredKeys(e.Secret.ObjectType) {
+		if !slices.ContainsFunc(e.Data, func(d plan.Entry) bool { return d.Key == key }) {
+			c.report(e.At("type").String(), "a Secret of type %s needs the key %q: write an item of data with key: %s",
+				e.Secret.ObjectType, key, key)
+		}
+	}
+}
+
+// otherNamespace refuses a namespace in the input of namespaced composites.
+func (c *Inspection) otherNamespace(at *field.Path, namespace string) {
+	if namespace != "" && c.scopeOf(c.known.Composite) == catalog.Namespaced {
+		*c.report(at.String(), "is %q, but a namespaced composite can compose only into its own namespace: leave it out",
+			namespace) = []diagnostic.Edit{{Path: at.String(), Action: diagnostic.Remove}}
+	}
+}
+
+// compositeDetails refuses a use of the connection details of a composite that never has any.
+func (c *Inspection) compositeDetails(x plan.Compiled, r expression.Reference) {
+	key := plan.StepName(r, 0)
+	var names, unknown []string
+	for _, name := range plan.SortedKeys(c.known.Resources) {
+		switch keys, known := c.known.ConnectionKeys[name]; {
+		case !known:
+			unknown = append(unknown, name)
+		case key == plan.Anything || slices.Contains(keys, key):
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		names = unknown
+	}
+	what := "secret is the connection details of the composite here, and composites of this kind never have any"
+	if isSynthetic(x.Source().Path) {
+		what = "composites of this kind never have connection details"
+	}
+	c.reportAt(plan.Place(x.Expression, r), "%s: %s", what, plan.InsteadOfComposite(names))
 }

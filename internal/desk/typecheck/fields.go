@@ -13,7 +13,7 @@ import (
 
 // status refuses a field that the composite does not have. With such a field, Crossplane would apply
 // everything else and then fail to write the whole status.
-func (c *typeCheck) status(s plan.StatusField) {
+func (c *Inspection) status(s plan.StatusField) {
 	if len(s.Segments) == 0 {
 		return // refused by validate
 	}
@@ -24,7 +24,7 @@ func (c *typeCheck) status(s plan.StatusField) {
 }
 
 // manifest refuses fields in set that the kind does not have.
-func (c *typeCheck) manifest(m plan.Generator) {
+func (c *Inspection) manifest(m plan.Generator) {
 	r := m.Manifest
 	if r == nil {
 		return
@@ -43,7 +43,7 @@ func (c *typeCheck) manifest(m plan.Generator) {
 }
 
 // fieldAt returns the type of a field. It returns nil if the type is unknown or the field was refused.
-func (c *typeCheck) fieldAt(t *types.Type, at string, segments []string) *types.Type {
+func (c *Inspection) fieldAt(t *types.Type, at string, segments []string) *types.Type {
 	for _, s := range segments {
 		switch {
 		case t.Kind() == types.MapKind:
@@ -51,9 +51,9 @@ func (c *typeCheck) fieldAt(t *types.Type, at string, segments []string) *types.
 		case t.Kind() != types.StructKind:
 			return nil
 		default:
-			next, ok := c.types.Field(t.TypeName(), s)
+			next, ok := c.Field(t.TypeName(), s)
 			if !ok {
-				c.report(at, "%s", c.types.Lacks(t.TypeName(), s))
+				c.report(at, "%s", c.Lacks(t.TypeName(), s))
 				return nil
 			}
 			t = next
@@ -63,14 +63,14 @@ func (c *typeCheck) fieldAt(t *types.Type, at string, segments []string) *types.
 }
 
 // fits refuses a result that a field cannot hold.
-func (c *typeCheck) fits(x *expression.Expression, want *types.Type, name string) {
+func (c *Inspection) fits(x *expression.Expression, want *types.Type, name string) {
 	have := c.results[x]
 	if have == nil || isFit(have, want) {
 		return
 	}
 	err := &expression.Error{Class: expression.Misfit, Name: name, Types: []*types.Type{have, want}}
 	out := &expression.Errors{Source: x.Source(), Environment: x.Environment(), All: []*expression.Error{err},
-		Typing: expression.Typing{Objects: c.types, Number: Number}, Tree: x.Tree()}
+		Typing: expression.Typing{Objects: c.Types, Number: Number}, Tree: x.Tree()}
 	d := out.Diagnostics()[0]
 	*c.report(x.Source().Path, "%s", d.Message) = d.Edits
 }
@@ -97,7 +97,7 @@ func isFit(have, want *types.Type) bool {
 }
 
 // compositePaths refuses literal paths of the composite in the input that it does not have.
-func (c *typeCheck) compositePaths(in *v1beta1.Exports) {
+func (c *Inspection) compositePaths(in *v1beta1.Exports) {
 	if in.Environment != nil {
 		for i, e := range in.Environment.EnvironmentConfigs {
 			if e.Selector == nil {
@@ -117,7 +117,7 @@ func (c *typeCheck) compositePaths(in *v1beta1.Exports) {
 }
 
 // compositePath refuses a path that the composite does not have.
-func (c *typeCheck) compositePath(at *field.Path, path string) {
+func (c *Inspection) compositePath(at *field.Path, path string) {
 	segments, err := fieldpath.Parse(path)
 	if err != nil || path == "" {
 		return // refused by validate

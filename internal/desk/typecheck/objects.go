@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/catalog"
+	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
@@ -129,6 +130,30 @@ func (t *Types) Field(name, field string) (*types.Type, bool) {
 		return t.of(v, o.step(v, "[]")), true
 	}
 	return nil, false
+}
+
+// Names returns the names of the fields of an object type, sorted.
+func (t *Types) Names(name string) []string {
+	o := t.objects[name]
+	if o.members != nil {
+		return plan.SortedKeys(o.members)
+	}
+	names := slices.Clone(o.Properties().Keys())
+	slices.Sort(names)
+	return names
+}
+
+// Schema returns the schema of a field of an object type, if the type has one.
+func (t *Types) Schema(name, field string) schema.Node {
+	p, _ := t.objects[name].Property(field)
+	return p
+}
+
+// Path returns where an object type is: the name of the kind or variable, and the path below it, in which [] is an item
+// of a list or a value of a map.
+func (t *Types) Path(name string) (root string, steps []string) {
+	o := t.objects[name]
+	return strings.TrimLeft(o.root, "@"), o.steps
 }
 
 // Lacks returns the message that an object type has no such field, with the field that may be meant.
