@@ -70,11 +70,11 @@ func (c *Catalog) Add(object map[string]any) error {
 	var err error
 	switch (Kind{APIVersion: apiVersion, Kind: kind}) {
 	case crd:
-		found, err = resources(object)
+		found, err = declare(object, "")
 	case xrd:
-		found, err = composites(object, LegacyCluster)
+		found, err = declare(object, LegacyCluster)
 	case xrdV2:
-		found, err = composites(object, Namespaced)
+		found, err = declare(object, Namespaced)
 	default:
 		return nil
 	}

@@ -3,7 +3,7 @@ package catalog
 import (
 	"cmp"
 	_ "embed" // of schemas
-	"fmt"
+	"slices"
 	"sync"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -13,103 +13,49 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 )
 
-// A definition has the fields that a CustomResourceDefinition and a CompositeResourceDefinition share.
-type definition struct {
-	spec                decode.Value
-	group, kind, plural string
-	versions            []version
-}
-
-type version struct {
-	name   string
-	at     decode.Path    // of its schema
-	schema map[string]any // nil without one
-}
-
-// define reads a definition. Its spec reports to first.
-func define(object map[string]any, first *decode.First) definition {
+// declare returns the kinds of a CustomResourceDefinition that have a schema, or, with the scope that it has if it sets
+// none, the kinds of the composite and of its claim of a CompositeResourceDefinition.
+func declare(object map[string]any, preset Scope) (map[Kind]declared, error) {
+	var first decode.First
 	spec := decode.Value{Raw: object, Report: first.Report}.Get("spec").Required()
-	d := definition{spec: spec, group: spec.Get("group").Required().Text()}
-	d.kind, d.plural = namesOf(spec.Get("names").Required())
+	group, names, claim := spec.Get("group").Required().Text(), spec.Get("names").Required(), spec.Get("claimNames")
+	d := declared{composite: preset != "", scope: cmp.Or(Scope(spec.Get("scope").Text()), preset)}
+	if d.composite {
+		if !slices.Contains([]Scope{Namespaced, Cluster, LegacyCluster}, d.scope) {
+			spec.Get("scope").Refuse("must be %s, %s or %s", Namespaced, Cluster, LegacyCluster)
+			d.scope = preset
+		}
+		for _, key := range spec.Get("connectionSecretKeys").List() {
+			d.connectionKeys = append(d.connectionKeys, key.Required().Text())
+		}
+		d.cluster = d.scope != Namespaced && !claim.Exists()
+	}
+	out := map[Kind]declared{}
+	add := func(apiVersion string, names decode.Value, d declared, s *structpb.Struct) {
+		d.plural, d.schema = names.Get("plural").Text(), s
+		out[Kind{APIVersion: apiVersion, Kind: names.Get("kind").Required().Text()}] = d
+	}
 	for _, v := range spec.Get("versions").Required().List() {
-		v = v.Required()
-		s := v.Get("schema", "openAPIV3Schema")
+		apiVersion, s := group+"/"+v.Required().Get("name").Required().Text(), v.Get("schema", "openAPIV3Schema")
 		s.Get("properties", "spec", "properties").Object()
 		s.Get("properties", "status", "properties").Object()
-		d.versions = append(d.versions, version{v.Get("name").Required().Text(), s.Path, s.Object()})
-	}
-	return d
-}
-
-func namesOf(names decode.Value) (kind, plural string) {
-	return names.Get("kind").Required().Text(), names.Get("plural").Text()
-}
-
-func (d definition) named(v version, kind string) Kind {
-	return Kind{APIVersion: d.group + "/" + v.name, Kind: kind}
-}
-
-// resources returns the kinds of a CustomResourceDefinition that have a schema.
-func resources(object map[string]any) (map[Kind]declared, error) {
-	var first decode.First
-	d := define(object, &first)
-	scope := Scope(d.spec.Get("scope").Text())
-	if first.Err != nil {
-		return nil, first.Err
-	}
-	out := map[Kind]declared{}
-	for _, v := range d.versions {
-		if v.schema == nil {
-			continue
+		own, err := structpb.NewStruct(s.Object())
+		switch {
+		case err != nil: // which quotes the value
+			s.Refuse("must be JSON")
+		case !d.composite && s.Exists():
+			add(apiVersion, names, d, own)
+		case d.composite && !s.Exists():
+			s.Refuse("must be an object")
+		case d.composite:
+			add(apiVersion, names, d, generate(own, string(d.scope)))
+			if claim.Exists() {
+				add(apiVersion, claim, declared{connectionKeys: d.connectionKeys, composite: true, scope: LegacyCluster},
+					generate(own, claimSchema))
+			}
 		}
-		s, err := structpb.NewStruct(v.schema)
-		if err != nil { // which quotes the value
-			return nil, fmt.Errorf("cannot read %s: must be JSON", v.at)
-		}
-		out[d.named(v, d.kind)] = declared{schema: s, plural: d.plural, scope: scope}
 	}
-	return out, nil
-}
-
-// composites returns the kinds of a CompositeResourceDefinition: the kinds of the composite and of its claim.
-func composites(object map[string]any, scope Scope) (map[Kind]declared, error) {
-	var first decode.First
-	d := define(object, &first)
-	scope = cmp.Or(Scope(d.spec.Get("scope").Text()), scope)
-	if scope != Namespaced && scope != Cluster && scope != LegacyCluster {
-		d.spec.Get("scope").Refuse("must be %s, %s or %s", Namespaced, Cluster, LegacyCluster)
-	}
-	claim, claims := "", ""
-	if names := d.spec.Get("claimNames"); names.Exists() {
-		claim, claims = namesOf(names)
-	}
-	var keys []string //nolint:prealloc // nil if there are none: Crossplane publishes all then
-	for _, key := range d.spec.Get("connectionSecretKeys").List() {
-		keys = append(keys, key.Required().Text())
-	}
-	if first.Err != nil {
-		return nil, first.Err
-	}
-	out := map[Kind]declared{}
-	for _, v := range d.versions {
-		s, err := generate(v, string(scope))
-		if err != nil {
-			return nil, err
-		}
-		out[d.named(v, d.kind)] = declared{
-			schema: s, connectionKeys: keys, plural: d.plural, composite: true, scope: scope,
-			cluster: scope != Namespaced && claim == "",
-		}
-		if claim == "" {
-			continue
-		}
-		if s, err = generate(v, claimSchema); err != nil {
-			return nil, err
-		}
-		out[d.named(v, claim)] = declared{schema: s, connectionKeys: keys, plural: claims, composite: true,
-			scope: LegacyCluster}
-	}
-	return out, nil
+	return out, first.Err
 }
 
 //go:embed crossplane.json
@@ -136,14 +82,7 @@ var copied = map[string][]string{
 }
 
 // generate returns the schema that Crossplane generates for a version, with its own fields in spec and status.
-func generate(v version, name string) (*structpb.Struct, error) {
-	if v.schema == nil {
-		return nil, fmt.Errorf("cannot read %s: must be an object", v.at)
-	}
-	own, err := structpb.NewStruct(v.schema)
-	if err != nil { // which quotes the value
-		return nil, fmt.Errorf("cannot read %s: must be JSON", v.at)
-	}
+func generate(own *structpb.Struct, name string) *structpb.Struct {
 	out := proto.CloneOf(generated()[name].GetStructValue())
 	copyFields(out, own, "description", "x-kubernetes-validations")
 	for part, fields := range copied {
@@ -155,7 +94,7 @@ func generate(v version, name string) (*structpb.Struct, error) {
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
 func copyFields(to, from *structpb.Struct, names ...string) {

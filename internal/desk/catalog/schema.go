@@ -56,3 +56,31 @@ func At(s *structpb.Struct, path ...any) (at *structpb.Struct, ok bool) {
 	}
 	return n.Proto(), true
 }
+
+// SetDefaults sets the fields of an object that are missing to the defaults of its schema, as the API server does.
+func SetDefaults(object map[string]any, s *structpb.Struct) {
+	setDefaults(object, schema.Node{Struct: wire.Of(s)})
+}
+
+func setDefaults(v any, n schema.Node) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, p := range n.Properties().All() {
+			field := schema.Node{Struct: p.Struct()}
+			value, exists := v[name]
+			isUnset := !exists || value == nil && !field.Is("nullable")
+			if preset := field.Get("default"); isUnset && !preset.IsNull() {
+				v[name] = preset.Proto().AsInterface()
+			}
+		}
+		for name := range maps.Clone(v) {
+			if below, ok := n.Step(name); ok {
+				setDefaults(v[name], below)
+			}
+		}
+	case []any:
+		for _, item := range v {
+			setDefaults(item, n.Items())
+		}
+	}
+}
