@@ -1,9 +1,7 @@
 package composition
 
 import (
-	"maps"
 	"math"
-	"slices"
 
 	"google.golang.org/protobuf/types/known/structpb"
 )
@@ -11,7 +9,6 @@ import (
 // Schema returns the schema of a kind as far as the literal manifests of the Composition show it: the types of the
 // values that they set, and further examples. All other fields may exist. It is nil if no manifest has the kind.
 func (c *Composition) Schema(apiVersion, kind string, examples ...map[string]any) *structpb.Struct {
-	var out *structpb.Struct
 	for _, s := range c.Steps {
 		for _, r := range s.Resources {
 			if r.Base != nil && r.APIVersion == apiVersion && r.Kind == kind {
@@ -19,65 +16,56 @@ func (c *Composition) Schema(apiVersion, kind string, examples ...map[string]any
 			}
 		}
 	}
-	for _, e := range examples {
-		shown := shows(e)
-		if out != nil {
-			shown = both(out, shown)
-		}
-		out = shown
+	if len(examples) == 0 {
+		return nil
+	}
+	all := shows(examples[0])
+	for _, e := range examples[1:] {
+		all = both(all, shows(e))
+	}
+	out, err := structpb.NewStruct(all)
+	if err != nil { // a name is not in UTF-8
+		return nil
 	}
 	return out
 }
 
 // shows returns the schema that a value shows. Types that are easily confused with others are left out: a text may be
 // one of several forms, and the items of a list may differ.
-func shows(v any) *structpb.Struct {
+func shows(v any) map[string]any {
 	switch t := v.(type) {
 	case bool:
-		return ofType("boolean")
+		return map[string]any{"type": "boolean"}
 	case float64:
 		if t == math.Trunc(t) {
-			return ofType("integer")
+			return map[string]any{"type": "integer"}
 		}
 	case map[string]any:
-		properties := map[string]*structpb.Value{}
+		properties := map[string]any{}
 		for name, e := range t {
-			properties[name] = structpb.NewStructValue(shows(e))
+			properties[name] = shows(e)
 		}
-		return objectWith(properties)
+		return map[string]any{"type": "object", "properties": properties, "x-kubernetes-preserve-unknown-fields": true}
 	}
-	return &structpb.Struct{}
-}
-
-func ofType(name string) *structpb.Struct {
-	return &structpb.Struct{Fields: map[string]*structpb.Value{"type": structpb.NewStringValue(name)}}
-}
-
-func objectWith(properties map[string]*structpb.Value) *structpb.Struct {
-	out := ofType("object")
-	out.Fields["properties"] = structpb.NewStructValue(&structpb.Struct{Fields: properties})
-	out.Fields["x-kubernetes-preserve-unknown-fields"] = structpb.NewBoolValue(true)
-	return out
+	return map[string]any{}
 }
 
 // both returns what two schemas show that do not contradict each other.
-func both(a, b *structpb.Struct) *structpb.Struct {
-	of := func(s *structpb.Struct) map[string]*structpb.Value {
-		return s.GetFields()["properties"].GetStructValue().GetFields()
-	}
-	switch kind := a.GetFields()["type"].GetStringValue(); {
-	case kind != b.GetFields()["type"].GetStringValue():
-		return &structpb.Struct{}
-	case kind != "object":
+func both(a, b map[string]any) map[string]any {
+	properties, isObject := a["properties"].(map[string]any)
+	switch {
+	case a["type"] != b["type"]:
+		return map[string]any{}
+	case !isObject:
 		return a
 	}
-	properties := maps.Clone(of(a))
-	for _, name := range slices.Sorted(maps.Keys(of(b))) {
-		if former, ok := properties[name]; ok {
-			properties[name] = structpb.NewStructValue(both(former.GetStructValue(), of(b)[name].GetStructValue()))
-			continue
+	others, _ := b["properties"].(map[string]any)
+	for name, other := range others {
+		if former, ok := properties[name].(map[string]any); ok {
+			shown, _ := other.(map[string]any)
+			other = both(former, shown)
 		}
-		properties[name] = of(b)[name]
+		properties[name] = other
 	}
-	return objectWith(properties)
+	return a
 }
