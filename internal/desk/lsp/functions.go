@@ -19,11 +19,7 @@ type function struct {
 
 // functions are all functions, methods and macros of expressions.
 var functions = sync.OnceValue(func() (out []function) { //nolint:gochecknoglobals // read at most once
-	groups, err := vocabulary.Groups()
-	if err != nil { // a test reads it
-		panic(err)
-	}
-	for _, g := range groups {
+	for _, g := range vocabulary.Groups() {
 		for _, e := range g.Entries {
 			names := slices.Clone(e.Names)
 			for _, m := range e.Macros {
@@ -86,8 +82,7 @@ func (f function) snippet() string {
 
 // variableNamed returns a variable of expressions, which has no name if there is none. A test reads their file.
 func variableNamed(name string) (out vocabulary.Variable) {
-	all, _ := vocabulary.Variables()
-	for _, v := range all {
+	for _, v := range vocabulary.Variables() {
 		if v.Name == name {
 			out = v
 		}

@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -92,32 +91,26 @@ var fence = regexp.MustCompile("^( *)(```+)(.*)$")
 // parse finds the blocks. Fences are backticks, as many at the end as at the beginning.
 func parse(path, text string) (Page, error) {
 	p := Page{Path: path, Text: text}
-	lines := strings.Split(text, "\n")
-	prose := slices.Clone(lines)
-	for i := 0; i < len(lines); i++ {
-		opening := fence.FindStringSubmatch(lines[i])
-		if opening == nil {
+	var indent, end string // of the block that is open
+	prose := strings.Split(text, "\n")
+	for i, line := range prose {
+		opening := fence.FindStringSubmatch(line)
+		switch last := len(p.Blocks) - 1; {
+		case end == "" && opening == nil:
 			continue
-		}
-		words := strings.Fields(opening[3])
-		block := Block{Line: i + 1}
-		if len(words) > 0 {
-			block.Lang, block.Output = words[0], slices.Contains(words[1:], "output")
+		case end == "":
+			indent, end = opening[1], opening[2]
+			lang, rest, _ := strings.Cut(opening[3], " ")
+			p.Blocks = append(p.Blocks, Block{Line: i + 1, Lang: lang, Output: strings.Contains(rest, "output")})
+		case strings.TrimSpace(line) == end:
+			end = ""
+		default:
+			p.Blocks[last].Text += strings.TrimPrefix(line, indent) + "\n"
 		}
 		prose[i] = ""
-		var body strings.Builder
-		for i++; ; i++ {
-			if i == len(lines) {
-				return p, fmt.Errorf("%s:%d: the code block has no end", path, block.Line)
-			}
-			prose[i] = ""
-			if strings.TrimSpace(lines[i]) == opening[2] {
-				break
-			}
-			body.WriteString(strings.TrimPrefix(lines[i], opening[1]) + "\n")
-		}
-		block.Text = body.String()
-		p.Blocks = append(p.Blocks, block)
+	}
+	if end != "" {
+		return p, fmt.Errorf("%s:%d: the code block has no end", path, p.Blocks[len(p.Blocks)-1].Line)
 	}
 	p.Prose = strings.Join(prose, "\n")
 	return p, nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -45,7 +44,7 @@ var (
 	fieldNames = regexp.MustCompile(`\[[^\]]*\]`) // as controller-gen lists them
 	fieldList  = regexp.MustCompile(`^(exactly|at most|at least) one of `)
 	remedy     = regexp.MustCompile(`: (add|name|write) .*$`) // which is for the person who broke the rule
-	unset      = regexp.MustCompile(`\s+If it is\s+not\s+set,\s+it\s+is\s+((?:[^.]|[.]\S)+)[.]`)
+	unset      = regexp.MustCompile(`\s+If\s+it\s+is\s+not\s+set,\s+it\s+is\s+((?:[^.]|[.]\S)+)[.]`)
 	english    = strings.Fields("data key name namespace set source type value") // which are also English
 )
 
@@ -53,14 +52,13 @@ var (
 type walk struct {
 	objects []*Object
 	paths   map[string]string // where an object is listed, by its Go type
-	missing []error
 }
 
 // fields returns all objects of the input, in its order.
-func fields(s *definition.Schema) ([]*Object, error) {
+func fields(s *definition.Schema) []*Object {
 	w := &walk{paths: map[string]string{}}
 	w.object("", s)
-	return w.objects, errors.Join(w.missing...)
+	return w.objects
 }
 
 // leastShared is how many fields two objects must share so that the page lists them once.
@@ -154,9 +152,6 @@ func rule(s *definition.Schema, r *definition.Rule) string {
 // field adds a field to an object.
 func (w *walk) field(o *Object, name string, s *definition.Schema) {
 	below, path := s.Properties[name], strings.TrimPrefix(o.Path+"."+name, ".")
-	if below.Description == "" {
-		w.missing = append(w.missing, fmt.Errorf("cannot describe field %s of %s: it has no comment", name, s.GoType))
-	}
 	if paired(s, name) {
 		return // the row of the literal field names it
 	}
@@ -164,14 +159,11 @@ func (w *walk) field(o *Object, name string, s *definition.Schema) {
 	if paired(s, name+expressionOf) {
 		out.Expression = name + expressionOf
 	}
-	if below.Default != nil { // which the column of values has
-		sentence := " If it is not set, it is `?" + regexp.QuoteMeta(fmt.Sprint(below.Default)) + "`?[.]$"
-		out.Does = regexp.MustCompile(strings.ReplaceAll(sentence, " ", `\s+`)).ReplaceAllString(out.Does, "")
-	}
 	object := w.describe(&out, path, below)
-	if m := unset.FindStringSubmatch(out.Does); m != nil && below.Default == nil {
-		preset := strings.Join(strings.Fields(m[1]), " ")
-		out.Values = strings.TrimPrefix(out.Values+"; default "+preset, "; ")
+	if m := unset.FindStringSubmatch(out.Does); m != nil {
+		if below.Default == nil {
+			out.Values = strings.TrimPrefix(out.Values+"; default "+strings.Join(strings.Fields(m[1]), " "), "; ")
+		}
 		out.Does = unset.ReplaceAllString(out.Does, "")
 	}
 	if slices.Contains(s.Required, name) {

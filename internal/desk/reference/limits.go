@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/constant"
@@ -20,8 +19,8 @@ type LimitGroup struct {
 	Limits      []Limit
 }
 
-// A Limit is a constant, with its comment.
-type Limit struct{ Name, Value, Does string }
+// A Limit is the comment of a constant, with its value.
+type Limit struct{ Does, Value string }
 
 // internals are limits that the page leaves out: a message says what to do when one of them is reached, and nothing in
 // an input can be chosen by them.
@@ -45,7 +44,6 @@ func limitsOf(source []byte) (groups []LimitGroup, values map[string]string, err
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot check limits: %w", err)
 	}
-	var missing []error
 	values = map[string]string{}
 	for _, d := range file.Decls {
 		block, ok := d.(*ast.GenDecl)
@@ -59,21 +57,16 @@ func limitsOf(source []byte) (groups []LimitGroup, values map[string]string, err
 			v, _ := s.(*ast.ValueSpec)
 			for _, name := range v.Names {
 				c, _ := checked.Scope().Lookup(name.Name).(*types.Const)
-				does, ok := strings.CutPrefix(oneLine(v.Doc), name.Name+" is ")
-				l := Limit{name.Name, limitText(c), upper(does)}
-				if !ok || g.Title == "" {
-					const format = "cannot describe limit %s: it needs a comment that begins with its name and is"
-					missing = append(missing, fmt.Errorf(format, name.Name))
-				}
-				values[l.Name] = l.Value
-				if l.Does = strings.TrimSuffix(firstSentence(l.Does), "."); !slices.Contains(internals, l.Name) {
-					g.Limits = append(g.Limits, l)
+				values[name.Name] = limitText(c)
+				if !slices.Contains(internals, name.Name) {
+					does := strings.TrimPrefix(oneLine(v.Doc), name.Name+" is ")
+					g.Limits = append(g.Limits, Limit{upper(strings.TrimSuffix(firstSentence(does), ".")), limitText(c)})
 				}
 			}
 		}
 		groups = append(groups, g)
 	}
-	return groups, values, errors.Join(missing...)
+	return groups, values, nil
 }
 
 func oneLine(c *ast.CommentGroup) string { return strings.Join(strings.Fields(c.Text()), " ") }

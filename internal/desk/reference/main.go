@@ -7,9 +7,8 @@
 //		internal/engine/limits/limits.go input/README.md package/schema internal/engine/definition/exports.json \
 //		internal/desk/vocabulary/fields.json
 //
-// Fields are in the order of the Go types. Limits are the constants of a Go file, with their comments. It is an error
-// if one of them has no description, so that nothing is missing from the page. A test compares the tables of variables,
-// which are in the text of the page, with the environment of expressions.
+// Fields are in the order of the Go types. Limits are the constants of a Go file, with their comments. A test compares
+// the tables of variables, which are in the text of the page, with the environment of expressions.
 package main
 
 import (
@@ -127,28 +126,26 @@ func namesOf(entries []vocabulary.Entry) string {
 
 // generate the page from the definition and the source of the limits.
 func generate(d *crd, limits []byte) ([]byte, error) {
-	objects, fieldsErr := fields(d.schema)
+	objects := fields(d.schema)
 	share(objects)
-	groups, functionsErr := vocabulary.Groups()
-	variables, variablesErr := vocabulary.Variables()
-	numbers, values, limitsErr := limitsOf(limits)
-	if err := errors.Join(fieldsErr, functionsErr, variablesErr, limitsErr); err != nil {
+	numbers, values, err := limitsOf(limits)
+	if err != nil {
 		return nil, err
 	}
-	functions := template.FuncMap{"code": code, "codes": codes, "paragraphs": paragraphs, "bullet": bullet,
-		"plain":     plain,
+	functions := template.FuncMap{
+		"code": code, "codes": codes, "paragraphs": paragraphs, "bullet": bullet, "plain": plain,
 		"described": func(title string) bool { return slices.Contains(described, title) },
 		"named":     func(title string) bool { return slices.Contains(named, title) },
-		"namesOf":   namesOf}
+		"namesOf":   namesOf,
+	}
 	t, err := template.New("page").Option("missingkey=error").Funcs(functions).Parse(pageText)
 	if err != nil {
 		return nil, fmt.Errorf("cannot parse the text of the page: %w", err)
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
-		"Example": strings.TrimSpace(example), "Objects": objects, "Groups": groups, "Variables": variables,
-		"Limits": numbers,
-		"Values": values,
+		"Example": strings.TrimSpace(example), "Objects": objects, "Groups": vocabulary.Groups(),
+		"Variables": vocabulary.Variables(), "Limits": numbers, "Values": values,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the page: %w", err)

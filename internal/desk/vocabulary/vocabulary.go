@@ -42,10 +42,7 @@ func (v Variable) Text() string {
 }
 
 // Variables returns all variables of expressions.
-func Variables() ([]Variable, error) {
-	v, err := read()
-	return v.Variables, err
-}
+func Variables() []Variable { return read().Variables }
 
 // fields are the descriptions of the fields of the input, by Go type and field. go generate writes them.
 //
@@ -80,15 +77,12 @@ type Entry struct {
 }
 
 // Groups returns all functions, operators and macros of expressions.
-func Groups() ([]Group, error) {
-	v, err := read()
-	return v.Groups, err
-}
+func Groups() []Group { return read().Groups }
 
 // read reads the file once, because editors ask for it at each key.
-var read = sync.OnceValues(func() (v vocabulary, err error) {
+var read = sync.OnceValue(func() (v vocabulary) {
 	if err := yaml.UnmarshalStrict(text, &v); err != nil {
-		return v, fmt.Errorf("cannot read the vocabulary: %w", err)
+		panic(err) // a test reads it
 	}
-	return v, nil
+	return v
 })

@@ -70,9 +70,5 @@ func environment(t *testing.T) (*expression.Environment, vocabulary) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return env, v
+	return env, read()
 }

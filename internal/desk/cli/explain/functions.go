@@ -28,13 +28,9 @@ func (c *Command) Validate() error {
 // printFunctions prints the functions of expressions, in one write: all of them, or those with a name that contains one
 // of the texts.
 func printFunctions(w io.Writer, texts []string) error {
-	groups, err := vocabulary.Groups()
-	if err != nil {
-		return err
-	}
 	var b bytes.Buffer
 	p := &printer{w: &b}
-	for _, g := range groups {
+	for _, g := range vocabulary.Groups() {
 		p.functions(g, texts)
 	}
 	if b.Len() == 0 {
