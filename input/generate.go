@@ -6,4 +6,4 @@
 package input
 
 //go:generate go tool controller-gen paths=./crd crd:crdVersions=v1 output:artifacts:config=../package/input
-//go:generate go run ../internal/desk/reference ../package/input/export.fn.crossplane.io_exports.yaml ../internal/engine/limits/limits.go README.md ../package/schema ../internal/engine/definition/exports.json ../internal/desk/vocabulary/fields.json
+//go:generate go run ../internal/desk/reference ../package/input/export.fn.crossplane.io_exports.yaml README.md ../package/schema ../internal/engine/definition/exports.json ../internal/desk/vocabulary/fields.json

@@ -3,12 +3,11 @@
 // JSON schemas for editors; and the copy of the definition that the function checks inputs against. go generate runs
 // it:
 //
-//	go run ./internal/desk/reference package/input/export.fn.crossplane.io_exports.yaml \
-//		internal/engine/limits/limits.go input/README.md package/schema internal/engine/definition/exports.json \
-//		internal/desk/vocabulary/fields.json
+//	go run ./internal/desk/reference package/input/export.fn.crossplane.io_exports.yaml input/README.md \
+//		package/schema internal/engine/definition/exports.json internal/desk/vocabulary/fields.json
 //
-// Fields are in the order of the Go types. Limits are the constants of a Go file, with their comments. A test compares
-// the tables of variables, which are in the text of the page, with the environment of expressions.
+// Fields are in the order of the Go types. A test compares the tables of variables, which are in the text of the page,
+// with the environment of expressions.
 package main
 
 import (
@@ -38,28 +37,27 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 6 {
-		return errors.New("usage: reference CRD LIMITS PAGE SCHEMAS COPY FIELDS")
+	if len(args) != 5 {
+		return errors.New("usage: reference CRD PAGE SCHEMAS COPY FIELDS")
 	}
-	text, crdErr := os.ReadFile(args[0])      //nolint:gosec // a file of the repository
-	limits, limitsErr := os.ReadFile(args[1]) //nolint:gosec // a file of the repository
-	if err := errors.Join(crdErr, limitsErr); err != nil {
+	text, err := os.ReadFile(args[0]) //nolint:gosec // a file of the repository
+	if err != nil {
 		return fmt.Errorf("cannot read: %w", err)
 	}
 	d, err := readCRD(text)
 	if err != nil {
 		return err
 	}
-	page, pageErr := generate(d, limits)
+	page, pageErr := generate(d)
 	schemas, schemasErr := editorSchemas(d)
 	described, describedErr := encode(descriptions(d.schema, map[string]map[string]string{}), " ")
 	copied, copyErr := encode(undescribed(d.schema), " ")
 	if err := errors.Join(pageErr, schemasErr, describedErr, copyErr); err != nil {
 		return err
 	}
-	out := map[string][]byte{args[2]: page, args[4]: copied, args[5]: described}
+	out := map[string][]byte{args[1]: page, args[3]: copied, args[4]: described}
 	for name, content := range schemas {
-		out[filepath.Join(args[3], name)] = content
+		out[filepath.Join(args[2], name)] = content
 	}
 	for path, content := range out {
 		if err := os.WriteFile(path, content, 0o644); err != nil { //nolint:gosec // a file of the repository
@@ -124,14 +122,10 @@ func namesOf(entries []vocabulary.Entry) string {
 	return codes(out) + "."
 }
 
-// generate the page from the definition and the source of the limits.
-func generate(d *crd, limits []byte) ([]byte, error) {
+// generate the page from the definition.
+func generate(d *crd) ([]byte, error) {
 	objects := fields(d.schema)
 	share(objects)
-	numbers, values, err := limitsOf(limits)
-	if err != nil {
-		return nil, err
-	}
 	functions := template.FuncMap{
 		"code": code, "codes": codes, "paragraphs": paragraphs, "bullet": bullet, "plain": plain,
 		"described": func(title string) bool { return slices.Contains(described, title) },
@@ -145,7 +139,7 @@ func generate(d *crd, limits []byte) ([]byte, error) {
 	var b bytes.Buffer
 	err = t.Execute(&b, map[string]any{
 		"Example": strings.TrimSpace(example), "Objects": objects, "Groups": vocabulary.Groups(),
-		"Variables": vocabulary.Variables(), "Limits": numbers, "Values": values,
+		"Variables": vocabulary.Variables(), "Limits": limitTexts(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the page: %w", err)

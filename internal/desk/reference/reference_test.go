@@ -20,9 +20,8 @@ import (
 
 // The files that the page is made from.
 const (
-	crdFile    = "../../../package/input/export.fn.crossplane.io_exports.yaml"
-	limitsFile = "../../engine/limits/limits.go"
-	pageFile   = "../../../input/README.md"
+	crdFile  = "../../../package/input/export.fn.crossplane.io_exports.yaml"
+	pageFile = "../../../input/README.md"
 )
 
 func read(t testing.TB, path string) []byte {
@@ -45,7 +44,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := generate(d, read(t, limitsFile))
+	got, err := generate(d)
 	if err != nil {
 		t.Fatal(err)
 	}

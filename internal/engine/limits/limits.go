@@ -1,8 +1,7 @@
 // Package limits has every number that can refuse work, each with its reason.
 //
 // The packages that do the work compare against these numbers, and name the limit when they refuse.
-// Sizes are in bytes unless the name says otherwise. The comments become the tables of limits in
-// input/README.md: the first sentence of a block is its heading.
+// Sizes are in bytes unless the name says otherwise. input/README.md lists those that an input can reach.
 package limits
 
 import "time"
