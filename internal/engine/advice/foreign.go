@@ -72,12 +72,6 @@ var instead = map[string]string{ //nolint:gochecknoglobals // a table
 	"\\":     `a \ can only be inside a text: leave it out`,
 }
 
-// insteadInMap are the same in a map.
-var insteadInMap = map[string]string{ //nolint:gochecknoglobals // a table
-	"=": "there is no = in a map: write : between a key and its value",
-	";": "there is no ; in a map: write a comma between two entries",
-}
-
 // insteadBefore are words of other languages before a value.
 var insteadBefore = map[string]string{ //nolint:gochecknoglobals // a table
 	"not":    "there is no operator not: write ! before the value",

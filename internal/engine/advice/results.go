@@ -51,15 +51,8 @@ func convert(have *types.Type, want, it string) string {
 
 // wanted is the letter of what an expression must return. All others are texts or JSON.
 func wanted(w expression.Want) string {
-	switch w { //nolint:exhaustive // see above
-	case expression.WantTextMap, expression.WantLabels:
-		return "m"
-	case expression.WantBool:
-		return "b"
-	case expression.WantList:
-		return "l"
-	}
-	return "t"
+	return cmp.Or(map[expression.Want]string{expression.WantTextMap: "m", expression.WantLabels: "m",
+		expression.WantBool: "b", expression.WantList: "l"}[w], "t")
 }
 
 // result returns the diagnostic of a result, or a part of it, whose value has a type that cannot be used.

@@ -247,7 +247,7 @@ const unexpectedColon = "unexpected : in an expression"
 // unexpected returns a message about a token in a wrong place, or about a missing token before it.
 func (c *script) unexpected(i int) string {
 	t, open := c.tokens[i], c.open(i)
-	switch text := cmp.Or(c.insteadOf(i), messageFor(misplaced, c.place(i))); {
+	switch text := cmp.Or(messageFor(misplaced, c.place(i)), c.insteadOf(i)); {
 	case text != "":
 		return text
 	case !t.is(closing) || open.closedBy() == t.text:
@@ -262,8 +262,6 @@ func (c *script) unexpected(i int) string {
 func (c *script) insteadOf(i int) string {
 	t := c.tokens[i]
 	switch path := translated(c.text[t.end():]); {
-	case c.open(i).text == "{" && insteadInMap[t.text] != "":
-		return insteadInMap[t.text]
 	case t.text == "$" && path != "":
 		return "$ cannot be part of a name" + c.replace(t.at, len(c.text), path, suggest.DidYouMean(path))
 	case t.text == "|":
@@ -322,6 +320,8 @@ var misplaced = patterns([][2]string{ //nolint:gochecknoglobals // a table
 	{`^∅ \S+ , $`, "returns more than one value: join them with +, or write [ ] around a list"},
 	{`^∅ \S+ : $`, unexpectedColon + ": write " + textInQuotes + "\"'https://host:443'\"" +
 		", or with values \"'https://%s:443'.format([value])\""},
+	{`^\{ \S+ = $`, "there is no = in a map: write : between a key and its value"},
+	{`^\{ \S+ ; $`, "there is no ; in a map: write a comma between two entries"},
 	{`^\[ \S+ : $`, "there is no slice [a:b]: write text.substring(0, 3) or list.slice(0, 3)"},
 })
 
