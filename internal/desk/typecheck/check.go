@@ -17,32 +17,52 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
-// names refuses names that would be ambiguous.
-func (c *Inspection) names() {
+// objects refuses names that would be ambiguous, and what composites of the scope in their definition cannot have.
+func (c *Inspection) objects() {
+	hasNone := c.known.ClusterScoped || c.scope == catalog.Cluster || c.scope == catalog.LegacyCluster
 	for i, s := range c.plan.Input.Sources {
-		if name, message := plan.RefuseSource(s, c.isClusterScoped(), c.known.ClusterScoped,
-			c.plan.Input.RequireGrants); message != "" {
-			c.report(field.NewPath("sources").Index(i).Child(name).String(), "%s", message)
+		at := field.NewPath("sources").Index(i)
+		name, message := plan.RefuseSource(s, hasNone, c.known.ClusterScoped, c.plan.Input.RequireGrants)
+		if message != "" {
+			c.report(at.Child(name).String(), "%s", message)
 		}
 		if _, ok := c.composed[s.Name]; ok && plan.IsSecret(s) {
-			c.report(field.NewPath("sources").Index(i).Child("name").String(), "%s", plan.TwoMeanings(s.Name))
+			c.report(at.Child("name").String(), "%s", plan.TwoMeanings(s.Name))
 		}
 	}
 	for i := range c.plan.Generators {
-		if m := &c.plan.Generators[i]; c.known.ClusterScoped && m.LacksNamespace() {
-			c.report(m.NamespacePath().String(), plan.NoNamespace)
+		m := &c.plan.Generators[i]
+		if m.Manifest != nil && c.scope == catalog.Namespaced && c.scopeOf(m.Object()) == catalog.Cluster {
+			c.report(m.Path.Child(plan.KindResource, "manifest", "kind").String(), "is a cluster scoped kind, "+
+				"but a namespaced composite can compose only namespaced objects: use a namespaced kind")
 		}
+		c.namespace(m.NamespacePath(), m.Namespace, m.LacksNamespace())
 	}
 	for _, e := range c.plan.Exports {
 		if c.composedTwice(e.Name) {
 			c.report(e.At("name").String(), "%s", plan.ComposedTwice(e.Name))
 		}
-		if m := e.Metadata; c.known.ClusterScoped && m.Namespace == "" && m.NamespaceExpr == nil {
-			c.report(e.At("metadata", "namespace").String(), plan.NoNamespace)
-		}
 		if e.ForEach == nil { // the names of items are not known
 			c.composed[e.Name] = plan.Kind{APIVersion: "v1", Kind: string(e.Kind)}
 		}
+		if e.Secret.ConnectionDetails && c.withoutDetails() {
+			at := e.At("connectionDetails").String()
+			*c.report(at, "%s", plan.DetailsIgnored) = []diagnostic.Edit{{Path: at, Action: diagnostic.Remove}}
+		}
+		m := e.Metadata
+		c.namespace(e.At("metadata", "namespace"), m.Namespace, m.Namespace == "" && m.NamespaceExpr == nil)
+		c.requiredKeys(e)
+	}
+}
+
+// namespace refuses a namespace in the input of namespaced composites, and a missing one if composites have none.
+func (c *Inspection) namespace(at *field.Path, namespace string, isMissing bool) {
+	switch {
+	case c.known.ClusterScoped && isMissing:
+		c.report(at.String(), plan.NoNamespace)
+	case namespace != "" && c.scope == catalog.Namespaced:
+		*c.report(at.String(), "is %q, but a namespaced composite can compose only into its own namespace: leave it out",
+			namespace) = []diagnostic.Edit{{Path: at.String(), Action: diagnostic.Remove}}
 	}
 }
 
@@ -59,8 +79,8 @@ func (c *Inspection) containers() {
 	}
 	for _, x := range c.plan.Expressions { // the names of items are only known from their use
 		for _, r := range x.References() {
-			if name := plan.StepName(r, 0); r.Variable == expression.Resources && members[name] == nil &&
-				c.plan.ExportNamed(name) {
+			name := plan.StepName(r, 0)
+			if r.Variable == expression.Resources && members[name] == nil && c.plan.ExportNamed(name) {
 				members[name] = types.DynType
 			}
 		}
@@ -184,37 +204,9 @@ func (c *Inspection) scopeOf(k plan.Kind) catalog.Scope {
 	return c.known.Scope(k)
 }
 
-// isClusterScoped reports whether the composites are known to have no namespace of their own.
-func (c *Inspection) isClusterScoped() bool {
-	scope := c.scopeOf(c.known.Composite)
-	return c.known.ClusterScoped || scope == catalog.Cluster || scope == catalog.LegacyCluster
-}
-
 // withoutDetails reports whether the composites are known to have no connection details.
 func (c *Inspection) withoutDetails() bool {
-	scope := c.scopeOf(c.known.Composite)
-	return scope == catalog.Namespaced || scope == catalog.Cluster
-}
-
-// scopes refuses what a composite of the scope in its definition cannot have.
-func (c *Inspection) scopes() {
-	for i := range c.plan.Generators {
-		m := &c.plan.Generators[i]
-		if m.Manifest != nil && c.scopeOf(c.known.Composite) == catalog.Namespaced &&
-			c.scopeOf(m.Object()) == catalog.Cluster {
-			c.report(m.Path.Child(plan.KindResource, "manifest", "kind").String(), "is a cluster scoped kind, "+
-				"but a namespaced composite can compose only namespaced objects: use a namespaced kind")
-		}
-		c.otherNamespace(m.NamespacePath(), m.Namespace)
-	}
-	for _, e := range c.plan.Exports {
-		if e.Secret.ConnectionDetails && c.withoutDetails() {
-			at := e.At("connectionDetails").String()
-			*c.report(at, "%s", plan.DetailsIgnored) = []diagnostic.Edit{{Path: at, Action: diagnostic.Remove}}
-		}
-		c.otherNamespace(e.At("metadata", "namespace"), e.Metadata.Namespace)
-		c.requiredKeys(e)
-	}
+	return c.scope == catalog.Namespaced || c.scope == catalog.Cluster
 }
 
 // requiredKeys refuses a Secret whose keys are all known, and which lacks one that its type requires.
@@ -228,14 +220,6 @@ func (c *Inspection) requiredKeys(e plan.Export) {
 			c.report(e.At("type").String(), "a Secret of type %s needs the key %q: write an item of data with key: %s",
 				e.Secret.ObjectType, key, key)
 		}
-	}
-}
-
-// otherNamespace refuses a namespace in the input of namespaced composites.
-func (c *Inspection) otherNamespace(at *field.Path, namespace string) {
-	if namespace != "" && c.scopeOf(c.known.Composite) == catalog.Namespaced {
-		*c.report(at.String(), "is %q, but a namespaced composite can compose only into its own namespace: leave it out",
-			namespace) = []diagnostic.Edit{{Path: at.String(), Action: diagnostic.Remove}}
 	}
 }
 

@@ -57,6 +57,7 @@ type Inspection struct {
 	plan        *plan.Plan
 	composed    map[string]plan.Kind // composed resources of all steps
 	composite   *types.Type
+	scope       catalog.Scope // of the composites; empty if it is unknown
 	resources   *types.Type
 	sources     *types.Type
 	variables   map[string]*types.Type // variables declared above
@@ -75,8 +76,8 @@ func Inspect(p *plan.Plan, known *Known) (*Inspection, diagnostic.List) {
 	maps.Copy(c.composed, known.Resources)
 	c.Types.Composite = known.Composite.String()
 	c.composite = c.kind(known.Composite)
-	c.names()
-	c.scopes()
+	c.scope = c.scopeOf(known.Composite)
+	c.objects()
 	c.containers()
 	for _, e := range p.Exports {
 		if e.From != "" {
