@@ -46,21 +46,17 @@ func (m *explainer) noVariable(err *expression.Error) string {
 func (m *explainer) meantVariable(err *expression.Error, parent ast.Expr) (wrong, meant string) {
 	path := m.script().pathAt(m.at(err))
 	foreign := translated(cmp.Or(path, err.Name))
+	isObject := parent != nil && parent.Kind() == ast.SelectKind &&
+		slices.Contains([]string{"spec", "status", "metadata"}, parent.AsSelect().FieldName())
 	switch {
 	case err.Nearest() != "":
 		return err.Name, err.Nearest()
 	case slices.Contains(err.Names, root(foreign)):
 		return cmp.Or(path, err.Name), foreign
-	case slices.Contains(err.Names, expression.Resources) && isOfObject(parent):
+	case slices.Contains(err.Names, expression.Resources) && isObject:
 		return path, expression.Resources + "." + path // a composed resource
 	}
 	return "", ""
-}
-
-// isOfObject reports whether a node selects a field that objects have.
-func isOfObject(e ast.Expr) bool {
-	return e != nil && e.Kind() == ast.SelectKind && slices.Contains([]string{"spec", "status", "metadata"},
-		e.AsSelect().FieldName())
 }
 
 // insteadOfVariable returns what to write instead of a variable that does not exist, if no other variable is
@@ -107,7 +103,8 @@ func (m *explainer) noItem(variable string) string {
 func (m *explainer) noFunction(e ast.Expr, at int) string {
 	call := e.AsCall()
 	name := call.FunctionName()
-	if call.IsMemberFunction() && m.isUnknown(call.Target()) { // a namespace, as in json.loads
+	isVariable := call.IsMemberFunction() && call.Target().Kind() == ast.IdentKind
+	if isVariable && m.typeOf(call.Target()).Kind() == types.ErrorKind { // a namespace, as in json.loads
 		name = strings.TrimLeft(call.Target().AsIdent(), ".") + "." + name
 	}
 	text := "there is no function " + name
@@ -170,11 +167,6 @@ var macroForms = func() map[string]string { //nolint:gochecknoglobals // a table
 	return out
 }()
 
-// isUnknown reports whether a node is a variable that does not exist.
-func (m *explainer) isUnknown(e ast.Expr) bool {
-	return e.Kind() == ast.IdentKind && m.typeOf(e).Kind() == types.ErrorKind
-}
-
 // ofUnknown reports whether one of the nodes around a node is a method that does not exist: the node may be its
 // namespace, or the name for each element, as in list.reduce(x, x.name).
 func (m *explainer) ofUnknown(parent ast.NavigableExpr) bool {
@@ -190,17 +182,6 @@ func (m *explainer) ofUnknown(parent ast.NavigableExpr) bool {
 // Hints that several functions share.
 const (
 	forPresence = "write for example has(composite.spec.host), or for a default composite.spec.?host.orValue('none')"
-	forRandom   = "add generators: [{name: admin, password: {length: 32}}], and write generated.admin.password"
-	forUUID     = "add generators: [{name: id, uuid: {}}], and write generated.id.uuid"
-	forHash     = "add generators: [{name: hash, bcrypt: {secretExpression: secret.password}}], and write " +
-		"generated.hash.hash"
-	forHtpasswd = "add generators: [{name: web, htpasswd: {secretExpression: \"{'admin': secret.password}\"}}], " +
-		"and write generated.web.auth"
-	forCA = "add generators: [{name: ca, refreshPolicy: OnChange, certificate: {isCA: true, subject: {commonName: " +
-		"ca}}}], and write generated.ca['tls.crt']"
-	forCertificate = "add generators: [{name: tls, refreshPolicy: OnChange, certificate: {subject: {commonName: " +
-		"app}, dnsNames: [app.example.org]}}], and write generated.tls['tls.crt']"
-	forSSHKey   = "add generators: [{name: key, sshKey: {}}], and write generated.key.privateKey"
 	forClock    = "expressions have no clock: read a time from an object, as in composite.metadata.creationTimestamp"
 	forPattern  = "write regex.replace(text, pattern, new), with r'\\1' for its first group"
 	forReplace  = "write text.replace(old, new)"
@@ -208,6 +189,24 @@ const (
 	forBlocks   = "write pem.certificates(text), pem.privateKey(text) or pem.split(text)"
 	forElements = "iterate over the map to read its keys: map.map(key, key)"
 )
+
+// Hints for functions that exist as generators.
+var (
+	forRandom   = asGenerated("name: admin, password: {length: 32}", "admin.password")
+	forUUID     = asGenerated("name: id, uuid: {}", "id.uuid")
+	forHash     = asGenerated("name: hash, bcrypt: {secretExpression: secret.password}", "hash.hash")
+	forHtpasswd = asGenerated(`name: web, htpasswd: {secretExpression: "{'admin': secret.password}"}`, "web.auth")
+	forSSHKey   = asGenerated("name: key, sshKey: {}", "key.privateKey")
+	forCA       = asGenerated("name: ca, refreshPolicy: OnChange, certificate: {isCA: true, subject: {commonName: ca}}",
+		"ca['tls.crt']")
+	forCertificate = asGenerated("name: tls, refreshPolicy: OnChange, certificate: {subject: {commonName: app}, "+
+		"dnsNames: [app.example.org]}", "tls['tls.crt']")
+)
+
+// asGenerated returns the hint to generate a value.
+func asGenerated(generator, output string) string {
+	return "add generators: [{" + generator + "}], and write generated." + output
+}
 
 // notEncoded is the hint for a function that encodes in Base64, as templates of Secrets need it.
 const notEncoded = "leave it out, because the data of a Secret is encoded for you, " +

@@ -65,8 +65,6 @@ func (m *explainer) noOverload(err *expression.Error) string {
 		return message
 	}
 	switch message = m.notAccepted(call, err.Types); {
-	case message == "":
-		return explainCEL(err.Text)
 	case strings.Contains(message, ": "):
 		return message
 	case slices.ContainsFunc(celast.Operands(call), isHash):

@@ -143,7 +143,8 @@ func (r *reviewer) neverExists(n ast.Expr, path []string, field string) string {
 		return fmt.Sprintf("a resource has no field connectionDetails: write %s", written(details))
 	case object && field == "resource":
 		return r.instead(n, whole, fmt.Sprintf("%s is the resource itself: leave .resource out", whole))
-	case isConditionsPath(path):
+	case len(path) > 2 && isObject(path[:len(path)-2]) &&
+		slices.Equal(path[len(path)-2:], []string{"status", "conditions"}):
 		instead := fmt.Sprintf("%s.filter(c, c.type == '%s')[0]", whole, field)
 		return r.instead(n, instead, fmt.Sprintf("%s is a list: write %s", whole, instead))
 	}
@@ -186,9 +187,4 @@ func (r *reviewer) statusOfCondition(n ast.NavigableExpr) string {
 		}
 	}
 	return ""
-}
-
-func isConditionsPath(path []string) bool {
-	n := len(path) - 2
-	return n > 0 && isObject(path[:n]) && slices.Equal(path[n:], []string{"status", "conditions"})
 }

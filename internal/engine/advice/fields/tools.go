@@ -83,23 +83,20 @@ const (
 // An entryField is a field that only entries of another tool have, and an example of the value that is written instead.
 type entryField struct{ name, tool, value string }
 
-// secretHost is the value of an example that reads a connection detail.
-const secretHost = "secrets.db.host"
+// Values of examples that read a connection detail and a field.
+const (
+	secretHost = "secrets.db.host"
+	statusHost = "resources.db.status.host"
+)
 
 // entryFields are in the order in which they are looked for.
 var entryFields = []entryField{ //nolint:gochecknoglobals // a table
 	{"fromConnectionSecretKey", toolPatches, secretHost},
 	{"combine", toolPatches, `"'%s:%s'.format([resources.db.status.host, resources.db.spec.port])"`},
-	{"patchSetName", toolPatches, "resources.db.status.host"},
-	{"fromFieldPath", toolPatches, "resources.db.status.host"},
-	{"toFieldPath", toolPatches, "resources.db.status.host"},
-	{"transforms", toolPatches, "resources.db.status.host"},
-	{"type", toolPatches, `"'text'"`},
-	{"remoteRef", toolSecrets, secretHost},
-	{"secretKey", toolSecrets, secretHost},
-	{"valueFrom", toolPods, secretHost},
-	{"secretName", toolVolumes, secretHost},
-	{"name", toolOld, secretHost},
+	{"patchSetName", toolPatches, statusHost}, {"fromFieldPath", toolPatches, statusHost},
+	{"toFieldPath", toolPatches, statusHost}, {"transforms", toolPatches, statusHost},
+	{"type", toolPatches, `"'text'"`}, {"remoteRef", toolSecrets, secretHost}, {"secretKey", toolSecrets, secretHost},
+	{"valueFrom", toolPods, secretHost}, {"secretName", toolVolumes, secretHost}, {"name", toolOld, secretHost},
 }
 
 // sourceFields are the fields of objects to read in other tools.
