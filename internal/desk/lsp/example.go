@@ -9,7 +9,6 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 
-	"github.com/crossplane-contrib/function-export/internal/desk/typecheck"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
@@ -97,8 +96,8 @@ const deepestSample = 2
 
 // sample makes up a value of a type: the first one that its schema permits, or one with the name.
 func (e *expr) sample(name string, t *types.Type, n schema.Node, depth int) any {
-	switch isNumber := celast.IsNumber(t) || t.TypeName() == typecheck.Number.TypeName(); {
-	case isNumber:
+	switch {
+	case celast.IsNumber(t):
 		return int64(3)
 	case n.Get("enum").List().Len() > 0:
 		return n.Get("enum").List().At(0).Proto().AsInterface()

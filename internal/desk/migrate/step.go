@@ -145,7 +145,7 @@ func (s *step) check(m *migration, r *reading) {
 		for _, d := range list {
 			n, rest := s.at(d.Place())
 			if n == nil {
-				r.report(nil, "cannot be migrated: the step would have an error: " + oneLine(d.Error()))
+				r.report(nil, "cannot be migrated: the step would have an error: "+oneLine(d.Error()))
 				return
 			}
 			why[n] = append(why[n], strings.TrimLeft(rest+": "+d.Message, ": "))

@@ -70,7 +70,7 @@ func (c *Inspection) fits(x *expression.Expression, want *types.Type, name strin
 	}
 	err := &expression.Error{Class: expression.Misfit, Name: name, Types: []*types.Type{have, want}}
 	out := &expression.Errors{Source: x.Source(), Environment: x.Environment(), All: []*expression.Error{err},
-		Typing: expression.Typing{Objects: c.Types, Number: Number}, Tree: x.Tree()}
+		Typing: expression.Typing{Objects: c.Types}, Tree: x.Tree()}
 	d := out.Diagnostics()[0]
 	*c.report(x.Source().Path, "%s", d.Message) = d.Edits
 }
@@ -78,9 +78,6 @@ func (c *Inspection) fits(x *expression.Expression, want *types.Type, name strin
 // isFit reports whether a value of one type may fit another type. Unknown types fit.
 func isFit(have, want *types.Type) bool {
 	have = celast.WithoutOptional(have)
-	isNumber := func(t *types.Type) bool {
-		return t == Number || celast.IsNumber(t)
-	} // an int may also be a whole double
 	isObject := func(t *types.Type) bool { return celast.IsKind(t, types.StructKind, types.MapKind) }
 	open := func(t *types.Type) bool {
 		return celast.IsKind(t, types.DynKind, types.AnyKind, types.ErrorKind, types.TypeParamKind, types.NullTypeKind)
@@ -90,8 +87,8 @@ func isFit(have, want *types.Type) bool {
 		return true
 	case have.Kind() == types.ListKind && want.Kind() == types.ListKind:
 		return isFit(have.Parameters()[0], want.Parameters()[0])
-	case isNumber(have):
-		return isNumber(want)
+	case celast.IsNumber(have): // an int may also be a whole double
+		return celast.IsNumber(want)
 	}
 	return have.Kind() == want.Kind()
 }

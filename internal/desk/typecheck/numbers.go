@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/operators"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
@@ -36,11 +35,6 @@ func (k *Known) Numbers(plans ...*plan.Plan) map[plan.Kind][]map[string]any {
 // verb matches a verb of format.
 var verb = lazy.MustCompile(`%(?:\.\d+)?[a-zA-Z%]`)
 
-// onNumbers are the operators that accept a whole number and no text beside it.
-var onNumbers = append([]string{ //nolint:gochecknoglobals // a table
-	operators.Add, operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo,
-}, operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals)
-
 // wholeNumbers returns the operands of a call that must be whole numbers: the values for %d, the operand of + 1, and
 // the value with the default 5432.
 func wholeNumbers(e ast.Expr) (out []ast.Expr) {
@@ -59,9 +53,9 @@ func wholeNumbers(e ast.Expr) (out []ast.Expr) {
 				out = append(out, value)
 			}
 		}
-	case len(operands) == 2 && isWhole(operands[1]) && (slices.Contains(onNumbers, fn) || fn == "orValue"):
+	case len(operands) == 2 && isWhole(operands[1]) && (slices.Contains(arithmetic, fn) || fn == "orValue"):
 		out = operands[:1]
-	case len(operands) == 2 && isWhole(operands[0]) && slices.Contains(onNumbers, fn):
+	case len(operands) == 2 && isWhole(operands[0]) && slices.Contains(arithmetic, fn):
 		out = operands[1:]
 	}
 	return out

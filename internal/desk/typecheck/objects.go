@@ -20,20 +20,20 @@ type Types struct {
 	// Composite is the name of the type of the composite, whose schema the reader can change.
 	Composite string
 
-	objects map[string]typed // by the name of the type
+	objects map[string]typed // by the name of the type, which is its root and the path from there
 }
 
-// A typed object is the schema of an object type, with its place.
+// A typed object is the schema of an object type. A container has members instead, and may have others without lacks.
 type typed struct {
 	schema.Node
-	root  string   // the kind or variable that it is in
-	steps []string // from the root
-	top   string   // the name of the root's type
 
-	members map[string]*types.Type // of a container, which has no schema
-	open    bool                   // there are other members
+	members map[string]*types.Type
 	lacks   func(field string) string
 }
+
+// separator joins the steps of a path. No identifier contains it, or the character @ at the beginning of the name of a
+// type, so that expressions cannot name the type.
+const separator = "\x00"
 
 // NewTypes returns an empty set of types.
 func NewTypes() *Types { return &Types{objects: map[string]typed{}} }
@@ -41,26 +41,26 @@ func NewTypes() *Types { return &Types{objects: map[string]typed{}} }
 // Of returns the type of a value with a schema, or dyn without a schema. Messages use the name of the type,
 // which has only one schema.
 func (t *Types) Of(name string, s *structpb.Struct) *types.Type {
-	return t.of(schema.Node{Struct: wire.Of(s)}, typed{root: name, top: "@" + name})
+	return t.of("@"+name, schema.Node{Struct: wire.Of(s)})
 }
 
 // Container returns the type of a variable that holds others by their names, for example resources. The
 // function lacks returns the message for an unknown name. It is nil if any other name may exist.
 func (t *Types) Container(name string, members map[string]*types.Type, lacks func(field string) string) *types.Type {
-	o := typed{root: name, top: "@@" + name, members: members, open: lacks == nil, lacks: lacks}
-	t.objects[o.top] = o
-	return types.NewObjectType(o.top)
+	t.objects["@@"+name] = typed{members: members, lacks: lacks}
+	return types.NewObjectType("@@" + name)
 }
 
-// Number is the type of a number: a whole one is an int, and any other one a double.
-var Number = types.NewOpaqueType("number")
+// Number is the type of a number: a whole one is an int, and any other one a double. No other type in an expression is
+// nullable.
+var Number = types.NewNullableType(types.IntType)
 
 // deepest is the deepest level of a schema that has types. No kind is so deep, and checking a deeper schema
 // could take minutes.
 const deepest = 48
 
-func (t *Types) of(n schema.Node, at typed) *types.Type {
-	if len(at.steps) > deepest {
+func (t *Types) of(name string, n schema.Node) *types.Type {
+	if strings.Count(name, separator) > deepest {
 		return types.DynType
 	}
 	if n.Is("x-kubernetes-int-or-string") || n.Is("nullable") && n.Type() != schema.Object && n.Type() != "array" {
@@ -76,35 +76,26 @@ func (t *Types) of(n schema.Node, at typed) *types.Type {
 	case "boolean":
 		return types.BoolType
 	case "array":
-		return types.NewListType(t.of(n.Items(), at.step(n.Items(), "[]")))
+		return types.NewListType(t.of(name+separator+"[]", n.Items()))
 	case schema.Object, "":
-		return t.ofObject(n, at)
+		return t.ofObject(name, n)
 	}
 	return types.DynType
 }
 
-func (t *Types) ofObject(n schema.Node, at typed) *types.Type {
+func (t *Types) ofObject(name string, n schema.Node) *types.Type {
 	if n.Is("x-kubernetes-embedded-resource") {
 		n = schema.Node{Struct: wire.Of(catalog.OfKind(n.Proto()))}
 	}
 	if n.Properties().Len() > 0 {
-		name := at.name()
-		at.Node = n
-		t.objects[name] = at
+		t.objects[name] = typed{Node: n}
 		return types.NewObjectType(name)
 	}
 	if value, ok := n.Further(); ok && value.Exists() {
-		return types.NewMapType(types.StringType, t.of(value, at.step(value, "[]")))
+		return types.NewMapType(types.StringType, t.of(name+separator+"[]", value))
 	}
 	return types.DynType
 }
-
-func (o typed) step(n schema.Node, name string) typed {
-	return typed{Node: n, root: o.root, steps: append(slices.Clone(o.steps), name), top: o.top}
-}
-
-// name returns the name of the type. No identifier has its first character, so that expressions cannot name the type.
-func (o typed) name() string { return strings.Join(append([]string{o.top}, o.steps...), "\x00") }
 
 // Has reports whether a type is the type of an object in this set.
 func (t *Types) Has(name string) bool {
@@ -118,16 +109,16 @@ func (t *Types) Field(name, field string) (*types.Type, bool) {
 	o := t.objects[name]
 	if o.members != nil {
 		m, ok := o.members[field]
-		if !ok && o.open {
+		if !ok && o.lacks == nil {
 			return types.DynType, true
 		}
 		return m, ok
 	}
 	if p, ok := o.Property(field); ok {
-		return t.of(p, o.step(p, field)), true
+		return t.of(name+separator+field, p), true
 	}
 	if v, ok := o.Further(); ok {
-		return t.of(v, o.step(v, "[]")), true
+		return t.of(name+separator+"[]", v), true
 	}
 	return nil, false
 }
@@ -152,8 +143,8 @@ func (t *Types) Schema(name, field string) schema.Node {
 // Path returns where an object type is: the name of the kind or variable, and the path below it, in which [] is an item
 // of a list or a value of a map.
 func (t *Types) Path(name string) (root string, steps []string) {
-	o := t.objects[name]
-	return strings.TrimLeft(o.root, "@"), o.steps
+	path := strings.Split(name, separator)
+	return strings.TrimLeft(path[0], "@"), path[1:]
 }
 
 // Lacks returns the message that an object type has no such field, with the field that may be meant.
@@ -162,6 +153,7 @@ func (t *Types) Lacks(name, field string) string {
 	if o.lacks != nil {
 		return o.lacks(field)
 	}
-	root := schema.Root{Node: t.objects[o.top].Node, Name: o.root, IsComposite: o.root == t.Composite}
-	return root.LacksBelow(o.Node, o.steps, field)
+	root, steps := t.Path(name)
+	whole := schema.Root{Node: t.objects["@"+root].Node, Name: root, IsComposite: root == t.Composite}
+	return whole.LacksBelow(o.Node, steps, field)
 }

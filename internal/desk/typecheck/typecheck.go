@@ -151,7 +151,7 @@ func (c *Inspection) Typing(from string, own *plan.Kind, list *plan.ForEach) exp
 			variables[expression.Item] = t.Parameters()[0]
 		}
 	}
-	return expression.Typing{Objects: c.Types, Number: Number, Variables: variables}
+	return expression.Typing{Objects: c.Types, Variables: variables}
 }
 
 // Result returns the type of the result of the expression in a field, or nil if the expression does not compile.

@@ -85,19 +85,12 @@ func (m *explainer) result(err *expression.Error) *diagnostic.Diagnostic {
 // optional, it uses the type of the value.
 func misfit(t expression.Typing, err *expression.Error) string {
 	returned, want := err.Types[0], err.Types[1]
-	known := func(of *types.Type) *types.Type {
-		if t.Number != nil && of.IsExactType(t.Number) {
-			return types.DoubleType
-		}
-		return of
-	}
-	have := known(celast.WithoutOptional(returned))
-	if celast.IsOptional(returned) {
-		have = types.NewOptionalType(have)
-	}
-	hint := ""
-	if letters := kindsOf([]*types.Type{known(want)}); letters != "" {
-		hint = convert(have, letters[:1], "it")
+	hint, letters := "", kindsOf([]*types.Type{want})
+	switch {
+	case t.Text(want) == expression.Number:
+		hint = convert(returned, "d", "it")
+	case letters != "":
+		hint = convert(returned, letters[:1], "it")
 	}
 	return fmt.Sprintf("returns %s, but %s is %s%s", withArticle(t.Text(t.Plain(celast.WithoutOptional(returned)))),
 		err.Name, withArticle(t.Text(want)), hint)

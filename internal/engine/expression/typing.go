@@ -30,11 +30,6 @@ type Typing struct {
 	// Objects that the types of Variables are made of.
 	Objects Objects
 
-	// Number is the type of a value that may be an int or a double. It may be nil. Numbers says that a double among the
-	// types may be such a value.
-	Number  *types.Type
-	Numbers bool
-
 	// Variables whose type is known. The other variables keep their declared type.
 	Variables map[string]*types.Type
 }
@@ -46,16 +41,15 @@ func (noObjects) Has(string) bool                          { return false }
 func (noObjects) Field(string, string) (*types.Type, bool) { return nil, false }
 func (noObjects) Lacks(string, string) string              { return "" }
 
+// Number is the name of a type whose values may be ints and doubles: a nullable int.
+const Number = "number"
+
 // Text returns the usual name of a type.
 func (t Typing) Text(of *types.Type) string {
 	if celast.IsOptional(of) {
 		return "optional"
 	}
-	text := cel.FormatCELType(t.Plain(of))
-	if t.Numbers {
-		text = strings.ReplaceAll(text, "double", "number")
-	}
-	return text
+	return strings.ReplaceAll(cel.FormatCELType(t.Plain(of)), "wrapper(int)", Number)
 }
 
 // Plain returns the type that a value has at run time: objects are maps.
