@@ -25,18 +25,22 @@ type Diagnostic struct {
 	Source string `json:"-"` // the line in the file, if it can be shown
 }
 
-// Page returns the address of the page about the rule.
-func (d Diagnostic) Page() string {
+// classes are the rules without a name, with what they require and their pages.
+var classes = map[diagnostic.Rule][2]string{ //nolint:gochecknoglobals // a table
+	diagnostic.Input: {"The input has only known fields and valid values.", "input/README.md"},
+	diagnostic.Expression: {"Expressions compile, and secret data may flow only into the data of Secrets.",
+		"input/README.md"},
+	diagnostic.Type: {"Expressions read only fields that the schemas of known kinds have.", "fn/README.md#check-types"},
+	Unreadable:      {"Files can be read.", "fn/README.md#check"},
+}
+
+// Describe returns what the rule requires in one sentence, and the address of its page.
+func (d Diagnostic) Describe() (text, page string) {
 	const pages = "https://github.com/crossplane-contrib/function-export/blob/main/"
-	switch d.Rule {
-	case diagnostic.Input, diagnostic.Expression:
-		return pages + "input/README.md"
-	case diagnostic.Type:
-		return pages + "fn/README.md#check-types"
-	case Unreadable:
-		return pages + "fn/README.md#check"
+	if r := rules.Named(string(d.Rule)); r != nil {
+		return strings.ReplaceAll(r.Text, "`", ""), pages + "fn/RULES.md#" + r.Name
 	}
-	return pages + "fn/RULES.md#" + string(d.Rule)
+	return classes[d.Rule][0], pages + classes[d.Rule][1]
 }
 
 // Level returns the severity as SARIF and GitHub Actions name it.

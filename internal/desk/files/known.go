@@ -50,7 +50,7 @@ func (s *System) newKnowledge(flags Flags, settings *Settings) (*Knowledge, erro
 	for name, text := range flags.Resources {
 		kind, ok := parseKind(text)
 		if !ok {
-			return nil, errors.New("--resource: write it as NAME=group/version/Kind, for example " +
+			return k, errors.New("--resource: write it as NAME=group/version/Kind, for example " +
 				"db=rds.aws.upbound.io/v1beta1/Instance")
 		}
 		k.resources[name] = kind
@@ -59,7 +59,7 @@ func (s *System) newKnowledge(flags Flags, settings *Settings) (*Knowledge, erro
 		keys := strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ' ' })
 		_, isKind := parseKind(name)
 		if len(keys) == 0 || name == "" || strings.Contains(name, "/") && !isKind {
-			return nil, errors.New("--connection-keys: write it as NAME=KEY,KEY with the name of a composed " +
+			return k, errors.New("--connection-keys: write it as NAME=KEY,KEY with the name of a composed " +
 				"resource, or its kind as group/version/Kind")
 		}
 		k.keys[name] = keys

@@ -106,9 +106,6 @@ func (w *Workspace) load() {
 	}
 	settings := w.System.readSettings(w.names)
 	known, err := w.System.newKnowledge(w.flags, settings)
-	if known == nil {
-		known, _ = w.System.newKnowledge(Flags{}, &Settings{system: w.System, keys: map[string][]string{}})
-	}
 	w.known, w.problem = known, err
 	w.unread = slices.Concat(settings.wrong, known.learn(all))
 	if err == nil {

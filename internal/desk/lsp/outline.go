@@ -58,8 +58,9 @@ func (out *Symbol) place(v *view, entries []document.Entry, path []any) bool {
 
 // diagnostic returns a diagnostic for the editor.
 func (v *view) diagnostic(d files.Diagnostic) Diagnostic {
+	_, page := d.Describe()
 	out := Diagnostic{Range: v.text.rangeOf(v.text.spanOf(d.Range)), Severity: 1, Code: string(d.Rule),
-		CodeDescription: map[string]string{"href": d.Page()}, Source: "function-export", Message: d.Message}
+		CodeDescription: map[string]string{"href": page}, Source: "function-export", Message: d.Message}
 	if d.Warning {
 		out.Severity = 2
 	}

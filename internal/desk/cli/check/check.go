@@ -180,7 +180,8 @@ func (c *Command) check(ctx context.Context, system *files.System) (*checked, er
 	diagnostics := files.OnAllCores(in.Files, func(steps []files.Step) []files.Diagnostic {
 		return in.Known.Check(ctx, env, steps)
 	}, func(int) {})
-	return &checked{Inputs: in, Diagnostics: append(in.Unread, slices.Concat(diagnostics...)...)}, nil
+	return &checked{Inputs: in, Diagnostics: append([]files.Diagnostic{}, // not nil: readers of JSON expect a list
+		slices.Concat(in.Unread, slices.Concat(diagnostics...))...)}, nil
 }
 
 func isUnreadable(d files.Diagnostic) bool { return d.Rule == files.Unreadable }

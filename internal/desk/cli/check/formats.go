@@ -11,15 +11,11 @@ import (
 
 // printJSON prints diagnostics, and the number of inputs and files, as one object.
 func (r *checked) printJSON(w io.Writer) error {
-	diagnostics := r.Diagnostics
-	if diagnostics == nil {
-		diagnostics = []files.Diagnostic{} // not null: readers iterate over a list
-	}
 	return terminal.WriteJSON(w, struct {
 		Diagnostics []files.Diagnostic `json:"diagnostics"`
 		Inputs      int                `json:"inputs"`
 		Files       int                `json:"files"`
-	}{diagnostics, len(r.Steps), len(r.Files)})
+	}{r.Diagnostics, len(r.Steps), len(r.Files)})
 }
 
 // printJUnit prints one test for each file.

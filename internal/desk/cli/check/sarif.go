@@ -7,12 +7,10 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
-	"github.com/crossplane-contrib/function-export/internal/desk/rules"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 )
 
@@ -21,26 +19,6 @@ import (
 type object map[string]any
 
 func textOf(text string) object { return object{"text": text} }
-
-// sarifRules are the classes of rules, and the rules with names that found something, in a fixed order.
-func (r *checked) sarifRules() (ids []string, out []object) {
-	add := func(rule diagnostic.Rule, text string) {
-		ids = append(ids, string(rule))
-		out = append(out, object{
-			"id": rule, "shortDescription": textOf(text), "helpUri": files.Diagnostic{Rule: rule}.Page(),
-		})
-	}
-	add(diagnostic.Input, "The input has only known fields and valid values.")
-	add(diagnostic.Expression, "Expressions compile, and secret data may flow only into the data of Secrets.")
-	add(diagnostic.Type, "Expressions read only fields that the schemas of known kinds have.")
-	add(files.Unreadable, "Files can be read.")
-	for _, rule := range rules.All() {
-		if slices.ContainsFunc(r.Diagnostics, func(d files.Diagnostic) bool { return string(d.Rule) == rule.Name }) {
-			add(diagnostic.Rule(rule.Name), strings.ReplaceAll(rule.Text, "`", ""))
-		}
-	}
-	return ids, out
-}
 
 func regionOf(r document.Range) object {
 	return object{"startLine": r.Line, "startColumn": r.Column, "endLine": r.End.Line, "endColumn": r.End.Column}
@@ -76,10 +54,15 @@ func sarifResult(d files.Diagnostic, rule int) object {
 
 // printSARIF prints diagnostics for code scanning.
 func (r *checked) printSARIF(w io.Writer) error {
-	ids, all := r.sarifRules()
 	results, seen := make([]object, 0, len(r.Diagnostics)), map[string]int{}
+	ids, all := []diagnostic.Rule{}, []object{} // the rules that found something
 	for _, d := range r.Diagnostics {
-		out := sarifResult(d, slices.Index(ids, string(d.Rule)))
+		if !slices.Contains(ids, d.Rule) {
+			text, page := d.Describe()
+			ids = append(ids, d.Rule)
+			all = append(all, object{"id": d.Rule, "shortDescription": textOf(text), "helpUri": page})
+		}
+		out := sarifResult(d, slices.Index(ids, d.Rule))
 		id := fmt.Appendf(nil, "%q", []string{d.File, d.Step, d.Field, string(d.Rule), d.Message})
 		hash := fmt.Sprintf("%x", sha256.Sum256(id))[:32]
 		seen[hash]++

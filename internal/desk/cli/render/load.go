@@ -39,7 +39,7 @@ const environmentKey = "apiextensions.crossplane.io/environment"
 type inputs struct {
 	pipeline.Setup
 
-	reader
+	system  *files.System
 	xr      manifest              // as it is in its file
 	exports map[string]files.Step // the inputs of this function, by step
 	context map[string]any
@@ -102,7 +102,7 @@ func (c *Command) load(system *files.System) (*inputs, error) {
 	}
 	onDisk := *system
 	onDisk.Stdin = nil // it is read once, and these files can be read again
-	in := &inputs{reader: reader{&onDisk}, schemas: catalog.NewCatalog()}
+	in := &inputs{system: &onDisk, schemas: catalog.NewCatalog()}
 	in.Schemas = func(s *fnv1.SchemaSelector) *fnv1.Schema { // an empty one was not found
 		return &fnv1.Schema{OpenapiV3: in.schemas.Find(catalog.Kind{APIVersion: s.GetApiVersion(), Kind: s.GetKind()})}
 	}

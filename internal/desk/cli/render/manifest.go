@@ -98,16 +98,13 @@ func (d manifest) checkSecret() error {
 	return nil
 }
 
-// A reader reads objects.
-type reader struct{ system *files.System }
-
 // files reads files, and those that are selected in folders.
-func (r reader) files(selected files.Selection, paths []string) ([]files.File, error) {
-	names, err := r.system.Find(paths, selected)
+func (in *inputs) files(selected files.Selection, paths []string) ([]files.File, error) {
+	names, err := in.system.Find(paths, selected)
 	if err != nil {
 		return nil, err
 	}
-	read := r.system.ReadAll(names, files.AnyText)
+	read := in.system.ReadAll(names, files.AnyText)
 	for _, f := range read {
 		if err := f.First(); err != nil {
 			return nil, err
@@ -120,8 +117,8 @@ func (r reader) files(selected files.Selection, paths []string) ([]files.File, e
 var errNoObject = errors.New("not a Kubernetes object: it needs apiVersion and kind")
 
 // all reads all objects of the files, and of the YAML files in folders, in their order. A List is read as its items.
-func (r reader) all(paths []string) ([]manifest, error) {
-	read, err := r.files(files.In, paths)
+func (in *inputs) all(paths []string) ([]manifest, error) {
+	read, err := in.files(files.In, paths)
 	if err != nil {
 		return nil, err
 	}
@@ -139,8 +136,8 @@ func (r reader) all(paths []string) ([]manifest, error) {
 }
 
 // one reads a file that must contain one object. Its errors name the expected object with the argument what.
-func (r reader) one(file, what string) (manifest, error) {
-	all, err := r.all([]string{file})
+func (in *inputs) one(file, what string) (manifest, error) {
+	all, err := in.all([]string{file})
 	switch {
 	case err != nil:
 		return manifest{}, err
@@ -153,8 +150,8 @@ func (r reader) one(file, what string) (manifest, error) {
 }
 
 // objects reads objects with names.
-func (r reader) objects(paths []string) ([]manifest, error) {
-	all, err := r.all(paths)
+func (in *inputs) objects(paths []string) ([]manifest, error) {
+	all, err := in.all(paths)
 	for _, d := range all {
 		if err := d.named(); err != nil {
 			return nil, err

@@ -211,7 +211,7 @@ func secretsOf(t *testing.T, dir, rendered string) map[string]string {
 	t.Helper()
 	docs := parseRendered(t, rendered)
 	for _, file := range []string{"observed.yaml", "required.yaml"} {
-		more, err := reader{terminal.Disk(nil)}.all([]string{filepath.Join(dir, file)})
+		more, err := (&inputs{system: terminal.Disk(nil)}).all([]string{filepath.Join(dir, file)})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}

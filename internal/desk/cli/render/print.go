@@ -39,9 +39,7 @@ func (c *Command) docs(in *inputs, r *run) []map[string]any {
 		}
 	}
 	if c.IncludeFunctionResults {
-		for _, rs := range r.results {
-			docs = append(docs, rs.doc())
-		}
+		docs = append(docs, r.results...)
 	}
 	if c.IncludeContext {
 		docs = append(docs, map[string]any{"apiVersion": apiVersion, "kind": "Context", "fields": r.GetContext().AsMap()})
@@ -104,9 +102,6 @@ func mapIn(o map[string]any, field string) map[string]any {
 // mergeMaps returns b merged over a: maps are merged, all other values are replaced.
 func mergeMaps(a, b map[string]any) map[string]any {
 	out := maps.Clone(a)
-	if out == nil {
-		out = map[string]any{}
-	}
 	for k, v := range b {
 		if was, is := mapIn(out, k), mapIn(b, k); was != nil && is != nil {
 			v = mergeMaps(was, is)
@@ -116,8 +111,8 @@ func mergeMaps(a, b map[string]any) map[string]any {
 	return out
 }
 
-// doc returns the event that Crossplane creates for a result.
-func (rs result) doc() map[string]any {
+// resultDoc returns the event that Crossplane creates for a result.
+func resultDoc(step string, rs *fnv1.Result) map[string]any {
 	severity := "Warning"
 	if rs.GetSeverity() == fnv1.Severity_SEVERITY_NORMAL {
 		severity = "Normal"
@@ -127,7 +122,7 @@ func (rs result) doc() map[string]any {
 		"kind":       "Result",
 		"severity":   severity,
 		"reason":     cmp.Or(rs.GetReason(), "ComposeResources"),
-		"message":    fmt.Sprintf("Pipeline step %q: %s", rs.step, rs.GetMessage()),
+		"message":    fmt.Sprintf("Pipeline step %q: %s", step, rs.GetMessage()),
 	}
 }
 

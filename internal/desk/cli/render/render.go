@@ -150,13 +150,10 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, engine pipe
 	if err != nil {
 		return err
 	}
-	if _, err := stdout.Write(out); err != nil {
-		return fmt.Errorf("cannot write the rendered objects: %w", err)
+	if _, err = stdout.Write(out); err == nil && !r.ready(c.AllowWaiting) {
+		err = &terminal.ExitError{Code: terminal.ExitErrors, Why: "an export is not ready"}
 	}
-	if !r.ready(c.AllowWaiting) {
-		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "an export is not ready"}
-	}
-	return nil
+	return err
 }
 
 // A run is what one run of the pipeline returned.
@@ -164,19 +161,13 @@ type run struct {
 	*fnv1.RunFunctionResponse
 
 	world   *world.World
-	results []result
-}
-
-// A result is a result that did not end the pipeline, and its step.
-type result struct {
-	step string
-	*fnv1.Result
+	results []map[string]any // that did not end the pipeline, as documents
 }
 
 // run runs the pipeline as Crossplane does, and prints messages. After a fatal result, it also returns what the
 // pipeline returned until then.
 func (in *inputs) run(ctx context.Context, call world.Function, stderr io.Writer) (*run, error) {
-	r, p := &run{world: in.Files()}, &printer{stderr}
+	r := &run{world: in.Files()}
 	responses, last := map[int]*fnv1.RunFunctionResponse{}, ""
 	in.Pipeline.Play(r.world, pipeline.Options{Named: true, Call: func(step int) world.Function {
 		return func(ctx context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, err error) {
@@ -200,27 +191,25 @@ func (in *inputs) run(ctx context.Context, call world.Function, stderr io.Writer
 			if step.Opaque {
 				text += ": pass the resources that it composes with --observed-resources"
 			}
-			p.say(fmt.Sprintf("skipped step %q (%s)", step.Name, step.Function), text)
+			say(stderr, fmt.Sprintf("skipped step %q (%s)", step.Name, step.Function), text)
 			continue
 		}
-		diagnostics, err := in.diagnose(ctx, step.Name, responses[i])
-		if err != nil {
+		if err := in.respond(ctx, step.Name, responses[i], stderr); err != nil {
 			return nil, err
 		}
-		p.response(step.Name, responses[i], diagnostics)
 		if world.FatalOf(responses[i]) != "" {
 			return r, &terminal.ExitError{Code: terminal.ExitErrors, Why: fmt.Sprintf("pipeline step %q returned a fatal result",
 				step.Name)}
 		}
 		for _, rs := range responses[i].GetResults() {
-			r.results = append(r.results, result{step.Name, rs})
+			r.results = append(r.results, resultDoc(step.Name, rs))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(req.GetObserved().GetResources())) {
 		if r.GetDesired().GetResources()[name] == nil {
 			o := req.GetObserved().GetResources()[name].GetResource()
 			at := strings.TrimPrefix(world.Meta(o, "namespace")+"/"+world.Meta(o, "name"), "/")
-			p.say("deleted", fmt.Sprintf("%s %s, composed resource %q", o.GetFields()["kind"].GetStringValue(), at, name))
+			say(stderr, "deleted", fmt.Sprintf("%s %s, composed resource %q", o.GetFields()["kind"].GetStringValue(), at, name))
 		}
 	}
 	return r, nil

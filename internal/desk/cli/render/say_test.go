@@ -37,7 +37,7 @@ func TestSay(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			(&printer{&out}).say("Held", tc.message)
+			say(&out, "Held", tc.message)
 			if diff := cmp.Diff(tc.want, out.String()); diff != "" {
 				t.Errorf("%s\n%s", tc.reason, diff)
 			}

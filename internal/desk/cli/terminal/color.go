@@ -18,31 +18,15 @@ func IsTerminal(w io.Writer) bool {
 func MovesCursor(w io.Writer) bool { return IsTerminal(w) && os.Getenv("TERM") != "dumb" }
 
 // Colors colors texts for a terminal. The zero value leaves them as they are.
-type Colors struct{ on bool }
+type Colors bool
 
-// ColorsFor returns colors for a terminal that can show them, unless NO_COLOR is set (see no-color.org).
-func ColorsFor(w io.Writer) Colors {
-	return Colors{showsColors(os.Getenv, runtime.GOOS) && IsTerminal(w)}
-}
-
-// A Color says when texts are in color.
+// A Color says when texts are in color: always, never, or otherwise for a terminal that can show colors, unless
+// NO_COLOR is set (see no-color.org).
 type Color string
-
-// NoColor and AlwaysColor do not depend on the terminal. Any other text means a terminal that can show colors.
-const (
-	NoColor     Color = "never"
-	AlwaysColor Color = "always"
-)
 
 // For returns the colors for a writer.
 func (c Color) For(w io.Writer) Colors {
-	switch c {
-	case NoColor:
-		return Colors{}
-	case AlwaysColor:
-		return Colors{on: true}
-	}
-	return ColorsFor(w)
+	return Colors(c == "always" || c != "never" && IsTerminal(w) && showsColors(os.Getenv, runtime.GOOS))
 }
 
 // showsColors reports whether the environment permits colors. On Windows, only Windows Terminal shows them without
@@ -65,7 +49,7 @@ func (c Colors) Faint(text string) string { return c.paint("2", text) }
 
 // paint selects a color with an ANSI sequence (Select Graphic Rendition), and resets it after the text.
 func (c Colors) paint(code, text string) string {
-	if !c.on || text == "" {
+	if !c || text == "" {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"

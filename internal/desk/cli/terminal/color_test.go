@@ -26,7 +26,7 @@ func TestShowsColors(t *testing.T) {
 }
 
 func TestColors(t *testing.T) {
-	if got := (Colors{on: true}).Error("a") + (Colors{on: true}).Warning(""); got != "\x1b[1;31ma\x1b[0m" {
+	if got := Colors(true).Error("a") + Colors(true).Warning(""); got != "\x1b[1;31ma\x1b[0m" {
 		t.Errorf("want a red letter, got %q", got)
 	}
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
@@ -34,7 +34,7 @@ func TestColors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if ColorsFor(file).on || ColorsFor(&bytes.Buffer{}).on {
+	if bool(Color("").For(file) || Color("").For(&bytes.Buffer{})) {
 		t.Error("want no colors in a file or in memory")
 	}
 }

@@ -17,7 +17,7 @@ const lineShown = 120
 // PrintText prints diagnostics for people: the position, the message, and the line with a caret
 // below it. A terminal shows them in color.
 func PrintText(w io.Writer, diagnostics []files.Diagnostic) error {
-	return PrintColored(w, diagnostics, ColorsFor(w))
+	return PrintColored(w, diagnostics, Color("").For(w))
 }
 
 // PrintColored is like PrintText with other colors.

@@ -64,7 +64,7 @@ func summary(outcomes []*outcome, took time.Duration) string {
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1fs", d.Seconds()) }
 
 func (o *outcome) printText(w io.Writer) {
-	colors := terminal.ColorsFor(w)
+	colors := terminal.Color("").For(w)
 	switch head := fmt.Sprintf("%s: %s", o.file, terminal.OneLine(o.name)); {
 	case o.skipped:
 	case o.passed():
