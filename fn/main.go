@@ -81,12 +81,9 @@ func served(log logging.Logger, m *metrics.Metrics, requireGrants bool) (server.
 }
 
 func main() {
-	parser := newParser()
-	k, err := parser.Parse(help.Arguments(serve.Arguments(os.Args[1:], os.Stdout)))
-	parser.FatalIfErrorf(terminal.Usage(err))
-	err = k.Run()
-	if code, ok := terminal.ExitCode(err); ok {
-		k.Exit(code)
+	k, err := newParser().Parse(help.Arguments(serve.Arguments(os.Args[1:], os.Stdout)))
+	if err == nil {
+		err = k.Run()
 	}
-	k.FatalIfErrorf(terminal.Unread(err))
+	os.Exit(terminal.End(terminal.Usage(err), os.Stderr))
 }

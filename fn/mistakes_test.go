@@ -218,16 +218,13 @@ func fnOutput(fn fnv1.FunctionRunnerServiceServer, args ...string) string {
 			}
 		}()
 		k, err := parser.Parse(args)
-		parser.FatalIfErrorf(terminal.Usage(err))
-		k.Bind(pipeline.Engine(func(func() time.Time, io.Reader, func(*reconcile.Result)) world.Function {
-			return fn.RunFunction
-		}))
-		err = k.Run()
-		if code, ok := terminal.ExitCode(err); ok {
-			return code
+		if err == nil {
+			k.Bind(pipeline.Engine(func(func() time.Time, io.Reader, func(*reconcile.Result)) world.Function {
+				return fn.RunFunction
+			}))
+			err = k.Run()
 		}
-		k.FatalIfErrorf(err)
-		return 0
+		return terminal.End(terminal.Usage(err), &stderr)
 	}()
 	return fmt.Sprintf("%s%sexit code %d\n", stdout.String(), stderr.String(), code)
 }

@@ -3,6 +3,7 @@
 package files
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -16,10 +17,10 @@ import (
 
 // A File is a file that was read.
 type File struct {
-	Name        string
-	docs        []*document.Document
-	diagnostics []*document.Diagnostic // documents that cannot be read
-	err         error                  // it could not be read
+	Name   string
+	docs   []*document.Document
+	first  error        // the first reason why it cannot be read
+	broken []Diagnostic // of all reasons
 
 	inside []any // the path of its only object in the first document, or nil
 
@@ -27,37 +28,30 @@ type File struct {
 }
 
 // First returns the first reason why a file cannot be read as a whole, with its line and column, or nil.
-func (f File) First() error {
-	if f.err != nil || len(f.diagnostics) == 0 {
-		return f.err
-	}
-	return fmt.Errorf("%s:%w", f.Name, f.diagnostics[0])
-}
+func (f File) First() error { return f.first }
 
-// unreadable returns a diagnostic for a position in the file.
-func (f File) unreadable(at document.Position, text string) Diagnostic {
-	return Diagnostic{File: f.Name, Range: document.Range{Position: at, End: at}, Rule: Unreadable, Message: text}
-}
+// Broken returns the diagnostics of a file that cannot be read.
+func (f File) Broken() []Diagnostic { return f.broken }
 
 // Unread returns the diagnostics of a file that cannot be read and may contain an input of this function. Other
 // files may be templates of a Helm chart, which are not YAML.
 func (f File) Unread() []Diagnostic {
 	if !f.holdsSteps {
-		f.diagnostics = nil
+		return nil
 	}
-	return f.Broken()
+	return f.broken
 }
 
-// Broken returns the diagnostics of a file that cannot be read.
-func (f File) Broken() []Diagnostic {
-	var out []Diagnostic
-	if f.err != nil {
-		out = append(out, f.unreadable(document.Position{Line: 1, Column: 1}, f.err.Error()))
-	}
-	for _, d := range f.diagnostics {
-		out = append(out, f.unreadable(d.Position, d.Message))
-	}
-	return out
+// failed returns the file with the reason why it could not be read by a name.
+func (f File) failed(name string, err error) File {
+	f.first, f.holdsSteps = CannotRead(name, err), true
+	f.broken = []Diagnostic{f.unreadable(document.Position{Line: 1, Column: 1}, f.first.Error())}
+	return f
+}
+
+// unreadable returns a diagnostic for a position in the file.
+func (f File) unreadable(at document.Position, text string) Diagnostic {
+	return Diagnostic{File: f.Name, Range: document.Range{Position: at, End: at}, Rule: Unreadable, Message: text}
 }
 
 // ReadAll reads and parses files on all cores. They stay in their order.
@@ -83,8 +77,7 @@ func (s *System) Read(name string, wanted func(text string) bool) File {
 		data, err = s.ReadFile(name)
 	}
 	if err != nil {
-		out.err = CannotRead(name, err)
-		return out
+		return out.failed(name, err)
 	}
 	return out.withText(document.Text(string(data)), wanted)
 }
@@ -96,12 +89,17 @@ func Parse(name, text string) File {
 
 func (f File) withText(text string, wanted func(text string) bool) File {
 	if n := strings.Count(text, "\n---"); n > limits.FileDocuments {
-		f.err = CannotRead(f.Name, fmt.Errorf("it has %d documents, over the limit of %d", n, limits.FileDocuments))
-		return f
+		return f.failed(f.Name, fmt.Errorf("it has %d documents, over the limit of %d", n, limits.FileDocuments))
 	}
 	f.holdsSteps = mayHoldSteps(text)
-	if wanted(text) {
-		f.docs, f.diagnostics = document.Parse(text)
+	if !wanted(text) {
+		return f
+	}
+	docs, wrong := document.Parse(text)
+	f.docs = docs
+	for _, d := range wrong {
+		f.first = cmp.Or(f.first, fmt.Errorf("%s:%w", f.Name, d))
+		f.broken = append(f.broken, f.unreadable(d.Position, d.Message))
 	}
 	return f
 }

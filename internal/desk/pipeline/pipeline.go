@@ -104,7 +104,6 @@ func names(s composition.Step, resource string) bool {
 type Options struct {
 	Call        func(step int) world.Function // this function, for a step
 	Seen        func(*reconcile.Result)       // is called with each result of a simulation; may be nil
-	Named       bool                          // a resource without a literal base is desired with its kind
 	Environment bool                          // it also plays function-environment-configs
 	Others      map[string]world.Function     // run steps of other functions, by the names of the Functions
 	Recorded    map[string]map[string]any     // what other steps desire, by the names of the steps
@@ -188,7 +187,7 @@ func (p *Pipeline) asComposedNow(w *world.World, others []composition.Step, o Op
 	}
 	for _, s := range others { // an export may become a resource of another step
 		for _, r := range s.Resources {
-			if out[r.Name] == nil && !known(r.Name) && (r.Base != nil || o.Named) {
+			if out[r.Name] == nil && !known(r.Name) {
 				out[r.Name] = baseOf(w, s, r)
 			}
 		}

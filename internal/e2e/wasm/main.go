@@ -112,11 +112,6 @@ func run(system *files.System, args []string) Result {
 	if err == nil {
 		err = k.Run()
 	}
-	out := Result{stdout.String(), stderr.String(), 0}
-	if code, ok := terminal.ExitCode(err); ok {
-		out.Code = code
-	} else if err != nil {
-		out.Code, out.Stderr = terminal.ExitUnread, out.Stderr+"function-export: error: "+err.Error()+"\n"
-	}
-	return out
+	code := terminal.End(err, &stderr)
+	return Result{stdout.String(), stderr.String(), code}
 }

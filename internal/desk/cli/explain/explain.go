@@ -2,7 +2,6 @@
 package explain
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -78,13 +77,16 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, std
 	wrong, out := in.Unread, make([]explained, 0, len(in.Steps))
 	for _, s := range in.Steps {
 		p, list := s.Compile(ctx, env)
-		for _, d := range list {
-			wrong = append(wrong, s.InFile(d))
+		wrong = append(wrong, s.AllInFile(list)...)
+		if p == nil {
+			continue
 		}
-		if p != nil {
-			out = append(out, explained{Title: s.Title(), File: s.File, Step: s.Name,
-				Explanation: inspect.Explain(p, in.Known.Catalog.Plural)})
+		x := explained{Title: s.Title(), File: s.File, Step: s.Name,
+			Explanation: inspect.Explain(p, in.Known.Catalog.Plural)}
+		if len(x.Rules) > 0 { // the role of one step must not replace another's
+			x.ClusterRole = objectName("function-export-sources", s.Owner(), s.Name)
 		}
+		out = append(out, x)
 	}
 	if n := len(wrong); n > 0 {
 		_ = terminal.PrintText(stderr, wrong) // the exit code tells the result
@@ -92,19 +94,11 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, stdout, std
 		_, _ = fmt.Fprintln(stderr, terminal.Name()+": error: "+terminal.OneLine(why))
 		return terminal.Exit(wrong)
 	}
-	for i, s := range in.Steps { // so that the role of one step does not replace another's
-		if len(out[i].Rules) > 0 {
-			out[i].ClusterRole = objectName("function-export-sources", s.Owner(), s.Name)
-		}
+	if c.Output == "json" {
+		return terminal.WriteJSON(stdout, out)
 	}
-	var b bytes.Buffer
-	if err := printExplained(&b, c.Output, out); err != nil {
-		return err
-	}
-	if _, err := stdout.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("cannot write the explanation: %w", err)
-	}
-	return nil
+	_, err = stdout.Write(textOf(out))
+	return err
 }
 
 // An explained is an input and its explanation.

@@ -36,10 +36,8 @@ func printFunctions(w io.Writer, texts []string) error {
 	if b.Len() == 0 {
 		return errors.New("cannot find a function with this text in its name: leave the text out to print all functions")
 	}
-	if _, err := w.Write(bytes.TrimPrefix(b.Bytes(), []byte("\n"))); err != nil {
-		return fmt.Errorf("cannot write the functions: %w", err)
-	}
-	return nil
+	_, err = w.Write(bytes.TrimPrefix(b.Bytes(), []byte("\n")))
+	return err
 }
 
 func (p *printer) functions(g vocabulary.Group, texts []string) {

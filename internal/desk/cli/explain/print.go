@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -12,34 +13,24 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 )
 
-// printExplained prints explanations as text or json.
-func printExplained(w io.Writer, output string, list []explained) error {
-	if output == "json" {
-		if err := terminal.WriteJSON(w, list); err != nil {
-			return fmt.Errorf("cannot write the explanation: %w", err)
-		}
-		return nil
-	}
+// textOf returns explanations as text.
+func textOf(list []explained) []byte {
+	var b bytes.Buffer
+	p := &printer{w: &b}
 	for i, ex := range list {
 		if i > 0 {
-			_, _ = fmt.Fprintln(w)
+			b.WriteByte('\n')
 		}
-		printPlan(w, ex)
+		p.line(0, "%s", ex.Title)
+		for _, part := range slices.Concat(ex.Objects, ex.Others) {
+			p.part(part)
+		}
+		for _, name := range ex.Unused {
+			p.section("The source %q is not read, because no expression uses it", name)
+		}
+		p.rules(ex.ClusterRole, ex.Rules)
 	}
-	return nil
-}
-
-// printPlan prints one explanation as text.
-func printPlan(w io.Writer, ex explained) {
-	p := &printer{w: w}
-	p.line(0, "%s", ex.Title)
-	for _, part := range slices.Concat(ex.Objects, ex.Others) {
-		p.part(part)
-	}
-	for _, name := range ex.Unused {
-		p.section("The source %q is not read, because no expression uses it", name)
-	}
-	p.rules(ex.ClusterRole, ex.Rules)
+	return b.Bytes()
 }
 
 // A printer writes lines. An error of a line shows at the end, because everything is written at

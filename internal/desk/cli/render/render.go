@@ -169,7 +169,7 @@ type run struct {
 func (in *inputs) run(ctx context.Context, call world.Function, stderr io.Writer) (*run, error) {
 	r := &run{world: in.Files()}
 	responses, last := map[int]*fnv1.RunFunctionResponse{}, ""
-	in.Pipeline.Play(r.world, pipeline.Options{Named: true, Call: func(step int) world.Function {
+	in.Pipeline.Play(r.world, pipeline.Options{Call: func(step int) world.Function {
 		return func(ctx context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, err error) {
 			last = in.Pipeline.Steps[step].Name
 			responses[step], err = call(ctx, req)

@@ -36,22 +36,18 @@ func ExitCode(err error) (int, bool) {
 	return 0, false
 }
 
-// Unread returns an error that ends the program with ExitUnread after it is printed, or nil if err is nil.
-func Unread(err error) error {
-	if err == nil {
-		return nil
+// End prints an error that was not printed yet, and returns the exit code of the program.
+func End(err error, stderr io.Writer) int {
+	code, isPrinted := ExitCode(err)
+	switch {
+	case err == nil:
+		return 0
+	case isPrinted:
+		return code
 	}
-	return unread{err}
+	_, _ = fmt.Fprintf(stderr, "%s: error: %s\n", Name(), err)
+	return ExitUnread
 }
-
-// unread is the error of a command that could not do its work.
-type unread struct{ error }
-
-// ExitCode is called by kong.
-func (unread) ExitCode() int { return ExitUnread }
-
-// Unwrap returns the error.
-func (e unread) Unwrap() error { return e.error }
 
 // A UsageError describes an error in a command line in one line, without any value of it.
 type UsageError struct{ Text string }

@@ -15,12 +15,13 @@ import (
 // may be a secret. A message that may contain a value is not passed on.
 func Usage(err error) error {
 	parse, own := (*kong.ParseError)(nil), (*UsageError)(nil)
-	if errors.As(err, &parse) && !errors.As(err, &own) {
-		err = errors.New(usageText(err.Error(), parse.Context))
-	} else if own != nil {
-		err = own
+	switch {
+	case !errors.As(err, &parse):
+		return err
+	case errors.As(err, &own):
+		return own
 	}
-	return Unread(err)
+	return errors.New(usageText(err.Error(), parse.Context))
 }
 
 func usageText(text string, c *kong.Context) string {
