@@ -9,7 +9,6 @@ import (
 	"os"
 
 	"github.com/alecthomas/kong"
-	"github.com/crossplane/function-sdk-go/logging"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/check"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/completions"
@@ -24,9 +23,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/test"
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/why"
 	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
-	"github.com/crossplane-contrib/function-export/internal/engine/function"
-	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
-	"github.com/crossplane-contrib/function-export/internal/engine/server"
 )
 
 // cli is the command line. Without a command it serves, as every function does.
@@ -63,21 +59,10 @@ func newParser() *kong.Kong {
 		kong.Name(terminal.Name()),
 		kong.Vars{"version": terminal.VersionText()},
 		kong.Description(description),
-		kong.Bind(serve.Builder(served)),
 		kong.Bind(terminal.Disk(os.Stdin)),
 		kong.BindSingletonProvider(pipeline.NewEngine),
 		kong.BindTo(context.Background(), (*context.Context)(nil)),
 	)
-}
-
-// served returns the function to serve.
-func served(log logging.Logger, m *metrics.Metrics, requireGrants bool) (server.Runner, error) {
-	f, err := function.New(log, m)
-	if err != nil {
-		return nil, err
-	}
-	f.RequireGrants = requireGrants
-	return f, nil
 }
 
 func main() {

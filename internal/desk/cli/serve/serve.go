@@ -12,12 +12,13 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/crossplane/function-sdk-go"
+	sdk "github.com/crossplane/function-sdk-go"
 	"github.com/crossplane/function-sdk-go/logging"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
+	"github.com/crossplane-contrib/function-export/internal/engine/function"
 	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
 	"github.com/crossplane-contrib/function-export/internal/engine/server"
 )
@@ -25,10 +26,6 @@ import (
 // maxMessageMegabytes keeps --max-recv-message-size within the 32 bits of the length of a gRPC
 // message.
 const maxMessageMegabytes = 4095
-
-// Builder returns the function to serve, with its log and its metrics. With requireGrants, each input is read as if it
-// had this field. Bind one with kong.Bind.
-type Builder func(log logging.Logger, m *metrics.Metrics, requireGrants bool) (server.Runner, error)
 
 // Command serves the function to Crossplane. It accepts every flag and environment variable of
 // functions based on function-template-go, so that one DeploymentRuntimeConfig fits all of them.
@@ -95,16 +92,16 @@ func (c *Command) Validate() error {
 
 // Run serves until SIGTERM or SIGINT, and then returns nil, because a stop on request is not a
 // failure. A second signal ends the process immediately.
-func (c *Command) Run(build Builder) error {
+func (c *Command) Run() error {
 	server.TuneMemory()
-	log, err := function.NewLogger(c.Debug)
+	log, err := sdk.NewLogger(c.Debug)
 	if err != nil {
 		return fmt.Errorf("cannot create logger: %w", err)
 	}
 	ctx, restore := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer restore()
 	context.AfterFunc(ctx, restore)
-	s, err := c.server(ctx, build, log)
+	s, err := c.server(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -112,7 +109,7 @@ func (c *Command) Run(build Builder) error {
 }
 
 // server checks certificates and addresses, and returns a server that is ready to serve.
-func (c *Command) server(ctx context.Context, build Builder, log logging.Logger) (*server.Server, error) {
+func (c *Command) server(ctx context.Context, log logging.Logger) (*server.Server, error) {
 	creds, err := c.credentials(log)
 	if err != nil {
 		return nil, err
@@ -126,10 +123,12 @@ func (c *Command) server(ctx context.Context, build Builder, log logging.Logger)
 		ConnectionAge:      server.ConnectionAge,
 		Registry:           metrics.NewRegistry(),
 	}
-	s.Function, err = build(log, metrics.New(s.Registry), c.RequireGrants)
+	f, err := function.New(log, metrics.New(s.Registry))
 	if err != nil {
 		return nil, fmt.Errorf("cannot create function: %w", err)
 	}
+	f.RequireGrants = c.RequireGrants
+	s.Function = f
 	s.Listener, err = (&net.ListenConfig{}).Listen(ctx, c.Network, c.Address)
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen at --address %q: %w", c.Address, err)

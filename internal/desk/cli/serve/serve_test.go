@@ -15,10 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/crossplane-contrib/function-export/internal/engine/function"
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
-	"github.com/crossplane-contrib/function-export/internal/engine/metrics"
-	"github.com/crossplane-contrib/function-export/internal/engine/server"
 )
 
 // serveCLI has serve as the default command, as the real one does.
@@ -154,7 +151,7 @@ func TestServeRefusesToStart(t *testing.T) {
 
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := tc.cmd.server(t.Context(), buildOneForm, logging.NewNopLogger())
+			_, err := tc.cmd.server(t.Context(), logging.NewNopLogger())
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: want error %q, got %v", tc.reason, tc.want, err)
 			}
@@ -166,7 +163,7 @@ func TestServeRefusesToStart(t *testing.T) {
 func TestServeRunsUntilSIGTERM(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "fn.sock")
 
-	parsed, err := mustParser(t, &serveCLI{}, kong.Bind(Builder(buildOneForm))).
+	parsed, err := mustParser(t, &serveCLI{}).
 		Parse([]string{"--insecure", "--network=unix", "--address=" + socket, "--metrics-address=127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
@@ -196,14 +193,10 @@ func TestServeRunsUntilSIGTERM(t *testing.T) {
 	}
 }
 
-func buildOneForm(logging.Logger, *metrics.Metrics, bool) (server.Runner, error) {
-	return function.New(logging.NewNopLogger(), nil)
-}
-
-func mustParser(t *testing.T, cli any, options ...kong.Option) *kong.Kong {
+func mustParser(t *testing.T, cli any) *kong.Kong {
 	t.Helper()
 
-	p, err := kong.New(cli, append(options, kong.Exit(func(int) { t.Error("kong ended the process") }))...)
+	p, err := kong.New(cli, kong.Exit(func(int) { t.Error("kong ended the process") }))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"crypto/rand"
@@ -10,13 +10,21 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/function/functiontest"
 )
 
-// Only a rehearsal has a source that is derived from files: serve has the randomness of the system.
-func TestServeIsNotSeeded(t *testing.T) {
-	server, err := served(logging.NewNopLogger(), nil, false)
+// served returns the function that a command serves.
+func served(t *testing.T, requireGrants bool) *function.Function {
+	t.Helper()
+	c := Command{Network: "tcp", Address: "127.0.0.1:0", Insecure: true, RequireGrants: requireGrants}
+	s, err := c.server(t.Context(), logging.NewNopLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if own, ok := server.(*function.Function); !ok || own.Entropy() != rand.Reader {
+	_ = s.Listener.Close()
+	return s.Function.(*function.Function)
+}
+
+// Only a rehearsal has a source that is derived from files: serve has the randomness of the system.
+func TestServeIsNotSeeded(t *testing.T) {
+	if served(t, false).Entropy() != rand.Reader {
 		t.Error("serve does not use the randomness of the system")
 	}
 }
@@ -34,11 +42,7 @@ input:
 `)
 	for insists, want := range map[bool]string{false: "v1/Secret/platform/name=ca",
 		true: "apiextensions.k8s.io/v1/CustomResourceDefinition//name=referencegrants.gateway.networking.k8s.io"} {
-		f, err := served(logging.NewNopLogger(), nil, insists)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rsp, err := f.(*function.Function).RunFunction(t.Context(), req)
+		rsp, err := served(t, insists).RunFunction(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
 		}
