@@ -36,7 +36,7 @@ func printFunctions(w io.Writer, texts []string) error {
 	if b.Len() == 0 {
 		return errors.New("cannot find a function with this text in its name: leave the text out to print all functions")
 	}
-	_, err = w.Write(bytes.TrimPrefix(b.Bytes(), []byte("\n")))
+	_, err := w.Write(bytes.TrimPrefix(b.Bytes(), []byte("\n")))
 	return err
 }
 
