@@ -107,17 +107,13 @@ func (e *expr) sample(name string, t *types.Type, n schema.Node, depth int) any 
 		return []any{e.sample(strings.TrimSuffix(name, "s"), t.Parameters()[0], schema.Node{}, depth+1)}
 	case t.Kind() == types.MapKind && depth < deepestSample:
 		return map[string]any{"key": e.sample("value", t.Parameters()[1], schema.Node{}, depth+1)}
-	case t.Kind() == types.StructKind:
-		return e.sampleObject(t.TypeName(), depth)
+	case t.Kind() != types.StructKind:
+		return "example-" + name
 	}
-	return "example-" + name
-}
-
-func (e *expr) sampleObject(of string, depth int) map[string]any {
 	object := map[string]any{}
-	for _, field := range e.Types.Names(of) {
-		if below, ok := e.Types.Field(of, field); ok && depth < deepestSample {
-			object[field] = e.sample(field, below, e.Types.Schema(of, field), depth+1)
+	for _, field := range e.Types.Names(t.TypeName()) {
+		if below, ok := e.Types.Field(t.TypeName(), field); ok && depth < deepestSample {
+			object[field] = e.sample(field, below, e.Types.Schema(t.TypeName(), field), depth+1)
 		}
 	}
 	return object

@@ -5,7 +5,7 @@ package lsp
 // stay as they are, because YAML gives some of them a meaning. Nothing else in the file changes.
 func (v *question) format() any {
 	out := []TextEdit{}
-	if v.repaired {
+	if v.broken {
 		return out
 	}
 	for _, e := range v.inOrder() {

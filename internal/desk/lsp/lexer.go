@@ -116,8 +116,8 @@ func closersOf(tokens []token) string {
 	return out
 }
 
-// pathBefore returns the path that ends tokens, and the index of its first token: a variable, and the names that dots and
-// brackets select from it. It returns nil if the operand is something else, such as a call.
+// pathBefore returns the path that ends tokens, and the index of its first token. A path is a variable, and the names
+// that dots and brackets select from it. It is nil if the operand is something else, such as a call.
 func pathBefore(tokens []token) (start int, path []string) {
 	for i := len(tokens) - 1; i >= 0; i-- {
 		switch t := tokens[i]; {

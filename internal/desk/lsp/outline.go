@@ -18,13 +18,16 @@ var kindOfSymbols = map[string]int{ //nolint:gochecknoglobals // a table
 func (v *question) outline() any {
 	out := make([]Symbol, 0, len(v.steps))
 	for _, s := range v.steps {
-		top := Symbol{Name: cmp.Or(s.Name, "Exports"), Detail: s.Owner(), Kind: kindOfSymbols[""]}
 		entries := s.Document().Entries()
-		top.place(v.view, entries, s.At())
+		top := Symbol{Name: cmp.Or(s.Name, "Exports"), Detail: s.Owner(), Kind: kindOfSymbols[""]}.
+			at(v.view, entries, s.At())
 		for _, list := range []string{"variables", "sources", "generators", "secrets", "configMaps", "status"} {
 			items, _ := s.Input[list].([]any)
 			for i, item := range items {
-				if child, ok := s.symbol(entries, list, item, i); ok {
+				m, _ := item.(map[string]any)
+				child := Symbol{Name: cmp.Or(textOf(m["name"]), textOf(m["fieldPath"])), Detail: list,
+					Kind: kindOfSymbols[list]}.at(v.view, entries, s.At(list, i))
+				if child.Name != "" && child.Range != (Range{}) {
 					top.Children = append(top.Children, child)
 				}
 			}
@@ -34,26 +37,19 @@ func (v *question) outline() any {
 	return out
 }
 
-// symbol returns an item of a list.
-func (s *step) symbol(entries []document.Entry, list string, item any, i int) (Symbol, bool) {
-	m, _ := item.(map[string]any)
-	out := Symbol{Name: cmp.Or(textOf(m["name"]), textOf(m["fieldPath"])), Detail: list, Kind: kindOfSymbols[list]}
-	return out, out.Name != "" && out.place(s.view, entries, s.At(list, i))
-}
-
-// place sets the ranges of a symbol to those of an entry.
-func (out *Symbol) place(v *view, entries []document.Entry, path []any) bool {
+// at returns a symbol with the ranges of the entry at a path.
+func (s Symbol) at(v *view, entries []document.Entry, path []any) Symbol {
 	i := slices.IndexFunc(entries, func(e document.Entry) bool { return slices.Equal(e.Path, path) })
-	if i < 0 {
-		return false
+	if i < 0 { // an alias
+		return s
 	}
 	e := entries[i]
-	out.Range = v.text.rangeOf(v.text.spanOf(document.Range{Position: e.Key.Position, End: e.End}))
-	out.SelectionRange = v.text.rangeOf(v.text.spanOf(e.Key))
-	if out.SelectionRange.End.Line > out.Range.End.Line || out.SelectionRange.End == out.SelectionRange.Start {
-		out.SelectionRange = out.Range
+	s.Range = v.text.rangeOf(v.text.spanOf(document.Range{Position: e.Key.Position, End: e.End}))
+	s.SelectionRange = v.text.rangeOf(v.text.spanOf(e.Key))
+	if s.SelectionRange.End.Line > s.Range.End.Line || s.SelectionRange.End == s.SelectionRange.Start {
+		s.SelectionRange = s.Range
 	}
-	return true
+	return s
 }
 
 // diagnostic returns a diagnostic for the editor.

@@ -126,12 +126,7 @@ func (v *view) diagnostics() []files.Diagnostic {
 
 // diagnose returns the diagnostics of an open file.
 func (s *Server) diagnose(ctx context.Context, b *buffer) []Diagnostic {
-	v := &view{Server: s, buffer: b, file: s.workspace.Open(b.name)}
-	if len(v.file.Broken()) == 0 {
-		v = s.view(ctx, b, 0)
-	} else {
-		v.read(ctx) // nothing is left out of it
-	}
+	v := s.view(ctx, b, noCursor)
 	if ctx.Err() == nil {
 		s.former[b.name] = v.steps
 	}

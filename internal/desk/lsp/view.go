@@ -24,14 +24,18 @@ type view struct {
 	*Server
 	*buffer
 
-	line  int // of the cursor
-	file  files.File
-	steps []*step
+	line   int // of the cursor
+	file   files.File
+	steps  []*step
+	broken bool // YAML cannot read it
 
-	// A line that YAML cannot have is read without its value, because somebody is just typing it.
-	repaired bool
-	typed    span // the value; empty at the start of the file for none
+	// typed is the value of the line of the cursor, without which a broken file is read, because somebody is just typing
+	// it. It is empty at the start of the file for none.
+	typed span
 }
+
+// noCursor is the line for a view of all that can be read, from which nothing is left out.
+const noCursor = -1
 
 // A step is an input of the file, with its values.
 type step struct {
@@ -67,11 +71,11 @@ type expr struct {
 // view returns what is known about a file whose cursor is in a line, counted from 0. The line only matters if YAML
 // cannot read the file.
 func (s *Server) view(ctx context.Context, b *buffer, line int) *view {
-	if v := s.cache; v != nil && v.buffer == b && (v.line == line || !v.repaired) {
+	if v := s.cache; v != nil && v.buffer == b && (v.line == line || !v.broken) {
 		return v
 	}
 	v := &view{Server: s, buffer: b, line: line, file: s.workspace.Open(b.name)}
-	if len(v.file.Broken()) > 0 {
+	if v.broken = len(v.file.Broken()) > 0; v.broken && line != noCursor {
 		v.repair()
 	}
 	if v.read(ctx); ctx.Err() == nil {
@@ -152,7 +156,6 @@ var keyInLine = lazy.MustCompile(`^(\s*(?:- +)*["']?[\w./-]+["']?:)(\s+["']?|$)(
 // mistake, or the one above it that is not left out yet.
 func (v *view) repair() {
 	lines := lineBreak().Split(v.text.string, -1)
-	v.repaired = true
 	if line := v.text.line(v.line); keyInLine().MatchString(v.text.in(line)) {
 		m := keyInLine().FindStringSubmatch(v.text.in(line))
 		v.typed = span{line.start + len(m[1]+m[2]), line.end}

@@ -242,7 +242,8 @@ func isHidden(k catalog.Kind, path []any) bool {
 }
 
 // textPath matches the CEL of paths to texts that all objects have.
-var textPath = lazy.MustCompile(`^\.(apiVersion|kind|metadata\.(name|namespace|uid|(labels|annotations)(\.\w+|\['.*'\])))$`)
+var textPath = lazy.MustCompile(`^\.(apiVersion|kind|metadata\.(name|namespace|uid|` +
+	`(labels|annotations)(\.\w+|\[.*\])))$`)
 
 func isText(path []any) bool { return textPath().MatchString(celtext.Path("", path, false)) }
 
