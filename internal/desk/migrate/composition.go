@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -52,16 +53,8 @@ func kindsOf(o map[string]any) map[string]catalog.Kind {
 type template struct {
 	decode.Value
 	name  string
-	where string // its path in the step, or in the Composition
-	step  string // of the pipeline; empty in a Composition for Crossplane v1
-}
-
-// of returns where a field of the template is.
-func (t template) of(path string) string {
-	if t.step == "" {
-		return t.where + "." + path
-	}
-	return t.where + "." + path + " of step " + t.step
+	isV1  bool                     // of a Composition for Crossplane v1
+	where func(path string) string // where a field of the template is, for comments
 }
 
 // composition is a Composition with resource templates: of function-patch-and-transform, or its
@@ -77,12 +70,12 @@ func (m *migration) composition(c decode.Value) *step {
 		templates, ref = s.pipeline(spec.Get("pipeline"), templated{xr: x, kinds: kindsOf(c.Object()),
 			catalog: m.catalog})
 	} else {
-		templates = s.resources(spec.Get("resources"), "spec.resources", "")
+		templates = s.resources(spec.Get("resources"), "")
 	}
 	s.connection(m, templates, ref, spec, x)
 	for _, t := range templates {
 		if base := t.Get("base"); isAzure(base.Get("apiVersion").Text()) {
-			m.azure(s, base, t.name, func(path string) string { return t.of("base." + path) })
+			m.azure(s, base, t.name, func(path string) string { return t.where("base." + path) })
 		}
 	}
 	if s.empty() && len(s.byHand) > 0 {
@@ -115,7 +108,7 @@ func (s *step) pipeline(pipeline decode.Value, t templated) ([]template, decode.
 		case "gotemplating.fn.crossplane.io/GoTemplate":
 			s.goTemplates(name, input, t)
 		case "pt.fn.crossplane.io/Resources":
-			templates = append(templates, s.resources(input.Get("resources"), "resources", name)...)
+			templates = append(templates, s.resources(input.Get("resources"), name)...)
 			if r := input.Get("writeConnectionSecretToRef"); r.Exists() {
 				ref = r
 				s.remove = append(s.remove, "writeConnectionSecretToRef of step "+name)
@@ -129,18 +122,22 @@ func (s *step) pipeline(pipeline decode.Value, t templated) ([]template, decode.
 	return templates, ref
 }
 
-func (s *step) resources(list decode.Value, where, step string) []template {
+// resources returns the templates of a step of the pipeline, or of a Composition for Crossplane v1.
+func (s *step) resources(list decode.Value, step string) []template {
 	resources := items(list)
 	out := make([]template, 0, len(resources))
 	for i, r := range resources {
-		t := template{r, r.Get("name").Text(), fmt.Sprintf("%s[%d]", where, i), step}
-		if t.name == "" {
-			if step != "" {
-				needed(r.Get("name"))
+		t := template{r, r.Get("name").Text(), step == "", func(path string) string {
+			if step == "" {
+				return fmt.Sprintf("spec.resources[%d].%s", i, path)
 			}
-			// Crossplane's own converter to mode Pipeline does the same.
-			t.name = fmt.Sprintf("resource-%d", i)
+			return fmt.Sprintf("resources[%d].%s of step %s", i, path, step)
+		}}
+		if t.name == "" && !t.isV1 {
+			needed(r.Get("name"))
 		}
+		// Crossplane's own converter to mode Pipeline does the same.
+		t.name = cmp.Or(t.name, fmt.Sprintf("resource-%d", i))
 		s.taken[t.name] = true
 		out = append(out, t)
 	}

@@ -3,6 +3,7 @@ package migrate
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ func (s *step) connection(m *migration, templates []template, ref, spec decode.V
 	for _, t := range templates {
 		list := items(t.Get("connectionDetails"))
 		if len(list) > 0 {
-			s.remove = append(s.remove, t.of("connectionDetails"))
+			s.remove = append(s.remove, t.where("connectionDetails"))
 		}
 		for _, c := range list {
 			entries = append(entries, m.detail(t, c))
@@ -72,19 +73,14 @@ func (s *step) connection(m *migration, templates []template, ref, spec decode.V
 
 // repeated returns the keys that several entries have, sorted.
 func repeated(entries []*node) []string {
-	var out []string
-	seen := map[string]bool{}
+	times := map[string]int{}
 	for _, e := range entries {
-		key := e.field("key")
-		if key != nil && seen[key.value] && !slices.Contains(out, key.value) {
-			out = append(out, key.value)
-		}
-		if key != nil {
-			seen[key.value] = true
+		if key := e.field("key"); key != nil {
+			times[key.value]++
 		}
 	}
-	slices.Sort(out)
-	return out
+	maps.DeleteFunc(times, func(_ string, n int) bool { return n == 1 })
+	return slices.Sorted(maps.Keys(times))
 }
 
 // placeLegacy adds comments on the place of a legacy composite's Secret. Crossplane writes its own
@@ -190,8 +186,8 @@ func (m *migration) detail(t template, c decode.Value) *node {
 	var cel, why string
 	switch {
 	case kind == "FromConnectionSecretKey", kind == "" && !path.Exists() && !value.Exists():
-		if key == "" && t.step == "" {
-			key = secretKey.Text() // as in Crossplane v1
+		if key == "" && t.isV1 {
+			key = secretKey.Text()
 		}
 		cel = celtext.Select("secrets", t.name, needed(secretKey))
 	case kind == "FromFieldPath", kind == "" && path.Exists():
