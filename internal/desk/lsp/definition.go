@@ -99,7 +99,8 @@ func (v *view) fieldOfKind(kind string, steps []string) []Location {
 					}
 				}
 				if place, exact := o.Doc.Find(append(o.At, path...)...); exact {
-					text := v.textOf(f.Name)
+					data, _ := v.system.ReadFile(f.Name) // the workspace has read it
+					text := newText(string(data))
 					return []Location{{v.uriOf(f.Name), text.rangeOf(text.spanOf(place.Key))}}
 				}
 			}

@@ -18,27 +18,13 @@ import (
 // This file evaluates expressions with values that it makes up from the names and types of what they read. It never has
 // a value of a cluster or of an object in a file.
 
-// exampleOf returns an expression of the same input with its value, if it can be evaluated.
+// exampleOf returns the value of an expression of the same input with made-up values, or nothing if it has none.
 func (e *expr) exampleOf(ctx context.Context, text string) string {
-	value, ok := e.evaluate(ctx, text)
-	if !ok {
-		return ""
-	}
-	shown, err := json.Marshal(value)
-	const longest = 400
-	if err != nil || len(shown) > longest {
-		return ""
-	}
-	return "\n\nFor example `" + string(shown) + "`"
-}
-
-// evaluate returns the value of an expression with made-up values.
-func (e *expr) evaluate(ctx context.Context, text string) (any, bool) {
 	source, env, _ := e.source()
 	source.Text, source.Want = text, expression.WantAny
 	x, wrong := env.Compile(source)
 	if x == nil || len(wrong) > 0 {
-		return nil, false
+		return ""
 	}
 	made := map[string]any{}
 	for _, r := range x.References() {
@@ -50,18 +36,23 @@ func (e *expr) evaluate(ctx context.Context, text string) (any, bool) {
 	}
 	vars, err := cel.NewActivation(made)
 	if err != nil {
-		return nil, false
+		return ""
 	}
 	b := budget.New(ctx)
 	result, err := x.Evaluate(ctx, vars, b)
 	if err != nil {
-		return nil, false
+		return ""
 	}
 	out, ok, err := x.JSON(result, b)
 	if err != nil || !ok {
-		return nil, false
+		return ""
 	}
-	return out.AsInterface(), true
+	shown, err := json.Marshal(out.AsInterface())
+	const longest = 400
+	if err != nil || len(shown) > longest {
+		return ""
+	}
+	return "\n\nFor example `" + string(shown) + "`"
 }
 
 // madeUp returns a value for a path that an expression reads.

@@ -85,13 +85,7 @@ func (s *Server) uriOf(name string) string {
 	return (&url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(s.system.Absolute(name), "/")}).String()
 }
 
-// textOf returns the text of a file.
-func (s *Server) textOf(name string) text {
-	data, _ := s.system.ReadFile(name) // the workspace has read it
-	return newText(string(data))
-}
-
-// Open notes that a file is open with a text, or has another one.
+// set notes that a file is open with a text, or has another one.
 func (s *Server) set(uri string, version int, t text) {
 	b := &buffer{uri: uri, name: s.nameOf(uri), version: version, text: t}
 	s.open[uri] = b

@@ -88,7 +88,11 @@ func (s *step) occurrences() (out []occurrence) {
 
 // kindOfField returns what the text of a literal field names, or nothing.
 func kindOfField(f inputField) (kind symbolKind, declares bool) {
-	list, depth := textOf(f.path0()), len(f.path)
+	depth := len(f.path)
+	if depth == 0 {
+		return "", false
+	}
+	list := textOf(f.path[0])
 	switch {
 	case f.name == "name" && depth == 3 && slices.Contains(exportLists, list):
 		return ofExport, true
@@ -102,13 +106,6 @@ func kindOfField(f inputField) (kind symbolKind, declares bool) {
 		return ofGenerator, false
 	}
 	return "", false
-}
-
-func (f inputField) path0() any {
-	if len(f.path) == 0 {
-		return nil
-	}
-	return f.path[0]
 }
 
 // occurrences returns the names in an expression: those below variables, unless a macro declares a variable of that

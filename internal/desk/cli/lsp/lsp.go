@@ -46,21 +46,27 @@ func (c *Command) Run(k *kong.Context, system *files.System) error {
 	if system.Stdin == nil {
 		return errors.New("cannot read standard input")
 	}
-	return Serve(context.Background(), system, struct {
-		io.Reader
-		io.Writer
-	}{system.Stdin, k.Stdout})
+	return Serve(context.Background(), system, system.Stdin, k.Stdout)
 }
+
+// A connection ends with the process.
+type connection struct {
+	io.Reader
+	io.Writer
+}
+
+// Close does nothing.
+func (connection) Close() error { return nil }
 
 // Serve answers the messages of one client until it exits or the connection ends. An exit without a shutdown before it
 // is an error, as the protocol says.
-func Serve(ctx context.Context, system *files.System, connection io.ReadWriter) error {
+func Serve(ctx context.Context, system *files.System, in io.Reader, out io.Writer) error {
 	server, err := lsp.NewServer(system)
 	if err != nil {
 		return err //nolint:wrapcheck // it says what failed
 	}
 	s := &session{server: server, changed: make(chan struct{}, 1), end: make(chan error, 1)}
-	if err := s.serve(ctx, connection); err != nil {
+	if err := s.serve(ctx, connection{in, out}); err != nil {
 		return &terminal.ExitError{Code: terminal.ExitErrors, Why: "the session has no regular end: " + err.Error()}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log"
 	"sync"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -26,17 +27,13 @@ type session struct {
 	end     chan error
 }
 
-// connection has a Close that does nothing, because the connection ends with the process.
-type connection struct{ io.ReadWriter }
-
-func (connection) Close() error { return nil }
-
 // serve answers messages until the client exits, or the connection ends.
-func (s *session) serve(ctx context.Context, c io.ReadWriter) error {
+func (s *session) serve(ctx context.Context, c io.ReadWriteCloser) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	stream := jsonrpc2.NewBufferedStream(connection{c}, jsonrpc2.VSCodeObjectCodec{})
-	conn := jsonrpc2.NewConn(ctx, stream, jsonrpc2.HandlerWithError(s.handle), jsonrpc2.SetLogger(quiet{}))
+	stream := jsonrpc2.NewBufferedStream(c, jsonrpc2.VSCodeObjectCodec{})
+	conn := jsonrpc2.NewConn(ctx, stream, jsonrpc2.HandlerWithError(s.handle),
+		jsonrpc2.SetLogger(log.New(io.Discard, "", 0))) // an editor shows all of standard error as errors
 	for {
 		select {
 		case err := <-s.end:
@@ -113,9 +110,3 @@ func (s *session) handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.R
 	}
 	return result, err
 }
-
-// quiet prints no logs, because an editor shows all of standard error as errors.
-type quiet struct{}
-
-// Printf does nothing.
-func (quiet) Printf(string, ...any) {}

@@ -9,15 +9,10 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 )
 
-type stream struct {
-	io.Reader
-	io.Writer
-}
-
 // A message that is not one of the protocol ends the session, and is not quoted.
 func TestNoMessage(t *testing.T) {
-	in := stream{strings.NewReader("password: hunter2\r\n\r\n"), io.Discard}
-	if err := Serve(t.Context(), &files.System{FS: fstest.MapFS{}}, in); err == nil ||
+	in := strings.NewReader("password: hunter2\r\n\r\n")
+	if err := Serve(t.Context(), &files.System{FS: fstest.MapFS{}}, in, io.Discard); err == nil ||
 		strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("got %v", err)
 	}
