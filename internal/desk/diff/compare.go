@@ -168,12 +168,12 @@ func (d *comparison) takenOver(was, is *structpb.Struct) {
 	_, had := d.before.exports[pipeline.NameOf(was)]
 	_, has := d.after.exports[pipeline.NameOf(is)]
 	switch from, to := exportOf(was), exportOf(is); {
-	case from != to:
-		d.add(d.about(ObjectTakenOver, is, fmt.Sprintf("the same object, as %q in place of %q", to, from)))
 	case had && !has:
 		d.add(d.about(ObjectTakenOver, is, "the same object, which another step composes"))
 	case has && !had && d.before.pipeline != nil && !pipeline.IsOurs(was):
 		d.add(d.about(ObjectTakenOver, is, "the same object, which another step composed"))
+	case from != to:
+		d.add(d.about(ObjectTakenOver, is, fmt.Sprintf("the same object, as %q in place of %q", to, from)))
 	}
 }
 

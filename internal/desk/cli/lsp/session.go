@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log"
 	"sync"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -27,13 +26,18 @@ type session struct {
 	end     chan error
 }
 
+// silent logs nothing, because an editor shows all of standard error as errors.
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
 // serve answers messages until the client exits, or the connection ends.
 func (s *session) serve(ctx context.Context, c io.ReadWriteCloser) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	stream := jsonrpc2.NewBufferedStream(c, jsonrpc2.VSCodeObjectCodec{})
 	conn := jsonrpc2.NewConn(ctx, stream, jsonrpc2.HandlerWithError(s.handle),
-		jsonrpc2.SetLogger(log.New(io.Discard, "", 0))) // an editor shows all of standard error as errors
+		jsonrpc2.SetLogger(silent{}))
 	for {
 		select {
 		case err := <-s.end:
