@@ -273,18 +273,18 @@ func (c *Certificate) limited(from From) (*x509.Certificate, error) {
 }
 
 // RenewAt returns the time when another generation must follow the one with these outputs: renewBefore the end of its
-// validity, which it also returns. A certificate that ends together with its CA is only followed at its end, because
-// until there is another CA the next certificate would end at the same time. Errors contain no part of the outputs.
-func (c *Certificate) RenewAt(o Outputs) (renew, end time.Time, err error) {
-	cert, err := parseCertificate(o, tlsCert)
-	ca, errOfCA := parseCertificate(o, caCert)
-	switch err := cmp.Or(err, errOfCA); {
-	case err != nil:
-		return time.Time{}, time.Time{}, err
+// validity, which it also returns. Both are zero if the outputs are not a certificate and its CA. A certificate that
+// ends together with its CA is only followed at its end, because until there is another CA the next certificate would
+// end at the same time.
+func (c *Certificate) RenewAt(o Outputs) (renew, end time.Time) {
+	cert, ca := parseCertificate(o, tlsCert), parseCertificate(o, caCert)
+	switch {
+	case cert == nil || ca == nil:
+		return renew, end
 	case c.ca != "" && !cert.NotAfter.Before(ca.NotAfter):
-		return cert.NotAfter, cert.NotAfter, nil
+		return cert.NotAfter, cert.NotAfter
 	}
-	return cert.NotAfter.Add(-c.renewBefore), cert.NotAfter, nil
+	return cert.NotAfter.Add(-c.renewBefore), cert.NotAfter
 }
 
 // certificateBlock is the type of a PEM block.
@@ -313,16 +313,17 @@ func ParseIssuer(o Outputs) (*Issuer, error) {
 // IssuedBy reports whether the issuer signed the certificate in o. It returns false if the CA has another generation or
 // the outputs have no certificate.
 func (c *Certificate) IssuedBy(o Outputs, issuer *Issuer) bool {
-	cert, err := parseCertificate(o, tlsCert)
-	return err == nil && bytes.Equal(cert.RawIssuer, issuer.cert.RawSubject) &&
+	cert := parseCertificate(o, tlsCert)
+	return cert != nil && bytes.Equal(cert.RawIssuer, issuer.cert.RawSubject) &&
 		cert.CheckSignatureFrom(issuer.cert) == nil
 }
 
-func parseCertificate(o Outputs, key string) (*x509.Certificate, error) {
-	if b, _ := pem.Decode(o[key].Reveal()); b != nil && b.Type == certificateBlock {
-		if cert, err := x509.ParseCertificate(b.Bytes); err == nil { // the error may contain a part of it
-			return cert, nil
-		}
+// parseCertificate returns the certificate in an output, or nil.
+func parseCertificate(o Outputs, key string) *x509.Certificate {
+	b, _ := pem.Decode(o[key].Reveal())
+	if b == nil || b.Type != certificateBlock {
+		return nil
 	}
-	return nil, fmt.Errorf("%s is not a certificate in PEM", key)
+	cert, _ := x509.ParseCertificate(b.Bytes) // the error may contain a part of it
+	return cert
 }

@@ -81,7 +81,7 @@ func (in *Request) read(exports []*Export, taken map[string]bool) *credentialRea
 	}
 	r.lookUpHidden()
 	for _, c := range r.found {
-		c.link()
+		c.link(len(r.unread) == 0)
 	}
 	requests := r.readRequests()
 	for i := range in.Generators {
@@ -96,14 +96,17 @@ func (in *Request) read(exports []*Export, taken map[string]bool) *credentialRea
 	return r
 }
 
-// link sorts the generations, finds their states, and finds out which codes link them.
-func (c *credentialState) link() {
+// link sorts the generations, and finds out which codes link them. Once all records of exports are read, it also finds
+// their states.
+func (c *credentialState) link(isComplete bool) {
 	slices.SortFunc(c.have, func(a, b *generation) int {
 		return cmp.Or(a.Number-b.Number, strings.Compare(a.UID, b.UID))
 	})
 	records := c.records()
 	for i, k := range c.have {
-		k.Restore(records)
+		if isComplete {
+			k.Restore(records)
+		}
 		k.follow(c.have[max(0, i-2*limits.Generations):i])
 	}
 }

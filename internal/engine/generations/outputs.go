@@ -277,14 +277,6 @@ func unlistedText(o wire.Struct) string {
 		kind, ns, name, acceptAnnotation, plan.UIDOf(o))
 }
 
-// unlistedGeneration says that an export recorded a generation that the composite does not list.
-func unlistedGeneration(k *generation) outcome.Outcome {
-	return outcome.Outcome{
-		State: outcome.Conflict, Warn: true, See: evaluate.See(k.object),
-		Message: fmt.Sprintf("generator %q: %s", k.generator, unlistedText(k.object)),
-	}
-}
-
 // foreignOutcome warns that the composite lists an object that does not count as a generation, or whose state is lost
 // and that no export recorded.
 func foreignOutcome(k *generation) outcome.Outcome {

@@ -141,7 +141,10 @@ func (g *rotator) keep(c *credentialState) {
 		switch {
 		case !k.Listed:
 			g.write(k.object, k)
-			g.out.Report(unlistedGeneration(k))
+			g.out.Report(outcome.Outcome{
+				State: outcome.Conflict, Warn: true, See: evaluate.See(k.object),
+				Message: fmt.Sprintf("generator %q: %s", k.generator, unlistedText(k.object)),
+			})
 			continue
 		case !next.Counts, next.Lost && next.Stage == rotation.Abandoned:
 			g.out.Report(foreignOutcome(k))

@@ -176,7 +176,7 @@ func (w *wantedGeneration) validity(k, ca *generation, now time.Time) (renew, en
 	if c == nil {
 		return renew, ends
 	}
-	renew, ends, _ = c.RenewAt(k.data) // zero if it is not a certificate
+	renew, ends = c.RenewAt(k.data)
 	if is, was := w.rotation.Origin.Spec, k.State.Origin.Spec; is != "" && was != "" && is != was {
 		renew = now // with other names
 	}

@@ -296,9 +296,7 @@ func (s *situation) outputs() (out Step) {
 		case g.Stage == Retired, g.Stage == Current && !g.Listed: // no value is better than an older one
 			out.Current, out.Candidate, out.Previous = "", "", ""
 		case g.Stage == Current:
-			if out.Current != "" {
-				out.Previous = out.Current
-			}
+			out.Previous = cmp.Or(out.Current, out.Previous)
 			out.Current, out.Candidate = g.UID, g.UID
 		case g.Stage == Previous && g.Listed && out.Current == "":
 			out.Previous = g.UID

@@ -58,11 +58,7 @@ func (s *situation) startsAt(now time.Time, w *Window) (out time.Time) {
 // the value anymore, and after each further failure after twice the time, up to a day. It is far in the future while a
 // setter has it.
 func RetryAt(f *Generation, now time.Time) time.Time {
-	since := f.Since
-	if since.IsZero() {
-		since = now
-	}
-	return since.Add(min(limits.FirstRetry<<max(min(f.Failures, limits.Retries)-1, 0), limits.LastRetry))
+	return cmp.Or(f.Since, now).Add(min(limits.FirstRetry<<max(min(f.Failures, limits.Retries)-1, 0), limits.LastRetry))
 }
 
 // AbandonAt returns when a pending generation is given up, or zero.
@@ -155,19 +151,13 @@ func (w *Window) String() string {
 	return fmt.Sprintf("a window of %s from %q in %s", w.open, w.text, w.schedule.Location)
 }
 
-// Open reports whether the window is open at a time.
-func (w *Window) Open(t time.Time) bool {
-	if w == nil {
-		return true
-	}
-	opens := w.schedule.Next(t.Add(-w.open))
-	return !opens.IsZero() && !opens.After(t)
-}
-
 // Next returns the first time from t on at which the window is open, or zero if there is none in five years. Like a
 // CronJob, a window does not open at a time that the clocks skip.
 func (w *Window) Next(t time.Time) time.Time {
-	if w.Open(t) {
+	if w == nil {
+		return t
+	}
+	if opens := w.schedule.Next(t.Add(-w.open)); !opens.IsZero() && !opens.After(t) {
 		return t
 	}
 	return w.schedule.Next(t)
