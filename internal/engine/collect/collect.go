@@ -33,6 +33,29 @@ type Entry struct {
 	Lacks    string // the input that is missing if there are no keys; by default, the expression returns none
 }
 
+// A Quota is how many keys and bytes the objects of a composite author can still have together. A nil
+// quota has no limit.
+type Quota struct{ Bytes, Keys int }
+
+// NewQuota returns the quota of all objects of a composite author.
+func NewQuota() *Quota { return &Quota{limits.AuthorBytes, limits.AuthorKeys} }
+
+// TooMuch is the message for an exceeded quota.
+var TooMuch = fmt.Sprintf("all exports of the composite's author together can have at most %d keys and %d bytes",
+	limits.AuthorKeys, limits.AuthorBytes)
+
+// Exceeded reports whether the quota was not sufficient.
+func (q *Quota) Exceeded() bool { return q != nil && (q.Bytes < 0 || q.Keys < 0) }
+
+// Spend reports whether the quota was sufficient.
+func (q *Quota) Spend(keys, bytes int) bool {
+	if q != nil {
+		q.Keys -= keys
+		q.Bytes -= bytes
+	}
+	return !q.Exceeded()
+}
+
 // A Collection is the data of an object under construction.
 type Collection struct {
 	data     map[string]sensitive.Bytes

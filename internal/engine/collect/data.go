@@ -2,16 +2,15 @@ package collect
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
-	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
@@ -29,29 +28,6 @@ type Reader struct {
 	Session *evaluate.Session
 	Desired map[string]wire.Struct // by earlier steps
 	Quota   *Quota                 // of the composite author; nil for the input's own exports
-}
-
-// A Quota is how many keys and bytes the objects of a composite author can still have together. A nil
-// quota has no limit.
-type Quota struct{ Bytes, Keys int }
-
-// NewQuota returns the quota of all objects of a composite author.
-func NewQuota() *Quota { return &Quota{limits.AuthorBytes, limits.AuthorKeys} }
-
-// TooMuch is the message for an exceeded quota.
-var TooMuch = fmt.Sprintf("all exports of the composite's author together can have at most %d keys and %d bytes",
-	limits.AuthorKeys, limits.AuthorBytes)
-
-// Exceeded reports whether the quota was not sufficient.
-func (q *Quota) Exceeded() bool { return q != nil && (q.Bytes < 0 || q.Keys < 0) }
-
-// Spend reports whether the quota was sufficient.
-func (q *Quota) Spend(keys, bytes int) bool {
-	if q != nil {
-		q.Keys -= keys
-		q.Bytes -= bytes
-	}
-	return !q.Exceeded()
 }
 
 // Collect collects the data of an export. It reads dataFrom first, so that data is later and wins if the
@@ -269,4 +245,116 @@ func keysOf(m map[string]sensitive.Bytes, origins func(name string) []rewrite.Or
 		out = append(out, rewrite.Key{Name: name, Value: m[name], Origins: origins(name)})
 	}
 	return out
+}
+
+// A finder finds keys by their names, <input>/<key>, in all secret inputs of this step, as External Secrets' find does.
+type finder struct {
+	Reader
+	entry plan.DataFrom
+
+	keys    []rewrite.Key
+	waiting []string
+}
+
+// find returns the keys of an entry. It waits for missing inputs that it can reach: sources, and
+// resources whose connection details are missing.
+func (x Reader) find(d plan.DataFrom) ([]rewrite.Key, error) {
+	f := &finder{Reader: x, entry: d}
+	for _, read := range []func() error{f.resources, f.sources} {
+		if err := read(); err != nil {
+			return nil, err
+		}
+	}
+	if len(f.waiting) > 0 {
+		return nil, x.Session.Explain(expression.NewWaiting(f.waiting...), nil)
+	}
+	return f.keys, nil
+}
+
+func stopped(d plan.DataFrom, err error) error {
+	return evaluate.Failed(d.Path, "was stopped: %s: export fewer keys, or use fewer and simpler rules", err.Error())
+}
+
+func (f *finder) resources() error {
+	var names []string
+	for name := range f.Session.Sees.Resources {
+		names = append(names, name)
+	}
+	for name := range f.Desired { // by an earlier step
+		_, exists := f.Session.Sees.Resources[name]
+		if _, _, generation := plan.ParseGeneration(name); !exists && !generation {
+			names = append(names, name)
+		}
+	}
+	if err := f.Session.Budget.Spend(int64(len(names))); err != nil {
+		return stopped(f.entry, err)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		o := f.composed(name)
+		if !f.entry.Find.Reaches(name) || !f.tagged(o.Object) {
+			continue
+		}
+		if err := f.take(name, o.Details); err != nil {
+			return err
+		}
+		var w *expression.Waiting
+		if err := f.complete(f.entry.Path, name); errors.As(err, &w) {
+			f.waiting = append(f.waiting, w.Inputs...)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tagged reports whether the find can select a key of an object by the object's labels.
+func (f *finder) tagged(o wire.Struct) bool {
+	return f.entry.Find.Tagged(plan.MetadataOf(o).Get("labels").Struct())
+}
+
+// findCost is the cost of an input, in keys, because its labels and conditions are read.
+const findCost = 4
+
+// take adds the keys of an input that the find selects.
+func (f *finder) take(input string, d observation.Details) error {
+	if err := f.Session.Budget.Spend(int64(findCost + 2*len(d))); err != nil {
+		return stopped(f.entry, err)
+	}
+	for _, key := range plan.SortedKeys(d) {
+		name := input + "/" + key
+		rest, taken := strings.CutPrefix(name, f.entry.Find.Path)
+		if pattern := f.entry.Find.Name; taken && pattern != nil {
+			var err error
+			if taken, err = pattern.Match(f.Session.Budget, rest); err != nil {
+				return stopped(f.entry, err)
+			}
+		}
+		if taken {
+			origins := []rewrite.Origin{{Input: input, Key: key}}
+			f.keys = append(f.keys, rewrite.Key{Name: name, Value: sensitive.New(d[key]), Origins: origins})
+		}
+	}
+	return nil
+}
+
+func (f *finder) sources() error {
+	for _, name := range plan.SortedKeys(f.Session.Sees.Sources) {
+		s := f.Session.Sees.Sources[name]
+		spelled := expression.PathText(expression.Secrets, name)
+		switch {
+		case !s.Secret || !f.entry.Find.Reaches(name):
+		case s.Failed != "":
+			return evaluate.Failed(f.entry.Path, "reads %s, which cannot be used: %s", spelled, s.Failed)
+		case s.Withheld != nil:
+			return f.Session.Explain(s.Withheld, nil)
+		case len(s.Objects) == 0 && (!s.Optional || !s.Read):
+			f.waiting = append(f.waiting, spelled)
+		case len(s.Objects) > 0 && f.tagged(s.Objects[0]):
+			if err := f.take(name, s.Details); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -230,8 +229,8 @@ func (s *Session) Items(f *plan.ForEach, from string, left int) (good []*observa
 	for _, key := range plan.SortedKeys(byKey) {
 		if same := byKey[key]; len(same) > 1 {
 			why.Failed = append(why.Failed, fmt.Sprintf(
-				"%s: returns %q for the items at %s: each item needs its own key",
-				f.Key.Source().Path, key, indices(same)))
+				"%s: returns %q for the items at index %d and %d: each item needs its own key",
+				f.Key.Source().Path, key, same[0].Index, same[1].Index))
 			continue
 		}
 		good = append(good, byKey[key][0])
@@ -247,12 +246,4 @@ func (r *Reasons) addItem(key *expression.Expression, index int, err error) {
 		err = &expression.Failed{Path: who, Reason: f.Reason}
 	}
 	r.Add(who, err)
-}
-
-func indices(items []*observation.Item) string {
-	texts := make([]string, 0, len(items))
-	for _, i := range items {
-		texts = append(texts, strconv.Itoa(i.Index))
-	}
-	return "index " + plan.Shorten(texts, ", ")
 }
