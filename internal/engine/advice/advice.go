@@ -62,7 +62,7 @@ func (m *explainer) script() *script {
 
 // list returns the diagnostics in the order of the errors. Two errors can be about the same mistake.
 func (m *explainer) list() (out diagnostic.List) {
-	for _, err := range m.Told() {
+	for _, err := range m.All {
 		d := m.diagnostic(err)
 		m.correct(d)
 		if d.Message != "" && !slices.ContainsFunc(out, d.Same) {

@@ -24,11 +24,6 @@ func IsCall(e ast.Expr, function string) bool {
 	return e.Kind() == ast.CallKind && e.AsCall().FunctionName() == function
 }
 
-// IsMember reports whether a node is a call of a method with one argument.
-func IsMember(e ast.Expr, name string) bool {
-	return IsCall(e, name) && e.AsCall().IsMemberFunction() && len(e.AsCall().Args()) == 1
-}
-
 // Operands returns the target of a call, if it has one, and its arguments.
 func Operands(call ast.CallExpr) []ast.Expr {
 	if !call.IsMemberFunction() {

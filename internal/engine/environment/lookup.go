@@ -15,8 +15,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/api/validation/path"
@@ -26,7 +24,6 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
-	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
@@ -206,16 +203,4 @@ func (l *Lookup) label(
 
 func wrong(at *field.Path, format string, args ...any) *diagnostic.Diagnostic {
 	return &diagnostic.Diagnostic{Path: at.String(), Rule: diagnostic.Input, Message: fmt.Sprintf(format, args...)}
-}
-
-// several lists the first names, sorted, in parentheses.
-func several(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	slices.Sort(names)
-	if more := len(names) - limits.MessageItems; more > 0 {
-		names = append(names[:limits.MessageItems], fmt.Sprintf("%d more", more))
-	}
-	return " (" + strings.Join(names, ", ") + ")"
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
+	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
@@ -142,9 +143,12 @@ func (l *Lookup) choose(i int, asked *Selector, found []wire.Struct) ([]wire.Str
 		out, d := sorted(at.Child("sortByFieldPath"), l.paths[sortBy(in)], found)
 		return out[:min(uint64(len(out)), ptr.Deref(in.MaxMatch, math.MaxUint64))], d
 	case n != 1:
+		names := ""
+		if n > 0 {
+			names = " (" + suggest.List(slices.Sorted(slices.Values(namesOf(found)))) + ")"
+		}
 		return nil, wrong(at, "mode Single needs one EnvironmentConfig with the labels %s, and %d have them%s: "+
-			"add the labels to one, correct matchLabels, or set mode to Multiple",
-			asked.labels(), n, several(namesOf(found)))
+			"add the labels to one, correct matchLabels, or set mode to Multiple", asked.labels(), n, names)
 	}
 	return found, nil
 }

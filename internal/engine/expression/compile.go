@@ -101,7 +101,8 @@ func (e *Environment) compile(s Source) (*Expression, *Errors) {
 	}
 	parsed, iss := e.env.ParseSource(common.NewStringSource(s.Text, s.Path))
 	if len(iss.Errors()) > 0 { // printing all errors, as Err does, takes longer than finding them
-		return nil, &Errors{Source: s, Environment: e, All: s.errorsOf(Syntax, iss.Errors())}
+		first := s.errorsOf(Syntax, iss.Errors())[:1] // the others follow from it
+		return nil, &Errors{Source: s, Environment: e, All: first}
 	}
 	if wrong := e.checkSize(s, parsed.NativeRep()); wrong != nil {
 		return nil, wrong

@@ -84,14 +84,6 @@ func (e *Errors) Diagnostics() diagnostic.List {
 	return e.Environment.adviser.Explain(e)
 }
 
-// Told returns the errors that a person must know. Later errors of the parser follow from the first mistake.
-func (e *Errors) Told() []*Error {
-	if e.All[0].Class == Syntax {
-		return e.All[:1]
-	}
-	return e.All
-}
-
 // At returns a diagnostic at a position in the source.
 func (s Source) At(line, column int, message string) *diagnostic.Diagnostic {
 	return Place{s.Path, line, column}.Wrong(message)

@@ -2,6 +2,7 @@ package expression
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -33,21 +34,14 @@ func newGuards(env *cel.Env) (guards, error) {
 		if _, ok := g[name]; ok {
 			continue
 		}
-		f, ok := env.Functions()[name]
-		if !ok {
-			return nil, fmt.Errorf("cannot guard function %q: it does not exist", name)
-		}
-		bindings, err := f.Bindings()
-		if err != nil {
-			return nil, fmt.Errorf("cannot guard function %q: %w", name, err)
-		}
-		for _, b := range bindings { // one of them has the name, and calls the overload that fits
+		bindings, err := env.Functions()[name].Bindings() // none if it does not exist
+		for _, b := range bindings {                      // one of them has the name, and calls the overload that fits
 			if b.Operator == name {
 				g[name] = implementation(b)
 			}
 		}
-		if g[name] == nil {
-			return nil, fmt.Errorf("cannot guard function %q: no implementation", name)
+		if err != nil || g[name] == nil {
+			return nil, errors.Join(fmt.Errorf("cannot guard function %q: it has no implementation", name), err)
 		}
 	}
 	return g, nil

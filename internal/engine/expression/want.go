@@ -89,7 +89,7 @@ func (p Part) parts() (out []Part) {
 	case celast.IsCall(p, operators.Conditional):
 		add(p.AsCall().Args()[1])
 		add(p.AsCall().Args()[2])
-	case celast.IsMember(p, "orValue") || celast.IsMember(p, "or"):
+	case celast.IsCall(p, "orValue") || celast.IsCall(p, "or"):
 		add(p.AsCall().Target())
 		add(p.AsCall().Args()[0])
 	case p.Kind() == ast.ComprehensionKind && celast.IsBind(p.AsComprehension()):

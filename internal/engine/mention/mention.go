@@ -69,12 +69,12 @@ func (f *finder) object(o wire.Struct) {
 		if strings.ContainsAny(k, "./[] ") {
 			step = "[" + k + "]"
 		}
-		f.below(step, func() {
-			if strings.ContainsAny(k, "-.") && f.names[k] { // it is not a field of a schema
-				f.note(k, "")
-			}
-			f.value(v)
-		})
+		f.path = append(f.path, step)
+		if strings.ContainsAny(k, "-.") && f.names[k] { // it is not a field of a schema
+			f.note(k, "")
+		}
+		f.value(v)
+		f.path = f.path[:len(f.path)-1]
 	}
 }
 
@@ -93,17 +93,13 @@ func (f *finder) skips(o wire.Struct, k string) bool {
 	return object.IsReserved(k) || notReferring[k] && len(f.path) > 0 && f.path[len(f.path)-1] == "metadata"
 }
 
-func (f *finder) below(field string, do func()) {
-	f.path = append(f.path, field)
-	do()
-	f.path = f.path[:len(f.path)-1]
-}
-
 func (f *finder) value(v wire.Value) {
 	switch v.Kind() {
 	case wire.Array:
 		for i, e := range v.List().All() {
-			f.below("["+strconv.Itoa(i)+"]", func() { f.value(e) })
+			f.path = append(f.path, "["+strconv.Itoa(i)+"]")
+			f.value(e)
+			f.path = f.path[:len(f.path)-1]
 		}
 	case wire.Object:
 		f.object(v.Struct())

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 )
 
 // fuzzed is what the fuzz targets are given: a rule for each letter of program,
