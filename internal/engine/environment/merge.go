@@ -69,8 +69,8 @@ func (l *Lookup) Merge(b *budget.Budget, before *structpb.Struct, selectors []*S
 	merge(above, configs)
 	merge(out, l.defaults)
 	merge(out, above)
-	if out.Fields["apiVersion"].GetStringValue() == "" && out.Fields["kind"].GetStringValue() == "" {
-		out.Fields["apiVersion"], out.Fields["kind"] = structpb.NewStringValue(apiVersion), structpb.NewStringValue(kind)
+	if fields := out.GetFields(); fields["apiVersion"].GetStringValue() == "" && fields["kind"].GetStringValue() == "" {
+		fields["apiVersion"], fields["kind"] = structpb.NewStringValue(apiVersion), structpb.NewStringValue(kind)
 	}
 	return out, nil
 }
@@ -82,7 +82,7 @@ func newStruct() *structpb.Struct { return &structpb.Struct{Fields: map[string]*
 func merge(to, from *structpb.Struct) {
 	for k, v := range from.GetFields() {
 		if v.GetStructValue() != nil {
-			inner := to.Fields[k].GetStructValue()
+			inner := to.GetFields()[k].GetStructValue()
 			if inner == nil {
 				inner = newStruct()
 			}

@@ -70,7 +70,7 @@ func Set(env *structpb.Struct, p Path, v *structpb.Value) (*structpb.Struct, err
 			return nil, fmt.Errorf("cannot set %q: %q is not an object", p, above)
 		case !isName && !at.IsNull() && at.Kind() != wire.Array:
 			return nil, fmt.Errorf("cannot set %q: %q is not a list", p, above)
-		case !isName && s.Index > uint(at.List().Len()): //nolint:gosec // a length
+		case !isName && s.Index > uint(at.List().Len()):
 			return nil, fmt.Errorf("cannot set %q: %q has fewer than %d items, and nothing may be left out",
 				p, above, s.Index)
 		}
@@ -87,9 +87,6 @@ func Remove(env *structpb.Struct, p Path) *structpb.Struct {
 	}
 	return with(structpb.NewStructValue(env), p.segments, nil).GetStructValue()
 }
-
-// isTop reports whether the path is zero, which is the object itself.
-func (p Path) isTop() bool { return len(p.segments) == 0 }
 
 func (p Path) largestIndex() (largest uint) {
 	for _, s := range p.segments {
@@ -129,7 +126,7 @@ func with(v *structpb.Value, path fieldpath.Segments, c *structpb.Value) *struct
 	s, rest := path[0], path[1:]
 	if s.Type == fieldpath.SegmentIndex {
 		values := slices.Clone(v.GetListValue().GetValues())
-		if more := int(s.Index) + 1 - len(values); more > 0 { //nolint:gosec // a list is not that long
+		if more := int(s.Index) + 1 - len(values); more > 0 {
 			values = append(values, slices.Repeat([]*structpb.Value{structpb.NewNullValue()}, more)...)
 		}
 		values[s.Index] = cmp.Or(with(values[s.Index], rest, c), structpb.NewNullValue())

@@ -109,7 +109,8 @@ func init() { //nolint:gochecknoinits // before the first evaluation
 // exist.
 func (x *Expression) classifyReferences(vars cel.Activation, id int64, missing bool) error {
 	var failed error
-	var absent, all []string
+	var absent []string
+	all := make([]string, 0, len(x.byNode[id]))
 	for _, i := range x.byNode[id] {
 		r := x.references[i].in(vars)
 		all = append(all, x.TextOf(r))

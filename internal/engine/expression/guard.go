@@ -147,8 +147,8 @@ func flatSum(add celfunctions.FunctionOp) celfunctions.FunctionOp {
 	}
 }
 
-// A metered node spends fuel each time that it runs, for a call or for the elements of a list or map that it creates, and
-// for the text that it returns.
+// A metered node spends fuel each time that it runs: for a call, or for the elements of a list or map that it creates,
+// and for the text that it returns.
 type metered struct {
 	interpreter.InterpretableV2
 	program *program

@@ -42,8 +42,8 @@ func (s *scope) find(name string) ([]Reference, bool) {
 	return nil, false
 }
 
-// A tracer walks a checked tree, and collects the references of the expression. A reference that is the value of a node,
-// and not used yet, has only its variable, its path, and whether it is read under a condition.
+// A tracer walks a checked tree, and collects the references of the expression. A reference that is the value of a
+// node, and not used yet, has only its variable, its path, and whether it is read under a condition.
 type tracer struct {
 	*Expression
 

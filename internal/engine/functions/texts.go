@@ -17,7 +17,6 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
-
 	"sigs.k8s.io/yaml"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/format"
@@ -39,11 +38,11 @@ func textFunctions() []cel.EnvOption {
 		}), str, bytes),
 		ofText("base64url.decode", bytes, decoder(decodeBase64URL), str),
 		ofText("sha256", str, total(func(s string) string { return hex.EncodeToString(sum(sha256.New(), s)) }), str, bytes),
-		ofText("hash.fnv64a", bytes, total(func(s string) []byte { return sum(fnv.New64a(), s) }), str, bytes),
-		ofText("hash.md5", bytes, total(func(s string) []byte { return sum(md5.New(), s) }), str, bytes),
-		ofText("hash.sha1", bytes, total(func(s string) []byte { return sum(sha1.New(), s) }), str, bytes),
-		ofText("hash.sha256", bytes, total(func(s string) []byte { return sum(sha256.New(), s) }), str, bytes),
-		ofText("hash.sha512", bytes, total(func(s string) []byte { return sum(sha512.New(), s) }), str, bytes),
+		ofText("hash.fnv64a", bytes, hashed(func() hash.Hash { return fnv.New64a() }), str, bytes),
+		ofText("hash.md5", bytes, hashed(md5.New), str, bytes),
+		ofText("hash.sha1", bytes, hashed(sha1.New), str, bytes),
+		ofText("hash.sha256", bytes, hashed(sha256.New), str, bytes),
+		ofText("hash.sha512", bytes, hashed(sha512.New), str, bytes),
 		ofText("pem.ca", str, pem.CA, str),
 		ofText("pem.certificates", str, pem.Certificates, str),
 		ofText("pem.chain", str, pem.Chain, str),
@@ -71,6 +70,10 @@ func ofText[T any](name string, result *cel.Type, f func(string) (T, error), arg
 // total returns a function that has no errors.
 func total[T any](f func(string) T) func(string) (T, error) {
 	return func(s string) (T, error) { return f(s), nil }
+}
+
+func hashed(h func() hash.Hash) func(string) ([]byte, error) {
+	return total(func(s string) []byte { return sum(h(), s) })
 }
 
 // errDecode replaces the errors of decoders, which contain parts of the text.

@@ -171,8 +171,8 @@ type apply func(*budget.Budget, []Key) ([]Key, *Failed)
 type Renamer func(b *budget.Budget, name string) (string, error)
 
 // Compile compiles the rules and strategies of an entry, which follow the rules of the input's definition, or returns
-// the diagnostics of regular expressions and templates in the order of the fields. Their paths begin below the entry, as
-// in rewrite[1].regexp.source. The argument key compiles a key expression at such a path.
+// the diagnostics of regular expressions and templates in the order of the fields. Their paths begin below the entry,
+// as in rewrite[1].regexp.source. The argument key compiles a key expression at such a path.
 func Compile(d v1beta1.DataFrom, key func(path, text string) Renamer) (*Rewriter, diagnostic.List) {
 	r := &Rewriter{}
 	var all diagnostic.List

@@ -9,10 +9,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A parser reads each byte of a request once, and checks that the request has the form that Go's protobuf writes: it has
-// only fields that this package reads; a field has a tag of one byte, and occurs once unless it is repeated; an entry of
-// a map has its key and then its value; a Value has at most one kind. Protobuf decodes and encodes all other requests
-// first, for example those with credentials, or those of a newer Crossplane.
+// A parser reads each byte of a request once, and checks that the request has the form that Go's protobuf writes: it
+// has only fields that this package reads; a field has a tag of one byte, and occurs once unless it is repeated; an
+// entry of a map has its key and then its value; a Value has at most one kind. Protobuf decodes and encodes all other
+// requests first, for example those with credentials, or those of a newer Crossplane.
 type parser struct {
 	*Request
 
