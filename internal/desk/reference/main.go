@@ -18,7 +18,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/template"
 
@@ -100,15 +99,6 @@ var (
 	example string
 )
 
-// described are the groups of functions that no other project documents. The page describes only these. The command
-// explain describes all functions.
-var described = []string{"Encoding and hashing", "PEM", "Formats and connection strings", "Maps", "Local variables"}
-
-// named are the groups of functions that CEL and Kubernetes document, and that few exports need. The page has only
-// their names.
-var named = []string{"Types and conversions", "URLs", "IP addresses and networks", "Quantities", "Versions",
-	"Formats of Kubernetes", "Lists", "Sets", "Math", "Time"}
-
 // namesOf functions and macros, in a list.
 func namesOf(entries []vocabulary.Entry) string {
 	var out []string
@@ -128,9 +118,7 @@ func generate(d *crd) ([]byte, error) {
 	share(objects)
 	functions := template.FuncMap{
 		"code": code, "codes": codes, "paragraphs": paragraphs, "bullet": bullet, "plain": plain,
-		"described": func(title string) bool { return slices.Contains(described, title) },
-		"named":     func(title string) bool { return slices.Contains(named, title) },
-		"namesOf":   namesOf,
+		"namesOf": namesOf,
 	}
 	t, err := template.New("page").Option("missingkey=error").Funcs(functions).Parse(pageText)
 	if err != nil {

@@ -54,23 +54,8 @@ type View struct {
 // A Function is an installed function.
 type Function struct{ Name, Package string }
 
-// A Found is a mistake, with the rule that it breaks.
-type Found struct {
-	Rule       *Rule
-	Diagnostic *diagnostic.Diagnostic
-}
-
 // All returns the rules, sorted by name.
 func All() []Rule { return all }
-
-// Named returns the rule with a name, or nil.
-func Named(name string) *Rule {
-	i := slices.IndexFunc(all, func(r Rule) bool { return r.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &all[i]
-}
 
 // Names returns the names of all rules, sorted.
 func Names() []string {

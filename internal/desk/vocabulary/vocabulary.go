@@ -62,6 +62,7 @@ func Field(object, name string) string { return fieldTexts()[object][name] }
 // A Group of functions.
 type Group struct {
 	Title   string  `json:"title"`
+	Page    string  `json:"page"` // how the reference shows it
 	Note    string  `json:"note"`
 	Entries []Entry `json:"entries"`
 }
