@@ -49,8 +49,10 @@ func run(args []string) error {
 	}
 	page, pageErr := generate(d)
 	schemas, schemasErr := editorSchemas(d)
-	described, describedErr := encode(descriptions(d.schema, map[string]map[string]string{}), " ")
-	copied, copyErr := encode(undescribed(d.schema), " ")
+	descriptions := map[string]map[string]string{}
+	undescribed(d.schema, descriptions)
+	described, describedErr := encode(descriptions, " ")
+	copied, copyErr := encode(d.schema, " ")
 	if err := errors.Join(pageErr, schemasErr, describedErr, copyErr); err != nil {
 		return err
 	}

@@ -60,33 +60,21 @@ func encode(value any, indent string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// descriptions adds the descriptions of the fields of a schema, by Go type and field, for editors.
-func descriptions(s *definition.Schema, out map[string]map[string]string) map[string]map[string]string {
+// undescribed moves the descriptions of fields, which only people read, to a map by Go type and field, for editors.
+func undescribed(s *definition.Schema, out map[string]map[string]string) {
+	s.Description = ""
 	for name, below := range s.Properties {
 		if out[s.GoType] == nil {
 			out[s.GoType] = map[string]string{}
 		}
-		out[s.GoType][name] = pageLink.ReplaceAllString(wrapped.ReplaceAllString(below.Description, "$1 $2"), "$1")
-		descriptions(below, out)
+		out[s.GoType][name] = forEditors(below.Description)
+		undescribed(below, out)
 	}
-	if s.Items != nil {
-		descriptions(s.Items, out)
+	for _, below := range []*definition.Schema{s.Items, s.AdditionalProperties} {
+		if below != nil {
+			undescribed(below, out)
+		}
 	}
-	return out
-}
-
-// undescribed removes the descriptions, which only people read.
-func undescribed(s *definition.Schema) *definition.Schema {
-	if s == nil {
-		return nil
-	}
-	s.Description = ""
-	undescribed(s.Items)
-	undescribed(s.AdditionalProperties)
-	for _, below := range s.Properties {
-		undescribed(below)
-	}
-	return s
 }
 
 // field is the schema of an object with a field.
@@ -163,13 +151,18 @@ func convertObject(s *definition.Schema, out schema) {
 
 // describe adds the description of a field, and says of an expression that it is CEL.
 func describe(s *definition.Schema, out schema) {
-	text := pageLink.ReplaceAllString(wrapped.ReplaceAllString(s.Description, "$1 $2"), "$1")
+	text := forEditors(s.Description)
 	if s.Expression {
 		text += "\n\nIt is a CEL expression."
 	}
 	if text != "" {
 		out["description"] = strings.TrimSpace(text)
 	}
+}
+
+// forEditors returns a description without links to other pages, with each paragraph in one line.
+func forEditors(text string) string {
+	return pageLink.ReplaceAllString(wrapped.ReplaceAllString(text, "$1 $2"), "$1")
 }
 
 // pageLink matches a link to another page, which an editor cannot follow.

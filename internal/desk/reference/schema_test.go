@@ -36,11 +36,13 @@ func TestUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	described, err := encode(descriptions(d.schema, map[string]map[string]string{}), " ")
+	descriptions := map[string]map[string]string{}
+	undescribed(d.schema, descriptions)
+	described, err := encode(descriptions, " ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	bare, err := encode(undescribed(d.schema), " ")
+	bare, err := encode(d.schema, " ")
 	if err != nil {
 		t.Fatal(err)
 	}
