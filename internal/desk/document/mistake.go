@@ -57,8 +57,7 @@ var rules = []rule{
 	{"", "", `^\s*(\{)[{%]`, template},
 	{"", `[:-] +(?P<at>!)[^\s!].*¦`, "", cannotBegin + instead},
 
-	{otherParser, `[{\[].*\w\.?(?P<at>\?)\w`, "", "a question mark cannot be in a plain value in brackets: " +
-		"" + inQuotes},
+	{otherParser, `[{\[].*\w\.?(?P<at>\?)\w`, "", "a question mark cannot be in a plain value in brackets: " + inQuotes},
 	{"tab character|start any token", `¦\t`, "", "a tab in the indentation: replace it with spaces"},
 	{"escape|hexdecimal", "", "", "a backslash that is not part of an escape: write two backslashes, or put the " +
 		"value in single quotes"},
@@ -76,8 +75,7 @@ var rules = []rule{
 	{inBrackets, `["'\w](?P<at>:)¦?["'\w\[{]`, "", noSpace},
 	{inBrackets, `¦:`, "", "a plain value in brackets cannot contain a colon and a space: " + inQuotes},
 	{inBrackets, "", "", "no comma before this: write one after the value or the item above, close the bracket " +
-		"above, or " +
-		inQuotes},
+		"above, or " + inQuotes},
 
 	// A key or an item where none can be.
 	{"mapping values|':'", "", `^\s*(-)[^\s-]`, noSpaceDash},

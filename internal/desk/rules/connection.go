@@ -2,6 +2,7 @@ package rules
 
 import (
 	_ "embed" // of the list
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -33,9 +34,7 @@ var keysByKind = sync.OnceValue(func() map[string][]string { //nolint:gochecknog
 	}
 	out := map[string][]string{}
 	for _, s := range sources {
-		for kind, keys := range s.Kinds {
-			out[kind] = keys
-		}
+		maps.Copy(out, s.Kinds)
 	}
 	return out
 })

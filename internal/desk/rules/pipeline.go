@@ -23,10 +23,8 @@ const FunctionRef = "functionRef.name"
 // others are functions that are often in a pipeline.
 var others = []string{ //nolint:gochecknoglobals // a table
 	"function-auto-ready", "function-cel-filter", "function-cue", "function-environment-configs",
-	"function-extra-resources",
-	"function-go-templating", "function-kcl", "function-kro", "function-patch-and-transform", "function-python",
-	"function-pythonic",
-	"function-sequencer",
+	"function-extra-resources", "function-go-templating", "function-kcl", "function-kro",
+	"function-patch-and-transform", "function-python", "function-pythonic", "function-sequencer",
 }
 
 func (v *View) function() (name string, step composition.Step) {
@@ -196,10 +194,8 @@ func sameStatusField(v *View, say Say) {
 			}
 		}
 		for _, f := range v.Plan.Status {
-			if i != v.Index && slices.ContainsFunc(fields, func(o string) bool {
-				return o == f.Path ||
-					strings.HasPrefix(f.Path, o+".")
-			}) {
+			isWritten := func(o string) bool { return o == f.Path || strings.HasPrefix(f.Path, o+".") }
+			if i != v.Index && slices.ContainsFunc(fields, isWritten) {
 				say(field(f.At.Child("fieldPath").String()), "step %s also writes this field, and the last step "+
 					"wins: leave one of them out", s.Name)
 			}

@@ -148,8 +148,7 @@ var all = []Rule{ //nolint:gochecknoglobals // a table
 		caWithoutFormer},
 	{"candidate-for-consumers", Warning, "Only the export that sets a credential reads `candidate`.",
 		candidateForConsumers},
-	{"candidate-never-set", Warning, "If `readyExpression` compares the candidate, an export sets it.",
-		candidateNeverSet},
+	{"candidate-never-set", Warning, "If `readyExpression` compares the candidate, an export sets it.", candidateNeverSet},
 	{"certificate-expires", Warning, "A certificate has a `refreshPolicy`.", certificateExpires},
 	{"changing-value", Warning, "Names, keys, labels and keepers do not depend on fields that change with each " +
 		"write.", changingValue},

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
@@ -14,7 +13,9 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
+	"github.com/crossplane-contrib/function-export/internal/engine/schema"
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
+	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
 // This file has the rules about what expressions read and return.
@@ -196,8 +197,7 @@ func sample(e ast.Expr) any {
 // setByCrossplane are the fields of spec that Crossplane sets, or that it adds to each XRD.
 var setByCrossplane = []string{ //nolint:gochecknoglobals // a table
 	"crossplane", "claimRef", "resourceRef", "resourceRefs", "compositionRef", "compositionSelector",
-	"compositionRevisionRef",
-	"compositionRevisionSelector", "compositionUpdatePolicy", "writeConnectionSecretToRef",
+	"compositionRevisionRef", "compositionRevisionSelector", "compositionUpdatePolicy", "writeConnectionSecretToRef",
 }
 
 // optionalField finds fields of the composite that exports wait for, and that no author must set.
@@ -205,7 +205,7 @@ func optionalField(v *View, say Say) {
 	if v.Known.Schema == nil || v.Known.Composite.Kind == "" {
 		return
 	}
-	s := v.Known.Schema(v.Known.Composite)
+	s := schema.Node{Struct: wire.Of(v.Known.Schema(v.Known.Composite))}
 	told := map[string]bool{}
 	for _, x := range v.Plan.Needed {
 		for _, r := range x.Reads() {
@@ -225,26 +225,26 @@ func optionalField(v *View, say Say) {
 }
 
 // mayLack returns the path up to the first field that a schema neither requires nor sets, or nothing.
-func mayLack(s *structpb.Struct, path []expression.Step) string {
+func mayLack(n schema.Node, path []expression.Step) string {
 	at := "composite"
-	if s.GetFields()["x-kubernetes-preserve-unknown-fields"].GetBoolValue() {
+	if n.Is("x-kubernetes-preserve-unknown-fields") {
 		return "" // it is what expressions show, and not an XRD
 	}
 	for i, step := range path {
-		name, ok := step.Key.(string)
-		fields := s.GetFields()
-		next := fields["properties"].GetStructValue().GetFields()[name].GetStructValue()
-		if !ok || next == nil {
+		name, _ := step.Key.(string)
+		next, ok := n.Property(name)
+		if !ok {
 			return ""
 		}
-		required := slices.ContainsFunc(fields["required"].GetListValue().GetValues(), func(r *structpb.Value) bool {
-			return r.GetStringValue() == name
-		})
+		required := false
+		for _, r := range n.Get("required").List().All() {
+			required = required || r.Is(name)
+		}
 		at += "." + name
-		if _, hasDefault := next.GetFields()["default"]; i > 0 && !required && !hasDefault {
+		if i > 0 && !required && !next.Get("default").Exists() {
 			return at
 		}
-		s = next
+		n = next
 	}
 	return ""
 }

@@ -83,8 +83,7 @@ func (k known) mayWork(err *expression.Error) bool {
 		return celast.IsKind(a, types.BoolKind, types.DynKind, types.ErrorKind)
 	case operators.Equals, operators.NotEquals, operators.In:
 		scalar := slices.ContainsFunc(have, isScalar) // only a scalar is never equal to an object
-		return slices.ContainsFunc(have, celast.IsNull) || objects && (fn == operators.In || !scalar) || mayEqual(fn, a,
-			b)
+		return slices.ContainsFunc(have, celast.IsNull) || objects && (fn == operators.In || !scalar) || mayEqual(fn, a, b)
 	case "or", "orValue":
 		return true
 	case operators.Add:

@@ -28,8 +28,7 @@ func (m *explainer) noVariable(err *expression.Error) string {
 	if meant := m.Declared(err.Node.AsIdent()); meant != "" {
 		return text + m.script().replace(at, at+len(local), meant, ": write "+meant)
 	}
-	if isInput(local) || slices.Contains([]string{expression.Generation, expression.Variables, expression.Item},
-		local) {
+	if isInput(local) || slices.Contains([]string{expression.Generation, expression.Variables, expression.Item}, local) {
 		return fmt.Sprintf("%s here: %s", text, m.listed())
 	}
 	isText := parent == nil || celast.IsCall(parent, operators.Add)

@@ -332,8 +332,7 @@ func (c *script) misplaced(i int, open token) string {
 	switch {
 	case before.kind == quoted && before.end() == t.at && (t.kind == word || t.kind == quoted):
 		quote := before.text[len(before.text)-1:]
-		return fmt.Sprintf(`the text ends before %s: write \%s for a %s inside a text%s`,
-			t, quote, quote, inYAML[quote])
+		return fmt.Sprintf(`the text ends before %s: write \%s for a %s inside a text%s`, t, quote, quote, inYAML[quote])
 	case t.text == "," && open.text == "(" && strings.HasSuffix(strings.TrimSpace(c.text[:open.at]), "%"):
 		return "% divides numbers: write '%s'.format([...]) to put values into a text"
 	case afterValue && beginsValue:

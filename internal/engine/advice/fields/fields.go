@@ -51,8 +51,7 @@ func (Adviser) OtherType(n strict.Node) (hint string, edits []diagnostic.Edit) {
 	case s.Type == "boolean" && kind == wire.Array && n.Name == "connectionDetails":
 		return ", as in " + toolPatches + ": " + foreignFields[n.Name].write, nil
 	case s.Type == "boolean":
-		return ": write true or false without quotes", edit(text == "true" || text == "false", diagnostic.SetValue,
-			text)
+		return ": write true or false without quotes", edit(text == "true" || text == "false", diagnostic.SetValue, text)
 	case s.Type == "integer":
 		hint = ": write a whole number, without quotes and without a unit"
 		return hint, edit(isWhole().MatchString(text), diagnostic.SetValue, text)
@@ -170,8 +169,7 @@ func meant(n strict.Node, name string) string {
 	}
 	if n.Above != nil && !n.Item {
 		if beside := fieldWith(n.Above.Schema, name); beside != "" {
-			return fmt.Sprintf(": it is a field of %s: write %s: {%s: ...} in place of this object", beside, beside,
-				name)
+			return fmt.Sprintf(": it is a field of %s: write %s: {%s: ...} in place of this object", beside, beside, name)
 		}
 	}
 	for above := n.Above; above != nil && above.At != nil; above = above.Above {
