@@ -25,16 +25,15 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
 )
 
-// A Recompose returns what the steps of other functions desire for a composite, by composition resource name, or nil if
-// they are taken as they are composed now.
-type Recompose func(ctx context.Context, c *state.Composite, p *Pipeline) (map[string]*structpb.Struct, error)
-
 // A Rehearsal plays Compositions for the composites of a state. Several goroutines may use it.
 type Rehearsal struct {
-	State     *state.State
-	Engine    pipeline.Engine
-	Now       time.Time
-	Recompose Recompose // may be nil
+	State  *state.State
+	Engine pipeline.Engine
+	Now    time.Time
+
+	// Recompose returns what the steps of other functions desire for a composite, by composition resource name. If it is
+	// nil, or returns nil, they desire what they compose now.
+	Recompose func(ctx context.Context, c *state.Composite, p *Pipeline) (map[string]*structpb.Struct, error)
 
 	labels exportstest.Labels // of values
 }

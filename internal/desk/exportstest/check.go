@@ -38,19 +38,9 @@ func check(t *ExportsTest) (wrong diagnostic.List) {
 				refuse(fmt.Sprintf("%s.always[%d]", at, j), "%s", why)
 			}
 		}
-		for j := range test.Moments {
-			m, field := &test.Moments[j], fmt.Sprintf("%s.moments[%d]", at, j)
-			switch {
-			case !m.At.IsZero() && m.After.Duration != 0:
-				refuse(field+".after", "cannot be set beside at: remove one of them")
-			case m.After.Duration < 0:
-				refuse(field+".after", "must not be negative")
-			case !m.At.IsZero() && j > 0 && m.At.Before(test.timeOf(j-1)):
-				refuse(field+".at", "is before the moment above, which is at %s", test.timeOf(j-1).UTC().Format(time.RFC3339))
-			}
-			for k := range m.Do {
-				m.Do[k].check(fmt.Sprintf("%s.do[%d]", field, k), refuse)
-			}
+		for j, m := range test.Moments {
+			field := fmt.Sprintf("%s.moments[%d]", at, j)
+			test.checkMoment(j, field, refuse)
 			if m.Expect == nil {
 				continue
 			}
@@ -64,6 +54,22 @@ func check(t *ExportsTest) (wrong diagnostic.List) {
 		}
 	}
 	return wrong
+}
+
+// checkMoment refuses a moment whose time or whose actions cannot be meant.
+func (t *Test) checkMoment(i int, at string, refuse refusal) {
+	m := t.Moments[i]
+	switch {
+	case !m.At.IsZero() && m.After.Duration != 0:
+		refuse(at+".after", "cannot be set beside at: remove one of them")
+	case m.After.Duration < 0:
+		refuse(at+".after", "must not be negative")
+	case !m.At.IsZero() && i > 0 && m.At.Before(t.timeOf(i-1)):
+		refuse(at+".at", "is before the moment above, which is at %s", t.timeOf(i-1).UTC().Format(time.RFC3339))
+	}
+	for j, a := range m.Do {
+		a.check(fmt.Sprintf("%s.do[%d]", at, j), refuse)
+	}
 }
 
 func (e *Expectation) check(at string, refuse refusal) {

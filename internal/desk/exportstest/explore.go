@@ -47,8 +47,8 @@ func (t *Test) timeOf(moment int) time.Time {
 	return now
 }
 
-// History returns a test with random failures. It depends only on the test, on its inputs, and on the seed. In a moment,
-// at most one thing happens, so that leaving out moments finds the shortest history.
+// History returns a test with random failures. It depends only on the test, on its inputs, and on the seed. At most one
+// thing happens in a moment, so that leaving out moments finds the shortest history.
 func History(test *Test, setup *Setup, seed uint64) *Test {
 	rng := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // it must be repeatable
 	failures, waits := failuresOf(test, setup), waitsOf(setup)
@@ -129,14 +129,13 @@ func failuresOf(test *Test, setup *Setup) (out []Moment) {
 // vanishing returns that a source vanishes, that it lacks one of its connection details, or that it is back.
 func vanishing(reports map[string]map[string]string) (out []Moment) {
 	for _, name := range slices.Sorted(maps.Keys(reports)) {
-		reported := []Observation{{Gone: true}, {ConnectionDetails: reports[name]}}
+		observe := func(o Observation) { out = append(out, Moment{Observe: map[string]Observation{name: o}}) }
+		observe(Observation{Gone: true})
+		observe(Observation{ConnectionDetails: reports[name]})
 		for _, key := range slices.Sorted(maps.Keys(reports[name])) {
 			some := maps.Clone(reports[name])
 			delete(some, key)
-			reported = append(reported, Observation{ConnectionDetails: some})
-		}
-		for _, o := range reported {
-			out = append(out, Moment{Observe: map[string]Observation{name: o}})
+			observe(Observation{ConnectionDetails: some})
 		}
 	}
 	return out

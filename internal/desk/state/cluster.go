@@ -127,11 +127,10 @@ func FromCluster(ctx context.Context, k Kubectl, changed []map[string]any) (*Sta
 		names, kinds[compositeType(c).resource()] = append(names, RefIn(c).Name), true
 	}
 	of := "crossplane.io/composition-name in (" + strings.Join(names, ",") + ")"
-	first := []query{
+	if err := k.read(ctx, s, append([]query{
 		{list, []string{definitions}}, {"get", append([]string{compositions}, names...)},
 		{list, []string{revisions, "-l", of}},
-	}
-	if err := k.read(ctx, s, append(first, all(kinds)...)); err != nil {
+	}, all(kinds)...)); err != nil {
 		return nil, err
 	}
 	for _, of := range changed {

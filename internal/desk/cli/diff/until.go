@@ -122,13 +122,10 @@ func (l *timeline) lines() []string {
 // text says what happens, without the composite.
 func (e *event) text() string {
 	generator := fmt.Sprintf("generator %s of %s", e.Generator, e.Composition)
-	switch e.Kind {
-	case rehearsal.Rotates:
-		return generator + " rotates"
-	case rehearsal.Retires:
-		return "a grace period of " + generator + " ends"
-	case rehearsal.Abandons:
-		return "an abandoned generation of " + generator + " is deleted"
-	}
-	return fmt.Sprintf("a certificate in the key %s of %s expires", e.Key, e.Composition)
+	return map[rehearsal.Kind]string{
+		rehearsal.Rotates:  generator + " rotates",
+		rehearsal.Retires:  "a grace period of " + generator + " ends",
+		rehearsal.Abandons: "an abandoned generation of " + generator + " is deleted",
+		rehearsal.Expires:  fmt.Sprintf("a certificate in the key %s of %s expires", e.Key, e.Composition),
+	}[e.Kind]
 }

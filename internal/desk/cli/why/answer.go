@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
@@ -95,13 +96,8 @@ func answerOf(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*answ
 	}
 	a.conditions(len(steps) > 0)
 	if fatal := world.FatalOf(response); fatal != "" {
-		reason := outcome.Held.String()
-		for _, c := range slices.Backward(response.GetConditions()) { // that of the last step comes first
-			if c.GetType() == outcome.ConditionType {
-				reason = c.GetReason()
-			}
-		}
-		a.problem(1, reason, outcome.Outcome{State: outcome.Held, Message: fatal, Wrong: true}, nil)
+		o := outcome.Outcome{State: outcome.Held, Message: fatal, Wrong: true}
+		a.problem(1, cmp.Or(reasonOf(response), o.State.String()), o, nil)
 	}
 	for _, name := range a.unknown {
 		a.line(1, "the values of %s are unknown: what depends on them may differ", name)
@@ -110,6 +106,16 @@ func answerOf(ctx context.Context, r *diff.Rehearsal, c *state.Composite) (*answ
 		a.step(s)
 	}
 	return a, nil
+}
+
+// reasonOf returns the reason of the condition about exports. That of the last step comes first.
+func reasonOf(rsp *fnv1.RunFunctionResponse) string {
+	for _, c := range rsp.GetConditions() {
+		if c.GetType() == outcome.ConditionType {
+			return c.GetReason()
+		}
+	}
+	return ""
 }
 
 func (a *answer) line(depth int, format string, args ...any) {

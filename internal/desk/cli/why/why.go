@@ -108,8 +108,8 @@ const (
 	provider          = "the provider of {object}"
 )
 
-// acts are those who can provide a missing input, by what is known about it, unless it is the author of the Composition.
-// {object} is the object that lacks it.
+// acts are those who can provide a missing input, by what is known about it, if it is not the author of the
+// Composition. {object} is the object that lacks it.
 var acts = [observation.EndOfFacts]string{ //nolint:gochecknoglobals // a table
 	observation.CompositeLacks:   compositeAuthor,
 	observation.ItemLacks:        "the author of the list",
