@@ -37,8 +37,10 @@ var classes = map[diagnostic.Rule][2]string{ //nolint:gochecknoglobals // a tabl
 // Describe returns what the rule requires in one sentence, and the address of its page.
 func (d Diagnostic) Describe() (text, page string) {
 	const pages = "https://github.com/crossplane-contrib/function-export/blob/main/"
-	if r := rules.Named(string(d.Rule)); r != nil {
-		return strings.ReplaceAll(r.Text, "`", ""), pages + "fn/RULES.md#" + r.Name
+	for _, r := range rules.All() {
+		if r.Name == string(d.Rule) {
+			return strings.ReplaceAll(r.Text, "`", ""), pages + "fn/RULES.md#" + r.Name
+		}
 	}
 	return classes[d.Rule][0], pages + classes[d.Rule][1]
 }
