@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -18,7 +17,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
-	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
 // Knowledge holds what the command line and the files declare about kinds.
@@ -109,32 +107,17 @@ func (k *Knowledge) learn(read []File) []Diagnostic {
 // learnSchemas learns the kinds that the steps read from the files with schemas.
 func (k *Knowledge) learnSchemas(s System, steps []Step) error {
 	s.Stdin = nil // it has inputs
-	if len(k.schemas) == 0 {
-		return nil
-	}
 	wanted := k.wanted(steps)
-	var defines atomic.Bool
-	declares := func(text string) bool {
-		if strings.Contains(text, "ResourceDefinition") {
-			defines.Store(true)
-		}
+	read := s.ReadAll(k.schemas, func(text string) bool {
 		return catalog.Declares(text, func(kind string) bool { return wanted[kind] })
-	}
-	read := s.ReadAll(k.schemas, declares)
+	})
 	for _, f := range read {
 		if err := f.First(); err != nil {
 			return err
 		}
-		for _, o := range f.Objects() {
-			object, _ := o.Value.(map[string]any)
-			if err := k.Catalog.Add(object); err != nil {
-				return fmt.Errorf("%s:%d: %w", f.Name, o.start().Line, err)
-			}
-		}
 	}
-	if !defines.Load() {
-		return fmt.Errorf("--schema: cannot find an XRD or a CRD in %s: name the files with the definitions",
-			suggest.List(k.schemas))
+	if wrong := k.learn(read); len(wrong) > 0 {
+		return fmt.Errorf("%s:%d: %s", wrong[0].File, wrong[0].Line, wrong[0].Message)
 	}
 	return nil
 }

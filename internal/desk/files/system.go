@@ -6,6 +6,10 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
@@ -71,4 +75,111 @@ func readAll(r io.Reader) ([]byte, error) {
 		err = fmt.Errorf("it has more than %d bytes", limits.FileBytes)
 	}
 	return data, err //nolint:wrapcheck // CannotRead adds the name
+}
+
+// Stdin is the path for stdin.
+const Stdin = "-"
+
+// StdinName is the name of stdin in diagnostics.
+const StdinName = "<stdin>"
+
+// A Selection selects files in a folder by the ends of their names. Without ends, it selects all.
+type Selection struct {
+	ends  []string
+	below bool // also in all folders below it, except hidden ones
+}
+
+// Selections of files. There is at least one for In.
+var ( //nolint:gochecknoglobals // constants
+	Below         = Selection{[]string{".yaml", ".yml"}, true}
+	WithJSONBelow = Selection{[]string{".yaml", ".yml", ".json"}, true}
+	In            = Selection{[]string{".yaml", ".yml"}, false}
+	AllBelow      = Selection{nil, true}
+)
+
+// Find returns the files that the paths select, each once, in the order of the paths, and for one
+// path in the order of their names. A path is a file, a folder with the files that a selection
+// finds there, a pattern with *, **, ? or [ ], or - for stdin.
+func (s *System) Find(paths []string, selected Selection) ([]string, error) {
+	var out []string
+	seen := map[string]bool{}
+	for _, p := range paths {
+		files, err := s.filesOf(p, selected)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			if same := s.Absolute(f); !seen[same] {
+				seen[same] = true
+				out = append(out, f)
+			}
+		}
+	}
+	return out, nil
+}
+
+func (s *System) filesOf(path string, selected Selection) ([]string, error) {
+	if _, isPart := s.parts[path]; path == Stdin || isPart {
+		return []string{path}, nil
+	}
+	isFolder, err := s.IsFolder(path)
+	switch {
+	case err == nil && !isFolder:
+		return []string{path}, nil
+	case err == nil:
+		return s.walk(path, selected)
+	case !strings.ContainsAny(path, "*?[{"):
+		return nil, CannotRead(path, err)
+	}
+	matches, err := doublestar.Glob(s.FS, filepath.ToSlash(filepath.Clean(path)), doublestar.WithFilesOnly())
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: it is not a valid pattern", path)
+	}
+	if !strings.HasPrefix(path, ".") && !strings.Contains(path, "/.") {
+		matches = slices.DeleteFunc(matches, isHidden) // as in a folder
+	}
+	if len(matches) == 0 {
+		return nil, fmt.Errorf("cannot find a file that matches %s", path)
+	}
+	slices.Sort(matches)
+	return matches, nil
+}
+
+// isHidden reports whether the name of a file, or of a folder that it is in, begins with a dot.
+func isHidden(path string) bool {
+	return slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(name string) bool {
+		return strings.HasPrefix(name, ".") && name != "." && name != ".."
+	})
+}
+
+func (s *System) walk(folder string, selected Selection) ([]string, error) {
+	var out []string
+	err := fs.WalkDir(s.FS, folder, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return CannotRead(path, err)
+		case d.IsDir() && path != folder && (!selected.below || strings.HasPrefix(d.Name(), ".")):
+			return fs.SkipDir
+		case !d.IsDir() && (selected.ends == nil || slices.Contains(selected.ends, filepath.Ext(path))):
+			out = append(out, path)
+		}
+		return nil
+	})
+	if err == nil && len(out) == 0 && !selected.below {
+		err = fmt.Errorf("cannot find a .yaml or .yml file in %s", folder)
+	}
+	return out, err
+}
+
+// CannotRead names the file as it was passed, and the cause once.
+func CannotRead(file string, err error) error {
+	return fmt.Errorf("cannot read %s: %w", file, WithoutPath(err))
+}
+
+// WithoutPath returns the cause of an error about a file.
+func WithoutPath(err error) error {
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
 }

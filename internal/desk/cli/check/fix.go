@@ -11,14 +11,13 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
+	"github.com/crossplane-contrib/function-export/internal/desk/rules"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
-// This file applies the edits of diagnostics. It changes texts in memory and checks them, until nothing changes,
-// because a fix can bring another mistake to light. A file is written once, if all of it can be read.
-
-// A fixer fixes files.
+// A fixer applies the edits of diagnostics. It changes texts in memory and checks them, until nothing changes, because a
+// fix can bring another mistake to light. A file is written once, if all of it can be read.
 type fixer struct {
 	*files.System // Texts are the present ones
 
@@ -117,4 +116,70 @@ func (f *fixer) write() error {
 		}
 	}
 	return nil
+}
+
+// unified returns the difference between two texts of a file as a unified diff of the changed lines alone: the lines
+// around them can belong to a Secret. A change of a line that is not shown, because it may contain a secret, is counted.
+func unified(file, former, next string, shown func(line int) bool) string {
+	a, b := strings.SplitAfter(former, "\n"), strings.SplitAfter(next, "\n")
+	out, hidden := fmt.Sprintf("--- %s\n+++ %s\n", file, file), 0
+	for at, added := 1, 1; len(a)+len(b) > 0; at, added = at+1, added+1 {
+		x, y := apart(a, b)
+		if changed := out; x+y > 0 {
+			first := at - 1 + min(x, 1) // the place of no lines is the line before
+			out += fmt.Sprintf("@@ -%d,%d +%d,%d @@\n", first, x, added-1+min(y, 1), y)
+			out += marked("-", a[:x]) + marked("+", b[:y])
+			for n := first; n < at+x; n++ {
+				if !shown(n) {
+					out, hidden = changed, hidden+max(x, y)
+					break
+				}
+			}
+		}
+		at, added = at+x, added+y
+		a, b = a[min(x+1, len(a)):], b[min(y+1, len(b)):]
+	}
+	if hidden > 0 {
+		out += fmt.Sprintf("# %d changed lines are not shown, because they may contain secrets\n", hidden)
+	}
+	return out
+}
+
+func marked(mark string, lines []string) (out string) {
+	for _, line := range lines {
+		out += mark + line
+		if !strings.HasSuffix(line, "\n") {
+			out += "\n\\ No newline at end of file\n"
+		}
+	}
+	return out
+}
+
+// apart returns how many lines of two texts are before the next line that both have. Fixes change few lines, so it is
+// near.
+func apart(a, b []string) (x, y int) {
+	for sum := range len(a) + len(b) {
+		for x := max(0, sum-len(b)+1); x <= min(sum, len(a)-1); x++ {
+			if a[x] == b[sum-x] {
+				return x, sum - x
+			}
+		}
+	}
+	return len(a), len(b)
+}
+
+// shownLines returns whether a line of a file may be shown: it belongs to an input and to nothing else, and has no
+// literal credential.
+func shownLines(file string, steps []files.Step, diagnostics []files.Diagnostic) func(line int) bool {
+	isCredential := func(line int) bool {
+		return slices.ContainsFunc(diagnostics, func(d files.Diagnostic) bool {
+			return d.Rule == rules.LiteralCredential && d.File == file && d.Line <= line && line <= d.End.Line
+		})
+	}
+	return func(line int) bool {
+		return !isCredential(line) && slices.ContainsFunc(steps, func(s files.Step) bool {
+			first, last := s.Lines()
+			return s.File == file && first <= line && line <= last
+		})
+	}
 }

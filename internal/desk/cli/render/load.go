@@ -47,11 +47,8 @@ type inputs struct {
 	now     time.Time // in now.txt, or zero
 }
 
-// The end of errors about the wrong files.
-const (
-	wantFiles = "the files xr.yaml composition.yaml [functions.yaml]"
-	wantOrder = "pass the files in the order xr.yaml composition.yaml [functions.yaml]"
-)
+// wantOrder is the end of errors about the wrong files.
+const wantOrder = "pass the files in the order xr.yaml composition.yaml [functions.yaml]"
 
 // inFolder returns the command with the files of a folder, if its path is one, and the paths of files that no flag has.
 // Files of flags follow those of the folder. Functions are not read, because the input of a step decides which function
@@ -67,7 +64,8 @@ func (c Command) inFolder(system *files.System) (out Command, environment, now s
 	}
 	if !isFolder || len(c.Paths) > 1 {
 		count := terminal.Counted(len(c.Paths), "file", "files")
-		return c, "", "", fmt.Errorf("cannot render %s: pass one folder, or %s", count, wantFiles)
+		return c, "", "", fmt.Errorf("cannot render %s: pass one folder, or the files xr.yaml "+
+			"composition.yaml [functions.yaml]", count)
 	}
 	entries, err := fs.ReadDir(system.FS, dir)
 	if err != nil {
@@ -81,13 +79,9 @@ func (c Command) inFolder(system *files.System) (out Command, environment, now s
 		}
 		return out
 	}
-	for _, name := range []string{"xr.yaml", "composition.yaml"} {
-		if there(name) == nil {
-			return c, "", "", fmt.Errorf("cannot find %s in the folder %s: add it, or pass %s", name, dir, wantFiles)
-		}
-	}
 	one := func(name string) string { return append(there(name), "")[0] }
-	c.Paths, c.XRD = there("xr.yaml", "composition.yaml"), cmp.Or(c.XRD, one("xrd.yaml"))
+	c.Paths = []string{filepath.Join(dir, "xr.yaml"), filepath.Join(dir, "composition.yaml")}
+	c.XRD = cmp.Or(c.XRD, one("xrd.yaml"))
 	c.ObservedResources = append(there("observed.yaml", "observed"), c.ObservedResources...)
 	c.RequiredResources = append(there("required.yaml", "required"), c.RequiredResources...)
 	return c, one("environment.yaml"), one("now.txt"), nil

@@ -23,12 +23,11 @@ func TestRenderBadFiles(t *testing.T) {
 	}{
 		"NoXR": {
 			files: functiontest.Files{"xr.yaml": "-"},
-			want:  "cannot find xr.yaml in the folder DIR: add it, or pass the files xr.yaml composition.yaml [functions.yaml]",
+			want:  "cannot read xr.yaml: no such file or directory",
 		},
 		"NoComposition": {
 			files: functiontest.Files{"composition.yaml": "-"},
-			want: "cannot find composition.yaml in the folder DIR: add it, or pass the files xr.yaml composition.yaml " +
-				"[functions.yaml]",
+			want:  "cannot read composition.yaml: no such file or directory",
 		},
 		"NotYAML": {
 			reason: "The line counts in the file, not in its document.",

@@ -3,10 +3,13 @@ package render
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
@@ -14,6 +17,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/desk/cli/terminal"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 )
 
 // The kinds that Crossplane's render uses for output that is not an object, and one more for connection details.
@@ -78,19 +82,18 @@ func (c *Command) print(in *inputs, r *run) ([]byte, error) {
 // only the status. With IncludeFullXR the status is merged over the status of the file, and the
 // rest of the file is included.
 func (c *Command) composite(xr manifest, desired *fnv1.Resource) map[string]any {
-	out := map[string]any{}
-	if c.IncludeFullXR {
-		out = maps.Clone(xr.fields)
+	out := maps.Clone(xr.fields)
+	if !c.IncludeFullXR {
+		metadata := map[string]any{"name": xr.Name}
+		if xr.Namespace != "" {
+			metadata["namespace"] = xr.Namespace
+		}
+		out = map[string]any{"apiVersion": xr.APIVersion, "kind": xr.Kind, "metadata": metadata}
 	}
-	metadata := map[string]any{"name": xr.Name}
-	if xr.Namespace != "" {
-		metadata["namespace"] = xr.Namespace
-	}
-	identity := map[string]any{"apiVersion": xr.APIVersion, "kind": xr.Kind, "metadata": metadata}
 	if status := mapIn(desired.GetResource().AsMap(), "status"); status != nil {
-		identity["status"] = status
+		out = mergeMaps(out, map[string]any{"status": status})
 	}
-	return mergeMaps(out, identity)
+	return out
 }
 
 // mapIn returns a field that is a map, or nil.
@@ -132,4 +135,55 @@ func detailsDoc(details map[string][]byte) map[string]any {
 		data[k] = base64.StdEncoding.EncodeToString(v)
 	}
 	return map[string]any{"apiVersion": apiVersion, "kind": kindDetails, "data": data}
+}
+
+// The reason of the condition about an invalid input.
+const reasonInvalid = "InvalidInput"
+
+// respond prints the messages of a step for a person. A line that cannot be written is lost, because only the objects and
+// the exit code matter. If the function refused the input, the diagnostics of the input are printed as function-export
+// check does, in place of the one line that the function returns. There are none if the input is only wrong together
+// with the files.
+func (in *inputs) respond(ctx context.Context, step string, rsp *fnv1.RunFunctionResponse, w io.Writer) error {
+	s, ok := in.exports[step]
+	isInvalid := func(c *fnv1.Condition) bool { return c.GetReason() == reasonInvalid }
+	isFatal, invalid := world.FatalOf(rsp) != "", ""
+	if ok && isFatal && slices.ContainsFunc(rsp.GetConditions(), isInvalid) {
+		env, err := advice.NewEnvironment()
+		if err != nil {
+			return err
+		}
+		if _, list := s.Compile(ctx, env); len(list) > 0 {
+			_ = terminal.PrintText(w, s.AllInFile(list))
+			invalid = fmt.Sprintf("the input of pipeline step %q has %s", step, terminal.Counted(len(list), "error", "errors"))
+		}
+	}
+	for _, rs := range rsp.GetResults() {
+		text := rs.GetMessage()
+		if rs.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
+			text = cmp.Or(invalid, text)
+		}
+		say(w, severityText(rs.GetSeverity()), text)
+	}
+	for _, c := range rsp.GetConditions() {
+		text := c.GetMessage()
+		if isInvalid(c) && isFatal {
+			text = "" // that of the result
+		}
+		say(w, fmt.Sprintf("%s=%s %s", c.GetType(), statusText(c.GetStatus()), c.GetReason()), text)
+	}
+	return nil
+}
+
+// say prints a message. If the message has several reasons, or a command that shows more, each has a line of its own.
+func say(w io.Writer, head, message string) {
+	text := terminal.OneLine(head)
+	switch reasons := strings.Split(terminal.OneLine(message), "; "); {
+	case message == "":
+	case len(reasons) == 1:
+		text += ": " + reasons[0]
+	default:
+		text += ":\n  " + strings.Join(reasons, "\n  ")
+	}
+	_, _ = fmt.Fprintln(w, text)
 }
