@@ -126,9 +126,25 @@ func AnyText(string) bool { return true }
 
 // An Object is a document, or an item of one that is a List, as kubectl prints several objects.
 type Object struct {
+	File  string // its name
 	Doc   *document.Document
 	At    []any // the path of the item in the document
 	Value any
+}
+
+// Objects returns the objects of the files that the paths select, in their order. Each file must be readable.
+func (s *System) Objects(paths []string, selected Selection) (out []Object, err error) {
+	names, err := s.Find(paths, selected)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range s.ReadAll(names, AnyText) {
+		if f.first != nil {
+			return nil, f.first
+		}
+		out = append(out, f.Objects()...)
+	}
+	return out, nil
 }
 
 // start is where the object begins.
@@ -156,12 +172,12 @@ func (f File) Objects() []Object {
 		index, path := f.inside[0].(int), f.inside[1:] //nolint:forcetypeassert // the index of the document
 		if index < len(f.docs) {
 			d := f.docs[index]
-			return objectsIn(Object{d, path, d.At(path...)})
+			return objectsIn(Object{f.Name, d, path, d.At(path...)})
 		}
 	}
 	out := make([]Object, 0, len(f.docs))
 	for _, d := range f.docs {
-		out = append(out, objectsIn(Object{Doc: d, Value: d.Value()})...)
+		out = append(out, objectsIn(Object{File: f.Name, Doc: d, Value: d.Value()})...)
 	}
 	return out
 }
@@ -174,7 +190,7 @@ func objectsIn(o Object) []Object {
 	}
 	var out []Object
 	for i, item := range items {
-		out = append(out, objectsIn(Object{o.Doc, append(slices.Clone(o.At), "items", i), item})...)
+		out = append(out, objectsIn(Object{o.File, o.Doc, append(slices.Clone(o.At), "items", i), item})...)
 	}
 	return out
 }

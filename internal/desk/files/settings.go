@@ -141,7 +141,7 @@ func (s *Settings) read(folder string) map[string]rules.Level {
 		if len(wrong) == 0 {
 			wrong = s.add(folder, in, levels)
 		}
-		s.wrong = append(s.wrong, StepAt(f, o).AllInFile(wrong)...)
+		s.wrong = append(s.wrong, StepAt(o).AllInFile(wrong)...)
 	}
 	return levels
 }

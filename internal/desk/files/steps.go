@@ -86,17 +86,23 @@ func FindSteps(f File) ([]Step, []Diagnostic) {
 	var out []Step
 	var unread []Diagnostic
 	for _, o := range f.Objects() {
-		steps, err := stepsOf(o)
+		steps, err := StepsIn(o)
 		if err != nil {
 			unread = append(unread, f.unreadable(o.start(), err.Error()))
 			continue
 		}
-		for _, s := range steps {
-			s.File, s.doc = f.Name, o.Doc
-			out = append(out, s)
-		}
+		out = append(out, steps...)
 	}
 	return out, unread
+}
+
+// StepsIn returns the inputs of this function in an object.
+func StepsIn(o Object) ([]Step, error) {
+	steps, err := stepsOf(o)
+	for i := range steps {
+		steps[i].File, steps[i].doc = o.File, o.Doc
+	}
+	return steps, err
 }
 
 func stepsOf(o Object) ([]Step, error) {
@@ -148,9 +154,9 @@ func mayHoldSteps(text string) bool {
 }
 
 // StepAt returns an object of a file as a step, so that a diagnostic of the object has its position in the file.
-func StepAt(f File, o Object) Step {
+func StepAt(o Object) Step {
 	content, _ := o.Value.(map[string]any)
-	return Step{File: f.Name, doc: o.Doc, at: o.At, Input: content}
+	return Step{File: o.File, doc: o.Doc, at: o.At, Input: content}
 }
 
 // A Checked step is one with all that the check knows about it.

@@ -2,7 +2,6 @@ package render
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -194,7 +193,7 @@ func (in *inputs) loadComposition(file string) (*pipeline.Pipeline, error) {
 			d.line("spec", "pipeline"), v1beta1.APIVersion, v1beta1.Kind)
 	}
 	in.exports = map[string]files.Step{}
-	steps, _ := files.FindSteps(d.file) // an error in an input is a diagnostic of the function
+	steps, _ := files.StepsIn(d.from) // an error in an input is a diagnostic of the function
 	for _, s := range steps {
 		in.exports[s.Name] = s
 	}
@@ -247,24 +246,21 @@ func valueOf(text string) (any, error) {
 
 // loadSchemas reads the kinds that definitions and OpenAPI documents declare.
 func (in *inputs) loadSchemas(paths []string) error {
-	read, err := in.files(files.WithJSONBelow, paths)
+	read, err := in.system.Objects(paths, files.WithJSONBelow)
 	if err != nil {
 		return err
 	}
-	for _, f := range read {
-		for _, o := range f.Objects() {
-			d := manifestIn(f, o)
-			add := in.schemas.Add
-			switch {
-			case catalog.IsOpenAPI(d.fields):
-				add = in.schemas.AddOpenAPI
-			case !d.isObject():
-				return fmt.Errorf("%s: neither a CustomResourceDefinition, a CompositeResourceDefinition, "+
-					"nor an OpenAPI v3 document of kubectl get --raw /openapi/v3/apis/GROUP/VERSION", d.line())
-			}
-			if err := add(d.fields); err != nil {
-				return fmt.Errorf("%s: %w", d.line(decode.At(err)...), err)
-			}
+	for _, o := range read {
+		d, add := manifestOf(o), in.schemas.Add
+		switch {
+		case catalog.IsOpenAPI(d.fields):
+			add = in.schemas.AddOpenAPI
+		case !d.isObject():
+			return fmt.Errorf("%s: neither a CustomResourceDefinition, a CompositeResourceDefinition, "+
+				"nor an OpenAPI v3 document of kubectl get --raw /openapi/v3/apis/GROUP/VERSION", d.line())
+		}
+		if err := add(d.fields); err != nil {
+			return fmt.Errorf("%s: %w", d.line(decode.At(err)...), err)
 		}
 	}
 	return nil
@@ -343,14 +339,4 @@ func connectionSecret(o *structpb.Struct) state.Ref {
 	to := wire.Of(o).At("spec", "writeConnectionSecretToRef").Struct()
 	namespace := cmp.Or(world.Meta(o, "namespace"), to.Get("namespace").Text())
 	return state.Ref{APIVersion: "v1", Kind: "Secret", Namespace: namespace, Name: to.Get("name").Text()}
-}
-
-// seed returns the seed of a rehearsal, which depends only on the content of the files and on the time.
-func (in *inputs) seed(at time.Time) ([]byte, error) {
-	text, err := json.Marshal([]any{at.UTC(), in.XR, in.Pipeline.Steps, in.Observed, in.Connection, in.Required,
-		in.context})
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the files as JSON: %w", err)
-	}
-	return text, nil
 }

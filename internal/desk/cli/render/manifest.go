@@ -2,7 +2,6 @@ package render
 
 import (
 	"encoding/base64"
-	"errors"
 	"fmt"
 
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
@@ -16,13 +15,12 @@ type manifest struct {
 	state.Ref
 
 	fields map[string]any
-	file   files.File
 	from   files.Object
 }
 
-func manifestIn(f files.File, o files.Object) manifest {
+func manifestOf(o files.Object) manifest {
 	fields, _ := o.Value.(map[string]any)
-	return manifest{state.RefIn(fields), fields, f, o}
+	return manifest{state.RefIn(fields), fields, o}
 }
 
 func (d manifest) isObject() bool { return d.APIVersion != "" && d.Kind != "" }
@@ -40,7 +38,7 @@ func (d manifest) at(path ...any) string {
 
 // line returns the file and the line of a field, or of the object.
 func (d manifest) line(path ...any) string {
-	return fmt.Sprintf("%s:%d", d.file.Name, d.from.Line(path...))
+	return fmt.Sprintf("%s:%d", d.from.File, d.from.Line(path...))
 }
 
 // named refuses an object without a name.
@@ -98,41 +96,18 @@ func (d manifest) checkSecret() error {
 	return nil
 }
 
-// files reads files, and those that are selected in folders.
-func (in *inputs) files(selected files.Selection, paths []string) ([]files.File, error) {
-	names, err := in.system.Find(paths, selected)
-	if err != nil {
-		return nil, err
-	}
-	read := in.system.ReadAll(names, files.AnyText)
-	for _, f := range read {
-		if err := f.First(); err != nil {
-			return nil, err
-		}
-	}
-	return read, nil
-}
-
-// An object without apiVersion and kind.
-var errNoObject = errors.New("not a Kubernetes object: it needs apiVersion and kind")
-
 // all reads all objects of the files, and of the YAML files in folders, in their order. A List is read as its items.
 func (in *inputs) all(paths []string) ([]manifest, error) {
-	read, err := in.files(files.In, paths)
-	if err != nil {
-		return nil, err
-	}
-	var out []manifest
-	for _, f := range read {
-		for _, o := range f.Objects() {
-			d := manifestIn(f, o)
-			if !d.isObject() {
-				return nil, fmt.Errorf("%s: %w", d.line(), errNoObject)
-			}
-			out = append(out, d)
+	read, err := in.system.Objects(paths, files.In)
+	out := make([]manifest, 0, len(read))
+	for _, o := range read {
+		d := manifestOf(o)
+		if !d.isObject() {
+			return nil, fmt.Errorf("%s: not a Kubernetes object: it needs apiVersion and kind", d.line())
 		}
+		out = append(out, d)
 	}
-	return out, nil
+	return out, err
 }
 
 // one reads a file that must contain one object. Its errors name the expected object with the argument what.

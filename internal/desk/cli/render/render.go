@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -113,13 +114,17 @@ func (c *Command) Run(ctx context.Context, k *kong.Context, system *files.System
 }
 
 // functionAt returns the function at a time, or at the time of the system if it is zero. With a time, it is a
-// rehearsal: the same files and the same time have the same result.
+// rehearsal, whose randomness depends only on the content of the files and on the time.
 func (in *inputs) functionAt(engine pipeline.Engine, at time.Time) (world.Function, error) {
 	if at.IsZero() {
 		return engine(nil, nil, nil), nil
 	}
-	content, err := in.seed(at)
-	return engine(func() time.Time { return at }, pipeline.Seeded(sha256.Sum256(content)), nil), err
+	content, err := json.Marshal([]any{at.UTC(), in.XR, in.Pipeline.Steps, in.Observed, in.Connection, in.Required,
+		in.context})
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the files as JSON: %w", err)
+	}
+	return engine(func() time.Time { return at }, pipeline.Seeded(sha256.Sum256(content)), nil), nil
 }
 
 // RunWith renders the files. It writes objects to stdout, in one write and only
@@ -138,11 +143,7 @@ func (c *Command) RunWith(ctx context.Context, system *files.System, engine pipe
 		at = in.now
 		_, _ = fmt.Fprintf(stderr, "at %s, as in now.txt\n", at.Format(time.RFC3339)) // the exit code tells the result
 	}
-	call, err := in.functionAt(engine, at)
-	if err != nil {
-		return err
-	}
-	r, err := in.run(ctx, call, stderr)
+	r, err := in.run(ctx, engine, at, stderr)
 	if err != nil {
 		return err
 	}
@@ -164,9 +165,13 @@ type run struct {
 	results []map[string]any // that did not end the pipeline, as documents
 }
 
-// run runs the pipeline as Crossplane does, and prints messages. After a fatal result, it also returns what the
+// run runs the pipeline at a time as Crossplane does, and prints messages. After a fatal result, it also returns what the
 // pipeline returned until then.
-func (in *inputs) run(ctx context.Context, call world.Function, stderr io.Writer) (*run, error) {
+func (in *inputs) run(ctx context.Context, engine pipeline.Engine, at time.Time, stderr io.Writer) (*run, error) {
+	call, err := in.functionAt(engine, at)
+	if err != nil {
+		return nil, err
+	}
 	r := &run{world: in.Files()}
 	responses, last := map[int]*fnv1.RunFunctionResponse{}, ""
 	in.Pipeline.Play(r.world, pipeline.Options{Call: func(step int) world.Function {
@@ -176,7 +181,6 @@ func (in *inputs) run(ctx context.Context, call world.Function, stderr io.Writer
 			return responses[step], err
 		}
 	}})
-	var err error
 	req, _ := r.world.Observe(r.world.XR, r.world.Listed)
 	r.RunFunctionResponse, err = r.world.Run(ctx, req, r.world.LookUp)
 	switch {
@@ -260,11 +264,7 @@ func (c *Command) Render(ctx context.Context, system *files.System, at time.Time
 	if !in.now.IsZero() {
 		at = in.now
 	}
-	call, err := in.functionAt(engine, at)
-	if err != nil {
-		return nil, err
-	}
-	r, err := in.run(ctx, call, io.Discard)
+	r, err := in.run(ctx, engine, at, io.Discard)
 	if r == nil {
 		return nil, err
 	}

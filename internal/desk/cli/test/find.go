@@ -103,7 +103,7 @@ func read(f files.File) (all []*test, unread []files.Diagnostic) {
 		if !strings.HasPrefix(state.Text(fields, "apiVersion"), exportstest.Group+"/") {
 			continue
 		}
-		step := files.StepAt(f, o)
+		step := files.StepAt(o)
 		in, wrong := exportstest.Read(fields)
 		if len(wrong) == 0 {
 			wrong = readRecorded(f.Name, in.Spec.Steps)

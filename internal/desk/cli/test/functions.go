@@ -70,27 +70,18 @@ func readPrograms(ctx context.Context, path string) (*programs, error) {
 	if path == "" {
 		return out, nil
 	}
-	disk := terminal.Disk(nil)
-	names, err := disk.Find([]string{path}, files.In)
-	if err != nil {
-		return out, err
-	}
-	for _, f := range disk.ReadAll(names, files.AnyText) {
-		if err := f.First(); err != nil {
+	read, err := terminal.Disk(nil).Objects([]string{path}, files.In)
+	for _, o := range read {
+		if err := out.add(ctx, o); err != nil {
 			return out, err
 		}
-		for _, o := range f.Objects() {
-			if err := out.add(ctx, f, o); err != nil {
-				return out, err
-			}
-		}
 	}
-	return out, nil
+	return out, err
 }
 
-func (p *programs) add(ctx context.Context, f files.File, o files.Object) error {
+func (p *programs) add(ctx context.Context, o files.Object) error {
 	fields, _ := o.Value.(map[string]any)
-	name, at := state.Text(fields, "metadata", "name"), fmt.Sprintf("%s:%d", f.Name, o.Line("metadata", "name"))
+	name, at := state.Text(fields, "metadata", "name"), fmt.Sprintf("%s:%d", o.File, o.Line("metadata", "name"))
 	isPackage := strings.HasPrefix(state.Text(fields, "apiVersion"), "pkg.crossplane.io/")
 	switch {
 	case !isPackage || fields["kind"] != "Function" || name == "":
@@ -104,7 +95,7 @@ func (p *programs) add(ctx context.Context, f files.File, o files.Object) error 
 		binary: text(annotationBinary), ended: ctx,
 	}
 	if out.binary != "" && !filepath.IsAbs(out.binary) {
-		out.binary = filepath.Join(filepath.Dir(f.Name), out.binary)
+		out.binary = filepath.Join(filepath.Dir(o.File), out.binary)
 	}
 	if out.binary != "" {
 		if err := out.start(ctx, &p.running); err != nil {
