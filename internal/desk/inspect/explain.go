@@ -190,7 +190,7 @@ func (x *explainer) generator(m *plan.Generator) Part {
 		add(f.Key, "keyExpression")
 	}
 	add(m.Keepers, "keepersExpression")
-	add(m.Source(), "secretExpression")
+	add(m.Source, "secretExpression")
 	if kind := m.Manifest; kind != nil {
 		for _, f := range kind.Set {
 			add(f.Value, f.At.String())

@@ -188,7 +188,7 @@ func usesOf(part any, secret, above string) (setter, workload string) {
 // caWithoutFormer finds exports with only the present certificate of a CA that is rotated.
 func caWithoutFormer(v *View, say Say) {
 	for _, m := range v.Plan.Generators {
-		if k := m.Certificate(); k == nil || !k.IsCA() || !rotates(m) && m.Grace == 0 {
+		if k := m.Certificate; k == nil || !k.IsCA() || !rotates(m) && m.Grace == 0 {
 			continue
 		}
 		for _, e := range v.Plan.Exports {
@@ -220,7 +220,7 @@ func (v *View) lacksFormer(x *expression.Expression, ca string) bool {
 
 func certificateExpires(v *View, say Say) {
 	for i, m := range v.Plan.Generators {
-		if k := m.Certificate(); k != nil && !k.IsCA() && v.Plan.Input.Generators[i].RefreshPolicy == "" {
+		if k := m.Certificate; k != nil && !k.IsCA() && v.Plan.Input.Generators[i].RefreshPolicy == "" {
 			edits := say(field(m.Path.Child(plan.KindCertificate).String()), "expires, and is not renewed by default: "+
 				"write refreshPolicy: OnChange beside it, which renews it in time, or refreshPolicy: CreatedOnce if it "+
 				"is renewed by hand")
@@ -232,7 +232,7 @@ func certificateExpires(v *View, say Say) {
 
 func derivedSchedule(v *View, say Say) {
 	for i, m := range v.Plan.Generators {
-		if m.Source() == nil {
+		if m.Source == nil {
 			continue
 		}
 		of, name := v.Plan.Input.Generators[i], ""

@@ -240,7 +240,7 @@ func (c *credentialState) codes(k *generation) (out []string) {
 
 // issuer returns the issuer of a certificate that another generator signs.
 func (g *rotator) issuer(w *wantedGeneration) (*credential.Issuer, error) {
-	name := w.SignedBy()
+	name := w.SignedBy
 	if name == "" {
 		return nil, nil
 	}

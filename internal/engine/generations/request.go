@@ -134,9 +134,9 @@ func inOrder(generators []plan.Generator) (independent, derived []*plan.Generato
 	var signed []*plan.Generator
 	for i := range generators {
 		switch m := &generators[i]; {
-		case m.Source() != nil:
+		case m.Source != nil:
 			derived = append(derived, m)
-		case m.SignedBy() != "":
+		case m.SignedBy != "":
 			signed = append(signed, m)
 		default:
 			independent = append(independent, m)

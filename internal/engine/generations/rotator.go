@@ -78,7 +78,7 @@ func (g *rotator) wait(m *plan.Generator) {
 
 // verify compares a generation with the input, and finds out whether it can be used.
 func (g *rotator) verify(c *credentialState, k *generation) {
-	w, ca := c.wanted, g.found[c.wanted.SignedBy()].current()
+	w, ca := c.wanted, g.found[c.wanted.SignedBy].current()
 	k.Fit = w.fit(k)
 	k.Renew, k.Ends = w.validity(k, ca, g.in.Now)
 	why := g.ready(c, k)

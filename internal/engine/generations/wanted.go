@@ -135,7 +135,7 @@ func (w *wantedGeneration) readSource(s *evaluate.Session) {
 	if w.Unknown {
 		return
 	}
-	one, x := s.ForItem(w.Item), w.Generator.Source()
+	one, x := s.ForItem(w.Item), w.Generator.Source
 	var source credential.Source
 	var ok bool
 	var err error
@@ -158,7 +158,7 @@ func (w *wantedGeneration) readSource(s *evaluate.Session) {
 // fit compares the source of a generation with the present one. One of another kind never fits.
 func (w *wantedGeneration) fit(k *generation) rotation.Fit {
 	switch {
-	case w.Generator.Source() == nil || k.withheld != nil || len(k.details) == 0:
+	case w.Generator.Source == nil || k.withheld != nil || len(k.details) == 0:
 		return rotation.Fits
 	case w.source == nil:
 		return rotation.Unsure
@@ -172,7 +172,7 @@ func (w *wantedGeneration) fit(k *generation) rotation.Fit {
 // validity returns until when a certificate can be used: it must be renewed before it expires, or once the input or
 // its CA changes. The CA is the generation in use of its generator, or nil.
 func (w *wantedGeneration) validity(k, ca *generation, now time.Time) (renew, ends time.Time) {
-	c := w.Certificate()
+	c := w.Certificate
 	if c == nil {
 		return renew, ends
 	}

@@ -79,12 +79,6 @@ type metadata struct {
 	LabelValues, AnnotationValues map[string]*expression.Expression // of a composite author, by key
 }
 
-// expressions returns the expressions of the metadata. An expression that the input leaves out is
-// nil.
-func (m metadata) expressions() []*expression.Expression {
-	return []*expression.Expression{m.NameExpr, m.NamespaceExpr, m.LabelsExpression, m.AnnotationsExpression}
-}
-
 // An Entry is one key of an object with its value. Without a key, it is all keys of a map.
 type Entry struct {
 	Path     string
@@ -215,7 +209,8 @@ func (c *compiler) metadata(at *field.Path, x exportInput, from string) metadata
 
 // usedGenerators are the generators whose outputs an export may hold from a variable.
 func (c *compiler) usedGenerators(e Export, variable string) []string {
-	all := e.Metadata.expressions()
+	m := e.Metadata
+	all := []*expression.Expression{m.NameExpr, m.NamespaceExpr, m.LabelsExpression, m.AnnotationsExpression}
 	for _, d := range e.Data {
 		all = append(all, d.Value)
 	}

@@ -78,11 +78,14 @@ type Generator struct {
 	input   *structpb.Struct
 	derived bool // its outputs are made from secretExpression
 
-	Kind       string    // as it is in the input
-	Computed   *Computed // how the function computes the outputs, or nil
-	Manifest   *Manifest // the resource whose controller makes the outputs, or nil
-	Keys       []string  // of its outputs; nil if they are not known
-	LooksAhead bool      // sources decide whether another generation is needed, so its place is always looked up
+	Kind        string                  // as it is in the input
+	Source      *expression.Expression  // secretExpression, or nil
+	Computed    *Computed               // how the function computes the outputs, or nil
+	Certificate *credential.Certificate // that the function generates, or nil
+	SignedBy    string                  // the generator of the CA that signs a certificate, or empty
+	Manifest    *Manifest               // the resource whose controller makes the outputs, or nil
+	Keys        []string                // of its outputs; nil if they are not known
+	LooksAhead  bool                    // sources decide about the next generation, so its place is always looked up
 }
 
 // String returns the generator for messages.
@@ -118,14 +121,6 @@ func (m *Generator) LacksNamespace() bool {
 	return HasData(o.APIVersion, o.Kind) && m.Namespace == ""
 }
 
-// Certificate returns the certificate that it generates, or nil.
-func (m *Generator) Certificate() *credential.Certificate {
-	if m.Computed == nil {
-		return nil
-	}
-	return m.Computed.certificate
-}
-
 // Object returns the kind of a generation, which is empty for an invalid generator.
 func (m *Generator) Object() (out Kind) {
 	switch {
@@ -137,14 +132,6 @@ func (m *Generator) Object() (out Kind) {
 	return out
 }
 
-// SignedBy returns the generator of the CA that signs a certificate, or an empty text.
-func (m *Generator) SignedBy() string {
-	if m.Computed == nil {
-		return ""
-	}
-	return m.Computed.ca
-}
-
 // A Computed is a kind whose outputs the function itself generates. Each generation is a Secret.
 type Computed struct {
 	credential.Kind
@@ -152,20 +139,14 @@ type Computed struct {
 	Spec       json.RawMessage // as it is in the input
 	Slow       bool            // generating it may take as long as a whole reconcile
 	SecretType string
-	Source     *expression.Expression // of a derived generator; nil for others
-	ca         string
-
-	certificate *credential.Certificate // nil for other kinds
 }
-
-func generatorsPath(i int) *field.Path { return field.NewPath("generators").Index(i) }
 
 // declareGenerators compiles the generators without their expressions. The expressions may read
 // variables, and variables may read the outputs of generators.
 func (c *compiler) declareGenerators(list []v1beta1.Generator) {
 	for i, g := range list {
-		at := generatorsPath(i)
-		m := Generator{Name: g.Name, Path: at, Namespace: g.Namespace, Policy: g.RefreshPolicy}
+		m := Generator{Name: g.Name, Path: field.NewPath("generators").Index(i), Namespace: g.Namespace,
+			Policy: g.RefreshPolicy}
 		m.input = c.input.GetFields()["generators"].GetListValue().GetValues()[i].GetStructValue()
 		c.kindsWrong = append(c.kindsWrong, c.section(func() { c.literals(&m, withoutDependent(g)) }))
 		if g.ForEachExpression != "" || g.KeyExpression != "" {
@@ -193,9 +174,9 @@ func (m *Generator) compile(c *compiler, g v1beta1.Generator) {
 		k.Kind, wrong = credential.CompileSSHKey(m.Path.Child(m.Kind), g.SSHKey)
 	case g.Certificate != nil:
 		m.Kind, section, k.Slow = KindCertificate, g.Certificate, g.Certificate.KeyType == "rsa"
-		k.SecretType, k.ca = "kubernetes.io/tls", g.Certificate.CA
-		if k.certificate, wrong = credential.CompileCertificate(m.Path.Child(m.Kind), g.Certificate); k.certificate != nil {
-			k.Kind = k.certificate.Kind
+		k.SecretType = "kubernetes.io/tls"
+		if m.Certificate, wrong = credential.CompileCertificate(m.Path.Child(m.Kind), g.Certificate); m.Certificate != nil {
+			k.Kind, m.SignedBy = m.Certificate.Kind, g.Certificate.CA
 		}
 	case g.Resource != nil:
 		m.resource(c, g.Resource)
@@ -240,11 +221,10 @@ func (m *Generator) resource(c *compiler, g *v1beta1.ResourceGenerator) {
 
 // authority returns the CA of a certificate.
 func (c *compiler) authority(m *Generator) {
-	name := m.SignedBy()
+	name, at := m.SignedBy, m.Path.Child(KindCertificate)
 	if name == "" {
 		return
 	}
-	at := m.Path.Child(KindCertificate)
 	ca := c.declaredGenerators.Named(name)
 	// Another CA requires another certificate.
 	m.LooksAhead = m.Policy == v1beta1.OnChange || m.Policy == v1beta1.Periodic
@@ -260,8 +240,8 @@ func (c *compiler) authority(m *Generator) {
 			"forEachExpression", ca.Name)
 	case ca.Kind != KindCertificate:
 		c.refuse(at.Child("ca"), "generator %q does not generate a certificate", ca.Name)
-	case ca.Certificate() != nil:
-		if f := m.Certificate().CheckCA(at, ca.Certificate()); f != nil {
+	case ca.Certificate != nil:
+		if f := m.Certificate.CheckCA(at, ca.Certificate); f != nil {
 			c.fields(field.ErrorList{f})
 		}
 	}

@@ -70,23 +70,11 @@ func verifies(x *expression.Expression, r expression.Reference) bool {
 // window compiles when rotations may start.
 func (c *compiler) window(at *field.Path, in *v1beta1.RotationWindow) *rotation.Window {
 	w, err := rotation.ParseSchedule(in.Schedule, in.Duration.Duration)
-	if err != nil {
-		c.refuseErr(at.Child("schedule"), err)
-		return nil
-	}
-	if w, err = w.In(in.TimeZone); err != nil {
+	if c.refuseErr(at.Child("schedule"), err); err == nil {
+		w, err = w.In(in.TimeZone)
 		c.refuseErr(at.Child("timeZone"), err)
-		return nil
 	}
 	return w
-}
-
-// Source returns the expression for the source of a derived generator, or nil.
-func (m *Generator) Source() *expression.Expression {
-	if m.Computed == nil {
-		return nil
-	}
-	return m.Computed.Source
 }
 
 // withSources adds the uses of the sources of derived generators. An export with a hash of a password needs the
@@ -98,7 +86,7 @@ func (c *compiler) withSources(uses []use) []use {
 		if u.variable == "" || m == nil {
 			continue
 		}
-		for _, of := range c.reading(m.Source()).uses {
+		for _, of := range c.reading(m.Source).uses {
 			if of.item == ownKey { // of the item whose hash is used
 				of.item = u.item
 			}
@@ -111,14 +99,14 @@ func (c *compiler) withSources(uses []use) []use {
 // derive compiles the source of a generator, if it is derived. It is evaluated after all other generators, so the
 // lookups for the next generation cannot depend on it.
 func (c *compiler) derive(m *Generator) {
-	if k := m.Computed; k != nil && m.derived {
+	if m.derived {
 		const name = "secretExpression"
 		text, want := m.input.GetFields()[m.Kind].GetStructValue().GetFields()[name].GetStringValue(), expression.WantTextMap
 		if m.Kind == "bcrypt" {
 			want = expression.WantText
 		}
-		m.LooksAhead, k.Source = true, c.output(source(m.Path.Child(m.Kind, name), text, want))
-		c.refuseDerived(k.Source)
+		m.LooksAhead, m.Source = true, c.output(source(m.Path.Child(m.Kind, name), text, want))
+		c.refuseDerived(m.Source)
 	}
 }
 

@@ -100,14 +100,18 @@ func (noAdvice) OtherType(Node) (string, []diagnostic.Edit) { return "", nil }
 func (noAdvice) Unknown(Node, string) string                { return "is an unknown field" }
 func (noAdvice) Entry(Node) (name, message string)          { return "", "" }
 
-// types are the types of a schema in words, and the values that have them.
-var types = map[string]struct { //nolint:gochecknoglobals // a table
-	words string
-	kind  wire.Kind
-}{
-	"object": {"an object", wire.Object}, "array": {"a list", wire.Array}, "integer": {"a number", wire.Number},
-	"boolean": {"true or false", wire.Bool}, "string": {"a string", wire.Text},
-}
+var (
+	// kinds are the values that have a type of a schema.
+	kinds = map[string]wire.Kind{ //nolint:gochecknoglobals // a table
+		"object": wire.Object, "array": wire.Array, "integer": wire.Number, "boolean": wire.Bool, "string": wire.Text,
+	}
+
+	// words are the kinds of values in words.
+	words = map[wire.Kind]string{ //nolint:gochecknoglobals // a table
+		wire.Object: "an object", wire.Array: "a list", wire.Number: "a number", wire.Bool: "a boolean",
+		wire.Text: "a string", wire.Null: "null", wire.Absent: "null",
+	}
+)
 
 func (d *decoder) check(n Node) diagnostic.List {
 	if _, found := d.value(n); len(d.refused) == 0 {
@@ -120,13 +124,14 @@ func (d *decoder) check(n Node) diagnostic.List {
 //
 //nolint:gocyclo // one case for each type
 func (d *decoder) value(n Node) (self any, found diagnostic.List) {
-	kind, want := wire.OfValue(n.Value).Kind(), types[n.Schema.Type]
+	kind, want := wire.OfValue(n.Value).Kind(), kinds[n.Schema.Type]
 	switch {
 	case n.Schema.Type == "" && n.Schema.PreserveUnknown: // any value
 		return n.Value.AsInterface(), nil
-	case kind != want.kind:
+	case kind != want:
 		hint, edits := d.adviser.OtherType(n)
-		d.refuse(n.At, "must be %s, but is %s%s", want.words, KindText(kind), hint).Edits = edits
+		must := strings.Replace(words[want], "a boolean", "true or false", 1)
+		d.refuse(n.At, "must be %s, but is %s%s", must, words[kind], hint).Edits = edits
 		return nil, nil
 	case kind == wire.Object && (n.Schema.PreserveUnknown || n.Schema.GoType == "ObjectMeta"):
 		if d.declared != nil && n.Schema.PreserveUnknown {
@@ -258,14 +263,4 @@ func diagnosed(at *field.Path, format string, args ...any) *diagnostic.Diagnosti
 }
 
 // KindText returns the kind of a value in words.
-func KindText(k wire.Kind) string {
-	for _, t := range types {
-		if t.kind == k && k != wire.Bool {
-			return t.words
-		}
-	}
-	if k == wire.Bool {
-		return "a boolean"
-	}
-	return "null"
-}
+func KindText(k wire.Kind) string { return words[k] }
