@@ -157,6 +157,8 @@ func (c *compiler) declareGenerators(list []v1beta1.Generator) {
 }
 
 // compile the kind of the generator. The definition accepts exactly one.
+//
+//nolint:gocyclo // one case for each kind
 func (m *Generator) compile(c *compiler, g v1beta1.Generator) {
 	k, wrong := &Computed{SecretType: DefaultType}, field.ErrorList(nil)
 	var section any
@@ -181,31 +183,22 @@ func (m *Generator) compile(c *compiler, g v1beta1.Generator) {
 	case g.Resource != nil:
 		m.resource(c, g.Resource)
 		return
-	default:
-		section = m.compileDerived(k, g)
+	case g.Bcrypt != nil:
+		m.Kind, section, m.derived, k.Kind = "bcrypt", g.Bcrypt, true, credential.NewBcrypt(g.Bcrypt)
+	case g.Htpasswd != nil:
+		m.Kind, section, m.derived, k.Kind = "htpasswd", g.Htpasswd, true, credential.NewHtpasswd(g.Htpasswd)
+	case g.PKCS12 != nil:
+		m.Kind, section, m.derived, k.Kind = "pkcs12", g.PKCS12, true, credential.NewPKCS12(g.PKCS12)
+	case g.JKS != nil:
+		m.Kind, section, m.derived, k.Kind = "jks", g.JKS, true, credential.NewJKS(g.JKS)
 	}
+	// Hashes are slow, because that protects them, and keystores because they encrypt with a key that is derived from a
+	// password.
+	k.Slow = k.Slow || m.derived
 	if c.fields(wrong); len(wrong) == 0 {
 		k.Spec, _ = json.Marshal(section) //nolint:errchkjson // it was JSON in the input
 		m.Computed, m.Keys = k, k.Kind.Keys
 	}
-}
-
-// compileDerived compiles a kind whose outputs are made from a source. It returns its section of the input.
-func (m *Generator) compileDerived(k *Computed, g v1beta1.Generator) (section any) {
-	switch {
-	case g.Bcrypt != nil:
-		m.Kind, section, k.Kind = "bcrypt", g.Bcrypt, credential.NewBcrypt(g.Bcrypt)
-	case g.Htpasswd != nil:
-		m.Kind, section, k.Kind = "htpasswd", g.Htpasswd, credential.NewHtpasswd(g.Htpasswd)
-	case g.PKCS12 != nil:
-		m.Kind, section, k.Kind = "pkcs12", g.PKCS12, credential.NewPKCS12(g.PKCS12)
-	case g.JKS != nil:
-		m.Kind, section, k.Kind = "jks", g.JKS, credential.NewJKS(g.JKS)
-	}
-	// Hashes are slow, because that protects them, and keystores because they encrypt with a key that is derived from a
-	// password.
-	m.derived, k.Slow = true, true
-	return section
 }
 
 // resource reads the kind in a manifest.
