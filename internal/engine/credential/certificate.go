@@ -91,7 +91,8 @@ func CompileCertificate(at *field.Path, in *v1beta1.CertificateGenerator) (*Cert
 	}
 	c.Kind = Kind{Keys: []string{tlsCert, tlsKey, caCert}, Make: c.make}
 	c.usages(in)
-	if errs := slices.Concat(c.names(at, in), c.times(at, in)); len(errs) > 0 {
+	if errs := slices.Concat(c.subject(at.Child("subject"), in.Subject), c.names(at, in),
+		c.times(at, in)); len(errs) > 0 {
 		return nil, errs
 	}
 	return c, nil
@@ -112,30 +113,37 @@ func (c *Certificate) usages(in *v1beta1.CertificateGenerator) {
 	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 }
 
-// names sets the subject and the alternative names.
-func (c *Certificate) names(at *field.Path, in *v1beta1.CertificateGenerator) (errs field.ErrorList) {
-	check := func(at *field.Path, texts []string, wrong func(text string) string) {
-		for i, text := range texts {
-			if why := wrong(text); why != "" {
-				errs = append(errs, invalid(at.Index(i), "%s", why))
-			}
+// subject sets the subject.
+func (c *Certificate) subject(at *field.Path, in *v1beta1.CertificateSubject) (errs field.ErrorList) {
+	if in == nil {
+		return nil
+	}
+	if !isLine(in.CommonName) {
+		errs = append(errs, invalid(at.Child("commonName"), oneLine))
+	}
+	name := pkix.Name{CommonName: in.CommonName, Organization: in.Organizations}
+	c.template.RawSubject, _ = asn1.Marshal(name.ToRDNSequence()) // it never fails for a text in UTF-8
+	return append(errs, checkAll(at.Child("organizations"), in.Organizations, func(text string) string {
+		if !isLine(text) {
+			return oneLine
+		}
+		return ""
+	})...)
+}
+
+// checkAll returns a diagnostic for each text that is wrong, with the reason.
+func checkAll(at *field.Path, texts []string, wrong func(text string) string) (errs field.ErrorList) {
+	for i, text := range texts {
+		if why := wrong(text); why != "" {
+			errs = append(errs, invalid(at.Index(i), "%s", why))
 		}
 	}
-	if s := in.Subject; s != nil {
-		at := at.Child("subject")
-		if !isLine(s.CommonName) {
-			errs = append(errs, invalid(at.Child("commonName"), oneLine))
-		}
-		check(at.Child("organizations"), s.Organizations, func(text string) string {
-			if !isLine(text) {
-				return oneLine
-			}
-			return ""
-		})
-		name := pkix.Name{CommonName: s.CommonName, Organization: s.Organizations}
-		c.template.RawSubject, _ = asn1.Marshal(name.ToRDNSequence()) // it never fails for a text in UTF-8
-	}
-	check(at.Child("dnsNames"), in.DNSNames, func(text string) string {
+	return errs
+}
+
+// names sets the alternative names.
+func (c *Certificate) names(at *field.Path, in *v1beta1.CertificateGenerator) field.ErrorList {
+	return slices.Concat(checkAll(at.Child("dnsNames"), in.DNSNames, func(text string) string {
 		switch _, err := netip.ParseAddr(text); {
 		case err == nil:
 			return "is an IP address: list it in ipAddresses"
@@ -144,28 +152,24 @@ func (c *Certificate) names(at *field.Path, in *v1beta1.CertificateGenerator) (e
 				"end with '-', and only the first one may be '*'"
 		}
 		return ""
-	})
-	check(at.Child("ipAddresses"), in.IPAddresses, func(text string) string {
+	}), checkAll(at.Child("ipAddresses"), in.IPAddresses, func(text string) string {
 		a, err := netip.ParseAddr(text)
 		if c.template.IPAddresses = append(c.template.IPAddresses, a.AsSlice()); err != nil || a.Zone() != "" {
 			return "is not an IP address: write for example 10.0.0.1 or fd00::1"
 		}
 		return ""
-	})
-	check(at.Child("uris"), in.URIs, func(text string) string {
+	}), checkAll(at.Child("uris"), in.URIs, func(text string) string {
 		u, err := url.Parse(text)
 		if c.template.URIs = append(c.template.URIs, u); err != nil || !u.IsAbs() || !isASCII(text) {
 			return "is not a URI: write for example spiffe://example.org/db"
 		}
 		return ""
-	})
-	check(at.Child("emailAddresses"), in.EmailAddresses, func(text string) string {
+	}), checkAll(at.Child("emailAddresses"), in.EmailAddresses, func(text string) string {
 		if a, err := mail.ParseAddress(text); err != nil || a.Address != text || !isASCII(text) {
 			return "is not an email address: write for example db@example.org"
 		}
 		return ""
-	})
-	return errs
+	}))
 }
 
 // isASCII reports whether a text can be in an alternative name of a certificate (RFC 5280, section 4.2.1.6).

@@ -80,8 +80,9 @@ func seededPrime(source io.Reader, bits int) (*big.Int, error) {
 	}
 	b[0] |= 0b1100_0000
 	b[len(b)-1] |= 1
-	p := new(big.Int).SetBytes(b)
-	for two := big.NewInt(2); !p.ProbablyPrime(20); p.Add(p, two) {
+	p, two := new(big.Int).SetBytes(b), big.NewInt(2)
+	for !p.ProbablyPrime(20) {
+		p.Add(p, two)
 	}
 	return p, nil
 }

@@ -140,11 +140,11 @@ func (g *rotator) outputsOf(m *plan.Generator, k *generation) (observation.Detai
 // fitting returns the outputs of a generation, unless they may not belong to the present source. Then, objects that
 // use them are kept until the next generation is in use.
 func (g *rotator) fitting(c *credentialState, k *generation) observation.Generated {
-	why := "belongs to another source, and the next one is not in use yet"
-	switch k.Fit {
-	case rotation.Fits:
+	if k.Fit == rotation.Fits {
 		return g.generated(c.generator, k)
-	case rotation.Unsure:
+	}
+	why := "belongs to another source, and the next one is not in use yet"
+	if k.Fit == rotation.Unsure {
 		why = "cannot be compared with its source: " + c.wanted.why.Text()
 	}
 	return observation.Generated{Waits: fmt.Sprintf("generation %d %s", k.Number, why), Keeps: true}

@@ -75,8 +75,9 @@ func (r *Reply) Require(req lookup.Requirement) { r.Requirements = append(r.Requ
 
 // A Fatal error ends the call: nothing of any step is applied. It is Waiting if Crossplane has read an outdated
 // composite, from before it created an object: what this call desires replaces the list of the composite's objects, so
-// that another list than the real one would lose that object. It is Conflict if the composite names the claim of another
-// composite, in whose namespace it would read and write. It is Held if Crossplane's client would refuse the response.
+// that another list than the real one would lose that object. It is Conflict if the composite names the claim of
+// another composite, in whose namespace it would read and write. It is Held if Crossplane's client would refuse the
+// response.
 type Fatal struct {
 	State   State
 	Message string

@@ -183,11 +183,9 @@ func next(rows []row, w Wanted, have []Generation, records []Record, now time.Ti
 	}
 	s.trust(slices.ContainsFunc(records, func(r Record) bool { return r.Uses && r.Lost }))
 	s.findBase()
-	for _, r := range records { // while none is in use, an export that also uses one waits
-		if r.Sets && (s.base != nil || !r.Uses) {
-			s.setters = append(s.setters, r)
-		}
-	}
+	s.setters = slices.DeleteFunc(slices.Clone(records), func(r Record) bool {
+		return !r.Sets || s.base == nil && r.Uses // while none is in use, an export that also uses one waits
+	})
 	step := s.outputs()
 	step.Make, step.Full = s.create()
 	for _, g := range s.all { // all rows see the same stages
