@@ -184,19 +184,6 @@ func (x Splitter) namePrefix(generator string) string {
 	return x.Owner.Name + "-" + plan.ObjectName(generator) + "-"
 }
 
-// readState returns the state in the annotation of an object, which is empty if it is none of a generation, and whether
-// its seal fits. An export can have the data of a generation, so that a copy of the state would also fit there. Its own
-// name shows that it is not the generation.
-func (x Splitter) readState(o wire.Struct) (s seal.GenerationState, sealed bool) {
-	s, text := seal.ReadState(o)
-	name := plan.MetadataOf(o).Get("name")
-	if s.Generator == "" || !object.IsSecret(o) || !name.Is(x.defaultName(s.Generator, s.Number)) {
-		return s, false
-	}
-	data, err := object.DataOf(o)
-	return s, err == nil && seal.Fits(rotation.AnnotationState, data, text)
-}
-
 // idOf returns the UID of an object, which differs from that of an earlier object with the same name.
 func idOf(o wire.Struct) string {
 	if uid := plan.UIDOf(o); uid != "" {
@@ -278,19 +265,24 @@ func (x Splitter) identify(known map[string]Identified, composed string, o wire.
 	if id, ok := known[idOf(o)]; ok {
 		return id, true
 	}
-	s, sealed := x.readState(o)
-	if sealed {
-		return Identified{Generator: s.Generator, Number: s.Number}, true
+	// An export can have the data of a generation, so that a copy of the state would also fit there. Its own name shows
+	// that it is not the generation.
+	s, text := seal.ReadState(o)
+	name := plan.MetadataOf(o).Get("name")
+	if s.Generator != "" && object.IsSecret(o) && name.Is(x.defaultName(s.Generator, s.Number)) {
+		if data, err := object.DataOf(o); err == nil && seal.Fits(rotation.AnnotationState, data, text) {
+			return Identified{Generator: s.Generator, Number: s.Number}, true
+		}
 	}
 	_, earlier := x.Desired[composed]
-	name, number, named := plan.ParseGeneration(composed)
+	generator, number, named := plan.ParseGeneration(composed)
 	own := !earlier && composed != "" && x.Owner.Controls(o)
 	if id, ok := x.byOwnName(o); ok && (named || s.Generator == id.Generator || own && object.IsImmutable(o)) {
 		return id, true
 	}
-	isExport := s.Generator != name && plan.MetadataOf(o).At("annotations", object.AnnotationRevision).Exists()
-	isDeclared := x.Declared.Declares(name) || s.Generator == name || own
-	return Identified{Generator: name, Number: number, Claimed: true}, named && isDeclared && !isExport
+	isExport := s.Generator != generator && plan.MetadataOf(o).At("annotations", object.AnnotationRevision).Exists()
+	isDeclared := x.Declared.Declares(generator) || s.Generator == generator || own
+	return Identified{Generator: generator, Number: number, Claimed: true}, named && isDeclared && !isExport
 }
 
 // IsGeneration reports whether the own name of an object, or its state, says that it is a generation.

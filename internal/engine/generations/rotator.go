@@ -208,8 +208,8 @@ func (g outputs) seenBy(s *evaluate.Session) *evaluate.Session {
 // RecordOf returns the record that an export stores together with data of the generations in use.
 func (all Credentials) RecordOf(e *Export, now time.Time) (out map[string]rotation.Record) {
 	for _, name := range slices.Concat(e.Generators, e.Candidates) {
-		c, ok := all[name]
-		if _, written := out[name]; written || !ok {
+		c := all[name]
+		if c == nil {
 			continue
 		}
 		next := c.exports[e.Composed]
