@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -170,7 +169,7 @@ func (s *Settings) add(folder string, in *fileSettings, levels map[string]rules.
 	}
 	for _, name := range plan.SortedKeys(in.Rules) {
 		switch at, rule := field.NewPath("rules").Key(name), in.Rules[name]; {
-		case !slices.Contains(rules.Names(), name):
+		case rules.Named(name) == nil:
 			report(at, "there is no rule %s%s", name, suggest.ThereAre(name, rules.Names(), ""))
 		case rule.Level == rules.Off && rule.Reason == "":
 			report(at, "is off without a reason: write {level: off, reason: ...}")

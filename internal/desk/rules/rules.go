@@ -57,6 +57,15 @@ type Function struct{ Name, Package string }
 // All returns the rules, sorted by name.
 func All() []Rule { return all }
 
+// Named returns the rule with a name, or nil.
+func Named(name string) *Rule {
+	i := slices.IndexFunc(all, func(r Rule) bool { return r.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
+}
+
 // Names returns the names of all rules, sorted.
 func Names() []string {
 	out := make([]string, 0, len(all))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -34,7 +33,7 @@ func PrintColored(w io.Writer, diagnostics []files.Diagnostic, colors Colors) er
 		}
 		place := fmt.Sprintf("%s:%d:%d:", OneLine(f.File), f.Line, f.Column)
 		rule := ""
-		if slices.Contains(rules.Names(), string(f.Rule)) {
+		if rules.Named(string(f.Rule)) != nil {
 			rule = colors.Faint(" [" + string(f.Rule) + "]")
 		}
 		fmt.Fprintf(&b, "%s %s%s%s\n", colors.Place(place), where, OneLine(f.Message), rule)
