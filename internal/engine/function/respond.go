@@ -304,9 +304,6 @@ func withCommand(text, see string) string {
 	return text + "; see: " + clip(see)
 }
 
-// clipped ends a text that was shortened.
-const clipped = "…"
-
 // clip shortens a text that is too long, between two runes. Conditions, results and saved reports all
 // pass through it: they have one line of visible characters, even if a name or a field has others.
 func clip(s string) string {
@@ -318,7 +315,7 @@ func clip(s string) string {
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
-	return s[:n] + clipped
+	return s[:n] + "…"
 }
 
 // printable escapes invisible characters as in a Go string: \n, \x1b, \u202e.

@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"errors"
 	"net/url"
 	"strconv"
 	"strings"
@@ -47,16 +46,14 @@ const (
 	quantityExponent = 999
 )
 
-var errQuantity = errors.New("the quantity is too long, or its exponent is too large")
-
 func parseQuantity(s string) (*resource.Quantity, error) {
 	if len(s) > quantityBytes {
-		return nil, errQuantity
+		return nil, errText
 	}
 	exponent := s[strings.LastIndexAny(s, "eE")+1:] // not a number if there is none
 	n, err := strconv.Atoi(exponent)
 	if err == nil && exponent != s && (n > quantityExponent || n < -quantityExponent) {
-		return nil, errQuantity
+		return nil, errText
 	}
 	q, err := resource.ParseQuantity(s)
 	return &q, err
@@ -148,8 +145,6 @@ func parseVersion(s string) (*semver.Version, error) {
 	return &v, err
 }
 
-var errShort = errors.New("a version without a patch number cannot have a suffix")
-
 // parseNormalized reads a version after it removes a "v" at the beginning and leading zeros, and adds a missing minor
 // and patch number.
 func parseNormalized(s string) (*semver.Version, error) {
@@ -165,7 +160,7 @@ func parseNormalized(s string) (*semver.Version, error) {
 		parts[i] = p
 	}
 	if len(parts) < 3 && strings.ContainsAny(parts[len(parts)-1], "+-") {
-		return nil, errShort
+		return nil, errText // a version without a patch number cannot have a suffix
 	}
 	for len(parts) < 3 {
 		parts = append(parts, "0")

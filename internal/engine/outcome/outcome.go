@@ -61,10 +61,22 @@ func Of(r evaluate.Reasons, what, absent string, observed bool) Outcome {
 
 // A Reply is the part of the result that a phase adds.
 type Reply struct {
-	Requirements []lookup.Requirement
-	Schemas      []plan.Kind
-	Others       []Outcome
-	Unread       bool
+	Requirements []lookup.Requirement // the same on every call of one reconcile
+	Schemas      []plan.Kind          // that Crossplane must read
+	Others       []Outcome            // of anything that is neither an object nor a status field
+
+	// Unread is set while a requirement was not read: Crossplane calls again, and drops the result.
+	Unread bool
+}
+
+// Merge adds the replies of phases.
+func (r *Reply) Merge(replies ...Reply) {
+	for _, one := range replies {
+		r.Requirements = append(r.Requirements, one.Requirements...)
+		r.Schemas = append(r.Schemas, one.Schemas...)
+		r.Others = append(r.Others, one.Others...)
+		r.Unread = r.Unread || one.Unread
+	}
 }
 
 // Report adds an outcome.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
+	"github.com/crossplane-contrib/function-export/internal/engine/outcome"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan/plantest"
 	"github.com/crossplane-contrib/function-export/internal/engine/reconcile"
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
@@ -143,14 +144,17 @@ func theInputs(r *reconcile.Result) *reconcile.Result {
 	return &reconcile.Result{
 		Objects: slices.DeleteFunc(slices.Clone(r.Objects), func(o reconcile.Object) bool { return o.Author }),
 		Status:  r.Status, Environment: r.Environment,
-		Others: slices.DeleteFunc(slices.Clone(r.Others), func(o reconcile.Outcome) bool { return o.Author }),
+		Reply: outcome.Reply{
+			Others: slices.DeleteFunc(slices.Clone(r.Others), func(o reconcile.Outcome) bool { return o.Author }),
+		},
 	}
 }
 
 // authorsOf are the objects that an author asks for, and all that is said.
 func authorsOf(r *reconcile.Result) *reconcile.Result {
 	return &reconcile.Result{Objects: slices.DeleteFunc(slices.Clone(r.Objects),
-		func(o reconcile.Object) bool { return !o.Author }), Others: r.Others, Requirements: r.Requirements}
+		func(o reconcile.Object) bool { return !o.Author }),
+		Reply: outcome.Reply{Others: r.Others, Requirements: r.Requirements}}
 }
 
 // FuzzAuthors takes anything for what a composite's author asks for: nothing of the

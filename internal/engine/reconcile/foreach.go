@@ -32,7 +32,6 @@ type exportLists struct {
 // run makes an export for each item of each list, in the order of the input and of the keys. If a list, or
 // a key in it, is not known, each observed object that may still have an item is kept.
 func (x exportLists) run() concreteExports {
-	s := x.session
 	var out concreteExports
 	left := limits.AllItems
 	for _, e := range x.exports {
@@ -40,7 +39,7 @@ func (x exportLists) run() concreteExports {
 			out.list = append(out.list, e)
 			continue
 		}
-		items, why := s.Items(e.ForEach, e.From, left)
+		items, why := x.session.Items(e.ForEach, e.From, left)
 		left -= len(items)
 		names := map[string]bool{}
 		for _, item := range items {
@@ -55,29 +54,22 @@ func (x exportLists) run() concreteExports {
 		}
 		if !why.Empty() {
 			out.unknown = plan.With(out.unknown, e.Kind, append(out.unknown[e.Kind], e.Path.String()))
-			out.keep(e, outcome.Of(why, e.String(), "is not composed for each item", false), x.observed(s, e, names))
+			out.keep(x, e, outcome.Of(why, e.String(), "is not composed for each item", false), names)
 		}
 	}
 	return out
 }
 
-// observed returns the names of the observed objects of an export that have no known item.
-func (x exportLists) observed(s *evaluate.Session, e plan.Export, items map[string]bool) (names []string) {
-	for _, name := range plan.SortedKeys(s.Sees.Resources) {
+// keep keeps the observed objects of an export that have no known item, and says why.
+func (c *concreteExports) keep(x exportLists, e plan.Export, o Outcome, known map[string]bool) {
+	var names []string
+	for _, name := range plan.SortedKeys(x.session.Sees.Resources) {
+		key, isItem := strings.CutPrefix(name, plan.ItemName(e.Name, ""))
 		_, earlier := x.desired[name]
-		isItem := strings.HasPrefix(name, plan.ItemName(e.Name, ""))
-		if isItem && !items[name] && !earlier && object.Held(s.Sees.Resources[name].Object) != nil {
-			names = append(names, name)
+		if isItem && !known[name] && !earlier && object.Held(x.session.Sees.Resources[name].Object) != nil {
+			names, c.unsure = append(names, name), plan.With(c.unsure, name, true)
+			c.list = append(c.list, e.For(&observation.Item{Key: key}))
 		}
-	}
-	return names
-}
-
-// keep keeps objects of an export that have no known item, and says why.
-func (c *concreteExports) keep(e plan.Export, o Outcome, names []string) {
-	for _, name := range names {
-		c.unsure = plan.With(c.unsure, name, true)
-		c.list = append(c.list, e.For(&observation.Item{Key: strings.TrimPrefix(name, plan.ItemName(e.Name, ""))}))
 	}
 	if len(names) > 0 { // one message for all
 		o.State, o.Warn = Held, true

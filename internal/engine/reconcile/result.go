@@ -6,7 +6,6 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/evaluate"
 	"github.com/crossplane-contrib/function-export/internal/engine/generations"
 	"github.com/crossplane-contrib/function-export/internal/engine/lifecycle"
-	"github.com/crossplane-contrib/function-export/internal/engine/lookup"
 	"github.com/crossplane-contrib/function-export/internal/engine/mention"
 	"github.com/crossplane-contrib/function-export/internal/engine/object"
 	"github.com/crossplane-contrib/function-export/internal/engine/observation"
@@ -18,20 +17,16 @@ import (
 
 // A Result is the answer to one request.
 type Result struct {
-	Requirements []lookup.Requirement // the same on every call of one reconcile
-	Schemas      []plan.Kind          // that Crossplane must read
-	Objects      []Object             // in the order of the input, after those that are only kept to be taken over
-	Status       []Status             // in the order of the input
-	Others       []Outcome            // of anything that is neither an object nor a status field
+	outcome.Reply // of all phases
+
+	Objects []Object // in the order of the input, after those that are only kept to be taken over
+	Status  []Status // in the order of the input
 
 	// Drop are resources of the composite author that earlier steps compose, and that must not be
 	// desired because an export composes the same object.
 	Drop []string
 
 	Revisions map[string]observation.Revision // of the observed objects, by export
-
-	// Unread is set while a requirement was not read: Crossplane calls again, and drops this result.
-	Unread bool
 
 	// Environment for later steps, or nil if the input does not make one, or waits for it.
 	Environment *structpb.Struct
@@ -100,15 +95,6 @@ type Status struct {
 
 	Segments []string        // of the path below status
 	Value    *structpb.Value // nil for none
-}
-
-func (r *Result) merge(replies ...outcome.Reply) {
-	for _, one := range replies {
-		r.Requirements = append(r.Requirements, one.Requirements...)
-		r.Schemas = append(r.Schemas, one.Schemas...)
-		r.Others = append(r.Others, one.Others...)
-		r.Unread = r.Unread || one.Unread
-	}
 }
 
 // count adds the evaluations of sessions, some of which may be nil.

@@ -39,7 +39,9 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 	if in.RequireGrants || p.Input.RequireGrants {
 		consent = xr.Consent()
 		if answers.Lack(claim.Requirements) { // nothing is read in a namespace that is not proven
-			return &Result{Requirements: append(claim.Requirements, lookup.GrantsCRD()), Unread: true}, nil
+			claim.Require(lookup.GrantsCRD())
+			claim.Unread = true
+			return &Result{Reply: claim}, nil
 		}
 	}
 	refused := (&refusal{
@@ -100,14 +102,14 @@ func Run(ctx context.Context, p *plan.Plan, in *Request) (*Result, error) {
 		Objects: authors.objects, Status: status, Drop: placed.drop, Environment: set.value, Revisions: counted,
 		Rotation: generated.Rotation,
 	}
-	out.merge(claim, unused(p.Exports, xr.Object), details.Reply, merged.Reply,
+	out.Merge(claim, unused(p.Exports, xr.Object), details.Reply, merged.Reply,
 		outcome.Reply{Requirements: sources}, items.Reply, exports.Reply, placed.Reply, set.Reply,
 		generated.Reply, authors.Reply)
 	if answers.Changed() {
 		out.Due = in.Now
 	}
 	out.Unread = out.Unread || answers.Lack(out.Requirements)
-	out.merge(misspelt.Request{
+	out.Merge(misspelt.Request{
 		Plan: p, Session: generated.Session, Schemas: in.Schemas, Provided: in.HasSchemas,
 	}.Check(lacking, out.Unread))
 	out.count(generated.Session, authors.session)
