@@ -80,22 +80,29 @@ func (s *Session) whyMissing(text string, x *expression.Expression) (m observati
 	case s.missing[text] != "":
 	case s.item != nil && isBelow(text, expression.Item):
 		m.Fact = observation.ItemLacks
-	case s.author != nil && (!isInput || in.source ||
-		!slices.Contains(s.author.Resources, in.name) && !slices.Contains(s.author.Secrets, in.name)):
+	case s.author != nil && (!isInput || in.source || !s.author.Lists(in.name)):
 	case isInput && !in.source:
 		return s.whyResourceMissing(text, rest, in)
-	case isInput && len(s.Sees.Sources[in.name].Objects) == 1:
-		src := s.Sees.Sources[in.name]
-		return s.lacks(text, rest, in, observation.Resource{Object: src.Objects[0], Details: src.Details})
+	case isInput:
+		if src := s.Sees.Sources[in.name]; len(src.Objects) == 1 {
+			return s.lacks(text, rest, in, observation.Resource{Object: src.Objects[0], Details: src.Details})
+		}
+	default:
+		return s.whyGlobalMissing(text, x)
+	}
+	return m, ""
+}
+
+// whyGlobalMissing returns what is known about a missing part of the composite or the environment.
+func (s *Session) whyGlobalMissing(text string, x *expression.Expression) (m observation.Missing, see string) {
+	switch {
 	case x != nil && !x.Source().Own && !object.IsLegacy(s.Sees.Composite.Object) && isBelow(text, expression.Secret):
 		m.Fact, see = observation.CompositeHasNoDetails, SeeComposition(s.Sees.Composite.Object)
 		m.Instead = plan.InsteadOfComposite(s.inputs.names())
 	case isBelow(text, expression.Composite+".spec"), isBelow(text, expression.Composite+".metadata"):
 		m.Fact, m.Object = observation.CompositeLacks, nameOf(s.Sees.Composite.Object)
 	case isBelow(text, expression.Env):
-		if m = s.lacksInEnvironment(text); m.Fact != observation.Unknown {
-			see = SeeComposition(s.Sees.Composite.Object)
-		}
+		return s.lacksInEnvironment(text)
 	}
 	return m, see
 }
@@ -126,31 +133,26 @@ func (s *Session) whyResourceMissing(text, rest string, in input) (m observation
 
 // lacksInEnvironment returns what is known about a field that the environment lacks, unless it was not read yet, or
 // only lacks something below the field.
-func (s *Session) lacksInEnvironment(text string) (m observation.Missing) {
+func (s *Session) lacksInEnvironment(text string) (m observation.Missing, see string) {
 	rest, _ := strings.CutPrefix(text, expression.Env+".")
 	field, _, _ := strings.Cut(rest, ".")
 	environment := s.Sees.Environment
 	if field == "" || environment.Get(field).Exists() || len(s.Sees.EnvironmentWaits) > 0 {
-		return m
+		return m, ""
 	}
 	m = observation.Missing{Fact: observation.EnvironmentLacks, Wrong: field}
 	if s.suggests(text) {
 		ofType := func(name string) bool { return name == "apiVersion" || name == "kind" }
 		m.Names = slices.DeleteFunc(environment.Keys(), ofType)
 	}
-	return m
+	return m, SeeComposition(s.Sees.Composite.Object)
 }
 
 // lacks returns why an existing object lacks a field, or a key of its data or its connection details. The names of keys
 // are not secret, but the fields of an object can be data.
 func (s *Session) lacks(text, rest string, in input, of observation.Resource) (m observation.Missing, see string) {
 	m = observation.Missing{Fact: observation.Exists, Object: nameOf(of.Object), Resource: in.name}
-	switch m.State = observation.ObjectExists; {
-	case object.IsReady(of.Object):
-		m.State = observation.ObjectReady
-	case object.Condition(of.Object, "Ready").Exists():
-		m.State = observation.ObjectNotReady
-	}
+	m.State = readiness(of.Object)
 	key, below, isKey := expression.CutStep(rest)
 	isKey = isKey && below == ""
 	switch {
@@ -194,6 +196,16 @@ func (s *Session) suggests(text string) bool {
 func nameOf(o wire.Struct) string {
 	_, kind, _, name := object.Identity(o)
 	return strings.TrimSpace(kind + " " + name)
+}
+
+func readiness(o wire.Struct) observation.State {
+	switch {
+	case object.IsReady(o):
+		return observation.ObjectReady
+	case object.Condition(o, "Ready").Exists():
+		return observation.ObjectNotReady
+	}
+	return observation.ObjectExists
 }
 
 // find returns the input that a path in CEL begins with, and the rest of the path.

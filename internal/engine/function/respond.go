@@ -62,7 +62,7 @@ func requirements(result *reconcile.Result) *fnv1.Requirements {
 	}
 	out := &fnv1.Requirements{}
 	for _, k := range result.Schemas {
-		out.Schemas = plan.With(out.Schemas, schemaKey(k), &fnv1.SchemaSelector{ApiVersion: k.APIVersion, Kind: k.Kind})
+		out.Schemas = plan.With(out.GetSchemas(), schemaKey(k), &fnv1.SchemaSelector{ApiVersion: k.APIVersion, Kind: k.Kind})
 	}
 	for _, r := range result.Requirements {
 		s := &fnv1.ResourceSelector{ApiVersion: r.APIVersion, Kind: r.Kind}
@@ -73,7 +73,7 @@ func requirements(result *reconcile.Result) *fnv1.Requirements {
 		if r.Name == "" {
 			s.Match = &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: r.Labels}}
 		}
-		out.Resources = plan.With(out.Resources, r.Key(), s)
+		out.Resources = plan.With(out.GetResources(), r.Key(), s)
 	}
 	return out
 }
@@ -191,8 +191,8 @@ func worst(result *reconcile.Result) reconcile.State {
 }
 
 // said returns the outcomes with a message, those for the Composition's author first. Otherwise those for the composite
-// author could crowd them out; of them, only some are shown, and more is the number of the others. Those of objects that
-// are only created come last, so that they crowd out no other message.
+// author could crowd them out; of them, only some are shown, and more is the number of the others. Those of objects
+// that are only created come last, so that they crowd out no other message.
 func said(result *reconcile.Result) (own, author []reconcile.Outcome, more int) {
 	for o := range outcomes(result) {
 		switch {

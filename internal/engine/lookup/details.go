@@ -68,8 +68,8 @@ func (d Owner) differ(now observation.Details) bool {
 	return false
 }
 
-// connectionSecret returns the Secret that an object names for its connection details. A namespaced object has it in its
-// own namespace. The result is nil without a valid reference.
+// connectionSecret returns the Secret that an object names for its connection details. A namespaced object has it in
+// its own namespace. The result is nil without a valid reference.
 func connectionSecret(o wire.Struct) *Requirement {
 	ref := o.At("spec", "writeConnectionSecretToRef").Struct()
 	_, _, own, _ := object.Identity(o)

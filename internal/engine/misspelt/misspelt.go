@@ -38,9 +38,9 @@ type field struct {
 	place  expression.Place // of the path
 }
 
-// Check reports fields that can never exist: of those that expressions wait for, and of the status fields in lacking, by
-// their paths, which the observed composite does not have, so that Crossplane cannot write them. The schemas are known at the first call, unless a source
-// must be read first: it is unread.
+// Check reports fields that can never exist: of those that expressions wait for, and of the status fields in lacking,
+// by their paths, which the observed composite does not have, so that Crossplane cannot write them. The schemas are
+// known at the first call, unless a source must be read first: it is unread.
 func (r Request) Check(lacking map[string]bool, unread bool) (out outcome.Reply) {
 	something := r.Session.Budget.Waiting > 0 || unread || len(lacking) > 0
 	if !something || !r.Provided {

@@ -6,6 +6,8 @@
 package observation
 
 import (
+	"slices"
+
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
@@ -114,6 +116,11 @@ type Author struct {
 	Secrets     []string // the composed resources whose connection details are in secrets
 	Resources   []string // the composed resources that are in resources
 	Environment bool     // they see the environment
+}
+
+// Lists reports whether they see a composed resource.
+func (t *Author) Lists(name string) bool {
+	return slices.Contains(t.Resources, name) || slices.Contains(t.Secrets, name)
 }
 
 // A Generation holds what the expressions of one generation also see.
