@@ -246,16 +246,18 @@ const unexpectedColon = "unexpected : in an expression"
 
 // unexpected returns a message about a token in a wrong place, or about a missing token before it.
 func (c *script) unexpected(i int) string {
-	t, open := c.tokens[i], c.open(i)
+	t, before, open := c.tokens[i], c.token(i-1), c.open(i)
 	switch text := cmp.Or(messageFor(misplaced, c.place(i)), c.insteadOf(i)); {
 	case text != "":
 		return text
-	case !t.is(closing) || open.closedBy() == t.text:
-		return c.misplaced(i, open)
-	case open.text == "":
-		return fmt.Sprintf("there is one %s too many: leave it out", t)
+	case before.kind == quoted && before.end() == t.at && (t.kind == word || t.kind == quoted):
+		quote := before.text[len(before.text)-1:]
+		return fmt.Sprintf(`the text ends before %s: write \%s for a %s inside a text%s`, t, quote, quote, inYAML[quote])
+	case t.text == "," && open.text == "(" && strings.HasSuffix(strings.TrimSpace(c.text[:open.at]), "%"):
+		return "% divides numbers: write '%s'.format([...]) to put values into a text"
 	}
-	return fmt.Sprintf("%s: write %s before %s", c.notClosed(open), open.closedBy(), t)
+	return strings.NewReplacer("{token}", t.String(), "{before}", before.String(), "{open}", c.notClosed(open), "{close}",
+		open.closedBy()).Replace(messageFor(unexpectedTokens, c.place(i)))
 }
 
 // insteadOf returns a message about a token that is an operator in other languages.
@@ -325,28 +327,17 @@ var misplaced = patterns([][2]string{ //nolint:gochecknoglobals // a table
 	{`^\[ \S+ : $`, "there is no slice [a:b]: write text.substring(0, 3) or list.slice(0, 3)"},
 })
 
-// misplaced returns a message about a token that does not fit the token before it or the open bracket.
-func (c *script) misplaced(i int, open token) string {
-	t, before := c.tokens[i], c.token(i-1)
-	afterValue, beginsValue := before.isValue(closing), t.isValue(opening)
-	switch {
-	case before.kind == quoted && before.end() == t.at && (t.kind == word || t.kind == quoted):
-		quote := before.text[len(before.text)-1:]
-		return fmt.Sprintf(`the text ends before %s: write \%s for a %s inside a text%s`, t, quote, quote, inYAML[quote])
-	case t.text == "," && open.text == "(" && strings.HasSuffix(strings.TrimSpace(c.text[:open.at]), "%"):
-		return "% divides numbers: write '%s'.format([...]) to put values into a text"
-	case afterValue && beginsValue:
-		return fmt.Sprintf("unexpected %s after %s: write an operator between them, such as +, and %s\"'some text'\"",
-			t, before, textInQuotes)
-	case !beginsValue && !afterValue:
-		return fmt.Sprintf("a value is missing before %s", t)
-	case t.text == "}":
-		return "{ } is a map here: leave { and } out, or write {'key': value}, or for a text " + exampleText
-	case open.text != "":
-		return fmt.Sprintf("unexpected %s: %s: write %s before it, or a comma", t, c.notClosed(open), open.closedBy())
-	}
-	return fmt.Sprintf("unexpected %s: leave it out, or write %s\"'some text'\"", t, textInQuotes)
-}
+// unexpectedTokens are the messages about any other token, the token before it, and the bracket that is open.
+var unexpectedTokens = patterns([][2]string{ //nolint:gochecknoglobals // a table
+	{`^∅ \S+ [)\]}] $`, "there is one {token} too many: leave it out"},
+	{`^(\( \S+ [\]}]|\[ \S+ [)}]|\{ \S+ [)\]]) $`, "{open}: write {close} before {token}"},
+	{`^\S+ [\w')}\]]\S* ([\w'(\[{]|\.\d)\S* $`, "unexpected {token} after {before}: write an operator between them, " +
+		"such as +, and " + textInQuotes + "\"'some text'\""},
+	{`^\S+ [^\w')}\]]\S* ([^\w'(\[{.]\S*|\.) $`, "a value is missing before {token}"},
+	{`^\S+ \S+ } $`, "{ } is a map here: leave { and } out, or write {'key': value}, or for a text " + exampleText},
+	{`^[(\[{] `, "unexpected {token}: {open}: write {close} before it, or a comma"},
+	{``, "unexpected {token}: leave it out, or write " + textInQuotes + "\"'some text'\""},
+})
 
 // inYAML is how a quote is escaped in YAML.
 var inYAML = map[string]string{ //nolint:gochecknoglobals // a table
