@@ -17,8 +17,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/suggest"
 )
 
-// objects refuses names that would be ambiguous, and what composites of the scope in their definition cannot have.
-func (c *Inspection) objects() {
+// inputs refuses sources that composites of this scope cannot read, and whose names would be ambiguous.
+func (c *Inspection) inputs() {
 	hasNone := c.known.ClusterScoped || c.scope == catalog.Cluster || c.scope == catalog.LegacyCluster
 	for i, s := range c.plan.Input.Sources {
 		at := field.NewPath("sources").Index(i)
@@ -30,6 +30,10 @@ func (c *Inspection) objects() {
 			c.report(at.Child("name").String(), "%s", plan.TwoMeanings(s.Name))
 		}
 	}
+}
+
+// objects refuses names that would be ambiguous, and what composites of the scope in their definition cannot have.
+func (c *Inspection) objects() {
 	for i := range c.plan.Generators {
 		m := &c.plan.Generators[i]
 		if m.Manifest != nil && c.scope == catalog.Namespaced && c.scopeOf(m.Object()) == catalog.Cluster {

@@ -87,15 +87,16 @@ func (k known) mayWork(err *expression.Error) bool {
 	case "or", "orValue":
 		return true
 	case operators.Add:
-		if celast.IsKind(a, types.ListKind) && celast.IsKind(b, types.ListKind) {
-			return true
-		}
+		return celast.IsKind(a, types.ListKind) && celast.IsKind(b, types.ListKind) || mayBeDouble(fn, have)
 	}
+	return strings.HasPrefix(fn, "sets.") || mayBeDouble(fn, have) || objects && !slices.Contains(arithmetic, fn)
+}
+
+// mayBeDouble reports whether a call that accepts no int works with a double, if a number of a schema is one.
+func mayBeDouble(fn string, have []*types.Type) bool {
 	isNumeric := strings.HasPrefix(fn, "math.") || slices.Contains(arithmetic, fn) && fn != operators.LogicalNot
-	if isNumeric && slices.Contains(have, Number) && celast.IsNumber(a) && celast.IsNumber(b) {
-		return true
-	}
-	return strings.HasPrefix(fn, "sets.") || objects && !slices.Contains(arithmetic, fn)
+	isOther := func(t *types.Type) bool { return !celast.IsNumber(t) }
+	return isNumeric && slices.Contains(have, Number) && !slices.ContainsFunc(have, isOther)
 }
 
 // mayEqual reports whether values of two types can be equal: numbers, and empty lists or maps.

@@ -77,6 +77,7 @@ func Inspect(p *plan.Plan, known *Known) (*Inspection, diagnostic.List) {
 	c.Types.Composite = known.Composite.String()
 	c.composite = c.kind(known.Composite)
 	c.scope = c.scopeOf(known.Composite)
+	c.inputs()
 	c.objects()
 	c.containers()
 	for _, e := range p.Exports {
