@@ -79,7 +79,7 @@ func find(paths []string) ([]*test, []files.Diagnostic, error) {
 	}
 	for _, name := range names {
 		if dir := filepath.Dir(name); filepath.Base(name) == expectedFile && !tested[dir] && isFolder(dir) {
-			all = append(all, &test{file: dir, name: filepath.Base(dir), line: 1})
+			all = append(all, &test{file: name, name: filepath.Base(dir), line: 1})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *test) int { return strings.Compare(a.file, b.file) })
@@ -262,12 +262,11 @@ var folderTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // runFolder renders a folder, and compares the objects with its expected.yaml.
 func (o *outcome) runFolder(ctx context.Context, engine pipeline.Engine, runner *exportstest.Runner) {
-	c := &render.Command{Paths: []string{o.file}}
+	c := &render.Command{Paths: []string{filepath.Dir(o.file)}}
 	if o.rendering, o.err = c.Render(ctx, terminal.Disk(nil), folderTime, engine); o.err != nil {
 		return
 	}
-	path := filepath.Join(o.file, expectedFile)
-	read := terminal.Disk(nil).Read(path, files.AnyText)
+	read := terminal.Disk(nil).Read(o.file, files.AnyText)
 	if o.err = read.First(); o.err != nil {
 		return
 	}

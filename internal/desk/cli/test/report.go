@@ -1,13 +1,11 @@
 package test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +28,9 @@ func (c *Command) report(w io.Writer, outcomes []*outcome, took time.Duration) e
 		return reportJUnit(w, outcomes, took)
 	case "github":
 		for _, o := range outcomes {
-			o.printGitHub(w)
+			for _, s := range o.said() { // the lines of a pull request show it
+				_, _ = io.WriteString(w, terminal.GitHub("error", o.file, s.line, 1, o.name, s.text))
+			}
 		}
 	default:
 		for _, o := range outcomes {
@@ -64,14 +64,13 @@ func summary(outcomes []*outcome, took time.Duration) string {
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1fs", d.Seconds()) }
 
 func (o *outcome) printText(w io.Writer) {
-	colors := terminal.Color("").For(w)
-	switch head := fmt.Sprintf("%s: %s", o.file, terminal.OneLine(o.name)); {
+	switch title := terminal.OneLine(o.title()); {
 	case o.skipped:
 	case o.passed():
-		_, _ = fmt.Fprintf(w, "ok    %s%s\n", head, o.extent()) // the exit code tells the result
+		_, _ = fmt.Fprintf(w, "ok    %s%s\n", title, o.extent()) // the exit code tells the result
 	default:
-		_, _ = fmt.Fprintf(w, "%s  %s%s\n", colors.Error("FAIL"), head, o.extent())
-		o.printFailures(w, false)
+		_, _ = fmt.Fprintf(w, "%s  %s%s\n", terminal.Color("").For(w).Error("FAIL"), title, o.extent())
+		o.printFailures(w)
 	}
 }
 
@@ -83,15 +82,25 @@ func (o *outcome) extent() string {
 	return fmt.Sprintf(" (%s, %s)", terminal.Counted(o.moments, "moment", "moments"), o.span.Round(time.Second))
 }
 
-func (o *outcome) printFailures(w io.Writer, named bool) {
-	if named {
-		_, _ = fmt.Fprintf(w, "%s: %s\n", o.file, o.name)
-	}
+// A said is why a test has failed or cannot run, at a line of its file.
+type said struct {
+	line int
+	text string
+}
+
+func (o *outcome) said() (out []said) {
 	if o.err != nil {
-		_, _ = fmt.Fprintf(w, "    cannot run: %s\n", o.err)
+		out = append(out, said{o.line, "cannot run: " + o.err.Error()})
 	}
 	for _, f := range o.failures {
-		_, _ = fmt.Fprintf(w, "    %s: %s\n", o.place(f), strings.ReplaceAll(f.Message, "\n", "\n        "))
+		out = append(out, said{f.Line, o.place(f) + ": " + f.Message})
+	}
+	return out
+}
+
+func (o *outcome) printFailures(w io.Writer) {
+	for _, s := range o.said() {
+		_, _ = fmt.Fprintf(w, "    %s\n", strings.ReplaceAll(s.text, "\n", "\n        "))
 	}
 }
 
@@ -109,27 +118,6 @@ func (o *outcome) place(f exportstest.Failure) string {
 		text += ", " + field
 	}
 	return text
-}
-
-// printGitHub prints failures as commands of a GitHub workflow, which show them at the lines of a pull request.
-func (o *outcome) printGitHub(w io.Writer) {
-	say := func(file string, line int, text string) {
-		_, _ = io.WriteString(w, terminal.GitHub("error", file, line, 1, o.name, text)) // the exit code tells the result
-	}
-	if o.err != nil {
-		say(o.pathOf(), o.line, o.err.Error())
-	}
-	for _, f := range o.failures {
-		say(o.pathOf(), f.Line, o.place(f)+": "+f.Message)
-	}
-}
-
-// pathOf returns the file of a test.
-func (o *outcome) pathOf() string {
-	if o.in == nil {
-		return o.file + "/" + expectedFile
-	}
-	return o.file
 }
 
 type jsonOutcome struct {
@@ -160,9 +148,9 @@ func reportJSON(w io.Writer, outcomes []*outcome) error {
 func reportJUnit(w io.Writer, outcomes []*outcome, took time.Duration) error {
 	cases := make([]terminal.JUnitCase, 0, len(outcomes))
 	for _, o := range outcomes {
-		one := terminal.JUnitCase{Name: o.name, Class: o.file, File: o.pathOf(), Line: o.line, Time: terminal.Seconds(o.took)}
+		one := terminal.JUnitCase{Name: o.name, Class: o.file, File: o.file, Line: o.line, Time: terminal.Seconds(o.took)}
 		var text strings.Builder
-		o.printFailures(&text, false)
+		o.printFailures(&text)
 		switch {
 		case o.skipped:
 			one.Skipped = &struct{}{}
@@ -176,7 +164,7 @@ func reportJUnit(w io.Writer, outcomes []*outcome, took time.Duration) error {
 	return terminal.WriteJUnit(w, cases, took)
 }
 
-// update prints the failures of folders, and writes what was rendered.
+// update prints the failures of tests, and writes what they should expect.
 func update(outcomes []*outcome, stdout io.Writer) error {
 	if os.Getenv("CI") != "" {
 		return errors.New("--update in CI would make each test expect what it gets: run it on your machine")
@@ -185,57 +173,44 @@ func update(outcomes []*outcome, stdout io.Writer) error {
 		if o.err != nil || len(o.failures) == 0 {
 			continue
 		}
-		if o.in != nil {
-			if err := o.updateFile(stdout); err != nil {
-				return err
-			}
-			continue
+		_, _ = fmt.Fprintln(stdout, o.title()) // the file matters
+		o.printFailures(stdout)
+		was, err := os.ReadFile(o.file)
+		if err != nil {
+			return files.CannotRead(o.file, err)
 		}
-		o.printFailures(stdout, true)
-		var text bytes.Buffer
+		text, err := o.updated(string(was))
+		if err == nil && text != string(was) {
+			_, _ = fmt.Fprintf(stdout, "wrote %s\n", o.file)
+			err = os.WriteFile(o.file, []byte(text), 0o644) //nolint:gosec // a file that is committed
+		}
+		if err != nil {
+			return fmt.Errorf("cannot write %s: %w", o.file, files.WithoutPath(err))
+		}
+	}
+	return nil
+}
+
+// updated returns the objects that were rendered, or the file of a test with other values in place of expected ones
+// that differ. Comments, the rest of the file, and other failures, such as that of a pattern, stay.
+func (o *outcome) updated(text string) (string, error) {
+	if o.in == nil {
+		text, o.failures = "", nil
 		for _, object := range o.rendering.Objects {
 			b, err := yaml.Marshal(object)
 			if err != nil {
-				return fmt.Errorf("cannot write %s: %w", o.file, err)
+				return "", err //nolint:wrapcheck // by the caller
 			}
-			text.WriteString("---\n")
-			text.Write(b)
+			text += "---\n" + string(b)
 		}
-		if err := write(filepath.Join(o.file, expectedFile), text.Bytes()); err != nil {
-			return err
-		}
-		_, _ = fmt.Fprintf(stdout, "wrote %s\n", filepath.Join(o.file, expectedFile)) // the file matters
-		o.failures = nil
+		return text, nil
 	}
-	return nil
-}
-
-func write(path string, text []byte) error {
-	if err := os.WriteFile(path, text, 0o644); err != nil { //nolint:gosec // a file that is committed
-		return fmt.Errorf("cannot write %s: %w", path, files.WithoutPath(err))
-	}
-	return nil
-}
-
-// updateFile prints the failures of a test, and replaces each expected value that differs in its file. Comments, the
-// rest of the file, and other failures, such as that of a pattern, stay.
-func (o *outcome) updateFile(stdout io.Writer) error {
-	o.printFailures(stdout, true)
-	was, err := os.ReadFile(o.file)
-	if err != nil {
-		return files.CannotRead(o.file, err)
-	}
-	text := string(was)
 	o.failures = slices.DeleteFunc(o.failures, func(f exportstest.Failure) bool {
 		mended, ok := o.mend(text, f.Edit)
 		text = mended
 		return ok
 	})
-	if text == string(was) {
-		return nil
-	}
-	_, _ = fmt.Fprintf(stdout, "wrote %s\n", o.file) // the file matters
-	return write(o.file, []byte(text))
+	return text, nil
 }
 
 // mend applies an edit to the text of the file.
