@@ -113,7 +113,7 @@ func (h holding) consumes(generator string) bool {
 func (b *lawbook) check(p *player) {
 	objects := map[string]*structpb.Struct{}
 	for name, key := range p.named() {
-		if o := p.w.Stored[key]; !isDeleting(o) {
+		if o := p.w.Stored[key]; world.Meta(o, "deletionTimestamp") == "" {
 			objects[name] = o
 		}
 	}

@@ -45,8 +45,6 @@ type masker struct {
 	show bool
 }
 
-func newMasker(show bool) *masker { return &masker{show: show} }
-
 // label returns what is printed instead of a value.
 func (m *masker) label(value string) string {
 	return fmt.Sprintf("[%d bytes, label %s]", len(value), m.Of(value))

@@ -47,7 +47,7 @@ type Runner struct {
 
 // NewRunner returns a runner. Without secrets, failures have the length and a label of a secret value.
 func NewRunner(engine pipeline.Engine, seed [32]byte, showSecrets bool) *Runner {
-	return &Runner{engine, seed, newMasker(showSecrets)}
+	return &Runner{engine, seed, &masker{show: showSecrets}}
 }
 
 // Run plays the test at an index, until the first moment that fails. An error means that it cannot be played.
@@ -81,7 +81,7 @@ type player struct {
 	test    *Test
 	at      string // the field of the test
 	setup   *Setup
-	compose func(p *pipeline.Pipeline) // sets the pipeline
+	options pipeline.Options // of other steps
 	w       *pipeline.Simulation
 
 	moment    int
@@ -115,10 +115,8 @@ func (r *Runner) start(t *ExportsTest, test *Test, at string, setup *Setup) *pla
 		recorded[name] = step.Resources
 	}
 	p.w = r.engine.Simulate(setup.Cluster(test.timeOf(0)), r.seed)
-	p.compose = func(composed *pipeline.Pipeline) {
-		p.w.Compose(composed, pipeline.Options{Others: setup.Functions, Recorded: recorded})
-	}
-	p.compose(setup.Pipeline)
+	p.options = pipeline.Options{Others: setup.Functions, Recorded: recorded}
+	p.w.Compose(setup.Pipeline, p.options)
 	p.laws = newLawbook(test.Always, setup.Pipeline)
 	p.w.Before = p.beforeWrite
 	p.moments = []*snapshot{p.snapshot("")}
@@ -158,7 +156,7 @@ func (p *player) play(ctx context.Context, i int) error {
 	}
 	composed, recomposed := p.setup.Later[i]
 	if p.laws.mayGo = m.mayGo(recomposed); recomposed {
-		p.compose(composed)
+		p.w.Compose(composed, p.options)
 		p.laws.exports = newExports(composed)
 	}
 	p.faults.reports = maps.Clone(m.Observe)

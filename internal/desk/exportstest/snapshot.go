@@ -123,9 +123,6 @@ func decoded(o *structpb.Struct) map[string]any {
 	return out
 }
 
-// isDeleting reports whether an object is being deleted.
-func isDeleting(o *structpb.Struct) bool { return world.Meta(o, "deletionTimestamp") != "" }
-
 // word returns the last word of the name of an enumeration's value, as Crossplane writes it: Warning, True.
 func word(name fmt.Stringer) string {
 	text := name.String()

@@ -42,7 +42,7 @@ type World struct {
 	// Rand is the order of deletions and of applies, which is random in Crossplane. Without it, they are sorted by name.
 	Rand *rand.Rand
 	// Before is called before each write of a reconcile. Its error ends the reconcile there: Crossplane crashes, or the
-	// API server fails or refuses the call. It may be nil.
+	// API server fails or refuses the call.
 	Before func(w Write) error
 	// After is called after an object was applied, or refused as invalid. It may be nil.
 	After func(w Write, was *structpb.Struct, err error)
@@ -52,7 +52,7 @@ type World struct {
 
 // New returns a simulation with a composite, and without other objects.
 func New(xr *structpb.Struct) *World {
-	return &World{Cluster: Cluster{
+	return &World{Before: func(Write) error { return nil }, Cluster: Cluster{
 		XR: xr, Stored: map[string]*structpb.Struct{}, Details: map[string]map[string][]byte{},
 		late: map[string]map[string]*structpb.Struct{}, deleted: map[string]bool{},
 	}}
@@ -160,35 +160,32 @@ func (w *World) Compose(rsp *fnv1.RunFunctionResponse, observed map[string]*fnv1
 		if _, ok := objects[name]; ok || controllerOf(o) == "" {
 			continue
 		}
-		if err := w.before(Write{Verb: Deletes, Name: name, Key: KeyOf(o), Object: o}); err != nil {
+		if err := w.Before(Write{Verb: Deletes, Name: name, Key: KeyOf(o), Object: o}); err != nil {
 			return err
 		}
 		if err := w.delete(o); err != nil {
 			return err
 		}
 	}
-	if err := w.before(Write{Verb: Lists, Listed: listed}); err != nil {
+	if err := w.Before(Write{Verb: Lists, Listed: listed}); err != nil {
 		return err
 	}
 	w.Listed = listed
 	var invalid error
 	for _, name := range w.order(rsp.GetDesired().GetResources()) {
-		refused, err := w.applyDesired(Write{Verb: Applies, Name: name, Key: KeyOf(objects[name]), Object: objects[name]})
-		if err != nil {
+		call := Write{Verb: Applies, Name: name, Key: KeyOf(objects[name]), Object: objects[name]}
+		if err := w.Before(call); err != nil {
 			return err
 		}
-		invalid = errors.Join(invalid, refused)
+		was := w.Stored[call.Key]
+		if refused := w.Apply(name, call.Object); w.After != nil {
+			w.After(call, was, refused)
+		} else {
+			invalid = errors.Join(invalid, refused)
+		}
 	}
 	w.remember()
 	return invalid
-}
-
-// before reports whether a reconcile ends before a write.
-func (w *World) before(call Write) error {
-	if w.Before == nil {
-		return nil
-	}
-	return w.Before(call)
 }
 
 // desired returns the desired objects by their composition resource names, and their keys in the order of references. A
@@ -222,21 +219,6 @@ func (w *World) order(of map[string]*fnv1.Resource) []string {
 		w.Rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	}
 	return names
-}
-
-// applyDesired applies an object. It returns why the API server refuses the object, or else an error that ends the
-// reconcile.
-func (w *World) applyDesired(call Write) (refused, err error) {
-	if err := w.before(call); err != nil {
-		return nil, err
-	}
-	was := w.Stored[call.Key]
-	refused = w.Apply(call.Name, call.Object)
-	if w.After != nil {
-		w.After(call, was, refused)
-		return nil, nil
-	}
-	return refused, nil
 }
 
 const (

@@ -125,11 +125,8 @@ func (a *answer) line(depth int, format string, args ...any) {
 // time returns a time, and how long ago it is, or nothing without a time.
 func (a *answer) time(lead, text string) string {
 	t, err := time.Parse(time.RFC3339, text)
-	switch {
-	case text == "":
+	if err != nil {
 		return ""
-	case err != nil:
-		return lead + text
 	}
 	return lead + text + " (" + duration.HumanDuration(a.at.Sub(t)) + " ago)"
 }
