@@ -22,7 +22,6 @@ type external struct {
 	step      *step
 	values    map[string]gotemplate.Expr // the values of data, by key; empty if there is none
 	all       string                     // the CEL of the only input, if all its keys are read
-	inputs    map[string]string          // the names of inputs, by remote secret
 	target    string                     // the name of the Secret
 	lastInput string                     // the CEL of the last entry
 }
@@ -35,8 +34,7 @@ func (m *migration) externalSecret(c decode.Value) *step {
 	s.taken = m.taken
 	s.remove = []string{"the ExternalSecret"}
 	name := cmp.Or(target.Get("name").Text(), metadata.Get("name").Text())
-	x := &external{migration: m, step: s, target: name, values: map[string]gotemplate.Expr{},
-		inputs: map[string]string{}}
+	x := &external{migration: m, step: s, target: name, values: map[string]gotemplate.Expr{}}
 	var data, dataFrom []*node //nolint:prealloc // a few
 	for _, d := range items(spec.Get("data")) {
 		data = append(data, x.data(d))
@@ -210,24 +208,20 @@ func (x *external) dataFrom(c decode.Value) *node {
 // input returns the name of the input that replaces a remote secret: a composed resource of a
 // Composition in the files, or a source. The names of sources are the same in all steps.
 func (x *external) input(remote string) string {
-	s, m := x.step, x.migration
-	name, ok := x.inputs[remote]
-	switch {
-	case ok:
-	case m.composed[remote]:
-		name = remote
-	default:
+	s, m, name := x.step, x.migration, remote
+	if !m.composed[remote] {
+		if m.sources[remote] == "" {
+			m.sources[remote] = s.exportName(remote)
+		}
+		name = m.sources[remote]
 		if len(s.sources.items) == 0 {
 			s.sources.note(decide+"each source replaces a remote secret. Set matchName to a Secret that has the same "+
 				"keys, or remove the source", "and compose a resource with its name that has these connection details.")
 		}
-		object := freeName(remote, func(name string) bool { return name == x.target }) // which would read itself
-		if name = m.sources[remote]; name == "" {
-			name = s.exportName(remote)
-			m.sources[remote] = name
+		if !slices.ContainsFunc(s.sources.items, func(n *node) bool { return n.field("name").value == name }) {
+			// A source with the name of the target would read itself.
+			s.source(name, freeName(remote, func(name string) bool { return name == x.target }))
 		}
-		x.inputs[remote] = name
-		s.source(name, object)
 	}
 	x.lastInput = celtext.Select("secrets", name)
 	return name
