@@ -29,14 +29,6 @@ func (d *Duration) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// OrZero returns the duration, or 0 if it is not set.
-func (d *Duration) OrZero() time.Duration {
-	if d == nil {
-		return 0
-	}
-	return d.Duration
-}
-
 // MarshalJSON writes the text: generations keep what made them.
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
 

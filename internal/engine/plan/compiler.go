@@ -318,8 +318,8 @@ func SortedKeys[V any](m map[string]V) []string {
 	return out
 }
 
-// notePlaceholders warns about the texts of an expression that contain a placeholder of another tool, unless it replaces
-// one itself. Some texts are scripts or templates for another program, so a placeholder is only a warning.
+// notePlaceholders warns about the texts of an expression that contain a placeholder of another tool, unless it
+// replaces one itself. Some texts are scripts or templates for another program, so a placeholder is only a warning.
 func (c *compiler) notePlaceholders(x *expression.Expression) {
 	if !strict.HasPlaceholder(x.Source().Text) {
 		return

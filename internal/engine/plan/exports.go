@@ -210,7 +210,8 @@ func (c *compiler) metadata(at *field.Path, x exportInput, from string) metadata
 // usedGenerators are the generators whose outputs an export may hold from a variable.
 func (c *compiler) usedGenerators(e Export, variable string) []string {
 	m := e.Metadata
-	all := []*expression.Expression{m.NameExpr, m.NamespaceExpr, m.LabelsExpression, m.AnnotationsExpression}
+	all := make([]*expression.Expression, 0, 4+len(e.Data)+len(e.DataFrom))
+	all = append(all, m.NameExpr, m.NamespaceExpr, m.LabelsExpression, m.AnnotationsExpression)
 	for _, d := range e.Data {
 		all = append(all, d.Value)
 	}

@@ -157,8 +157,6 @@ func (c *compiler) declareGenerators(list []v1beta1.Generator) {
 }
 
 // compile the kind of the generator. The definition accepts exactly one.
-//
-//nolint:gocyclo // one case for each kind
 func (m *Generator) compile(c *compiler, g v1beta1.Generator) {
 	k, wrong := &Computed{SecretType: DefaultType}, field.ErrorList(nil)
 	var section any

@@ -39,10 +39,11 @@ func (c *compiler) manifest(m *Generator, r *Manifest, g *v1beta1.ResourceGenera
 	hasData := HasData(r.APIVersion, r.Kind)
 	c.refuseManifest(at.Child("manifest"), g.Manifest.Raw, r.Base, hasData)
 	for i, s := range g.Set {
-		f := c.nextField(at.Child("set"), r.Set, s.FieldPath, expression.Source{Text: s.Value, Scope: expression.GenerationScope})
+		x := expression.Source{Text: s.Value, Scope: expression.GenerationScope}
+		f := c.nextField(at.Child("set"), r.Set, s.FieldPath, x)
 		if first, _, _ := strings.Cut(f.At.String(), "."); hasData && slices.Contains(dataFields, first) {
-			c.refuse(at.Child("set").Index(i).Child("fieldPath"), "must not be %s, because the manifest is stored in an annotation: "+
-				"export the data instead", f.At)
+			c.refuse(at.Child("set").Index(i).Child("fieldPath"), "must not be %s, because the manifest is stored in an "+
+				"annotation: export the data instead", f.At)
 		}
 		m.LooksAhead = m.LooksAhead || c.readsLater(f.Value)
 		c.refuseUnknownGeneration(f.Value)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -126,11 +127,19 @@ func (m *Generator) locate(d *diagnostic.Diagnostic) {
 func (c *compiler) literals(m *Generator, g v1beta1.Generator) {
 	m.Labels = g.Labels
 	c.refuseErr(m.Path.Child("labels"), object.ValidateLabels(g.Labels)...)
-	m.Interval, m.Grace, m.AbandonAfter = g.RefreshInterval.OrZero(), g.GracePeriod.OrZero(), g.AbandonAfter.OrZero()
+	m.Interval, m.Grace, m.AbandonAfter = orZero(g.RefreshInterval), orZero(g.GracePeriod), orZero(g.AbandonAfter)
 	if w := g.RotationWindow; w != nil && w.Schedule != "" {
 		m.Window = c.window(m.Path.Child("rotationWindow"), w)
 	}
 	m.compile(c, g)
+}
+
+// orZero returns a duration, or 0 if it is not set.
+func orZero(d *v1beta1.Duration) time.Duration {
+	if d == nil {
+		return 0
+	}
+	return d.Duration
 }
 
 // withoutDependent returns the generator without the literals whose validity depends on a parameter. They are checked

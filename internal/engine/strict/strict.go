@@ -26,8 +26,8 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/engine/wire"
 )
 
-// Decode an input. It returns either the input, with warnings about literal texts that look like placeholders of another
-// tool, or diagnostics in the order of the input. Without an adviser, messages only say what is wrong.
+// Decode an input. It returns either the input, with warnings about literal texts that look like placeholders of
+// another tool, or diagnostics in the order of the input. Without an adviser, messages only say what is wrong.
 func Decode(in *structpb.Struct, a Adviser) (out *v1beta1.Exports, warnings, wrong diagnostic.List) {
 	d := newDecoder(a)
 	d.declared = declaredSteps(in)
