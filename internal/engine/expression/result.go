@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
 	"github.com/crossplane-contrib/function-export/internal/engine/celast"
+	"github.com/crossplane-contrib/function-export/internal/engine/format"
 	"github.com/crossplane-contrib/function-export/internal/engine/functions"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
@@ -132,7 +133,7 @@ func (x *Expression) Members(v ref.Val, b *budget.Budget) (map[string]sensitive.
 	for k, e := range members {
 		text, isString := e.(string)
 		if !isString && e != nil {
-			if text, err = functions.Marshal(e); err != nil {
+			if text, err = format.JSON(e); err != nil {
 				return nil, false, x.failedAt(0, "returns a value that JSON cannot represent")
 			}
 		}

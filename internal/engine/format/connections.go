@@ -21,9 +21,9 @@ func AMQP(m map[string]any) (string, error) {
 	f := newFields(m, host, port, "vhost", username, password, tls, parameters)
 	address := f.scheme("amqp", "amqps") + "://" + f.login() + f.address()
 	if f.has("vhost") {
-		address += "/" + escape(f.filled("vhost"))
+		address += "/" + Escape(f.filled("vhost"))
 	}
-	return f.finish(address + f.query(escape))
+	return f.finish(address + f.query(Escape))
 }
 
 // Redis writes a Redis URL. The fields are host, port, database (a number), username, password, tls and parameters.
@@ -31,7 +31,7 @@ func Redis(m map[string]any) (string, error) {
 	f := newFields(m, host, port, database, username, password, tls, parameters)
 	address := f.scheme("redis", "rediss") + "://"
 	if f.has(password) && !f.has(username) { // the default user
-		address += ":" + escape(f.text(password)) + "@"
+		address += ":" + Escape(f.text(password)) + "@"
 	} else {
 		address += f.login()
 	}
@@ -43,7 +43,7 @@ func Redis(m map[string]any) (string, error) {
 		}
 		address += "/" + n
 	}
-	return f.finish(address + f.query(escape))
+	return f.finish(address + f.query(Escape))
 }
 
 // MongoDB writes a MongoDB URL. The fields are either host and port or hosts (a list), and srv, database, username,
@@ -57,8 +57,8 @@ func MongoDB(m map[string]any) (string, error) {
 			f.fail("with srv, write host without port or hosts")
 		}
 	}
-	address := scheme + f.login() + f.hosts() + "/" + escape(f.filled(database))
-	return f.finish(address + f.query(escape))
+	address := scheme + f.login() + f.hosts() + "/" + Escape(f.filled(database))
+	return f.finish(address + f.query(Escape))
 }
 
 // hosts returns the field hosts, or host and port.
@@ -99,9 +99,9 @@ func (f *fields) login() string {
 		f.needUser()
 		return ""
 	}
-	login := escape(f.filled(username))
+	login := Escape(f.filled(username))
 	if f.has(password) {
-		login += ":" + escape(f.text(password))
+		login += ":" + Escape(f.text(password))
 	}
 	return login + "@"
 }
@@ -162,9 +162,9 @@ func (f *fields) finish(s string) (string, error) {
 	return s, nil
 }
 
-// escape escapes everything except letters, digits and -_.~ with percent signs. Therefore, the result means the same
+// Escape escapes everything except letters, digits and -_.~ with percent signs. Therefore, the result means the same
 // in each part of a URL.
-func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
+func Escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
 // MySQL writes a data source name of github.com/go-sql-driver/mysql. The fields are host, port, database, username,
 // password and parameters. A user name cannot contain a colon, because the driver has no escape for it.
@@ -182,13 +182,13 @@ func MySQL(m map[string]any) (string, error) {
 		}
 		login += "@"
 	}
-	dsn := login + "tcp(" + f.address() + ")/" + escape(f.filled(database))
+	dsn := login + "tcp(" + f.address() + ")/" + Escape(f.filled(database))
 	return f.finish(dsn + f.query(escapeDSN))
 }
 
 // escapeDSN escapes a parameter. The driver does not decode all of them, so that a list of character sets must keep
 // its commas.
-func escapeDSN(s string) string { return unescapedDSN.Replace(escape(s)) }
+func escapeDSN(s string) string { return unescapedDSN.Replace(Escape(s)) }
 
 var unescapedDSN = strings.NewReplacer("%2C", ",", "%3A", ":")
 
@@ -199,9 +199,9 @@ func JDBC(m map[string]any) (string, error) {
 	f.needUser()
 	switch f.required("driver") {
 	case "postgresql":
-		return f.jdbc("postgresql", escape)
+		return f.jdbc("postgresql", Escape)
 	case "mysql":
-		return f.jdbc("mysql", escape)
+		return f.jdbc("mysql", Escape)
 	case "mariadb":
 		return f.jdbc("mariadb", f.asMariaDB)
 	case "sqlserver":

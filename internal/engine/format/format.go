@@ -8,6 +8,7 @@
 package format
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,6 +57,16 @@ func utf8Text(s string) (string, error) {
 		return "", errUTF8
 	}
 	return s, nil
+}
+
+// JSON returns a value as JSON: keys are sorted, whole numbers are exact, and nothing is escaped for HTML. Its error
+// may contain a value.
+func JSON(v any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
 // entries calls a function for each entry of a map, in the order of the keys, and returns the results.

@@ -7,7 +7,6 @@
 package functions
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -23,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 	goyaml "sigs.k8s.io/yaml/goyaml.v2"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/format"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
@@ -76,25 +76,12 @@ func dockerConfig(args ...ref.Val) ref.Val {
 	}})
 }
 
-// encoded returns a value as JSON: keys are sorted, whole numbers are exact, and nothing is escaped for
-// HTML.
 func encoded(v any) ref.Val {
-	s, err := Marshal(v)
+	s, err := format.JSON(v)
 	if err != nil {
 		return types.NewErr("cannot encode JSON")
 	}
 	return types.String(s)
-}
-
-// Marshal returns a value as JSON.
-func Marshal(v any) (string, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return "", err
-	}
-	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
 func encodeJSON(v ref.Val) ref.Val {

@@ -12,7 +12,6 @@ import (
 	"hash"
 	"hash/fnv"
 	"net/url"
-	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
@@ -29,7 +28,7 @@ import (
 func textFunctions() []cel.EnvOption {
 	str, bytes, list := cel.StringType, cel.BytesType, cel.ListType(cel.StringType)
 	return []cel.EnvOption{
-		ofText("url.queryEscape", str, total(queryEscape), str),
+		ofText("url.queryEscape", str, total(format.Escape), str),
 		ofText("url.pathEscape", str, total(url.PathEscape), str),
 		ofText("hex.encode", str, total(func(s string) string { return hex.EncodeToString([]byte(s)) }), str, bytes),
 		ofText("hex.decode", bytes, decoder(hex.DecodeString), str),
@@ -95,13 +94,6 @@ func decodeBase64URL(s string) ([]byte, error) {
 		return b, nil
 	}
 	return base64.RawURLEncoding.DecodeString(s)
-}
-
-// queryEscape escapes everything except letters, digits and -_.~ with percent signs, so that the result
-// is valid in a user name, a password and a query. Go's own function escapes a space as a plus sign,
-// which only means a space in a query.
-func queryEscape(s string) string {
-	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
 }
 
 // hmacOverloads returns an overload of hmac.sha256 for each combination of a string and bytes.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
 	"github.com/crossplane-contrib/function-export/internal/engine/budget"
+	"github.com/crossplane-contrib/function-export/internal/engine/format"
 	"github.com/crossplane-contrib/function-export/internal/engine/sensitive"
 )
 
@@ -186,11 +187,8 @@ func parseObject(b *budget.Budget, raw []byte) (map[string]any, error) {
 
 // encodeJSON returns a value that parseObject has read as compact JSON with sorted members.
 func encodeJSON(v any) []byte {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v) //nolint:errchkjson // it was JSON
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	text, _ := format.JSON(v) // it was JSON
+	return []byte(text)
 }
 
 // memberText returns the value of a key for a member: the text of a string, an empty text for null, and JSON for all
