@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -84,8 +85,8 @@ func (p Place) Kubectl() state.Kubectl {
 	}
 	return func(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
 		out, err := terminal.Run(ctx, stdin, "kubectl", slices.Concat(args, flags)...)
-		if missing := (*terminal.MissingError)(nil); errors.As(err, &missing) {
-			err = fmt.Errorf("%w, or pass the output of kubectl get -o yaml with --from", missing)
+		if errors.Is(err, exec.ErrNotFound) {
+			err = fmt.Errorf("%w, or pass the output of kubectl get -o yaml with --from", err)
 		}
 		return out, err //nolint:wrapcheck // it names the program
 	}

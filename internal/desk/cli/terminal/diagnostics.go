@@ -24,19 +24,18 @@ func PrintText(w io.Writer, diagnostics []files.Diagnostic) error {
 func PrintColored(w io.Writer, diagnostics []files.Diagnostic, colors Colors) error {
 	var b bytes.Buffer
 	for _, f := range diagnostics {
-		where := ""
-		if f.Warning {
-			where = "warning: "
-		}
+		text := OneLine(f.Message)
 		if f.Field != "" {
-			where += OneLine(f.Field) + ": "
+			text = OneLine(f.Field) + ": " + text
+		}
+		if f.Warning {
+			text = "warning: " + text
+		}
+		if rules.Named(string(f.Rule)) != nil {
+			text += colors.Faint(" [" + string(f.Rule) + "]")
 		}
 		place := fmt.Sprintf("%s:%d:%d:", OneLine(f.File), f.Line, f.Column)
-		rule := ""
-		if rules.Named(string(f.Rule)) != nil {
-			rule = colors.Faint(" [" + string(f.Rule) + "]")
-		}
-		fmt.Fprintf(&b, "%s %s%s%s\n", colors.Place(place), where, OneLine(f.Message), rule)
+		fmt.Fprintf(&b, "%s %s\n", colors.Place(place), text)
 		if strings.TrimSpace(f.Source) != "" {
 			text, caret := shownLine(f.Source, f.Column)
 			number := colors.Faint(fmt.Sprintf("%5d |", f.Line))

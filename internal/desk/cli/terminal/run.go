@@ -10,18 +10,13 @@ import (
 	"strings"
 )
 
-// A MissingError is about a program that is not on the path.
-type MissingError struct{ program string }
-
-// Error names the program.
-func (e *MissingError) Error() string { return "cannot find " + e.program + " on the path: install it" }
-
-// Run runs a program on the path, such as the user's kubectl, and returns its output. The error is the last line of
+// Run runs a program on the path, such as the user's kubectl, and returns its output. Without the program, the error is
+// an [exec.ErrNotFound]. The error is the last line of
 // what the program says about it. The output is also returned with an error.
 func Run(ctx context.Context, stdin []byte, program string, args ...string) ([]byte, error) {
 	path, err := exec.LookPath(program)
 	if err != nil {
-		return nil, &MissingError{program}
+		return nil, fmt.Errorf("%w: install it", err)
 	}
 	cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // a program of the user
 	var out, wrong bytes.Buffer
