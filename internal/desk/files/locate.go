@@ -158,8 +158,8 @@ var (
 	word = lazy.MustCompile(`[\w-]+`)
 )
 
-// respelled returns the edit of the name that is spelled wrong, if a message suggests another one: the key, or a word of
-// the text, which is a step of the path at the position in an expression.
+// respelled returns the edit of the name that is spelled wrong, if a message suggests another one: the key, or a word
+// of the text, which is a step of the path at the position in an expression.
 func (s Step) respelled(d *diagnostic.Diagnostic) []document.Edit {
 	m := suggested().FindStringSubmatch(d.Message)
 	at, whole := s.pathOf(d.Path)

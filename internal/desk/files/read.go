@@ -4,7 +4,6 @@ package files
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -62,20 +61,12 @@ func (s *System) ReadAll(files []string, wanted func(text string) bool) []File {
 // Read reads a file. Its documents are parsed if wanted returns true for the text.
 func (s *System) Read(name string, wanted func(text string) bool) File {
 	out := File{Name: name}
-	var data []byte
-	var err error
-	switch {
-	case name == Stdin && s.Stdin == nil:
-		err = errors.New("pass it as a file")
-	case name == Stdin:
+	if p, isPart := s.parts[name]; isPart {
+		name, out.Name, out.inside = p.file, p.file, p.at
+	} else if name == Stdin && s.Stdin != nil {
 		out.Name = StdinName
-		data, err = readAll(s.Stdin)
-	default:
-		if p, isPart := s.parts[name]; isPart {
-			name, out.Name, out.inside = p.file, p.file, p.at
-		}
-		data, err = s.ReadFile(name)
 	}
+	data, err := s.ReadFile(name)
 	if err != nil {
 		return out.failed(name, err)
 	}

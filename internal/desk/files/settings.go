@@ -25,12 +25,12 @@ const SettingsFile = ".function-export.yaml"
 
 // fileSettings are the settings in one file.
 type fileSettings struct {
-	Schemas        []string
-	ConnectionKeys map[string][]string
+	Schemas        []string            `json:"schemas"`
+	ConnectionKeys map[string][]string `json:"connectionKeys"`
 	Rules          map[string]struct {
-		Level  rules.Level
-		Reason string
-	}
+		Level  rules.Level `json:"level"`
+		Reason string      `json:"reason"`
+	} `json:"rules"`
 }
 
 // settingsSchema is the schema of fileSettings.

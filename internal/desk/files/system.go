@@ -47,11 +47,16 @@ func (s *System) IsFolder(name string) (bool, error) {
 // descriptor matches the paths of open files of the process, such as the output of a command in <(command).
 var descriptor = lazy.MustCompile(`^(/dev/stdin|/dev/fd/[0-9]+|/proc/self/fd/[0-9]+)$`)
 
-// ReadFile reads a regular file or an open file of the process, up to a limit. Devices and pipes may never end, and a
+// ReadFile reads a regular file, standard input, or an open file of the process, up to a limit. Devices and pipes may never end, and a
 // pull request can add a link to one.
 func (s *System) ReadFile(name string) ([]byte, error) {
 	if text, ok := s.Texts[s.Absolute(name)]; ok {
 		return []byte(text), nil
+	}
+	if name == Stdin && s.Stdin == nil {
+		return nil, errors.New("pass it as a file")
+	} else if name == Stdin {
+		return readAll(s.Stdin)
 	}
 	info, err := fs.Stat(s.FS, name)
 	switch {

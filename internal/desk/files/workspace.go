@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// A Workspace holds files, such as those of a folder for an editor. It reads a file again only if the file changed, and learns
-// again from all definitions only if one of them changed, or a file with settings, or if a step names another kind.
+// A Workspace holds files, such as those of a folder for an editor. It reads a file again only if the file changed, and
+// learns again from all definitions only if one of them changed, or a file with settings, or if a step names another
+// kind.
 //
 // It is not safe for concurrent use.
 type Workspace struct {

@@ -146,7 +146,7 @@ func (x *explainer) object(e plan.Export) Part {
 			out.Keys = append(out.Keys, declared(x.key(f.value, f.name)))
 		}
 	}
-	var data []Key
+	data := make([]Key, 0, len(e.DataFrom)+len(e.Data))
 	for _, b := range e.DataFrom {
 		data = append(data, x.dataFrom(b))
 	}

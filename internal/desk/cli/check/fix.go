@@ -3,7 +3,6 @@ package check
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -12,12 +11,11 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/document"
 	"github.com/crossplane-contrib/function-export/internal/desk/files"
 	"github.com/crossplane-contrib/function-export/internal/desk/rules"
-	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 	"github.com/crossplane-contrib/function-export/internal/engine/plan"
 )
 
-// A fixer applies the edits of diagnostics. It changes texts in memory and checks them, until nothing changes, because a
-// fix can bring another mistake to light. A file is written once, if all of it can be read.
+// A fixer applies the edits of diagnostics. It changes texts in memory and checks them, until nothing changes, because
+// a fix can bring another mistake to light. A file is written once, if all of it can be read.
 type fixer struct {
 	*files.System // Texts are the present ones
 
@@ -30,22 +28,22 @@ type fixer struct {
 const mostPasses = 20
 
 // fix fixes the files of a system.
-func (c Command) fix(ctx context.Context, system *files.System) (f *fixer, err error) {
-	own := *system
-	f = &fixer{System: &own, former: map[string]string{}}
+func (c *Command) fix(ctx context.Context, system *files.System) (f *fixer, err error) {
+	own, copied := *c, *system
+	f = &fixer{System: &copied, former: map[string]string{}}
 	f.Texts = maps.Clone(system.Texts)
 	if f.Texts == nil {
 		f.Texts = map[string]string{}
 	}
 	if i := slices.Index(c.Paths, files.Stdin); i >= 0 && system.Stdin != nil { // it is a file that is not saved
-		text, err := io.ReadAll(io.LimitReader(system.Stdin, limits.FileBytes+1))
+		text, err := system.ReadFile(files.Stdin)
 		if err != nil {
 			return nil, files.CannotRead(files.Stdin, err)
 		}
-		c.Paths = slices.Replace(slices.Clone(c.Paths), i, i+1, files.StdinName)
+		own.Paths = slices.Replace(slices.Clone(c.Paths), i, i+1, files.StdinName)
 		f.Texts[f.Absolute(files.StdinName)] = string(text)
 	}
-	if f.result, err = c.check(ctx, f.System); err != nil {
+	if f.result, err = own.check(ctx, f.System); err != nil {
 		return nil, err
 	}
 	f.before = f.result
@@ -54,7 +52,7 @@ func (c Command) fix(ctx context.Context, system *files.System) (f *fixer, err e
 		if f.put(); f.fixed == fixed {
 			break
 		}
-		after, err := c.check(ctx, f.System)
+		after, err := own.check(ctx, f.System)
 		if err != nil || len(after.unreadable()) > len(f.result.unreadable()) {
 			f.Texts, f.fixed = texts, fixed // one of the fixes is wrong
 			break
@@ -119,7 +117,8 @@ func (f *fixer) write() error {
 }
 
 // unified returns the difference between two texts of a file as a unified diff of the changed lines alone: the lines
-// around them can belong to a Secret. A change of a line that is not shown, because it may contain a secret, is counted.
+// around them can belong to a Secret. A change of a line that is not shown, because it may contain a secret, is
+// counted.
 func unified(file, former, next string, shown func(line int) bool) string {
 	a, b := strings.SplitAfter(former, "\n"), strings.SplitAfter(next, "\n")
 	out, hidden := fmt.Sprintf("--- %s\n+++ %s\n", file, file), 0

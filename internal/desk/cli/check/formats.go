@@ -31,7 +31,8 @@ func (r *checked) printJUnit(w io.Writer) error {
 	test := func(file string) *terminal.JUnitCase {
 		i := slices.IndexFunc(cases, func(c terminal.JUnitCase) bool { return c.File == file })
 		if i < 0 {
-			i, cases = len(cases), append(cases, terminal.JUnitCase{Name: "check", Class: file, File: file, Time: terminal.Seconds(0)})
+			i, cases = len(cases), append(cases, terminal.JUnitCase{Name: "check", Class: file, File: file,
+				Time: terminal.Seconds(0)})
 		}
 		return &cases[i]
 	}

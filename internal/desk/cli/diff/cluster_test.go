@@ -119,8 +119,8 @@ func TestCluster(t *testing.T) {
 	t.Run("NoKubectl", func(t *testing.T) {
 		t.Setenv("PATH", t.TempDir())
 		out, code := run(t, Command{Output: "text", Place: Place{Cluster: true}}, composed(input), dump)
-		if code != 2 || !strings.Contains(out, "executable file not found in $PATH: install it, or pass the output of kubectl "+
-			"get -o yaml with --from") {
+		if code != 2 || !strings.Contains(out, "executable file not found in $PATH: install it, or pass the output of "+
+			"kubectl get -o yaml with --from") {
 			t.Errorf("exit code %d: %s", code, out)
 		}
 	})

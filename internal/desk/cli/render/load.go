@@ -52,23 +52,23 @@ const wantOrder = "pass the files in the order xr.yaml composition.yaml [functio
 // inFolder returns the command with the files of a folder, if its path is one, and the paths of files that no flag has.
 // Files of flags follow those of the folder. Functions are not read, because the input of a step decides which function
 // it runs.
-func (c Command) inFolder(system *files.System) (out Command, environment, now string, err error) {
-	if n := len(c.Paths); n == 2 || n == 3 {
-		return c, "", "", nil
+func (c *Command) inFolder(system *files.System) (all Command, environment, now string, err error) {
+	if all = *c; len(c.Paths) == 2 || len(c.Paths) == 3 {
+		return all, "", "", nil
 	}
 	dir := c.Paths[0]
 	isFolder, err := system.IsFolder(dir)
 	if err != nil {
-		return c, "", "", files.CannotRead(dir, err)
+		return all, "", "", files.CannotRead(dir, err)
 	}
 	if !isFolder || len(c.Paths) > 1 {
 		count := terminal.Counted(len(c.Paths), "file", "files")
-		return c, "", "", fmt.Errorf("cannot render %s: pass one folder, or the files xr.yaml "+
+		return all, "", "", fmt.Errorf("cannot render %s: pass one folder, or the files xr.yaml "+
 			"composition.yaml [functions.yaml]", count)
 	}
 	entries, err := fs.ReadDir(system.FS, dir)
 	if err != nil {
-		return c, "", "", files.CannotRead(dir, err)
+		return all, "", "", files.CannotRead(dir, err)
 	}
 	there := func(names ...string) (out []string) { // a broken link is there, and an error
 		for _, name := range names {
@@ -79,11 +79,11 @@ func (c Command) inFolder(system *files.System) (out Command, environment, now s
 		return out
 	}
 	one := func(name string) string { return append(there(name), "")[0] }
-	c.Paths = []string{filepath.Join(dir, "xr.yaml"), filepath.Join(dir, "composition.yaml")}
-	c.XRD = cmp.Or(c.XRD, one("xrd.yaml"))
-	c.ObservedResources = append(there("observed.yaml", "observed"), c.ObservedResources...)
-	c.RequiredResources = append(there("required.yaml", "required"), c.RequiredResources...)
-	return c, one("environment.yaml"), one("now.txt"), nil
+	all.Paths = []string{filepath.Join(dir, "xr.yaml"), filepath.Join(dir, "composition.yaml")}
+	all.XRD = cmp.Or(c.XRD, one("xrd.yaml"))
+	all.ObservedResources = append(there("observed.yaml", "observed"), c.ObservedResources...)
+	all.RequiredResources = append(there("required.yaml", "required"), c.RequiredResources...)
+	return all, one("environment.yaml"), one("now.txt"), nil
 }
 
 // load reads and checks all files. Its errors name the file, the line and the correction, and contain no

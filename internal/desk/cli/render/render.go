@@ -165,8 +165,8 @@ type run struct {
 	results []map[string]any // that did not end the pipeline, as documents
 }
 
-// run runs the pipeline at a time as Crossplane does, and prints messages. After a fatal result, it also returns what the
-// pipeline returned until then.
+// run runs the pipeline at a time as Crossplane does, and prints messages. After a fatal result, it also returns what
+// the pipeline returned until then.
 func (in *inputs) run(ctx context.Context, engine pipeline.Engine, at time.Time, stderr io.Writer) (*run, error) {
 	call, err := in.functionAt(engine, at)
 	if err != nil {

@@ -46,8 +46,8 @@ func PrintColored(w io.Writer, diagnostics []files.Diagnostic, colors Colors) er
 	return err
 }
 
-// Exit returns the error that ends the program for diagnostics, or nil without errors. A file that cannot be read matters
-// more than an error in an input.
+// Exit returns the error that ends the program for diagnostics, or nil without errors. A file that cannot be read
+// matters more than an error in an input.
 func Exit(diagnostics []files.Diagnostic) (out error) {
 	for _, d := range diagnostics {
 		switch {
