@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,7 +84,7 @@ func (p Place) Kubectl() state.Kubectl {
 	}
 	return func(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
 		out, err := terminal.Run(ctx, stdin, "kubectl", slices.Concat(args, flags)...)
-		if errors.Is(err, exec.ErrNotFound) {
+		if errors.Is(err, terminal.ErrMissing) {
 			err = fmt.Errorf("%w, or pass the output of kubectl get -o yaml with --from", err)
 		}
 		return out, err //nolint:wrapcheck // it names the program

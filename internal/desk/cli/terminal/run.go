@@ -10,8 +10,10 @@ import (
 	"strings"
 )
 
-// Run runs a program on the path, such as the user's kubectl, and returns its output. Without the program, the error is
-// an [exec.ErrNotFound]. The error is the last line of
+// ErrMissing is the error about a program that is not on the path.
+var ErrMissing = exec.ErrNotFound
+
+// Run runs a program on the path, such as the user's kubectl, and returns its output. The error is the last line of
 // what the program says about it. The output is also returned with an error.
 func Run(ctx context.Context, stdin []byte, program string, args ...string) ([]byte, error) {
 	path, err := exec.LookPath(program)
