@@ -47,8 +47,8 @@ func (s *System) IsFolder(name string) (bool, error) {
 // descriptor matches the paths of open files of the process, such as the output of a command in <(command).
 var descriptor = lazy.MustCompile(`^(/dev/stdin|/dev/fd/[0-9]+|/proc/self/fd/[0-9]+)$`)
 
-// ReadFile reads a regular file, standard input, or an open file of the process, up to a limit. Devices and pipes may never end, and a
-// pull request can add a link to one.
+// ReadFile reads a regular file, standard input, or an open file of the process, up to a limit. Devices and pipes may
+// never end, and a pull request can add a link to one.
 func (s *System) ReadFile(name string) ([]byte, error) {
 	if text, ok := s.Texts[s.Absolute(name)]; ok {
 		return []byte(text), nil

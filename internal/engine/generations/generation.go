@@ -265,14 +265,9 @@ func (x Splitter) identify(known map[string]Identified, composed string, o wire.
 	if id, ok := known[idOf(o)]; ok {
 		return id, true
 	}
-	// An export can have the data of a generation, so that a copy of the state would also fit there. Its own name shows
-	// that it is not the generation.
 	s, text := seal.ReadState(o)
-	name := plan.MetadataOf(o).Get("name")
-	if s.Generator != "" && object.IsSecret(o) && name.Is(x.defaultName(s.Generator, s.Number)) {
-		if data, err := object.DataOf(o); err == nil && seal.Fits(rotation.AnnotationState, data, text) {
-			return Identified{Generator: s.Generator, Number: s.Number}, true
-		}
+	if x.isSealed(o, s, text) {
+		return Identified{Generator: s.Generator, Number: s.Number}, true
 	}
 	_, earlier := x.Desired[composed]
 	generator, number, named := plan.ParseGeneration(composed)
@@ -283,6 +278,17 @@ func (x Splitter) identify(known map[string]Identified, composed string, o wire.
 	isExport := s.Generator != generator && plan.MetadataOf(o).At("annotations", object.AnnotationRevision).Exists()
 	isDeclared := x.Declared.Declares(generator) || s.Generator == generator || own
 	return Identified{Generator: generator, Number: number, Claimed: true}, named && isDeclared && !isExport
+}
+
+// isSealed reports whether an object with a state is that generation. An export can have the data of a generation, so that
+// a copy of the state would also fit there. Its own name shows that it is not the generation.
+func (x Splitter) isSealed(o wire.Struct, s seal.GenerationState, text string) bool {
+	named := plan.MetadataOf(o).Get("name").Is(x.defaultName(s.Generator, s.Number))
+	if s.Generator == "" || !named || !object.IsSecret(o) {
+		return false
+	}
+	data, err := object.DataOf(o)
+	return err == nil && seal.Fits(rotation.AnnotationState, data, text)
 }
 
 // IsGeneration reports whether the own name of an object, or its state, says that it is a generation.

@@ -141,9 +141,9 @@ func detailsDoc(details map[string][]byte) map[string]any {
 const reasonInvalid = "InvalidInput"
 
 // respond prints the messages of a step for a person. A line that cannot be written is lost, because only the objects
-// and the exit code matter. If the function refused the input, the diagnostics of the input are printed as function-export
-// check does, in place of the one line that the function returns. There are none if the input is only wrong together
-// with the files.
+// and the exit code matter. If the function refused the input, the diagnostics of the input are printed as
+// function-export check does, in place of the one line that the function returns. There are none if the input is only
+// wrong together with the files.
 func (in *inputs) respond(ctx context.Context, step string, rsp *fnv1.RunFunctionResponse, w io.Writer) error {
 	s, ok := in.exports[step]
 	isInvalid := func(c *fnv1.Condition) bool { return c.GetReason() == reasonInvalid }
