@@ -63,6 +63,8 @@ func TestMessages(t *testing.T) {
 		"resource.status.conditions.filter(c, c.type == 'Ready')[0].status == true ? 'a' : 'b'": {
 			"67: the status of a condition is a string: write 'True'"},
 
+		"orValue()":                                 {"1: orValue is a method: write value.orValue(...)"},
+		"size()":                                    {"1: the number of arguments in the parentheses of size must be 1, but is 0"},
 		"composite.spec.?x.orValue('y')":            nil,
 		"composite.?spec.x.orValue('y')":            nil,
 		"resource.list.map(x, x.a.orValue('y'))[0]": {"26: orValue needs an optional: write x.?a.orValue('y')"},

@@ -113,7 +113,7 @@ func (m *explainer) comparedWithNull(err *expression.Error) string {
 // mistakeOf returns a message about operands of some operators, and of format.
 func (m *explainer) mistakeOf(call ast.CallExpr, have []*types.Type) string {
 	fn := call.FunctionName()
-	switch mistake := hintFor(operandMistakes, fn, kindsOf(have[:1])); {
+	switch mistake := hintFor(operandMistakes, fn, kindsOf(have[:min(1, len(have))])); {
 	case mistake != "":
 		return strings.ReplaceAll(mistake, "{type}", m.aType(have[len(have)-1]))
 	case fn == formatCall && call.IsMemberFunction() &&
