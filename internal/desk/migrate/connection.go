@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -100,35 +99,84 @@ func placeLegacy(e *node, namespace string, x xr) {
 }
 
 // placeConnection names the Secret as function-patch-and-transform does for a composite of Crossplane v2:
-// after the composite, or by ref of its input, whose patches can change the name. The Secret has no type:
+// after the composite, then by ref of its input, whose patches change the name. The Secret has no type:
 // an existing one keeps its type, and applications do not depend on it.
 func placeConnection(e *node, ref decode.Value, x xr) {
 	ownName := []any{"spec", "writeConnectionSecretToRef", "name"} // which a composite can set itself
-	name, namespace := "composite.metadata.name + '-connection'", ref.Get("namespace").Text()
+	place := map[string]string{"name": "composite.metadata.name + '-connection'",
+		"namespace": "composite.metadata.namespace"}
 	if n := ref.Get("name").Text(); n != "" {
-		name = celtext.Literal(n)
+		place["name"] = celtext.Literal(n)
 	}
 	if schema, may := catalog.At(x.schema, ownName...); may {
 		variable := "composite"
 		if schema == nil { // a field that the schema does not have is a warning of check
 			variable = "dyn(composite)"
 		}
-		name = celtext.Path(variable, ownName, true) + ".orValue(" + name + ")"
+		place["name"] = celtext.Path(variable, ownName, true) + ".orValue(" + place["name"] + ")"
 	}
-	metadata := mapping().withText("nameExpression", name).withText("namespace", namespace)
-	if namespace == "" && x.scope != catalog.Namespaced {
+	literal := ref.Get("namespace").Text()
+	if literal != "" {
+		place["namespace"] = celtext.Literal(literal)
+	}
+	before := place["namespace"]
+	metadata := mapping()
+	for _, p := range items(ref.Get("patches")) {
+		to := p.Get("toFieldPath").Text()
+		value, err := patched(p, place[to])
+		if err != nil {
+			metadata.note(fmt.Sprintf("%s%s %s: write it in CEL.", decide, p.Path, err))
+			continue
+		}
+		place[to] = value
+	}
+	metadata.withText("nameExpression", place["name"])
+	switch {
+	case place["namespace"] != before:
+		metadata.withText("namespaceExpression", place["namespace"])
+	case literal != "":
+		metadata.withText("namespace", literal)
+	case x.scope != catalog.Namespaced:
 		metadata.note(decide + "set metadata.namespace for a cluster scoped composite: previously its " +
 			"spec.writeConnectionSecretToRef contained the namespace.")
-	}
-	for _, p := range items(ref.Get("patches")) {
-		original, _ := json.Marshal(p.Raw) //nolint:errchkjson // it was JSON
-		metadata.note(decide + "write this patch in CEL, in nameExpression or namespaceExpression: " + string(original))
 	}
 	if x.scope == "" {
 		e.note(decide + "for a legacy composite (a composite with a claim) remove metadata, and add " +
 			"connectionDetails: true. If the XRD is among the files, this is known.")
 	}
 	e.with("metadata", metadata).note(takenOver...)
+}
+
+// patched returns the CEL of a name or a namespace after a patch that copies a field of the composite, with one format.
+func patched(p decode.Value, before string) (string, error) {
+	kind, transforms := p.Get("type").Text(), items(p.Get("transforms"))
+	switch {
+	case before == "":
+		return "", errors.New("sets neither the name nor the namespace")
+	case kind != "" && kind != "FromCompositeFieldPath":
+		return "", errors.New("is not of type FromCompositeFieldPath")
+	case len(transforms) > 1:
+		return "", errors.New("has transforms other than one string format")
+	}
+	path, err := parsePath(needed(p.Get("fromFieldPath")))
+	if err != nil {
+		return "", err
+	}
+	format := "%s"
+	if len(transforms) == 1 {
+		format = transforms[0].Get("string", "fmt").Text()
+	}
+	if strings.Count(format, "%") != 1 || !strings.Contains(format, "%s") {
+		return "", errors.New("has transforms other than one string format")
+	}
+	if p.Get("policy", "fromFieldPath").Text() == "Required" {
+		return celtext.Format(format, []string{celtext.Path("composite", path, false)}), nil
+	}
+	x := celtext.Path("composite", path, true)
+	if format != "%s" {
+		x += ".optMap(v, " + celtext.Format(format, []string{"v"}) + ")"
+	}
+	return x + ".orValue(" + before + ")", nil
 }
 
 // detail returns the entry of a connection detail. Crossplane v1 derived the type if it was not set.
