@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/crossplane-contrib/function-export/internal/engine/credential"
 	"github.com/crossplane-contrib/function-export/internal/engine/limits"
 )
 
@@ -31,7 +32,7 @@ func limitTexts() map[string]string {
 		n, _ := value.(int)
 		switch d, isTime := value.(time.Duration); {
 		case isTime:
-			out[name] = strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
+			out[name] = credential.DurationText(d)
 		case strings.HasSuffix(name, "Bytes") && n%(1<<20) == 0:
 			out[name] = fmt.Sprintf("%d MiB", n>>20)
 		case strings.HasSuffix(name, "Bytes"):

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/crossplane-contrib/function-export/input/v1beta1"
+	"github.com/crossplane-contrib/function-export/internal/engine/credential"
 	"github.com/crossplane-contrib/function-export/internal/engine/diagnostic"
 	"github.com/crossplane-contrib/function-export/internal/engine/expression"
 	"github.com/crossplane-contrib/function-export/internal/engine/lazy"
@@ -27,7 +28,7 @@ func abandonedAfterNext(v *View, say Say) {
 	for _, m := range v.Plan.Generators {
 		if m.AbandonAfter > 0 && m.Interval > 0 && m.AbandonAfter >= m.Interval {
 			say(field(m.Path.Child("abandonAfter").String()), "is %s, but the next rotation is due after %s: set it "+
-				"to less than refreshInterval", m.AbandonAfter, m.Interval)
+				"to less than refreshInterval", credential.DurationText(m.AbandonAfter), credential.DurationText(m.Interval))
 		}
 	}
 }

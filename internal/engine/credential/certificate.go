@@ -192,7 +192,7 @@ func (c *Certificate) times(at *field.Path, in *v1beta1.CertificateGenerator) fi
 	c.renewBefore = in.RenewBefore.Duration
 	if most := c.duration - minRenewal; c.renewBefore > most {
 		return field.ErrorList{invalid(at.Child("renewBefore"), "is %s: must be from %s to %s with a duration of %s",
-			c.renewBefore, minRenewal, most, c.duration)}
+			DurationText(c.renewBefore), DurationText(minRenewal), DurationText(most), DurationText(c.duration))}
 	}
 	return nil
 }

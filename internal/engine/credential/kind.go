@@ -78,3 +78,8 @@ func invalid(at *field.Path, format string, args ...any) *field.Error {
 func isLine(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
+
+// DurationText returns a duration without the zero parts at its end, as people write it.
+func DurationText(d time.Duration) string {
+	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
+}
