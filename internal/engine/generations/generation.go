@@ -280,8 +280,8 @@ func (x Splitter) identify(known map[string]Identified, composed string, o wire.
 	return Identified{Generator: generator, Number: number, Claimed: true}, named && isDeclared && !isExport
 }
 
-// isSealed reports whether an object with a state is that generation. An export can have the data of a generation, so that
-// a copy of the state would also fit there. Its own name shows that it is not the generation.
+// isSealed reports whether an object with a state is that generation. An export can have the data of a generation, so
+// that a copy of the state would also fit there. Its own name shows that it is not the generation.
 func (x Splitter) isSealed(o wire.Struct, s seal.GenerationState, text string) bool {
 	named := plan.MetadataOf(o).Get("name").Is(x.defaultName(s.Generator, s.Number))
 	if s.Generator == "" || !named || !object.IsSecret(o) {
