@@ -41,8 +41,8 @@ func Held(observed wire.Struct) *structpb.Struct {
 		}
 	}
 	applied := appliedFields(observed)
-	hold(out, "data", observed, nil, func(key string) bool { return applied.has(key, "data", "stringData") })
-	hold(out, "binaryData", observed, nil, func(key string) bool { return applied.has(key, "binaryData") })
+	hold(out, "data", observed, nil, applied.keys("data", "stringData"))
+	hold(out, "binaryData", observed, nil, applied.keys("binaryData"))
 	return &structpb.Struct{Fields: out}
 }
 
@@ -56,8 +56,8 @@ func HeldMetadata(observed wire.Struct) *structpb.Value {
 		}
 	}
 	applied := appliedFields(observed, "f:metadata")
-	hold(out, "labels", meta, crossplaneLabels, func(key string) bool { return applied.has(key, "labels") })
-	hold(out, "annotations", meta, crossplaneAnnotations, func(key string) bool { return applied.has(key, "annotations") })
+	hold(out, "labels", meta, crossplaneLabels, applied.keys("labels"))
+	hold(out, "annotations", meta, crossplaneAnnotations, applied.keys("annotations"))
 	return structOf(out)
 }
 
@@ -78,29 +78,34 @@ func appliedFields(observed wire.Struct, path ...string) managed {
 	return out
 }
 
-// has reports whether Crossplane applied a key of one of the maps with these names, or if nothing is known.
-func (m managed) has(key string, in ...string) bool {
+// keys returns whether Crossplane applied a key of one of the maps with these names. It does for all keys if nothing is
+// known. The keys are read once: anyone can add managers and keys, whose numbers would be multiplied otherwise.
+func (m managed) keys(of ...string) func(key string) bool {
+	if len(m) == 0 {
+		return func(string) bool { return true }
+	}
+	applied := map[string]bool{}
 	for _, fields := range m {
-		for _, name := range in {
-			if fields.At("f:"+name, "f:"+key).Exists() {
-				return true
+		for _, name := range of {
+			for key := range fields.Get("f:" + name).Struct().All() {
+				applied[key] = true
 			}
 		}
 	}
-	return len(m) == 0
+	return func(key string) bool { return applied["f:"+key] }
 }
 
 // Applied reports whether Crossplane applied a key of the object's data. It is true for all keys if nothing is known.
 func Applied(observed wire.Struct) func(key string) bool {
-	applied := appliedFields(observed)
-	return func(key string) bool { return applied.has(key, "data", "stringData", "binaryData") }
+	return appliedFields(observed).keys("data", "stringData", "binaryData")
 }
 
 // AppliedAsText reports whether Crossplane applied a key of a Secret as stringData. The API server copied its value to
 // data, where the key has no owner, so that it stays if a later apply lacks it.
 func AppliedAsText(observed wire.Struct) func(key string) bool {
 	applied := appliedFields(observed)
-	return func(key string) bool { return len(applied) > 0 && applied.has(key, "stringData") }
+	text := applied.keys("stringData")
+	return func(key string) bool { return len(applied) > 0 && text(key) }
 }
 
 // hold copies the applied keys of the map with a name, except the keys in except.
