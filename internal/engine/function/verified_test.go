@@ -117,3 +117,44 @@ func TestAbandonedRotation(t *testing.T) {
 		}
 	}
 }
+
+// The users of a database are resources of another controller. If all states are lost while the list of users is
+// unknown, the users in use stay in use once it is known.
+func TestLostStatesWhileItemsAreUnknown(t *testing.T) {
+	c := functiontest.NewControlPlane(t, `
+generators:
+- name: users
+  forEachExpression: composite.spec.users
+  keyExpression: item
+  gracePeriod: 1h
+  resource: {manifest: {apiVersion: example.org/v1, kind: User, spec: {}}, outputs: {id: resource.metadata.name}}
+  readyExpression: has(resource.spec)
+secrets:
+- name: users
+  data: [{key: id, value: generated.users.anna.id, optional: true}]
+`)
+	spec := c.XR.GetFields()["spec"].GetStructValue().GetFields()
+	spec["users"] = functiontest.Parse(t, "users: [anna]").GetFields()["users"]
+	c.Settle()
+	for _, o := range c.Stored {
+		annotations := o.GetFields()["metadata"].GetStructValue().GetFields()["annotations"].GetStructValue().GetFields()
+		for name := range annotations {
+			if strings.HasPrefix(name, functiontest.Prefix) {
+				delete(annotations, name)
+			}
+		}
+	}
+	users := spec["users"]
+	delete(spec, "users")
+	c.Settle()
+	spec["users"] = users
+	c.Settle()
+	c.Now = c.Now.Add(24 * time.Hour)
+	c.Settle()
+	if got, want := c.Names(), "shop-users shop-users-anna-1"; got != want {
+		t.Errorf("there are %s, want %s", got, want)
+	}
+	if got, want := c.Value("shop-users", "id"), "shop-users-anna-1"; got != want {
+		t.Errorf("the user is %s, want %s", got, want)
+	}
+}

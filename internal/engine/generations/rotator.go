@@ -118,7 +118,8 @@ func (g *rotator) schedule(t time.Time) {
 	}
 }
 
-// hold keeps all generations as they are observed.
+// hold keeps all generations as they are observed. It writes no state in place of a lost one: a step finds out which
+// generation is in use, and says that the state was lost.
 func (g *rotator) hold(c *credentialState) {
 	for _, k := range c.have {
 		if !k.Listed {
@@ -126,7 +127,10 @@ func (g *rotator) hold(c *credentialState) {
 		}
 		desired := object.Held(k.object)
 		if desired == nil {
-			desired = k.marked(g.manifestAsCreated(k))
+			desired = g.manifestAsCreated(k)
+			if k.Intact {
+				desired = k.marked(desired)
+			}
 		}
 		g.compose(k, desired, false)
 	}
