@@ -12,7 +12,8 @@ import (
 // A parser reads each byte of a request once, and checks that the request has the form that Go's protobuf writes: it
 // has only fields that this package reads; a field has a tag of one byte, and occurs once unless it is repeated; an
 // entry of a map has its key and then its value; a Value has at most one kind. Protobuf decodes and encodes all other
-// requests first, for example those with credentials, or those of a newer Crossplane.
+// requests first, for example those with credentials. A State and a Resource may have the fields of a newer Crossplane:
+// the response passes on what earlier steps desire.
 type parser struct {
 	*Request
 
@@ -27,8 +28,20 @@ const plainDepth = 128
 // fields calls read for each field of a message, and stops if one is wrong. Fields of the repeated tags may occur
 // several times.
 func (p *parser) fields(b []byte, read func(tag byte, field []byte), repeated ...byte) {
+	p.fieldsTo(protowire.MaxValidNumber, b, read, repeated...)
+}
+
+// fieldsTo is fields without those that have a higher number than known.
+func (p *parser) fieldsTo(known protowire.Number, b []byte, read func(tag byte, field []byte), repeated ...byte) {
 	var seen uint
 	for len(b) > 0 && !p.wrong {
+		if protowire.Number(b[0]>>3) > known { // or the tag has several bytes
+			number, _, n := protowire.ConsumeField(b)
+			if p.wrong = number <= known || n < 0; !p.wrong {
+				b = b[n:]
+			}
+			continue
+		}
 		tag, bit := b[0], uint(1)<<(b[0]>>3)
 		field, rest := next(b)
 		if rest == nil || seen&bit != 0 && !slices.Contains(repeated, tag) {
@@ -40,17 +53,17 @@ func (p *parser) fields(b []byte, read func(tag byte, field []byte), repeated ..
 	}
 }
 
-// next returns the body of the field at the beginning of b, and the rest after it. Both are nil unless the field is a
-// varint or has a length, with a tag of one byte.
+// next returns the body of the field at the beginning of b, and the rest after it. Both are nil if it has none. A field
+// that is not read can have another body.
 func next(b []byte) (field, rest []byte) {
-	if b[0] != tagReady {
+	if b[0] < 0x80 && protowire.Type(b[0]&7) == protowire.BytesType {
 		return take(b, b[0])
 	}
-	_, n := protowire.ConsumeVarint(b[1:])
+	_, _, n := protowire.ConsumeField(b)
 	if n < 0 {
 		return nil, nil
 	}
-	return b[1 : 1+n], b[1+n:]
+	return b[1:n], b[n:]
 }
 
 // request reads the whole request.
@@ -89,7 +102,7 @@ func (p *parser) state(b []byte) (out State) {
 	if n > 0 {
 		out.Resources = make(map[string]Resource, min(n, most))
 	}
-	p.fields(b, func(tag byte, field []byte) {
+	p.fieldsTo(tagResources>>3, b, func(tag byte, field []byte) {
 		switch tag {
 		case tagComposite:
 			out.Composite = p.resource(field)
@@ -105,7 +118,7 @@ func (p *parser) state(b []byte) (out State) {
 
 func (p *parser) resource(b []byte) Resource {
 	out := Resource{exists: true}
-	p.fields(b, func(tag byte, field []byte) {
+	p.fieldsTo(tagReady>>3, b, func(tag byte, field []byte) {
 		switch tag {
 		case tagResource:
 			out.Object = p.object(field)

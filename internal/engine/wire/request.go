@@ -84,12 +84,18 @@ func (r *Request) Unmarshal(sent []byte) error {
 	if r.parse(sent, plainDepth) {
 		return nil
 	}
-	req := &fnv1.RunFunctionRequest{}
-	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(sent, req); err != nil {
-		return err
+	var err error
+	for _, discard := range []bool{false, true} { // if possible, keep what only a newer Crossplane knows
+		req := &fnv1.RunFunctionRequest{}
+		if err := (proto.UnmarshalOptions{DiscardUnknown: discard}).Unmarshal(sent, req); err != nil {
+			return err
+		}
+		*r = Request{}
+		if err = r.encode(req); err == nil {
+			break
+		}
 	}
-	*r = Request{}
-	return r.encode(req)
+	return err
 }
 
 // Encode returns a request as it is read once protobuf has encoded it.

@@ -11,6 +11,7 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -309,4 +310,33 @@ func lazily(t testing.TB, sent []byte) *Request {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// The response passes on a field of a newer Crossplane in what earlier steps desire.
+func TestRespondKeepsNewerFields(t *testing.T) {
+	newer := protowire.AppendString(protowire.AppendTag(nil, 15, protowire.BytesType), "newer")
+	newer = protowire.AppendVarint(protowire.AppendTag(newer, 99, protowire.VarintType), 1)
+	resource := &fnv1.Resource{Resource: structOne("a")}
+	resource.ProtoReflect().SetUnknown(newer)
+	for name, req := range map[string]*fnv1.RunFunctionRequest{
+		"Plain":       {},
+		"Credentials": {Credentials: map[string]*fnv1.Credentials{"cloud": {}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req.Desired = &fnv1.State{Composite: resource, Resources: map[string]*fnv1.Resource{"r": resource}}
+			own := &fnv1.State{Resources: map[string]*fnv1.Resource{"own": {Resource: structOne("b")}}}
+			want := &fnv1.RunFunctionResponse{Desired: &fnv1.State{
+				Composite: resource, Resources: map[string]*fnv1.Resource{"r": resource, "own": own.GetResources()["own"]},
+			}}
+			came := &Request{}
+			if err := came.Unmarshal(marshal(t, req)); err != nil {
+				t.Fatal(err)
+			}
+			parts, err := came.Respond(&fnv1.RunFunctionResponse{Desired: own}).Marshal()
+			got := &fnv1.RunFunctionResponse{}
+			if err != nil || proto.Unmarshal(bytes.Join(parts, nil), got) != nil || !proto.Equal(want, got) {
+				t.Errorf("%v: -want, +got:\n%s", err, diff(want, got))
+			}
+		})
+	}
 }
