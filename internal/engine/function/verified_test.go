@@ -158,3 +158,22 @@ secrets:
 		t.Errorf("the user is %s, want %s", got, want)
 	}
 }
+
+// Two generations with one name: the message names the field that sets the name.
+func TestNameOfEachGeneration(t *testing.T) {
+	c := functiontest.NewControlPlane(t, `
+generators:
+- name: user
+  resource:
+    manifest: {apiVersion: example.org/v1, kind: User, spec: {}}
+    set: [{fieldPath: metadata.name, value: "'same'"}]
+  readyExpression: has(resource.spec)
+`)
+	c.Settle()
+	c.Annotate(rotateKey, "user=1")
+	c.Reconcile()
+	const want = "generators[0].resource.set: User team-a/same is another generation: use generation.number"
+	if got := c.Condition(); !strings.Contains(got, want) {
+		t.Errorf("the condition is %s, want %s", got, want)
+	}
+}

@@ -103,6 +103,9 @@ func (g *rotator) slotOf(w *wantedGeneration) (slot lifecycle.Slot, found wire.S
 // occupied says which object is at the place of the next generation.
 func (g *rotator) occupied(w *wantedGeneration, o wire.Struct) evaluate.Reasons {
 	own, at := g.in.Owner.Controls(o), w.Path.Child("name")
+	if w.Manifest.Names() {
+		at = w.Path.Child(w.Kind, "set")
+	}
 	switch {
 	case own && plan.IsAuthors(object.CompositionResourceName(o)):
 		g.write(o, w) // so that the author's object is deleted
