@@ -303,3 +303,32 @@ func FuzzRunFunctionNeverPanics(f *testing.F) {
 		}
 	})
 }
+
+// The Secret of a legacy composite, which its author chooses, is only asked for if an expression reads it.
+func TestSecretOfTheComposite(t *testing.T) {
+	for value, want := range map[string]bool{
+		"secret.password": true, "secrets.db.password": false, "secrets[composite.spec.name].password": false,
+	} {
+		rsp := functiontest.Reconcile(t, functiontest.New(t), functiontest.Request(t, `
+observed:
+  composite:
+    resource:
+      apiVersion: example.org/v1
+      kind: XDatabase
+      metadata: {name: orders, uid: "1"}
+      spec: {name: db, writeConnectionSecretToRef: {name: connection, namespace: theirs}}
+  resources: {db: {connectionDetails: {password: eA==}}}
+input:
+  apiVersion: export.fn.crossplane.io/v1beta1
+  kind: Exports
+  secrets: [{name: a, metadata: {namespace: ours}, data: [{key: k, value: "`+value+`"}]}]
+`), nil)
+		got := false
+		for _, r := range rsp.GetRequirements().GetResources() {
+			got = got || r.GetMatchName() == "connection"
+		}
+		if got != want {
+			t.Errorf("%s: the Secret of the composite is asked for: %t, want %t", value, got, want)
+		}
+	}
+}

@@ -192,8 +192,16 @@ type DetailsUsed struct {
 	finds []*Find
 }
 
-// ByName reports whether an expression can use the connection details of a composed resource, or of the composite.
+// ByName reports whether an expression can use the connection details of a composed resource.
 func (d *DetailsUsed) ByName(name string) bool { return d.read.readsSecret(name) }
+
+// OfComposite reports whether an expression uses the connection details of the composite. A computed name is that of a
+// composed resource.
+func (d *DetailsUsed) OfComposite() bool {
+	return slices.ContainsFunc(d.read.uses, func(u use) bool {
+		return u.variable == "" && u.input == expression.Composite
+	})
+}
 
 // Uses reports whether an expression or a find can use the connection details of a composed resource.
 func (d *DetailsUsed) Uses(name string, o wire.Struct) bool {

@@ -48,7 +48,7 @@ func (r *detailsReader) run(o observation.Observation, composed generations.Spli
 		found = plan.With(found, name, id)
 	}
 	if _, _, ns, name := object.Identity(o.Composite.Object); ns == "" { // a namespaced composite has none
-		used := r.used.ByName(expression.Composite) && object.IsLegacy(o.Composite.Object)
+		used := r.used.OfComposite() && object.IsLegacy(o.Composite.Object)
 		o.Composite = r.details(o.Composite, "composite", name, used)
 	}
 	return detailsRead{r.Reply, &o, found}
