@@ -46,8 +46,11 @@ type inputs struct {
 	now     time.Time // in now.txt, or zero
 }
 
-// wantOrder is the end of errors about the wrong files.
-const wantOrder = "pass the files in the order xr.yaml composition.yaml [functions.yaml]"
+// The end of errors about the wrong files.
+const (
+	wantFiles = "the files xr.yaml composition.yaml [functions.yaml]"
+	wantOrder = "pass the files in the order xr.yaml composition.yaml [functions.yaml]"
+)
 
 // inFolder returns the command with the files of a folder, if its path is one, and the paths of files that no flag has.
 // Files of flags follow those of the folder. Functions are not read, because the input of a step decides which function
@@ -63,8 +66,7 @@ func (c *Command) inFolder(system *files.System) (all Command, environment, now 
 	}
 	if !isFolder || len(c.Paths) > 1 {
 		count := terminal.Counted(len(c.Paths), "file", "files")
-		return all, "", "", fmt.Errorf("cannot render %s: pass one folder, or the files xr.yaml "+
-			"composition.yaml [functions.yaml]", count)
+		return all, "", "", fmt.Errorf("cannot render %s: pass one folder, or %s", count, wantFiles)
 	}
 	entries, err := fs.ReadDir(system.FS, dir)
 	if err != nil {
@@ -77,6 +79,11 @@ func (c *Command) inFolder(system *files.System) (all Command, environment, now 
 			}
 		}
 		return out
+	}
+	for _, name := range []string{"xr.yaml", "composition.yaml"} {
+		if there(name) == nil {
+			return all, "", "", fmt.Errorf("cannot find %s in the folder %s: add it, or pass %s", name, dir, wantFiles)
+		}
 	}
 	one := func(name string) string { return append(there(name), "")[0] }
 	all.Paths = []string{filepath.Join(dir, "xr.yaml"), filepath.Join(dir, "composition.yaml")}
@@ -204,22 +211,20 @@ func (in *inputs) loadComposition(file string) (*pipeline.Pipeline, error) {
 // precedence. Its errors quote neither values nor keys: a key may be part of a value with a semicolon.
 func (in *inputs) loadContext(c *Command, environment string) (err error) {
 	in.context = map[string]any{}
-	paths := map[string]string{}
 	if environment != "" {
-		paths[environmentKey] = environment
-	}
-	maps.Copy(paths, c.ContextFiles)
-	for _, key := range plan.SortedKeys(paths) {
-		where := "--context-files: a file"
-		if paths[key] == environment {
-			where = environment
-		}
-		data, err := in.system.ReadFile(paths[key])
-		if err == nil {
-			in.context[key], err = valueOf(string(data))
-		}
+		d, err := in.one(environment, "the environment")
 		if err != nil {
-			return fmt.Errorf("%s: %w", where, files.WithoutPath(err))
+			return err
+		}
+		in.context[environmentKey] = d.fields
+	}
+	for _, key := range plan.SortedKeys(c.ContextFiles) {
+		data, err := in.system.ReadFile(c.ContextFiles[key])
+		if err != nil {
+			return fmt.Errorf("--context-files: cannot read a file: %w", files.WithoutPath(err))
+		}
+		if in.context[key], err = valueOf(string(data)); err != nil {
+			return fmt.Errorf("--context-files: a file: %w", err)
 		}
 	}
 	for key, text := range c.ContextValues {

@@ -23,11 +23,12 @@ func TestRenderBadFiles(t *testing.T) {
 	}{
 		"NoXR": {
 			files: functiontest.Files{"xr.yaml": "-"},
-			want:  "cannot read xr.yaml: no such file or directory",
+			want:  "cannot find xr.yaml in the folder DIR: add it, or pass the files xr.yaml composition.yaml [functions.yaml]",
 		},
 		"NoComposition": {
 			files: functiontest.Files{"composition.yaml": "-"},
-			want:  "cannot read composition.yaml: no such file or directory",
+			want: "cannot find composition.yaml in the folder DIR: add it, or pass the files xr.yaml composition.yaml " +
+				"[functions.yaml]",
 		},
 		"NotYAML": {
 			reason: "The line counts in the file, not in its document.",
@@ -173,7 +174,7 @@ func TestRenderBadArguments(t *testing.T) {
 			want: "--context-files: a file: 1:9: not valid YAML: no comma before this: write one after the value or the item " +
 				"above, close the bracket above, or put the whole value in quotes"},
 		"NoContextFile": {cmd: Command{Paths: []string{dir}, ContextFiles: map[string]string{"k": file("none")}},
-			want: "--context-files: a file: no such file or directory"},
+			want: "--context-files: cannot read a file: no such file or directory"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
