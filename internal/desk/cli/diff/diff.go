@@ -86,7 +86,7 @@ func (c *Command) Validate() error {
 // Run is called by kong, with the values that main binds. Its error tells the exit code.
 func (c *Command) Run(ctx context.Context, k *kong.Kong, system *files.System, engine pipeline.Engine) error {
 	terminal.EndsSoon()
-	changed, err := readCompositions(system, c.Compositions)
+	changed, err := readCompositions(ctx, system, c.Compositions, k.Stderr)
 	if err != nil {
 		return err
 	}

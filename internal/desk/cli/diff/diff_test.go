@@ -273,6 +273,16 @@ func TestPipelines(t *testing.T) {
 }
 
 // TestForeignKeys: what other clients add to an object is no effect of a change.
+// A mistake in the changed Composition is printed with its place, as check prints it.
+func TestMistakesHavePlaces(t *testing.T) {
+	dump := cluster(t, composed(input), instance("team-a", "orders"))
+	out, _ := run(t, Command{Output: "text"}, composed(with(t, "secret.username}]", "secret.username +}]")), dump)
+	place := regexp.MustCompile(`(?m)^composition\.yaml:\d+:\d+: secrets\[1\]\.data\[0\]\.value: ends too early`)
+	if !place.MatchString(out) {
+		t.Errorf("want a line that matches %s:\n%s", place, out)
+	}
+}
+
 func TestForeignKeys(t *testing.T) {
 	dump := strings.ReplaceAll(cluster(t, composed(input), instance("team-a", "orders")),
 		"      export.fn.crossplane.io/revision:",

@@ -21,6 +21,7 @@ import (
 	"github.com/crossplane-contrib/function-export/internal/desk/pipeline"
 	"github.com/crossplane-contrib/function-export/internal/desk/state"
 	"github.com/crossplane-contrib/function-export/internal/desk/world"
+	"github.com/crossplane-contrib/function-export/internal/engine/advice"
 	"github.com/crossplane-contrib/function-export/internal/engine/decode"
 )
 
@@ -99,11 +100,18 @@ type composition struct {
 	line int
 }
 
-// readCompositions reads the Compositions in files. Other objects in them are left out.
-func readCompositions(system *files.System, paths []string) ([]*composition, error) {
+// readCompositions reads the Compositions in files. Other objects in them are left out. The errors of their inputs are
+// printed as check does: what Crossplane would then do is an effect.
+func readCompositions(
+	ctx context.Context, system *files.System, paths []string, stderr io.Writer,
+) ([]*composition, error) {
 	names, err := system.Find(paths, files.Below)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the file
+	}
+	env, err := advice.NewEnvironment()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // of this program
 	}
 	var out []*composition
 	for _, f := range system.ReadAll(names, files.AnyText) {
@@ -125,6 +133,12 @@ func readCompositions(system *files.System, paths []string) ([]*composition, err
 			}
 			out = append(out, &composition{p, f.Name, o.Line()})
 		}
+		steps, wrong := files.FindSteps(f)
+		for _, s := range steps {
+			_, list := s.Compile(ctx, env)
+			wrong = append(wrong, s.AllInFile(list)...)
+		}
+		_ = terminal.PrintText(stderr, wrong) // the exit code tells the result
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("cannot find a Composition in %s: name the files with the changed Compositions",
