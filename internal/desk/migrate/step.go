@@ -132,6 +132,7 @@ func (s *step) print() string {
 // check compiles the input as it is printed. A part with an error becomes a comment with the reason,
 // until everything else compiles.
 func (s *step) check(m *migration, r *reading) {
+compile:
 	for {
 		s.settle()
 		list, err := s.compile(m)
@@ -147,6 +148,9 @@ func (s *step) check(m *migration, r *reading) {
 			if n == nil {
 				r.report(nil, "cannot be migrated: the step would have an error: "+oneLine(d.Error()))
 				return
+			}
+			if n.leaveOut(rest, d.Message) {
+				continue compile
 			}
 			why[n] = append(why[n], strings.TrimLeft(rest+": "+d.Message, ": "))
 		}

@@ -141,6 +141,30 @@ func (n *node) disable(why ...string) *node {
 	return n
 }
 
+// leaveOut removes the type or a field of the metadata of an export, for a person to decide, and reports whether it did.
+func (n *node) leaveOut(place, why string) bool {
+	holder, name := n, place
+	if inner, ok := strings.CutPrefix(place, "metadata."); ok {
+		holder, name = n.field("metadata"), inner
+	} else if place != "type" {
+		return false
+	}
+	if end := strings.IndexAny(name, ":.["); end >= 0 {
+		name = name[:end]
+	}
+	value := holder.field(name)
+	if value == nil {
+		return false
+	}
+	n.note(decide + place + ": " + why + ": " + strings.Join(value.lines(), ", "))
+	isValue := func(f member) bool { return f.value == value }
+	if holder.fields = slices.DeleteFunc(holder.fields, isValue); len(holder.fields) == 0 { // of the metadata
+		n.note(holder.above...)
+		n.fields = slices.DeleteFunc(n.fields, func(f member) bool { return f.value == holder })
+	}
+	return true
+}
+
 // unless makes the node a comment if there is a reason.
 func (n *node) unless(why string) *node {
 	if why != "" {
