@@ -67,7 +67,11 @@ func decodeSettings(v any) (*fileSettings, diagnostic.List) {
 	}
 	wrong := strict.Fields(settingsSchema(), nil, structpb.NewStructValue(in), fields.Adviser{})
 	out := &fileSettings{}
-	if text, err := in.MarshalJSON(); len(wrong) == 0 && (err != nil || json.Unmarshal(text, out) != nil) {
+	text, err := in.MarshalJSON()
+	if err == nil {
+		err = json.Unmarshal(text, out) // what has another type is left out
+	}
+	if err != nil && len(wrong) == 0 {
 		wrong = diagnostic.List{{Rule: diagnostic.Input, Message: "cannot be read"}}
 	}
 	return out, wrong
@@ -137,8 +141,8 @@ func (s *Settings) read(folder string) map[string]rules.Level {
 	s.wrong = append(s.wrong, f.Broken()...)
 	for _, o := range f.Objects() {
 		in, wrong := decodeSettings(o.Value)
-		if len(wrong) == 0 {
-			wrong = s.add(folder, in, levels)
+		if in != nil {
+			wrong = append(wrong, withoutPlacesOf(wrong, s.add(folder, in, levels))...)
 		}
 		s.wrong = append(s.wrong, StepAt(o).AllInFile(wrong)...)
 	}
@@ -173,8 +177,10 @@ func (s *Settings) add(folder string, in *fileSettings, levels map[string]rules.
 			report(at, "there is no rule %s%s", name, suggest.ThereAre(name, rules.Names(), ""))
 		case rule.Level == rules.Off && rule.Reason == "":
 			report(at, "is off without a reason: write {level: off, reason: ...}")
-		default:
+		case rule.Level == rules.Error || rule.Level == rules.Warning || rule.Level == rules.Off:
 			levels[name] = rule.Level
+		case rule.Level != "": // which has been said unless the file also has unknown fields
+			report(at.Child("level"), "must be %s, %s or %s", rules.Error, rules.Warning, rules.Off)
 		}
 	}
 	return wrong
