@@ -37,8 +37,8 @@ func usageText(text string, c *kong.Context) string {
 		return fmt.Sprintf("--%s: cannot read its value: write it as %s", f.Name, f.FormatPlaceHolder())
 	}
 	if strings.HasPrefix(text, "unknown flag ") {
-		if _, near, ok := strings.Cut(text, `, did you mean "`); ok { // one flag that exists
-			see = suggest.DidYouMean(strings.TrimSuffix(near, `"?`))
+		if _, near, ok := strings.Cut(text, `, did you mean "--`); ok { // one flag that exists
+			see = suggest.DidYouMean("--" + strings.TrimSuffix(near, `"?`))
 		}
 		return "unknown flag" + see
 	}
