@@ -124,7 +124,11 @@ func (p *player) walkFields(field string, want, got map[string]any, c comparison
 	}
 	for _, key := range slices.Sorted(maps.Keys(got)) {
 		if c.exact && want[key] == nil {
-			p.differs(field, diagnostic.SetValue, got[key], "has another field %s", key)
+			text, below := "", fieldBelow(field, key)
+			if _, isMap := got[key].(map[string]any); !isMap {
+				text = "\n+ " + p.value(got[key], c.secret && inData().MatchString(below))
+			}
+			p.differs(field, diagnostic.SetValue, got[key], "has another field %s%s", key, text)
 			p.failures[len(p.failures)-1].Edit.Path = fieldBelow(p.field(field), key)
 		}
 	}
@@ -245,7 +249,7 @@ func (p *player) expectChanges(e *Expectation) {
 
 // expectGone fails if an object exists, or if its name can only be misspelled.
 func (p *player) expectGone(field, name string) {
-	known := append(p.names(), "fromComposite") // objects of composite authors, who name them
+	known, export := p.names(), exportOf(name)
 	generator, _, isGeneration := plan.ParseGeneration(name)
 	wrong := p.knowsGenerator(generator)
 	switch _, exists := p.now().objects[name]; {
@@ -253,7 +257,7 @@ func (p *player) expectGone(field, name string) {
 		p.fail(field, "%s exists", name)
 	case isGeneration && wrong != nil:
 		p.fail(field, "%s", wrong)
-	case !isGeneration && !slices.Contains(known, exportOf(name)):
+	case !isGeneration && export != "fromComposite" && !slices.Contains(known, export): // whose authors name objects
 		p.fail(field, "nothing in the test has the composition resource name %q%s", name, suggest.ThereAre(name, known, ""))
 	}
 }

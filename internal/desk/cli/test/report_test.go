@@ -233,6 +233,21 @@ func TestUpdateValues(t *testing.T) {
 	}
 }
 
+// TestAnotherField: the value of a field that is not expected is shown.
+func TestAnotherField(t *testing.T) {
+	t.Setenv("CI", "")
+	dir := folder(t, map[string]string{"composition.yaml": composition, "xr.yaml": functiontest.XR})
+	expected := filepath.Join(dir, "expected.yaml")
+	rendered := functiontest.XR + "\nstatus: {conditions: [{type: ExportsReady, status: 'False', reason: Waiting}]}\n"
+	if err := os.WriteFile(expected, []byte(rendered), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stdout, _, _ := run(t.Context(), t, &test.Command{Paths: []string{dir}})
+	if !regexp.MustCompile(`ExportsReady: has another field message\n +\+ ".+"`).MatchString(stdout) {
+		t.Errorf("the message is not shown:\n%s", stdout)
+	}
+}
+
 // TestFolder is about a folder with an expected.yaml.
 func TestFolder(t *testing.T) {
 	t.Setenv("CI", "")
