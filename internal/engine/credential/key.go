@@ -98,7 +98,7 @@ func CompileSSHKey(at *field.Path, in *v1beta1.SSHKeyGenerator) (Kind, field.Err
 	var errs field.ErrorList
 	bits := ptr.Deref(in.Bits, 0)
 	newKey, ok := keySizes[cmp.Or(in.Type, ed25519Type)][bits]
-	if !ok && in.Bits != nil {
+	if in.Bits != nil && (!ok || bits == 0) {
 		errs = append(errs, invalid(at.Child("bits"), "is %d: must be 2048, 3072 or 4096 for type rsa, "+
 			"and 256, 384 or 521 for type ecdsa", bits))
 	}

@@ -47,6 +47,8 @@ func TestCompileSSHKeyDiagnostics(t *testing.T) {
 	}{
 		"BitsOfRSA": {reason: "the size of another type", in: v1beta1.SSHKeyGenerator{Type: "rsa",
 			Bits: ptr.To[uint64](521)}, want: []string{"sshKey.bits: is 521: " + sizes}},
+		"NoSize": {reason: "0 is no size", in: v1beta1.SSHKeyGenerator{Type: "rsa",
+			Bits: ptr.To[uint64](0)}, want: []string{"sshKey.bits: is 0: " + sizes}},
 		"Lines": {reason: "another line of authorized_keys would be another key",
 			in: v1beta1.SSHKeyGenerator{Comment: "me\nssh-ed25519 AAAA mallory"}, want: []string{line}},
 		"Direction": {reason: "the direction of reading hides a part", in: v1beta1.SSHKeyGenerator{Comment: "a\u202eb"},
