@@ -53,6 +53,9 @@ func (s *State) Composites(changed map[string]any) []*Composite {
 			c.InUse = inUse[used.Ref]
 		}
 		c.Pinned = c.pinned(changed)
+		if claim := c.claim(); claim != nil && !s.Complete && s.Find(RefIn(claim)) == nil {
+			s.Add(claim) // files may have only composites
+		}
 		out = append(out, c)
 	}
 	return out
@@ -126,6 +129,19 @@ func (c *Composite) pinned(changed map[string]any) string {
 		return "its compositionRevisionSelector does not select the labels of the changed Composition"
 	}
 	return ""
+}
+
+// claim returns the claim of a composite, as far as its reference shows it, or nil.
+func (c *Composite) claim() map[string]any {
+	ref, _ := Field(c.fields, "spec", "claimRef").(map[string]any)
+	if ref == nil || c.Namespace != "" {
+		return nil
+	}
+	return map[string]any{
+		"apiVersion": ref["apiVersion"], "kind": ref["kind"],
+		"metadata": map[string]any{"namespace": ref["namespace"], "name": ref["name"]},
+		"spec":     map[string]any{"resourceRef": map[string]any{"apiVersion": c.APIVersion, "kind": c.Kind, "name": c.Name}},
+	}
 }
 
 // Refs returns the objects that Crossplane composes for a composite, in their order, each once.

@@ -259,6 +259,12 @@ func TestPipelines(t *testing.T) {
 			[]string{
 				"~ Secret team-a/orders-conn user is removed, login is added", "~ Secret team-a/orders login is added",
 			}},
+		"Claim": {"its claim is not in the files", composed(published),
+			composed(strings.Replace(published, "{key: user,", "{key: login,", 1)),
+			strings.Replace(legacy(instance("team-a", "orders")), "spec:\n  composition", "spec:\n  claimRef: {apiVersion: "+
+				"example.org/v1, kind: Postgres, namespace: team-a, name: shop}\n  composition", 1), []string{
+				"~ Secret team-a/orders-conn user is removed, login is added", "~ Secret team-a/orders login is added",
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.was == "" {
@@ -272,8 +278,7 @@ func TestPipelines(t *testing.T) {
 	}
 }
 
-// TestForeignKeys: what other clients add to an object is no effect of a change.
-// A mistake in the changed Composition is printed with its place, as check prints it.
+// TestMistakesHavePlaces: a mistake in the changed Composition is printed with its place, as check prints it.
 func TestMistakesHavePlaces(t *testing.T) {
 	dump := cluster(t, composed(input), instance("team-a", "orders"))
 	out, _ := run(t, Command{Output: "text"}, composed(with(t, "secret.username}]", "secret.username +}]")), dump)
@@ -283,6 +288,7 @@ func TestMistakesHavePlaces(t *testing.T) {
 	}
 }
 
+// TestForeignKeys: what other clients add to an object is no effect of a change.
 func TestForeignKeys(t *testing.T) {
 	dump := strings.ReplaceAll(cluster(t, composed(input), instance("team-a", "orders")),
 		"      export.fn.crossplane.io/revision:",
