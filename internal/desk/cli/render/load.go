@@ -109,7 +109,9 @@ func (c *Command) load(system *files.System) (*inputs, error) {
 	for _, load := range []func() error{
 		func() error { return in.loadXR(l.Paths[0], l.XRD) },
 		func() (err error) { in.Pipeline, err = in.loadComposition(l.Paths[1]); return err },
-		func() error { return in.loadObjects(l.ObservedResources, l.RequiredResources) },
+		func() error {
+			return in.loadObjects(l.ObservedResources, len(c.ObservedResources), l.RequiredResources)
+		},
 		func() error { return in.loadSchemas(l.RequiredSchemas) },
 		func() error { return in.loadContext(c, environment) },
 		func() error { return in.loadNow(now) },
@@ -271,27 +273,36 @@ func (in *inputs) loadSchemas(paths []string) error {
 	return nil
 }
 
-// loadObjects reads observed composed resources and other objects. A later resource replaces one with the same
-// composition resource name.
-func (in *inputs) loadObjects(observed, required []string) error {
+// loadObjects reads observed composed resources and other objects. A resource of a flag replaces one with the same
+// composition resource name in the folder, and no two resources of one place may have the same.
+func (in *inputs) loadObjects(observed []string, ofFlags int, required []string) error {
 	others, err := in.objects(required)
 	if err != nil {
 		return err
 	}
-	read, err := in.objects(observed)
-	if err != nil {
-		return err
-	}
-	byName := map[string]manifest{}
-	for _, d := range read {
-		if d.resourceName() == "" && d.isSecret() { // of the resource that names it as its connection Secret
-			others = slices.Insert(others, 0, d)
-			continue
-		}
-		if err := in.checkObserved(d); err != nil {
+	byName, inFolder := map[string]manifest{}, len(observed)-ofFlags
+	for _, paths := range [][]string{observed[:inFolder], observed[inFolder:]} {
+		read, err := in.objects(paths)
+		if err != nil {
 			return err
 		}
-		byName[d.resourceName()] = d
+		group := map[string]manifest{}
+		for _, d := range read {
+			name := d.resourceName()
+			if name == "" && d.isSecret() { // of the resource that names it as its connection Secret
+				others = slices.Insert(others, 0, d)
+				continue
+			}
+			if err := in.checkObserved(d); err != nil {
+				return err
+			}
+			if other, ok := group[name]; ok {
+				return fmt.Errorf("%s has the same annotation %s=%s as %s: set a different one on each",
+					d.at("metadata", "annotations"), world.ResourceNameAnnotation, name, other.at("metadata", "annotations"))
+			}
+			group[name] = d
+		}
+		maps.Copy(byName, group)
 	}
 	in.setObjects(byName, others)
 	return nil

@@ -95,6 +95,12 @@ func TestRenderBadFiles(t *testing.T) {
 			files: functiontest.Files{"observed/README.md": "nothing"},
 			want:  "cannot find a .yaml or .yml file in observed",
 		},
+		"SameResourceName": {
+			files: functiontest.Files{"observed.yaml": functiontest.Database, "observed/b.yaml": strings.Replace(
+				functiontest.Database, "demo-db", "other", 1)},
+			want: `observed/b.yaml:4: Database "other" has the same annotation crossplane.io/composition-resource-name=db as ` +
+				`observed.yaml:4: Database "demo-db": set a different one on each`,
+		},
 		"OtherController": {
 			files: functiontest.Files{"observed.yaml": strings.Replace(functiontest.Database, "name: demo-db,",
 				"name: demo-db, ownerReferences: [{apiVersion: v1, kind: X, name: x, uid: abc, controller: true}],", 1)},
