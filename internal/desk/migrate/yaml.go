@@ -141,7 +141,8 @@ func (n *node) disable(why ...string) *node {
 	return n
 }
 
-// leaveOut removes the type or a field of the metadata of an export, for a person to decide, and reports whether it did.
+// leaveOut removes the type or a field of the metadata of an export, for a person to decide, and reports whether it
+// did.
 func (n *node) leaveOut(place, why string) bool {
 	holder, name := n, place
 	if inner, ok := strings.CutPrefix(place, "metadata."); ok {
