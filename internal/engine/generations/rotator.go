@@ -289,7 +289,8 @@ func (g *rotator) saveStates() {
 	}
 }
 
-// lastInUse returns the generation that was last in use: as exports recorded it, or as it says itself.
+// lastInUse returns the generation that was last in use: as exports recorded it, or as it says itself. One whose state
+// is lost may have been in use only if no export recorded another one.
 func (c *credentialState) lastInUse() (out rotation.Reference) {
 	for _, one := range c.records() {
 		for _, k := range slices.Concat(one.Known, one.Unlisted) {
@@ -298,8 +299,10 @@ func (c *credentialState) lastInUse() (out rotation.Reference) {
 			}
 		}
 	}
+	recorded := out.Number > 0
 	for _, k := range c.have {
-		if k.Number > out.Number && (k.Stage == rotation.Current || k.Stage == rotation.Retired || k.Lost) {
+		used := k.Stage == rotation.Current || k.Stage == rotation.Retired || k.Lost && !recorded
+		if used && k.Number > out.Number {
 			out = k.Reference
 		}
 	}
