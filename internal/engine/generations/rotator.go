@@ -290,7 +290,7 @@ func (g *rotator) saveStates() {
 }
 
 // lastInUse returns the generation that was last in use: as exports recorded it, or as it says itself. One whose state
-// is lost may have been in use only if no export recorded another one.
+// is lost may have been in use only if no other one was.
 func (c *credentialState) lastInUse() (out rotation.Reference) {
 	for _, one := range c.records() {
 		for _, k := range slices.Concat(one.Known, one.Unlisted) {
@@ -299,12 +299,17 @@ func (c *credentialState) lastInUse() (out rotation.Reference) {
 			}
 		}
 	}
-	recorded := out.Number > 0
+	lost := rotation.Reference{}
 	for _, k := range c.have {
-		used := k.Stage == rotation.Current || k.Stage == rotation.Retired || k.Lost && !recorded
-		if used && k.Number > out.Number {
+		switch {
+		case k.Number > out.Number && (k.Stage == rotation.Current || k.Stage == rotation.Retired):
 			out = k.Reference
+		case k.Number > lost.Number && k.Lost:
+			lost = k.Reference
 		}
+	}
+	if out.Number == 0 {
+		return lost
 	}
 	return out
 }
