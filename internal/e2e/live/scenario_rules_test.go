@@ -354,7 +354,7 @@ secrets:
 	users(bert, "{name: bert, role: admin}", "{name: carl, role: admin}", "{name: dora, role: admin}")
 	has("carl", "admin")
 	has("dora", "admin")
-	s.says(s.app(), "Held", `"bert"`, "index 0, 1", "user/bert")
+	s.says(s.app(), "Held", `"bert"`, "index 0 and 1", "user/bert")
 	s.untouched(before...)
 
 	before = read("bert", "carl", "dora")
